@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/graph/attributes.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <type_traits>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+std::string format(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.9g", value);
+  return buffer;
+}
+
+std::string format(std::int64_t value) { return std::to_string(value); }
+std::string format(const std::string& value) { return value; }
+
+template <typename T>
+std::string format(const std::vector<T>& values) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) text += (i ? "," : "") + format(values[i]);
+  return text + "]";
+}
+
+template <typename T>
+const T& get(const Attributes::Value* value) {
+  check(value != nullptr, "a node lacks an attribute that its op needs");
+  const T* typed = std::get_if<T>(value);
+  check(typed != nullptr, "an attribute has another type than its op needs");
+  return *typed;
+}
+
+}  // namespace
+
+Attributes::Attributes(std::initializer_list<std::pair<std::string, Value>> values) {
+  for (const auto& [name, value] : values) set(name, value);
+}
+
+void Attributes::set(std::string_view name, Value value) {
+  auto place = std::lower_bound(values_.begin(), values_.end(), name,
+                                [](const auto& entry, auto key) { return entry.first < key; });
+  if (place != values_.end() && place->first == name) {
+    place->second = std::move(value);
+  } else {
+    values_.emplace(place, std::string(name), std::move(value));
+  }
+}
+
+const Attributes::Value* Attributes::find(std::string_view name) const {
+  for (const auto& entry : values_) {
+    if (entry.first == name) return &entry.second;
+  }
+  return nullptr;
+}
+
+bool Attributes::has(std::string_view name) const { return find(name) != nullptr; }
+
+std::int64_t Attributes::integer(std::string_view name) const {
+  return get<std::int64_t>(find(name));
+}
+double Attributes::real(std::string_view name) const { return get<double>(find(name)); }
+const std::string& Attributes::text(std::string_view name) const {
+  return get<std::string>(find(name));
+}
+const std::vector<std::int64_t>& Attributes::integers(std::string_view name) const {
+  return get<std::vector<std::int64_t>>(find(name));
+}
+const std::vector<double>& Attributes::reals(std::string_view name) const {
+  return get<std::vector<double>>(find(name));
+}
+
+std::string to_string(const Attributes& attributes) {
+  std::string text;
+  for (const auto& [name, value] : attributes.values()) {
+    if (!text.empty()) text += ", ";
+    text += name + '=' + std::visit([](const auto& v) { return format(v); }, value);
+  }
+  return text;
+}
+
+}  // namespace regatta

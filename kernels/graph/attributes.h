@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The constants of a node: a small sorted list of names and values. Read when a graph is checked
+// and when a kernel is built, never while a step runs.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace regatta {
+
+class Attributes {
+ public:
+  using Value = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
+                             std::vector<double>>;
+
+  Attributes() = default;
+  Attributes(std::initializer_list<std::pair<std::string, Value>> values);
+
+  /// Adds the attribute or replaces its value.
+  void set(std::string_view name, Value value);
+  bool has(std::string_view name) const;
+
+  /// The value of an attribute that must be there with this type; a missing one is a bug.
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  const std::vector<std::int64_t>& integers(std::string_view name) const;
+  const std::vector<double>& reals(std::string_view name) const;
+
+  const std::vector<std::pair<std::string, Value>>& values() const { return values_; }
+  bool operator==(const Attributes&) const = default;
+
+ private:
+  const Value* find(std::string_view name) const;
+
+  std::vector<std::pair<std::string, Value>> values_;  // sorted by name
+};
+
+/// `kernel=3, padding=1, stride=1`.
+std::string to_string(const Attributes& attributes);
+
+}  // namespace regatta

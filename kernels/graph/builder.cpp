@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one function that all of the builder's typed ones go through; those live in ops/.
+#include "kernels/graph/builder.h"
+
+#include <utility>
+
+namespace regatta {
+
+Value Builder::node(Op op, std::vector<Value> inputs, Attributes attributes,
+                    std::vector<VariableId> variables) {
+  const NodeId id = graph_.add({.op = op,
+                                .attributes = std::move(attributes),
+                                .inputs = std::move(inputs),
+                                .variables = std::move(variables),
+                                .outputs = {},
+                                .place = place_,
+                                .phase = op_info(op).crosses ? Phase::Communication
+                                         : op == Op::Input   ? Phase::Input
+                                                             : phase_,
+                                .layer = layer_});
+  return {id, 0};
+}
+
+}  // namespace regatta

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Appends nodes to a graph with typed arguments. One function an op; attributes are written here
+// and in ops/ only. The builder carries what consecutive nodes share: place, layer, phase.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// A convolution window. Units: pixels.
+struct Window {
+  std::int64_t kernel = 3;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+};
+
+/// Batch normalisation over groups of `group` examples with running statistics:
+/// running = (1 - momentum) * running + momentum * mean over the groups (variance unbiased).
+struct Normalization {
+  std::int64_t group = 0;
+  double epsilon = 1e-5;
+  double momentum = 0.1;
+};
+
+/// Gradients are those of sum over examples / `divisor`; the divisor is the global batch.
+struct CrossEntropy {
+  double label_smoothing = 0;
+  std::int64_t divisor = 1;
+};
+
+/// Augmentation of images; every choice is a function of (seed, epoch, example).
+struct Augmentation {
+  enum class Flip : std::uint8_t { None, Random, Alternating };
+  std::int64_t pad = 0;  ///< reflected border of pixels before a random crop of the original size
+  Flip flip = Flip::None;
+  std::int64_t cutout = 0;    ///< side of a square set to the mean; 0 is none
+  std::vector<double> mean;   ///< of each channel, in units of a byte (0 to 255)
+  std::vector<double> deviation;
+};
+
+/// Which examples an input node yields at step k: [offset, offset + batch) of the k-th global batch.
+struct InputSlice {
+  std::int64_t batch = 0;
+  std::int64_t offset = 0;
+  std::int64_t global_batch = 0;
+};
+
+/// A piecewise linear function of the examples seen; constant outside its points.
+/// Units: examples. Used for learning rates.
+struct Schedule {
+  std::vector<double> examples;
+  std::vector<double> values;
+  static Schedule constant(double value) { return {{0}, {value}}; }
+};
+
+/// v = momentum * v + (g + weight_decay * w); w -= rate * (nesterov ? g + wd * w + momentum * v : v).
+/// Source: PyTorch's torch.optim.SGD. `weight` is the share of the global batch behind the gradient;
+/// it multiplies the decay, so that an asynchronous push of m examples counts m / global batch.
+struct SgdOptions {
+  Schedule rate;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  double weight = 1;
+};
+
+/// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
+struct AdamOptions {
+  Schedule rate;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+};
+
+/// Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples seen).
+/// Source: airbench94, K. Jordan; the idea: arXiv:1907.08610.
+struct LookaheadOptions {
+  std::int64_t period = 5;
+  std::int64_t global_batch = 1;
+  Schedule decay;
+};
+
+/// A node's part in a collective.
+struct AllReduceMember {
+  std::int64_t group = 0;    ///< names the collective
+  std::int64_t member = 0;   ///< this node's index, 0 to members - 1
+  std::int64_t members = 1;
+  std::string algorithm;     ///< `ring`, `reduce_to_one`, `hierarchical_copy`
+};
+
+class Builder {
+ public:
+  explicit Builder(Graph& graph) : graph_(graph) {}
+
+  // What the next nodes share.
+  Builder& at(Place place) { place_ = place; return *this; }
+  Builder& in(Phase phase) { phase_ = phase; return *this; }
+  Builder& layer(std::string name) { layer_ = std::move(name); return *this; }
+  Graph& graph() { return graph_; }
+
+  /// Images and labels: Shapes: [batch, H, W, C] f32 and [batch] i32.
+  std::vector<Value> input_images(const InputSlice& slice, const TensorType& example,
+                                  const Augmentation& augmentation);
+  /// Features and targets: Shapes: [batch, features] and [batch, targets] f32.
+  std::vector<Value> input_features(const InputSlice& slice, std::int64_t features,
+                                    std::int64_t targets);
+  Value read(VariableId variable);
+
+  /// y = x wᵀ. Shapes: x [B, I], w [O, I], y [B, O].
+  Value dense(Value x, Value weights);
+  /// y = x + b along the last dimension. Shapes: x [..., C], b [C].
+  Value bias(Value x, Value b);
+  Value tanh(Value x);
+  Value relu(Value x);
+  Value gelu(Value x);  ///< exact: x Φ(x)
+  /// Shapes: x [B, H, W, I], w [O, K, K, I], y [B, H', W', O].
+  Value convolution(Value x, Value weights, const Window& window);
+  Value max_pool(Value x, const Window& window);
+  Value average_pool(Value x, const Window& window);
+  /// Shapes: x [B, H, W, C]; scale, shift, running_mean, running_variance [C].
+  Value normalize(Value x, Value scale, Value shift, VariableId running_mean,
+                  VariableId running_variance, const Normalization& options);
+  Value normalize_inference(Value x, Value scale, Value shift, Value mean, Value variance,
+                            double epsilon);
+  Value add(Value a, Value b);
+  Value scale(Value x, double factor);
+  /// A view with other dimensions for each example; dimension 0, the batch, stays.
+  Value reshape(Value x, std::vector<std::int64_t> dims);
+  /// Rows [offset, offset + count) of the slowest dimension.
+  Value slice(Value x, std::int64_t offset, std::int64_t count);
+  Value cast(Value x, ElementType element);
+  /// Loss: a scalar, sum over examples / divisor. Shapes: logits [B, K], labels [B] i32.
+  Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options);
+  /// Loss: sum over examples of the mean over outputs of (p - t)², / divisor. Shapes: [B, O].
+  Value mean_squared_error(Value prediction, Value target, std::int64_t divisor);
+  /// How many examples have their label's logit largest; a scalar f32.
+  Value count_correct(Value logits, Value labels);
+
+  Value sum(std::vector<Value> values, double factor = 1);
+  /// One member's node of a group: each output is the sum of that input over the group's members.
+  /// Members stand at different places and name the same group and algorithm.
+  Value all_reduce(Value value, const AllReduceMember& member);
+
+  NodeId sgd(Value gradient, VariableId parameter, VariableId velocity, const SgdOptions& options);
+  NodeId adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
+              const AdamOptions& options);
+  NodeId lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options);
+
+  /// Appends any node at the builder's place, layer and phase. Returns its first output.
+  Value node(Op op, std::vector<Value> inputs, Attributes attributes = {},
+             std::vector<VariableId> variables = {});
+
+ private:
+  Graph& graph_;
+  Place place_;
+  Phase phase_ = Phase::Forward;
+  std::string layer_;
+};
+
+}  // namespace regatta

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A data set in memory, as plain data. Images are bytes, augmented and normalised by the input op;
+// features are floats, used as they are. Loading is the workloads' matter.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace regatta {
+
+struct DataSet {
+  std::string name;
+  std::int64_t count = 0;  ///< examples
+
+  // Images: the first three are set, the other empty.
+  std::int64_t side = 0;              ///< pixels; images are square
+  std::int64_t channels = 0;
+  std::vector<std::uint8_t> images;   ///< [count, side, side, channels]
+  std::vector<std::int32_t> labels;   ///< [count]
+
+  // Features: only these are set.
+  std::vector<float> features;        ///< [count, features per example]
+  std::vector<float> targets;         ///< [count, targets per example]
+
+  bool has_images() const { return !images.empty(); }
+};
+
+}  // namespace regatta

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two ways to fail. check() is for bugs: it aborts with file and line, in every build type.
+// RunError is for a run that cannot go on (bad argument, missing data, diverged loss): it is
+// caught in one place of the harness and becomes a failed row of the result.
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace regatta {
+
+/// Aborts the process with the caller's file and line when `condition` is false.
+void check(bool condition, std::string_view rule,
+           std::source_location where = std::source_location::current());
+
+/// Why a run cannot go on. The names are the values of `failure.kind` in a record.
+enum class ErrorKind {
+  Usage,        ///< a flag, a name or a combination that cannot be
+  Data,         ///< a data set is missing or damaged
+  Diverged,     ///< a loss or a tensor is not finite
+  PeerLost,     ///< another participant of the run is gone
+  Timeout,      ///< a wait passed its deadline
+  Unsupported,  ///< this build or machine has no implementation
+  Io,           ///< a file could not be written
+};
+
+/// `usage`, `data`, ...
+std::string_view to_string(ErrorKind kind);
+
+/// A run that cannot go on. `text` is one line that says what happened and what to do.
+class RunError : public std::runtime_error {
+ public:
+  RunError(ErrorKind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
+  ErrorKind kind() const { return kind_; }
+
+ private:
+  ErrorKind kind_;
+};
+
+}  // namespace regatta

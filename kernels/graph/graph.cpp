@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/graph/graph.h"
+
+#include <utility>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+std::string to_string(const Place& place) {
+  if (place.role == Role::Host) return "host";
+  if (place.role == Role::Server) return "server" + std::to_string(place.replica);
+  std::string text = "replica" + std::to_string(place.replica);
+  if (place.stage != 0) text += ".stage" + std::to_string(place.stage);
+  return text;
+}
+
+std::string_view to_string(Phase phase) {
+  switch (phase) {
+    case Phase::Input: return "input";
+    case Phase::Forward: return "forward";
+    case Phase::Backward: return "backward";
+    case Phase::Communication: return "communication";
+    case Phase::Update: return "update";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Sharing sharing) {
+  switch (sharing) {
+    case Sharing::None: return "none";
+    case Sharing::Relaxed: return "relaxed";
+    case Sharing::Locked: return "locked";
+  }
+  return "unknown";
+}
+
+NodeId Graph::add(Node node) {
+  std::vector<TensorType> inputs;
+  inputs.reserve(node.inputs.size());
+  for (Value input : node.inputs) {
+    check(input.node >= 0 && input.node < static_cast<NodeId>(nodes_.size()),
+          "a node's inputs come from earlier nodes");
+    inputs.push_back(type(input));
+  }
+  std::vector<TensorType> variables;
+  variables.reserve(node.variables.size());
+  for (VariableId id : node.variables) variables.push_back(variable(id).type);
+  node.outputs = op_info(node.op).infer({inputs, variables, node.attributes});
+  nodes_.push_back(std::move(node));
+  return static_cast<NodeId>(nodes_.size()) - 1;
+}
+
+VariableId Graph::add(Variable variable) {
+  variables_.push_back(std::move(variable));
+  return static_cast<VariableId>(variables_.size()) - 1;
+}
+
+}  // namespace regatta

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A training step as plain data: nodes, values between them, and variables that outlive a step.
+// Nodes stand in an order in which they can run: a node's inputs come from earlier nodes, and of
+// two nodes that use one variable the earlier comes first. Nothing here opens a device or a thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/graph/attributes.h"
+#include "kernels/graph/op.h"
+#include "kernels/graph/tensor_type.h"
+
+namespace regatta {
+
+enum class Role : std::uint8_t { Worker, Host, Server };
+
+/// Coordinates of a node or variable, not a device: binding them to devices comes after all
+/// rewrites. Each rewrite sets its own coordinate and leaves the others alone.
+struct Place {
+  int replica = 0;  ///< data parallel
+  int stage = 0;    ///< model parallel
+  Role role = Role::Worker;
+  bool operator==(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;
+};
+
+/// `replica0`, `replica1.stage2`, `host`.
+std::string to_string(const Place& place);
+
+using NodeId = int;
+using VariableId = int;
+
+/// One output of one node. A default value is no value.
+struct Value {
+  NodeId node = -1;
+  int output = 0;
+  bool exists() const { return node >= 0; }
+  bool operator==(const Value&) const = default;
+  auto operator<=>(const Value&) const = default;
+};
+
+/// What part of a step a node belongs to; time is accounted by it.
+enum class Phase : std::uint8_t { Input, Forward, Backward, Communication, Update };
+std::string_view to_string(Phase phase);
+
+struct Node {
+  Op op = Op::Read;
+  Attributes attributes;
+  std::vector<Value> inputs;
+  std::vector<VariableId> variables;  ///< which are assigned is the op's matter (op.h)
+  std::vector<TensorType> outputs;
+  Place place;
+  Phase phase = Phase::Forward;
+  std::string layer;  ///< the layer of the model, kept by backward and update nodes
+};
+
+/// How a variable gets its first value. Every element is a function of (seed, name, index).
+struct Initializer {
+  enum class Kind : std::uint8_t { Zeros, Ones, Normal, Uniform, CopyOf };
+  Kind kind = Kind::Zeros;
+  double scale = 1;     ///< Normal: standard deviation. Uniform: bound of [-scale, scale].
+  std::string source;   ///< CopyOf: the variable whose first value this one starts with
+};
+
+/// What a variable is for.
+enum class VariableKind : std::uint8_t { Parameter, Slot, Statistic };
+
+/// Who may touch a variable at the same time.
+enum class Sharing : std::uint8_t {
+  None,     ///< one replica, or replicas that the graph orders
+  Relaxed,  ///< any replica at any time, element by element with relaxed atomics (Hogwild)
+  Locked,   ///< any replica at any time, a lock for each shard of the variable
+};
+std::string_view to_string(Sharing sharing);
+
+struct Variable {
+  std::string name;
+  TensorType type;
+  VariableKind kind = VariableKind::Parameter;
+  Initializer initializer;
+  Place place;
+  Sharing sharing = Sharing::None;
+};
+
+class Graph {
+ public:
+  /// Appends a node; its output types are inferred from its inputs and attributes.
+  /// Throws: aborts when the op's rules do not allow the inputs.
+  NodeId add(Node node);
+  VariableId add(Variable variable);
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Variable>& variables() const { return variables_; }
+  const Node& node(NodeId id) const { return nodes_.at(static_cast<std::size_t>(id)); }
+  const Variable& variable(VariableId id) const {
+    return variables_.at(static_cast<std::size_t>(id));
+  }
+  const TensorType& type(Value value) const {
+    return node(value.node).outputs.at(static_cast<std::size_t>(value.output));
+  }
+
+  /// For rewrites that set a coordinate of nodes and variables that are already there.
+  Place& place(NodeId id) { return nodes_.at(static_cast<std::size_t>(id)).place; }
+  Variable& mutable_variable(VariableId id) {
+    return variables_.at(static_cast<std::size_t>(id));
+  }
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<Variable> variables_;
+};
+
+/// A variable that is trained, its gradient, and the nodes that assign it.
+struct Trainable {
+  VariableId variable = -1;
+  Value gradient;
+  std::vector<NodeId> updates;
+};
+
+/// A graph that is run again and again, and what its caller needs to know of it.
+struct Step {
+  Graph graph;
+  std::vector<Trainable> trainables;  ///< in the order of the forward pass, replica by replica
+  std::vector<Value> losses;          ///< scalars, one a replica; their sum is the loss of the batch
+  std::int64_t global_batch = 0;      ///< examples
+  std::int64_t normalization_group = 1;  ///< examples that must stay together in one replica
+};
+
+}  // namespace regatta

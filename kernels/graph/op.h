@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ops and what the graph knows of each: its name, how output types follow from inputs, how its
+// gradient is built, which variables it assigns. One explicit table (op.cpp); the rules of an op
+// live in ops/. What computes an op on a device is the kernel table's matter (kernels/runtime).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kernels/graph/attributes.h"
+#include "kernels/graph/tensor_type.h"
+
+namespace regatta {
+
+enum class Op : std::uint8_t {
+  // input and state
+  Input,  ///< a slice of the global batch, augmented
+  Read,   ///< the value of a variable
+  // forward
+  Dense,
+  Bias,
+  Tanh,
+  Relu,
+  Gelu,
+  Convolution,
+  MaxPool,
+  AveragePool,
+  Normalize,
+  NormalizeInference,
+  Add,
+  Scale,
+  Reshape,
+  Slice,
+  Cast,
+  SoftmaxCrossEntropy,
+  MeanSquaredError,
+  CountCorrect,
+  // backward
+  DenseBackwardData,
+  DenseBackwardWeights,
+  BiasBackward,
+  TanhBackward,
+  ReluBackward,
+  GeluBackward,
+  ConvolutionBackwardData,
+  ConvolutionBackwardWeights,
+  MaxPoolBackward,
+  AveragePoolBackward,
+  NormalizeBackward,
+  SoftmaxCrossEntropyBackward,
+  MeanSquaredErrorBackward,
+  // between places
+  Sum,   ///< of n values times a factor: the mean of n where the factor is 1 / n
+  Copy,  ///< to another device of the same process
+  Send,  ///< to another process
+  Receive,
+  AllReduce,
+  // updates
+  Sgd,
+  Adam,
+  Lookahead,
+};
+
+/// What type inference may look at.
+struct InferRequest {
+  std::span<const TensorType> inputs;
+  std::span<const TensorType> variables;
+  const Attributes& attributes;
+};
+using InferRule = std::vector<TensorType> (*)(const InferRequest&);
+
+class Builder;
+struct Node;
+struct Value;
+
+/// Appends backward nodes; `gradients` are those of the node's outputs (a value that does not exist
+/// is zero). The result has one entry for each input; one that does not exist has no gradient.
+using GradientRule = std::vector<Value> (*)(Builder& builder, Value node_output0, const Node& node,
+                                            std::span<const Value> gradients);
+
+struct OpInfo {
+  Op op;
+  std::string_view name;
+  InferRule infer;
+  GradientRule gradient;   ///< null: no gradient flows through this op
+  bool assigns;            ///< assigns the variables it names; otherwise reads them
+  bool view;               ///< output 0 is the same memory as input 0 (Read: as the variable)
+  bool crosses;            ///< communication between places
+};
+
+const OpInfo& op_info(Op op);
+std::span<const OpInfo> all_ops();
+inline std::string_view to_string(Op op) { return op_info(op).name; }
+
+}  // namespace regatta

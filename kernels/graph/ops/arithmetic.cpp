@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// add, scale, cast, sum of n; reshape and slice are views: the same memory under another type.
+#include "kernels/graph/ops/rules.h"
+
+namespace regatta {
+
+Value Builder::add(Value a, Value b) { return node(Op::Add, {a, b}); }
+Value Builder::scale(Value x, double factor) { return node(Op::Scale, {x}, {{"factor", factor}}); }
+Value Builder::reshape(Value x, std::vector<std::int64_t> dims) {
+  return node(Op::Reshape, {x}, {{"dims", std::move(dims)}});
+}
+Value Builder::slice(Value x, std::int64_t offset, std::int64_t count) {
+  return node(Op::Slice, {x}, {{"offset", offset}, {"count", count}});
+}
+Value Builder::cast(Value x, ElementType element) {
+  return node(Op::Cast, {x}, {{"element", static_cast<std::int64_t>(element)}});
+}
+Value Builder::sum(std::vector<Value> values, double factor) {
+  return node(Op::Sum, std::move(values), {{"factor", factor}});
+}
+
+namespace rules {
+
+Types infer_add(const InferRequest& request) {
+  check(request.inputs.size() == 2, "add takes two inputs");
+  return infer_like_first(request);
+}
+
+Types infer_sum(const InferRequest& request) { return infer_like_first(request); }
+
+Types infer_reshape(const InferRequest& request) {
+  check(request.inputs.size() == 1, "reshape takes one input");
+  // Dimension 0 is the batch and follows the input; `dims` holds the rest, per example.
+  const TensorType& x = request.inputs[0];
+  TensorType y{x.element, request.attributes.integers("dims")};
+  y.dims.insert(y.dims.begin(), x.dim(0));
+  check(x.elements() == y.elements(), "reshape keeps the number of elements of an example");
+  return {y};
+}
+
+Types infer_slice(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.inputs[0].rank() >= 1, "slice takes one input");
+  TensorType y = request.inputs[0];
+  const std::int64_t offset = request.attributes.integer("offset");
+  const std::int64_t count = request.attributes.integer("count");
+  check(offset >= 0 && count > 0 && offset + count <= y.dim(0), "slice: rows of its input");
+  y.dims[0] = count;
+  return {y};
+}
+
+Types infer_cast(const InferRequest& request) {
+  check(request.inputs.size() == 1, "cast takes one input");
+  return {{static_cast<ElementType>(request.attributes.integer("element")),
+           request.inputs[0].dims}};
+}
+
+Values gradient_add(Builder&, Value, const Node&, std::span<const Value> gradients) {
+  return {gradients[0], gradients[0]};
+}
+
+Values gradient_scale(Builder& builder, Value, const Node& node, std::span<const Value> gradients) {
+  return {builder.scale(gradients[0], node.attributes.real("factor"))};
+}
+
+Values gradient_reshape(Builder& builder, Value, const Node& node,
+                        std::span<const Value> gradients) {
+  std::vector<std::int64_t> dims = builder.graph().type(node.inputs[0]).dims;
+  dims.erase(dims.begin());
+  return {builder.reshape(gradients[0], dims)};
+}
+
+Values gradient_cast(Builder& builder, Value, const Node& node, std::span<const Value> gradients) {
+  return {builder.cast(gradients[0], builder.graph().type(node.inputs[0]).element)};
+}
+
+}  // namespace rules
+}  // namespace regatta

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// convolution: y[b,p,q,o] = sum over r,s,i of x[b, p*stride+r-padding, q*stride+s-padding, i]
+// w[o,r,s,i], zero outside x. Output side: (side + 2 padding - kernel) / stride + 1, rounded down.
+#include "kernels/graph/ops/rules.h"
+
+namespace regatta {
+
+Value Builder::convolution(Value x, Value weights, const Window& window) {
+  return node(Op::Convolution, {x, weights},
+              {{"kernel", window.kernel}, {"stride", window.stride}, {"padding", window.padding}});
+}
+
+namespace rules {
+
+Types infer_convolution(const InferRequest& request) {
+  check(request.inputs.size() == 2, "convolution takes x and w");
+  const TensorType& x = request.inputs[0];
+  const TensorType& w = request.inputs[1];
+  const std::int64_t kernel = request.attributes.integer("kernel");
+  const std::int64_t stride = request.attributes.integer("stride");
+  const std::int64_t padding = request.attributes.integer("padding");
+  check(x.rank() == 4 && w.rank() == 4 && x.dim(3) == w.dim(3) && w.dim(1) == kernel &&
+            w.dim(2) == kernel,
+        "convolution: x [B, H, W, I], w [O, K, K, I]");
+  check(stride > 0 && padding >= 0 && x.dim(1) + 2 * padding >= kernel &&
+            x.dim(2) + 2 * padding >= kernel,
+        "convolution: the window fits into the padded image");
+  const auto side = [&](std::int64_t n) { return (n + 2 * padding - kernel) / stride + 1; };
+  return {{x.element, {x.dim(0), side(x.dim(1)), side(x.dim(2)), w.dim(0)}}};
+}
+
+Types infer_shaped_like_attribute(const InferRequest& request) {
+  check(request.inputs.size() == 2, "a backward convolution takes dy and the other operand");
+  std::vector<std::int64_t> dims = request.attributes.integers("dims");
+  const bool rebuilds_images = request.attributes.has("images");
+  // The batch follows the input, so that a rewrite that deals the batch out can infer it again.
+  if (rebuilds_images) dims[0] = request.inputs[0].dim(0);
+  return {{rebuilds_images ? request.inputs[0].element : ElementType::F32, dims}};
+}
+
+Values gradient_convolution(Builder& builder, Value, const Node& node,
+                            std::span<const Value> gradients) {
+  const Value x = node.inputs[0];
+  const Value w = node.inputs[1];
+  Attributes data = node.attributes;
+  data.set("dims", builder.graph().type(x).dims);
+  data.set("images", std::int64_t{1});
+  Attributes weights = node.attributes;
+  weights.set("dims", builder.graph().type(w).dims);
+  return {builder.node(Op::ConvolutionBackwardData, {gradients[0], w}, data),
+          builder.node(Op::ConvolutionBackwardWeights, {gradients[0], x}, weights)};
+}
+
+}  // namespace rules
+}  // namespace regatta

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// dense: y = x wᵀ; dx = dy w; dw = dyᵀ x.   bias: y = x + b; db = sum of dy over all rows.
+#include "kernels/graph/ops/rules.h"
+
+namespace regatta {
+
+Value Builder::dense(Value x, Value weights) { return node(Op::Dense, {x, weights}); }
+Value Builder::bias(Value x, Value b) { return node(Op::Bias, {x, b}); }
+
+namespace rules {
+
+Types infer_dense(const InferRequest& request) {
+  check(request.inputs.size() == 2, "dense takes x and w");
+  const TensorType& x = request.inputs[0];
+  const TensorType& w = request.inputs[1];
+  check(x.rank() == 2 && w.rank() == 2 && x.dim(1) == w.dim(1), "dense: x [B, I], w [O, I]");
+  return {{x.element, {x.dim(0), w.dim(0)}}};
+}
+
+Types infer_dense_backward_data(const InferRequest& request) {
+  check(request.inputs.size() == 2, "dense_backward_data takes dy and w");
+  const TensorType& dy = request.inputs[0];
+  const TensorType& w = request.inputs[1];
+  check(dy.rank() == 2 && w.rank() == 2 && dy.dim(1) == w.dim(0),
+        "dense_backward_data: dy [B, O], w [O, I]");
+  return {{dy.element, {dy.dim(0), w.dim(1)}}};
+}
+
+Types infer_dense_backward_weights(const InferRequest& request) {
+  check(request.inputs.size() == 2, "dense_backward_weights takes dy and x");
+  const TensorType& dy = request.inputs[0];
+  const TensorType& x = request.inputs[1];
+  check(dy.rank() == 2 && x.rank() == 2 && dy.dim(0) == x.dim(0),
+        "dense_backward_weights: dy [B, O], x [B, I]");
+  return {{ElementType::F32, {dy.dim(1), x.dim(1)}}};
+}
+
+Values gradient_dense(Builder& builder, Value, const Node& node, std::span<const Value> gradients) {
+  const Value dy = gradients[0];
+  return {builder.node(Op::DenseBackwardData, {dy, node.inputs[1]}),
+          builder.node(Op::DenseBackwardWeights, {dy, node.inputs[0]})};
+}
+
+Types infer_bias(const InferRequest& request) {
+  check(request.inputs.size() == 2 && request.inputs[1].rank() == 1 &&
+            request.inputs[0].rank() >= 1 &&
+            request.inputs[0].dims.back() == request.inputs[1].dim(0),
+        "bias: x [..., C], b [C]");
+  return {request.inputs[0]};
+}
+
+Types infer_bias_backward(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.inputs[0].rank() >= 1, "bias_backward takes dy");
+  return {{ElementType::F32, {request.inputs[0].dims.back()}}};
+}
+
+Values gradient_bias(Builder& builder, Value, const Node&, std::span<const Value> gradients) {
+  return {gradients[0], builder.node(Op::BiasBackward, {gradients[0]})};
+}
+
+}  // namespace rules
+}  // namespace regatta

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Losses end the forward pass: their backward nodes take no incoming gradient (it is 1).
+// softmax_cross_entropy with smoothing e over K classes: -sum_k t_k log p_k / divisor, with
+// t_k = (1 - e) [k = label] + e / K. Its outputs: the loss and the probabilities p.
+#include "kernels/graph/ops/rules.h"
+
+namespace regatta {
+
+Value Builder::softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options) {
+  return node(Op::SoftmaxCrossEntropy, {logits, labels},
+              {{"label_smoothing", options.label_smoothing}, {"divisor", options.divisor}});
+}
+
+Value Builder::mean_squared_error(Value prediction, Value target, std::int64_t divisor) {
+  return node(Op::MeanSquaredError, {prediction, target}, {{"divisor", divisor}});
+}
+
+Value Builder::count_correct(Value logits, Value labels) {
+  return node(Op::CountCorrect, {logits, labels});
+}
+
+namespace rules {
+namespace {
+
+const TensorType kScalar{ElementType::F32, {}};
+
+void check_classification(const InferRequest& request) {
+  check(request.inputs.size() == 2 && request.inputs[0].rank() == 2 &&
+            request.inputs[1] == TensorType{ElementType::I32, {request.inputs[0].dim(0)}},
+        "a classification loss: logits [B, K], labels [B] i32");
+}
+
+}  // namespace
+
+Types infer_softmax_cross_entropy(const InferRequest& request) {
+  check_classification(request);
+  return {kScalar, {ElementType::F32, request.inputs[0].dims}};
+}
+
+Types infer_softmax_cross_entropy_backward(const InferRequest& request) {
+  check_classification(request);
+  return {{static_cast<ElementType>(request.attributes.integer("element")),
+           request.inputs[0].dims}};
+}
+
+Types infer_mean_squared_error(const InferRequest& request) {
+  check(request.inputs.size() == 2 && request.inputs[0] == request.inputs[1] &&
+            request.inputs[0].rank() == 2,
+        "mean_squared_error: prediction and target [B, O]");
+  return {kScalar};
+}
+
+Types infer_mean_squared_error_backward(const InferRequest& request) {
+  check(request.inputs.size() == 2, "mean_squared_error_backward takes prediction and target");
+  return {request.inputs[0]};
+}
+
+Types infer_count_correct(const InferRequest& request) {
+  check_classification(request);
+  return {kScalar};
+}
+
+Values gradient_softmax_cross_entropy(Builder& builder, Value loss, const Node& node,
+                                      std::span<const Value>) {
+  Attributes attributes = node.attributes;
+  const TensorType& logits = builder.graph().type(node.inputs[0]);
+  attributes.set("element", static_cast<std::int64_t>(logits.element));
+  return {builder.node(Op::SoftmaxCrossEntropyBackward, {{loss.node, 1}, node.inputs[1]}, attributes),
+          {}};
+}
+
+Values gradient_mean_squared_error(Builder& builder, Value, const Node& node,
+                                   std::span<const Value>) {
+  return {builder.node(Op::MeanSquaredErrorBackward, {node.inputs[0], node.inputs[1]},
+                       node.attributes),
+          {}};
+}
+
+}  // namespace rules
+}  // namespace regatta

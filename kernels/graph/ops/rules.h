@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the op table is made of: one inference rule an op, a gradient rule where gradients flow.
+// Each .cpp file here holds an op together with its backward ops.
+#pragma once
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/op.h"
+
+namespace regatta::rules {
+
+using Types = std::vector<TensorType>;
+using Values = std::vector<Value>;
+
+// input.cpp
+Types infer_input(const InferRequest&);
+Types infer_read(const InferRequest&);
+
+// dense.cpp
+Types infer_dense(const InferRequest&);
+Types infer_dense_backward_data(const InferRequest&);
+Types infer_dense_backward_weights(const InferRequest&);
+Types infer_bias(const InferRequest&);
+Types infer_bias_backward(const InferRequest&);
+Values gradient_dense(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_bias(Builder&, Value, const Node&, std::span<const Value>);
+
+// activation.cpp
+Types infer_like_first(const InferRequest&);
+Values gradient_tanh(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_relu(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_gelu(Builder&, Value, const Node&, std::span<const Value>);
+
+// convolution.cpp
+Types infer_convolution(const InferRequest&);
+Types infer_shaped_like_attribute(const InferRequest&);  ///< `dims`: the type of what is rebuilt
+Values gradient_convolution(Builder&, Value, const Node&, std::span<const Value>);
+
+// pool.cpp
+Types infer_max_pool(const InferRequest&);
+Types infer_average_pool(const InferRequest&);
+Types infer_pool_backward(const InferRequest&);
+Values gradient_max_pool(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_average_pool(Builder&, Value, const Node&, std::span<const Value>);
+
+// normalize.cpp
+Types infer_normalize(const InferRequest&);
+Types infer_normalize_inference(const InferRequest&);
+Types infer_normalize_backward(const InferRequest&);
+Values gradient_normalize(Builder&, Value, const Node&, std::span<const Value>);
+
+// arithmetic.cpp
+Types infer_add(const InferRequest&);
+Types infer_sum(const InferRequest&);
+Types infer_reshape(const InferRequest&);
+Types infer_slice(const InferRequest&);
+Types infer_cast(const InferRequest&);
+Values gradient_add(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_scale(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_reshape(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_cast(Builder&, Value, const Node&, std::span<const Value>);
+
+// loss.cpp
+Types infer_softmax_cross_entropy(const InferRequest&);
+Types infer_softmax_cross_entropy_backward(const InferRequest&);
+Types infer_mean_squared_error(const InferRequest&);
+Types infer_mean_squared_error_backward(const InferRequest&);
+Types infer_count_correct(const InferRequest&);
+Values gradient_softmax_cross_entropy(Builder&, Value, const Node&, std::span<const Value>);
+Values gradient_mean_squared_error(Builder&, Value, const Node&, std::span<const Value>);
+
+// communication.cpp
+Types infer_copy(const InferRequest&);
+Types infer_send(const InferRequest&);
+Types infer_receive(const InferRequest&);
+Types infer_all_reduce(const InferRequest&);
+
+// update.cpp
+Types infer_sgd(const InferRequest&);
+Types infer_adam(const InferRequest&);
+Types infer_lookahead(const InferRequest&);
+
+}  // namespace regatta::rules

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Updates assign variables: sgd {parameter, velocity}, adam {parameter, first, second moment},
+// lookahead {parameter, slow}. Formulas stand at their options in builder.h.
+#include "kernels/graph/ops/rules.h"
+
+namespace regatta {
+namespace {
+
+void set_schedule(Attributes& attributes, const Schedule& schedule) {
+  check(!schedule.examples.empty() && schedule.examples.size() == schedule.values.size(),
+        "a schedule has as many values as points, and at least one");
+  attributes.set("schedule_examples", schedule.examples);
+  attributes.set("schedule_values", schedule.values);
+}
+
+}  // namespace
+
+NodeId Builder::sgd(Value gradient, VariableId parameter, VariableId velocity,
+                    const SgdOptions& options) {
+  Attributes attributes{{"momentum", options.momentum},
+                        {"nesterov", std::int64_t{options.nesterov}},
+                        {"weight_decay", options.weight_decay},
+                        {"weight", options.weight}};
+  set_schedule(attributes, options.rate);
+  return graph_.add({.op = Op::Sgd, .attributes = attributes, .inputs = {gradient},
+              .variables = {parameter, velocity}, .outputs = {}, .place = place_,
+              .phase = Phase::Update, .layer = layer_});
+}
+
+NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
+                     const AdamOptions& options) {
+  Attributes attributes{
+      {"beta1", options.beta1}, {"beta2", options.beta2}, {"epsilon", options.epsilon}};
+  set_schedule(attributes, options.rate);
+  return graph_.add({.op = Op::Adam, .attributes = attributes, .inputs = {gradient},
+                     .variables = {parameter, first, second}, .outputs = {}, .place = place_,
+                     .phase = Phase::Update, .layer = layer_});
+}
+
+NodeId Builder::lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options) {
+  Attributes attributes{{"period", options.period}, {"global_batch", options.global_batch}};
+  set_schedule(attributes, options.decay);
+  return graph_.add({.op = Op::Lookahead, .attributes = attributes, .inputs = {},
+                     .variables = {parameter, slow}, .outputs = {}, .place = place_,
+                     .phase = Phase::Update, .layer = layer_});
+}
+
+namespace rules {
+
+Types infer_sgd(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.variables.size() == 2 &&
+            request.inputs[0] == request.variables[0] && request.inputs[0] == request.variables[1],
+        "sgd: gradient, parameter and velocity have one type");
+  return {};
+}
+
+Types infer_adam(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.variables.size() == 3, "adam: gradient, 3 variables");
+  for (const TensorType& type : request.variables) {
+    check(type == request.inputs[0], "adam: gradient, parameter and moments have one type");
+  }
+  return {};
+}
+
+Types infer_lookahead(const InferRequest& request) {
+  check(request.variables.size() == 2 && request.variables[0] == request.variables[1],
+        "lookahead: parameter and slow copy have one type");
+  return {};
+}
+
+}  // namespace rules
+}  // namespace regatta

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What computes a node. A kernel is built once, with every pointer it will ever use, before the
+// clock starts; run() only computes: it allocates nothing and looks nothing up.
+// Which code computes which op on which device is a KernelTable, filled by explicit functions.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "kernels/graph/data_set.h"
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// A type and where its elements are. Does not own them. Memory is aligned to 64 bytes.
+struct Tensor {
+  TensorType type;
+  void* data = nullptr;
+
+  template <typename T>
+  T* as() const { return static_cast<T*>(data); }
+  float* f32() const { return as<float>(); }
+  std::int64_t elements() const { return type.elements(); }
+};
+
+/// Variables of Sharing::Locked are locked in shards of this many elements.
+inline constexpr std::int64_t kShardElements = 16384;
+
+/// The memory of a variable, and what asynchronous strategies measure on it.
+struct VariableStorage {
+  Tensor tensor;
+  Sharing sharing = Sharing::None;
+  std::atomic<std::uint64_t> version{0};  ///< updates finished
+  std::atomic<std::uint64_t> canary{0};   ///< counted like a relaxed element: version - canary were lost
+  std::vector<std::mutex> shards;         ///< Sharing::Locked: one for each kShardElements
+
+  VariableStorage() = default;
+};
+
+/// What a lane measures while it runs; a kernel adds to it. Only its own lane writes it.
+struct LaneCounters {
+  std::int64_t bytes_sent = 0;
+  std::int64_t bytes_received = 0;
+  std::int64_t messages = 0;
+  std::int64_t peer_wait_ns = 0;  ///< inside communication: waiting for others to arrive
+  std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(64);  ///< last: 63 or more
+  std::int64_t lost_updates = 0;
+};
+
+/// Set when a run has to end early; every wait looks at it.
+struct AbortFlag {
+  std::atomic<bool> raised{false};
+};
+
+/// One execution of a node.
+struct StepContext {
+  std::int64_t step = 0;      ///< of this loop, from 0
+  std::int64_t examples = 0;  ///< seen by all loops together when this step began
+  LaneCounters* counters = nullptr;
+};
+
+/// Everything a kernel may keep. References outlive the kernel.
+struct KernelRequest {
+  const Node& node;
+  std::span<const Tensor> inputs;
+  std::span<const Tensor> outputs;
+  std::span<VariableStorage* const> variables;
+  /// For each variable: where its reader left the version it saw (null where nothing reads it).
+  std::span<std::uint64_t* const> versions_seen;
+  int threads = 1;                  ///< that the lane may use (OpenMP)
+  const DataSet* data = nullptr;    ///< what input nodes yield
+  std::uint64_t seed = 0;
+  const AbortFlag* abort = nullptr;
+};
+
+class Kernel {
+ public:
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  virtual ~Kernel() = default;
+  /// Threads: called by one lane at a time, always the same.
+  virtual void run(const StepContext& context) = 0;
+};
+
+using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
+
+/// A kernel from a function object with `void operator()(const StepContext&)`.
+template <typename Function>
+std::unique_ptr<Kernel> make_kernel(Function function) {
+  class FunctionKernel final : public Kernel {
+   public:
+    explicit FunctionKernel(Function body) : body_(std::move(body)) {}
+    void run(const StepContext& context) override { body_(context); }
+
+   private:
+    Function body_;
+  };
+  return std::make_unique<FunctionKernel>(std::move(function));
+}
+
+/// Op to factory, for one device.
+class KernelTable {
+ public:
+  explicit KernelTable(std::string device) : device_(std::move(device)) {}
+  void add(Op op, KernelFactory factory) { factories_[op] = std::move(factory); }
+  bool has(Op op) const { return factories_.contains(op); }
+  /// Throws: RunError(Unsupported) naming op, element type and device when there is none.
+  std::unique_ptr<Kernel> build(const KernelRequest& request) const;
+
+ private:
+  std::string device_;
+  std::map<Op, KernelFactory> factories_;
+};
+
+}  // namespace regatta
