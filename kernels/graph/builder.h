@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/graph/graph.h"
@@ -43,11 +44,15 @@ struct Augmentation {
   std::vector<double> deviation;
 };
 
+/// Shuffled anew each epoch and augmented, or in the order of the data set, as evaluation wants it.
+enum class ExampleOrder : std::uint8_t { Shuffled, Sequential };
+
 /// Which examples an input node yields at step k: [offset, offset + batch) of the k-th global batch.
 struct InputSlice {
   std::int64_t batch = 0;
   std::int64_t offset = 0;
   std::int64_t global_batch = 0;
+  ExampleOrder order = ExampleOrder::Shuffled;
 };
 
 /// A piecewise linear function of the examples seen; constant outside its points.
@@ -102,6 +107,10 @@ class Builder {
   Builder& in(Phase phase) { phase_ = phase; return *this; }
   Builder& layer(std::string name) { layer_ = std::move(name); return *this; }
   Graph& graph() { return graph_; }
+
+  /// While gradient() runs a rule: does anything need the gradient of the node's input `index`?
+  bool wants(std::size_t index) const { return wanted_.at(index); }
+  void want(std::vector<bool> wanted) { wanted_ = std::move(wanted); }
 
   /// Images and labels: Shapes: [batch, H, W, C] f32 and [batch] i32.
   std::vector<Value> input_images(const InputSlice& slice, const TensorType& example,
@@ -160,6 +169,7 @@ class Builder {
   Place place_;
   Phase phase_ = Phase::Forward;
   std::string layer_;
+  std::vector<bool> wanted_;
 };
 
 }  // namespace regatta

@@ -19,7 +19,8 @@
 
 namespace regatta {
 
-/// A type and where its elements are. Does not own them. Memory is aligned to 64 bytes.
+/// A type and where its elements are. Does not own them. Memory is aligned to 64 bytes, but for
+/// gradients inside a bucket of an all_reduce: to their element.
 struct Tensor {
   TensorType type;
   void* data = nullptr;
@@ -46,9 +47,6 @@ struct VariableStorage {
 
 /// What a lane measures while it runs; a kernel adds to it. Only its own lane writes it.
 struct LaneCounters {
-  std::int64_t bytes_sent = 0;
-  std::int64_t bytes_received = 0;
-  std::int64_t messages = 0;
   std::int64_t peer_wait_ns = 0;  ///< inside communication: waiting for others to arrive
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(64);  ///< last: 63 or more
   std::int64_t lost_updates = 0;
@@ -78,6 +76,7 @@ struct KernelRequest {
   const DataSet* data = nullptr;    ///< what input nodes yield
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
+  int spins = 0;                    ///< looks before a wait sleeps (counter.h)
 };
 
 class Kernel {

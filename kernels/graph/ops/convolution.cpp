@@ -43,13 +43,14 @@ Values gradient_convolution(Builder& builder, Value, const Node& node,
                             std::span<const Value> gradients) {
   const Value x = node.inputs[0];
   const Value w = node.inputs[1];
+  Attributes weights = node.attributes;
+  weights.set("dims", builder.graph().type(w).dims);
+  const Value dw = builder.node(Op::ConvolutionBackwardWeights, {gradients[0], x}, weights);
+  if (!builder.wants(0)) return {{}, dw};
   Attributes data = node.attributes;
   data.set("dims", builder.graph().type(x).dims);
   data.set("images", std::int64_t{1});
-  Attributes weights = node.attributes;
-  weights.set("dims", builder.graph().type(w).dims);
-  return {builder.node(Op::ConvolutionBackwardData, {gradients[0], w}, data),
-          builder.node(Op::ConvolutionBackwardWeights, {gradients[0], x}, weights)};
+  return {builder.node(Op::ConvolutionBackwardData, {gradients[0], w}, data), dw};
 }
 
 }  // namespace rules

@@ -38,8 +38,9 @@ Types infer_dense_backward_weights(const InferRequest& request) {
 
 Values gradient_dense(Builder& builder, Value, const Node& node, std::span<const Value> gradients) {
   const Value dy = gradients[0];
-  return {builder.node(Op::DenseBackwardData, {dy, node.inputs[1]}),
-          builder.node(Op::DenseBackwardWeights, {dy, node.inputs[0]})};
+  const Value dw = builder.node(Op::DenseBackwardWeights, {dy, node.inputs[0]});
+  if (!builder.wants(0)) return {{}, dw};
+  return {builder.node(Op::DenseBackwardData, {dy, node.inputs[1]}), dw};
 }
 
 Types infer_bias(const InferRequest& request) {

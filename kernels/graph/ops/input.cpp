@@ -7,7 +7,10 @@ namespace regatta {
 namespace {
 
 Attributes slice_attributes(const InputSlice& slice) {
-  return {{"batch", slice.batch}, {"offset", slice.offset}, {"global_batch", slice.global_batch}};
+  Attributes attributes{
+      {"batch", slice.batch}, {"offset", slice.offset}, {"global_batch", slice.global_batch}};
+  if (slice.order == ExampleOrder::Sequential) attributes.set("sequential", std::int64_t{1});
+  return attributes;
 }
 
 std::vector<std::int64_t> with_batch(std::int64_t batch, const std::vector<std::int64_t>& dims) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All-reduce between threads of one process: every member calls run() with its own buffer in place,
+// and finds there the sum over all members. Sums are taken in an order that is fixed by the
+// algorithm, so results are the same bits in every run and at every member.
+//
+// ring: n shares. In phase one, step s = 0 … n - 2, member m adds share m - 1 - s of its predecessor
+// m - 1 to its own; share m + 1 is then complete at m. In phase two, step s, it copies share m - s
+// from its predecessor. 2 (n - 1) steps, 2 (n - 1) / n of the buffer in and out of each member.
+// Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 2009.
+// reduce_to_one: member 0 adds all others in order; they copy its result.
+// hierarchical_copy: two halves reduce to a root each, the first root adds the second's sum, and the
+// result goes back the same way. Source: TensorFlow, cross_device_utils.py (there the halves lose
+// the last member where the count is odd; here the first half is larger by one).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/runtime/counter.h"
+
+namespace regatta {
+
+class AllReduceGroup {
+ public:
+  /// `group` numbers the collective: roots of hierarchical_copy rotate with it.
+  AllReduceGroup(std::string algorithm, std::int64_t members, std::int64_t group);
+
+  /// Before the first run(), once a member. Shapes: [elements] f32.
+  void join(std::int64_t member, float* buffer, std::int64_t elements);
+
+  /// What a member tells of one run.
+  struct Observer {
+    std::int64_t* peer_wait_ns = nullptr;  ///< added to: time until others had arrived
+    /// Called for each message taken: from which member, bytes.
+    std::function<void(std::int64_t, std::int64_t)> received;
+  };
+
+  /// Threads: each member from one thread; returns when this member's buffer holds the sum and no
+  /// other member reads this buffer any more. Throws: RunError(Timeout), Aborted.
+  void run(std::int64_t member, const Patience& patience, const Observer& observer);
+
+  std::int64_t members() const { return static_cast<std::int64_t>(members_.size()); }
+
+ private:
+  struct Member {
+    float* buffer = nullptr;
+    Counter progress;  ///< points passed since the first run
+    std::uint64_t round = 0;
+  };
+  class Turn;  // one member's view of one run
+
+  void ring(Turn& turn);
+  void reduce_to_one(Turn& turn);
+  void hierarchical_copy(Turn& turn);
+
+  std::string algorithm_;
+  std::int64_t group_ = 0;
+  std::int64_t elements_ = 0;
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
+}  // namespace regatta

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/in_process.h"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/comm/all_reduce.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// What one node has received, by sender. Written by the node's lane alone.
+struct Received {
+  Place from;
+  std::int64_t bytes = 0;
+  std::int64_t messages = 0;
+};
+
+/// A collective and who takes part.
+struct Group {
+  std::unique_ptr<AllReduceGroup> collective;
+  std::vector<Place> places;
+};
+
+/// What one node counts.
+struct Account {
+  Place place;
+  std::vector<Received> from;  ///< one entry a possible sender
+};
+
+class CopyKernel final : public Kernel {
+ public:
+  CopyKernel(const KernelRequest& request, Received& received)
+      : from_(request.inputs[0].data),
+        to_(request.outputs[0].data),
+        bytes_(request.outputs[0].type.bytes()),
+        received_(received) {}
+
+  void run(const StepContext&) override {
+    std::memcpy(to_, from_, static_cast<std::size_t>(bytes_));
+    received_.bytes += bytes_;
+    ++received_.messages;
+  }
+
+ private:
+  const void* from_;
+  void* to_;
+  std::int64_t bytes_;
+  Received& received_;
+};
+
+class AllReduceKernel final : public Kernel {
+ public:
+  AllReduceKernel(const KernelRequest& request, AllReduceGroup& group, Account& account)
+      : group_(group),
+        member_(request.node.attributes.integer("member")),
+        patience_{.abort = request.abort, .spins = request.spins} {
+    observer_.received = [&account](std::int64_t from, std::int64_t bytes) {
+      Received& received = account.from[static_cast<std::size_t>(from)];
+      received.bytes += bytes;
+      ++received.messages;
+    };
+  }
+
+  void run(const StepContext& context) override {
+    observer_.peer_wait_ns = &context.counters->peer_wait_ns;
+    group_.run(member_, patience_, observer_);
+  }
+
+ private:
+  AllReduceGroup& group_;
+  std::int64_t member_;
+  Patience patience_;
+  AllReduceGroup::Observer observer_;
+};
+
+}  // namespace
+
+struct InProcessTransport::State {
+  std::vector<std::unique_ptr<Account>> accounts;
+  std::map<std::int64_t, Group> groups;
+
+  Account& add_account(const Place& place, std::size_t senders) {
+    accounts.push_back(std::make_unique<Account>());
+    accounts.back()->place = place;
+    accounts.back()->from.resize(senders);
+    return *accounts.back();
+  }
+
+  std::unique_ptr<Kernel> build_copy(const KernelRequest& request) {
+    Account& account = add_account(request.node.place, 1);
+    const auto& from = request.node.attributes.integers("from");
+    account.from[0].from = {.replica = static_cast<int>(from[0]),
+                            .stage = static_cast<int>(from[1]),
+                            .role = static_cast<Role>(from[2])};
+    return std::make_unique<CopyKernel>(request, account.from[0]);
+  }
+
+  std::unique_ptr<Kernel> build_all_reduce(const KernelRequest& request) {
+    const Attributes& attributes = request.node.attributes;
+    const std::int64_t members = attributes.integer("members");
+    Group& group = groups[attributes.integer("group")];
+    if (group.collective == nullptr) {
+      group.collective = std::make_unique<AllReduceGroup>(attributes.text("algorithm"), members,
+                                                          attributes.integer("group"));
+      group.places.resize(static_cast<std::size_t>(members));
+    }
+    std::int64_t elements = 0;
+    for (const Tensor& input : request.inputs) {
+      if (input.type.element != ElementType::F32) return nullptr;
+      check(input.f32() == request.inputs[0].f32() + elements, "a bucket is contiguous");
+      elements += input.elements();
+    }
+    const std::int64_t member = attributes.integer("member");
+    group.collective->join(member, request.inputs[0].f32(), elements);
+    group.places[static_cast<std::size_t>(member)] = request.node.place;
+    Account& account = add_account(request.node.place, static_cast<std::size_t>(members));
+    collective_of[&account] = attributes.integer("group");
+    return std::make_unique<AllReduceKernel>(request, *group.collective, account);
+  }
+
+  std::map<const Account*, std::int64_t> collective_of;
+};
+
+InProcessTransport::InProcessTransport() : state_(std::make_unique<State>()) {}
+InProcessTransport::~InProcessTransport() = default;
+
+void InProcessTransport::add_kernels(KernelTable& table) {
+  table.add(Op::Copy, [this](const auto& request) { return state_->build_copy(request); });
+  table.add(Op::AllReduce,
+            [this](const auto& request) { return state_->build_all_reduce(request); });
+}
+
+std::map<Place, MemberTraffic> InProcessTransport::traffic() const {
+  std::map<Place, MemberTraffic> all;
+  for (const auto& account : state_->accounts) {
+    const auto collective = state_->collective_of.find(account.get());
+    for (std::size_t i = 0; i < account->from.size(); ++i) {
+      const Received& received = account->from[i];
+      const Place& from = collective == state_->collective_of.end()
+                              ? received.from
+                              : state_->groups.at(collective->second).places[i];
+      all[from].sent += received.bytes;
+      all[account->place].received += received.bytes;
+      all[account->place].messages += received.messages;
+    }
+  }
+  return all;
+}
+
+}  // namespace regatta

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What crosses places inside one process: copy and all_reduce, through shared memory. Members run on
+// threads of their own; each reads from the other's memory (pull) and counts what it received, by
+// sender, so that bytes are counted where they move.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+class InProcessTransport {
+ public:
+  InProcessTransport();
+  ~InProcessTransport();
+
+  /// Adds copy and all_reduce. The transport outlives the kernels.
+  void add_kernels(KernelTable& table);
+
+  /// What each place has sent and received since the start. Not while lanes run.
+  std::map<Place, MemberTraffic> traffic() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace regatta

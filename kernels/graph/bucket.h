@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A rewrite that runs after all strategies: merges all_reduce nodes of the same members into
+// buckets, so that many small gradients travel as one message. The layout is a function of the
+// graph and the size alone.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// Merges consecutive collectives until a bucket holds at least `bucket_bytes`.
+/// Units: bytes; 0 leaves every gradient alone.
+Step bucket(const Step& step, std::int64_t bucket_bytes);
+
+}  // namespace regatta

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/graph/collective.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::array kAlgorithms = {kRing, kReduceToOne, kHierarchicalCopy};
+
+/// In the ring's first phase member m passes every share on but share m + 1, which ends with it; in
+/// the second phase every share but m + 2, which it gets last.
+MemberTraffic ring_traffic(const CollectiveShape& shape, std::int64_t member) {
+  const std::int64_t n = shape.members;
+  const auto bytes = [&](std::int64_t index) {
+    return share(shape.elements, n, (index + 2 * n) % n).size() * shape.element_bytes;
+  };
+  const std::int64_t all = shape.elements * shape.element_bytes;
+  return {.sent = 2 * all - bytes(member + 1) - bytes(member + 2),
+          .received = 2 * all - bytes(member) - bytes(member + 1),
+          .messages = 2 * (n - 1)};
+}
+
+MemberTraffic to_one_traffic(const CollectiveShape& shape, std::int64_t member) {
+  const std::int64_t all = shape.elements * shape.element_bytes;
+  const std::int64_t partners = member == 0 ? shape.members - 1 : 1;
+  return {.sent = partners * all, .received = partners * all, .messages = partners};
+}
+
+MemberTraffic hierarchical_traffic(const CollectiveShape& shape, std::int64_t member) {
+  const std::int64_t all = shape.elements * shape.element_bytes;
+  const Halves split = halves(shape.members, shape.group);
+  std::int64_t partners = 1;
+  if (member == split.first_root) partners = split.first_size;  // its half and the other root
+  if (member == split.second_root) partners = shape.members - split.first_size;
+  return {.sent = partners * all, .received = partners * all, .messages = partners};
+}
+
+}  // namespace
+
+std::span<const std::string_view> all_reduce_algorithms() { return kAlgorithms; }
+
+Range share(std::int64_t count, std::int64_t parts, std::int64_t index) {
+  const std::int64_t base = count / parts;
+  const std::int64_t larger = count % parts;  // the first shares have one more
+  const std::int64_t begin = index * base + std::min(index, larger);
+  return {begin, begin + base + (index < larger ? 1 : 0)};
+}
+
+Halves halves(std::int64_t members, std::int64_t group) {
+  const std::int64_t first = (members + 1) / 2;
+  const std::int64_t second = members - first;
+  return {.first_size = first,
+          .first_root = group % first,
+          .second_root = second == 0 ? -1 : first + group % second};
+}
+
+MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member) {
+  if (shape.members == 1) return {};
+  if (shape.algorithm == kRing) return ring_traffic(shape, member);
+  if (shape.algorithm == kReduceToOne) return to_one_traffic(shape, member);
+  check(shape.algorithm == kHierarchicalCopy, "an all_reduce algorithm that has a formula");
+  return hierarchical_traffic(shape, member);
+}
+
+}  // namespace regatta

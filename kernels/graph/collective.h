@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a collective deals its elements and its members out. Plain arithmetic, shared by what
+// computes the traffic from a graph and by what moves the bytes, which a test holds together.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace regatta {
+
+/// Values of `--all-reduce`.
+inline constexpr std::string_view kRing = "ring";
+inline constexpr std::string_view kReduceToOne = "reduce_to_one";
+inline constexpr std::string_view kHierarchicalCopy = "hierarchical_copy";
+std::span<const std::string_view> all_reduce_algorithms();
+
+/// Elements [begin, end).
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+
+/// Share `index` of `count` elements dealt to `parts`; sizes differ by at most one.
+Range share(std::int64_t count, std::int64_t parts, std::int64_t index);
+
+/// hierarchical_copy: two halves (the first one larger by one where the count is odd, so that no
+/// member is left out), each reduced to its root; the roots rotate with the collective's number.
+struct Halves {
+  std::int64_t first_size = 0;   ///< members 0 … first_size - 1
+  std::int64_t first_root = 0;
+  std::int64_t second_root = -1; ///< -1 where there is one member
+};
+Halves halves(std::int64_t members, std::int64_t group);
+
+/// Units: bytes, messages. Of one member in one step.
+struct MemberTraffic {
+  std::int64_t sent = 0;
+  std::int64_t received = 0;
+  std::int64_t messages = 0;  ///< received
+};
+
+/// Who takes part and how much.
+struct CollectiveShape {
+  std::string_view algorithm;
+  std::int64_t members = 1;
+  std::int64_t group = 0;
+  std::int64_t elements = 0;
+  std::int64_t element_bytes = 4;
+};
+
+/// What `member` sends and receives. For M = elements * element_bytes and n members:
+/// ring 2 (n - 1) / n M each way (exactly: all shares but one, twice); reduce_to_one (n - 1) M each
+/// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all.
+MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member);
+
+}  // namespace regatta

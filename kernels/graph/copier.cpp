@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/graph/copier.h"
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+Value& Copier::slot(Value from) {
+  auto& outputs = values_.at(static_cast<std::size_t>(from.node));
+  outputs.resize(source_.node(from.node).outputs.size());
+  return outputs.at(static_cast<std::size_t>(from.output));
+}
+
+bool Copier::knows(Value from) const {
+  const auto& outputs = values_.at(static_cast<std::size_t>(from.node));
+  const auto index = static_cast<std::size_t>(from.output);
+  return index < outputs.size() && outputs[index].exists();
+}
+
+Value Copier::value(Value from) const {
+  check(knows(from), "a rewrite uses a value that it has not copied");
+  return values_[static_cast<std::size_t>(from.node)][static_cast<std::size_t>(from.output)];
+}
+
+VariableId Copier::variable(VariableId from) const {
+  const VariableId to = variables_.at(static_cast<std::size_t>(from));
+  check(to >= 0, "a rewrite uses a variable that it has not copied");
+  return to;
+}
+
+Node Copier::translate(NodeId id) const {
+  Node node = source_.node(id);
+  for (Value& input : node.inputs) input = value(input);
+  for (VariableId& used : node.variables) used = variable(used);
+  return node;
+}
+
+NodeId Copier::copy(NodeId id, Graph& target) {
+  const NodeId copied = target.add(translate(id));
+  map_outputs(id, copied);
+  return copied;
+}
+
+void Copier::map_outputs(NodeId from, NodeId to) {
+  for (int i = 0; i < static_cast<int>(source_.node(from).outputs.size()); ++i) {
+    map({from, i}, {to, i});
+  }
+}
+
+}  // namespace regatta

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What most rewrites do: copy nodes from one graph into another and remember what became of each
+// value and variable.
+#pragma once
+
+#include <vector>
+
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+class Copier {
+ public:
+  explicit Copier(const Graph& source)
+      : source_(source), values_(source.nodes().size()), variables_(source.variables().size(), -1) {}
+
+  /// Tells what a value or variable of the source is in the target.
+  void map(Value from, Value to) { slot(from) = to; }
+  void map_variable(VariableId from, VariableId to) {
+    variables_.at(static_cast<std::size_t>(from)) = to;
+  }
+
+  bool knows(Value from) const;
+  /// Throws: aborts when nothing was mapped.
+  Value value(Value from) const;
+  VariableId variable(VariableId from) const;
+
+  /// The source's node with inputs and variables as they are in the target.
+  Node translate(NodeId id) const;
+  /// Appends the translated node to `target` and maps its outputs.
+  NodeId copy(NodeId id, Graph& target);
+  /// Maps all outputs of a source node to those of a target node.
+  void map_outputs(NodeId from, NodeId to);
+
+ private:
+  Value& slot(Value from);
+
+  const Graph& source_;
+  std::vector<std::vector<Value>> values_;
+  std::vector<VariableId> variables_;
+};
+
+}  // namespace regatta

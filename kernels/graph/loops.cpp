@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/graph/loops.h"
+
+#include <map>
+#include <numeric>
+
+namespace regatta {
+namespace {
+
+/// Union-find with path halving.
+class Components {
+ public:
+  explicit Components(std::size_t count) : parents_(count) {
+    std::iota(parents_.begin(), parents_.end(), 0);
+  }
+  int root(int index) {
+    while (parent(index) != index) index = parent(index) = parent(parent(index));
+    return index;
+  }
+  void join(int a, int b) { parent(root(a)) = root(b); }
+
+ private:
+  int& parent(int index) { return parents_[static_cast<std::size_t>(index)]; }
+  std::vector<int> parents_;
+};
+
+}  // namespace
+
+std::vector<int> loops(const Graph& graph) {
+  const auto count = static_cast<NodeId>(graph.nodes().size());
+  Components components(graph.nodes().size());
+  std::map<std::int64_t, NodeId> group_member;
+  std::map<VariableId, NodeId> variable_user;
+  for (NodeId id = 0; id < count; ++id) {
+    const Node& node = graph.node(id);
+    for (Value input : node.inputs) components.join(id, input.node);
+    if (node.op == Op::AllReduce) {
+      components.join(id, group_member.try_emplace(node.attributes.integer("group"), id)
+                              .first->second);
+    }
+    for (VariableId v : node.variables) {
+      if (graph.variable(v).sharing != Sharing::None) continue;
+      components.join(id, variable_user.try_emplace(v, id).first->second);
+    }
+  }
+  std::vector<int> result;
+  std::map<int, int> numbers;
+  for (NodeId id = 0; id < count; ++id) {
+    result.push_back(numbers.try_emplace(components.root(id), static_cast<int>(numbers.size()))
+                         .first->second);
+  }
+  return result;
+}
+
+}  // namespace regatta

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The error for a name that does not exist: one line that offers the nearest one that does.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+/// The name with the smallest edit distance; empty when none is near (more than half is different).
+std::string nearest_name(const std::string& given, std::span<const std::string> names);
+
+/// RunError(Usage): "unknown strategy 'al_reduce'; did you mean 'all_reduce'? (valid: ...)".
+RunError unknown_name(const std::string& what, const std::string& given,
+                      std::span<const std::string> names);
+
+}  // namespace regatta

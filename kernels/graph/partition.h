@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cuts a placed graph into one graph for each process. The only code that makes values travel:
+// between places of one process by a copy node at the reader's place, between processes by a send
+// and a receive. A value travels once to each place that reads it.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// Which process a place is bound to, 0 to processes - 1.
+struct Binding {
+  int processes = 1;
+  std::function<int(const Place&)> process_of = [](const Place&) { return 0; };
+};
+
+/// The part of each process, in process order. A part's trainables and losses are those that stand
+/// in it. A variable that is shared must have all its users in one process.
+std::vector<Step> partition(const Step& step, const Binding& binding);
+
+}  // namespace regatta

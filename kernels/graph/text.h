@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graphs for readers. One line a variable or node, in the order of the graph:
+//   variable hidden.weight f32[5,1] parameter normal(1) @replica0
+//   %4 = tanh(%3) f32[50,5] @replica0 forward hidden
+//   %9 = sgd(%8; hidden.weight, hidden.weight.velocity) {momentum=0, ...} @replica0 update hidden
+#pragma once
+
+#include <string>
+
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+std::string to_text(const Graph& graph);
+
+/// For Graphviz: a cluster for each place, bold edges where a value crosses places.
+std::string to_dot(const Graph& graph);
+
+/// 64-bit FNV-1a of to_text(): equal graphs, equal hashes.
+std::uint64_t hash(const Graph& graph);
+
+}  // namespace regatta

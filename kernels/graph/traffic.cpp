@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/graph/traffic.h"
+
+namespace regatta {
+namespace {
+
+std::int64_t output_bytes(const Node& node) {
+  std::int64_t bytes = 0;
+  for (const TensorType& type : node.outputs) bytes += type.bytes();
+  return bytes;
+}
+
+void add(MemberTraffic& sum, const MemberTraffic& part) {
+  sum.sent += part.sent;
+  sum.received += part.received;
+  sum.messages += part.messages;
+}
+
+}  // namespace
+
+std::map<Place, MemberTraffic> traffic(const Graph& graph) {
+  std::map<Place, MemberTraffic> all;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::Copy) {
+      const std::int64_t bytes = output_bytes(node);
+      add(all[graph.node(node.inputs[0].node).place], {.sent = bytes, .received = 0, .messages = 0});
+      add(all[node.place], {.sent = 0, .received = bytes, .messages = 1});
+    } else if (node.op == Op::Send) {
+      add(all[node.place], {.sent = graph.type(node.inputs[0]).bytes(), .received = 0,
+                            .messages = 0});
+    } else if (node.op == Op::Receive) {
+      add(all[node.place], {.sent = 0, .received = output_bytes(node), .messages = 1});
+    } else if (node.op == Op::AllReduce) {
+      const std::int64_t element_bytes = size_of(node.outputs[0].element);
+      const CollectiveShape shape{.algorithm = node.attributes.text("algorithm"),
+                                  .members = node.attributes.integer("members"),
+                                  .group = node.attributes.integer("group"),
+                                  .elements = output_bytes(node) / element_bytes,
+                                  .element_bytes = element_bytes};
+      add(all[node.place], member_traffic(shape, node.attributes.integer("member")));
+    }
+  }
+  return all;
+}
+
+std::int64_t bytes_per_step(const Graph& graph) {
+  std::int64_t bytes = 0;
+  for (const auto& [place, part] : traffic(graph)) bytes += part.sent;
+  return bytes;
+}
+
+std::int64_t cost(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const auto inputs = [&](std::size_t i) { return graph.type(node.inputs.at(i)); };
+  switch (node.op) {
+    case Op::Dense: return node.outputs[0].elements() * inputs(0).dim(1);
+    case Op::DenseBackwardData: return node.outputs[0].elements() * inputs(0).dim(1);
+    case Op::DenseBackwardWeights: return node.outputs[0].elements() * inputs(0).dim(0);
+    case Op::Convolution: return node.outputs[0].elements() * inputs(1).elements() / inputs(1).dim(0);
+    case Op::ConvolutionBackwardData:
+      return inputs(0).elements() * inputs(1).elements() / inputs(1).dim(0);
+    case Op::ConvolutionBackwardWeights:
+      return inputs(0).elements() * node.outputs[0].elements() / node.outputs[0].dim(0);
+    default: return node.outputs.empty() || op_info(node.op).view ? 0 : node.outputs[0].elements();
+  }
+}
+
+}  // namespace regatta

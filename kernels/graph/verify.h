@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The grammar of a step. Runs after building and after every rewrite, in every build type.
+#pragma once
+
+#include <string>
+
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// Checks every rule below and aborts with the first broken one, the node, and `after` (what was
+/// done last). Rules: inputs come from earlier nodes; output types are what inference yields;
+/// variables exist and are assigned by one place only unless shared; the losses are scalars that
+/// nothing but a loss op makes; every trainable has a gradient of its type and at least one update
+/// that assigns it; members of a collective are complete, stand at different places and agree.
+void verify(const Step& step, const std::string& after);
+
+/// The first broken rule, or an empty text. For tests of the rules themselves.
+std::string broken_rule(const Step& step);
+
+}  // namespace regatta

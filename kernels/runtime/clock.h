@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Time. Spans inside a step are read from the processor's time stamp counter where it is invariant
+// (about 8 ns a reading), everything else from the steady clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace regatta {
+
+/// Units: nanoseconds of the steady clock.
+inline std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// Units: ticks; see ns_per_tick().
+inline std::uint64_t ticks() {
+#if defined(__x86_64__)
+  return __rdtsc();
+#else
+  return static_cast<std::uint64_t>(now_ns());
+#endif
+}
+
+/// Measured once against the steady clock, over 20 ms, at the first call.
+double ns_per_tick();
+
+inline std::int64_t ticks_to_ns(std::uint64_t span) {
+  return static_cast<std::int64_t>(static_cast<double>(span) * ns_per_tick());
+}
+
+}  // namespace regatta

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A count that one thread advances and others wait for: how lanes and members of a collective wait
+// on each other. Waiting spins for a while, if asked to, then sleeps in the kernel (futex), looks
+// at the abort flag at least every 50 ms, and ends at a deadline.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+/// Thrown by a wait when the run ends early for another reason; carries no message of its own.
+class Aborted : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the run was ended by another lane"; }
+};
+
+/// How to wait.
+struct Patience {
+  const AbortFlag* abort = nullptr;
+  int spins = 0;                     ///< looks before sleeping; 0 where another thread needs the core
+  std::int64_t limit_ns = 120'000'000'000;
+};
+
+class alignas(64) Counter {
+ public:
+  std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
+
+  /// Sets a larger value and wakes who waits for it. Threads: one writer.
+  void advance_to(std::uint64_t value) {
+    value_.exchange(value, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst) != 0) wake();
+  }
+
+  /// Returns false when the limit passed. Throws: Aborted.
+  bool wait_for(std::uint64_t target, const Patience& patience) {
+    if (value() >= target) return true;
+    return wait_slowly(target, patience);
+  }
+
+ private:
+  void wake();
+  bool wait_slowly(std::uint64_t target, const Patience& patience);
+
+  std::atomic<std::uint64_t> value_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
+};
+
+}  // namespace regatta

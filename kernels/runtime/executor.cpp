@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/executor.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <set>
+#include <thread>
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
+#include "kernels/runtime/lane.h"
+#include "kernels/runtime/memory.h"
+
+namespace regatta {
+namespace {
+
+/// Looks before a wait sleeps, about 20 us, where every lane has a core of its own.
+constexpr int kSpins = 400;
+
+/// The places that compute, in order: worker i is the i-th.
+std::vector<Place> worker_places(const Plan& plan) {
+  std::set<Place> places;
+  for (const LanePlan& lane : plan.lanes()) {
+    if (!lane.communication && lane.place.role == Role::Worker) places.insert(lane.place);
+  }
+  return {places.begin(), places.end()};
+}
+
+/// What one kernel was built from; kernels keep references into it.
+struct RequestMemory {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<VariableStorage*> variables;
+  std::vector<std::uint64_t*> versions_seen;
+};
+
+}  // namespace
+
+class Executor::Impl {
+ public:
+  Impl(const Step& part, const KernelTable& kernels, const ExecutorOptions& options)
+      : step_(part),
+        options_(options),
+        plan_(step_.graph, options.plan),
+        memory_(step_.graph, plan_, options.seed),
+        workers_(worker_places(plan_)),
+        gates_(static_cast<std::size_t>(plan_.loop_count())) {
+    ns_per_tick();  // calibrates the clock before it is needed
+    for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i);
+    build_kernels(kernels);
+    add_probes();
+    connect_lanes();
+    start_threads();
+  }
+
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex_);
+      quit_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  void run(std::int64_t examples) {
+    check(error_ == nullptr, "a failed executor is not run again");
+    count_.target = examples;
+    std::unique_lock lock(mutex_);
+    ++generation_;
+    running_ = threads_.size();
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return running_ == 0; });
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+  std::vector<WorkerReport> worker_reports() const;
+  std::vector<LoopReport> loop_reports() const;
+
+  Step step_;
+  ExecutorOptions options_;
+  Plan plan_;
+  Memory memory_;
+  std::vector<Place> workers_;
+  AbortFlag abort_;
+  ExampleCount count_;
+  std::vector<Gate> gates_;
+  std::deque<RequestMemory> requests_;
+  std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
+  std::vector<std::vector<float>> losses_;                            // by loss of the step
+  std::vector<std::unique_ptr<Lane>> lanes_;
+
+ private:
+  /// The worker of a place, or -1.
+  int worker_of(const Place& place) const {
+    const auto found = std::find(workers_.begin(), workers_.end(), place);
+    return found == workers_.end() ? -1 : static_cast<int>(found - workers_.begin());
+  }
+
+  bool oversubscribed() const {
+    const auto wanted = workers_.size() * static_cast<std::size_t>(options_.threads_per_worker);
+    return !options_.cores.empty() && wanted > options_.cores.size();
+  }
+
+  /// A worker's share of the cores; all of them for other places.
+  std::vector<int> cores_of(const Place& place) const {
+    const int worker = worker_of(place);
+    if (worker < 0 || options_.cores.empty()) return options_.cores;
+    std::vector<int> cores;
+    for (int t = 0; t < options_.threads_per_worker; ++t) {
+      const auto index = static_cast<std::size_t>(worker * options_.threads_per_worker + t);
+      cores.push_back(options_.cores[index % options_.cores.size()]);
+    }
+    return cores;
+  }
+
+  void add_lane(std::size_t index) {
+    const LanePlan& plan = plan_.lanes()[index];
+    const auto straggler = options_.stragglers.find(worker_of(plan.place));
+    const bool spins = !plan.communication && !oversubscribed();
+    const LaneOptions options{
+        .slowdown = straggler == options_.stragglers.end() ? 1 : straggler->second,
+        .trace_events = options_.trace_events,
+        .patience = {.abort = &abort_, .spins = spins ? kSpins : 0},
+        .cores = cores_of(plan.place),
+        .threads = plan.communication ? 1 : options_.threads_per_worker};
+    lanes_.push_back(std::make_unique<Lane>(step_.graph, plan, options));
+  }
+
+  void build_kernels(const KernelTable& kernels) {
+    const int threads_before = omp_get_max_threads();
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+      const LanePlan& plan = lanes_[lane]->plan();
+      const int threads = plan.communication ? 1 : options_.threads_per_worker;
+      omp_set_num_threads(threads);
+      for (const Instruction& instruction : plan.instructions) {
+        add_kernel(kernels, *lanes_[lane], instruction.node, threads);
+      }
+    }
+    omp_set_num_threads(threads_before);
+  }
+
+  void add_kernel(const KernelTable& kernels, Lane& lane, NodeId id, int threads) {
+    const Node& node = step_.graph.node(id);
+    RequestMemory& request = requests_.emplace_back();
+    Evidence evidence;
+    for (Value input : node.inputs) {
+      request.inputs.push_back(memory_.tensor(input));
+      const VariableId source = plan_.storage(input).variable;
+      if (source >= 0) add_state(evidence, source);
+    }
+    for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
+      request.outputs.push_back(memory_.tensor({id, i}));
+    }
+    for (VariableId v : node.variables) {
+      request.variables.push_back(&memory_.variable(v));
+      const bool shared = step_.graph.variable(v).sharing != Sharing::None;
+      request.versions_seen.push_back(shared ? &versions_seen_[{lane.plan().loop, v}] : nullptr);
+      add_state(evidence, v);
+    }
+    evidence.outputs = request.outputs;
+    const bool spins = !lane.plan().communication && !oversubscribed();
+    lane.add_kernel(kernels.build({.node = node,
+                                   .inputs = request.inputs,
+                                   .outputs = request.outputs,
+                                   .variables = request.variables,
+                                   .versions_seen = request.versions_seen,
+                                   .threads = threads,
+                                   .data = options_.data,
+                                   .seed = options_.seed,
+                                   .abort = &abort_,
+                                   .spins = spins ? kSpins : 0}),
+                    evidence);
+  }
+
+  void add_state(Evidence& evidence, VariableId v) {
+    evidence.state.emplace_back(step_.graph.variable(v).name, memory_.variable(v).tensor);
+  }
+
+  /// The examples a loop sees in a step: those that its input nodes yield.
+  std::int64_t share_of_loop(int loop) const {
+    std::int64_t share = 0;
+    for (const LanePlan& lane : plan_.lanes()) {
+      for (const Instruction& instruction : lane.instructions) {
+        const Node& node = step_.graph.node(instruction.node);
+        if (lane.loop == loop && node.op == Op::Input) share += node.attributes.integer("batch");
+      }
+    }
+    check(share > 0, "every loop has an input");
+    return share;
+  }
+
+  std::int64_t max_steps(int loop) const {
+    return options_.max_examples / share_of_loop(loop) + 2;
+  }
+
+  void add_probes() {
+    losses_.resize(step_.losses.size());
+    for (std::size_t i = 0; i < step_.losses.size(); ++i) {
+      const Value loss = step_.losses[i];
+      Lane& lane = *lanes_[static_cast<std::size_t>(plan_.lane_of(loss.node))];
+      losses_[i].resize(static_cast<std::size_t>(max_steps(lane.plan().loop)));
+      lane.add_probe(
+          {.node = loss.node, .value = memory_.tensor(loss).f32(), .history = &losses_[i]});
+    }
+  }
+
+  void connect_lanes() {
+    std::vector<Lane*> all;
+    for (auto& lane : lanes_) all.push_back(lane.get());
+    for (auto& lane : lanes_) {
+      std::vector<Lane*> loop;
+      for (Lane* other : all) {
+        if (other->plan().loop == lane->plan().loop) loop.push_back(other);
+      }
+      const int number = lane->plan().loop;
+      lane->set_gate(gates_[static_cast<std::size_t>(number)]);
+      if (leader(loop) == lane.get()) lane->lead(count_, share_of_loop(number), max_steps(number));
+      lane->finish_building(all, loop);
+    }
+  }
+
+  /// The loop's first worker that computes.
+  static Lane* leader(const std::vector<Lane*>& loop) {
+    const auto found = std::find_if(loop.begin(), loop.end(), [](const Lane* lane) {
+      return !lane->plan().communication && lane->plan().place.role == Role::Worker;
+    });
+    return found == loop.end() ? loop.front() : *found;
+  }
+
+  void start_threads() {
+    for (auto& lane : lanes_) {
+      threads_.emplace_back([this, &lane = *lane] { serve(lane); });
+    }
+  }
+
+  void serve(Lane& lane) {
+    lane.adopt_thread();
+    std::uint64_t served = 0;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return quit_ || generation_ > served; });
+        if (quit_) return;
+        served = generation_;
+      }
+      try {
+        lane.run();
+      } catch (const Aborted&) {  // another lane has said why
+      } catch (...) {
+        fail(std::current_exception());
+      }
+      const std::lock_guard lock(mutex_);
+      if (--running_ == 0) changed_.notify_all();
+    }
+  }
+
+  void fail(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (error_ == nullptr) error_ = std::move(error);
+    abort_.raised = true;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t generation_ = 0;
+  std::size_t running_ = 0;
+  bool quit_ = false;
+  std::exception_ptr error_;
+  std::vector<std::thread> threads_;
+};
+
+std::vector<WorkerReport> Executor::Impl::worker_reports() const {
+  std::vector<WorkerReport> reports;
+  for (const auto& lane : lanes_) {
+    if (lane->plan().communication) continue;
+    WorkerReport report;
+    report.place = lane->plan().place;
+    report.steps = lane->steps();
+    report.compute_ns = ticks_to_ns(lane->spent(Category::Compute));
+    report.exposed_communication_ns = ticks_to_ns(lane->exposed());
+    report.wait_ns = ticks_to_ns(lane->waited());
+    report.input_ns = ticks_to_ns(lane->spent(Category::Input));
+    report.update_ns = ticks_to_ns(lane->spent(Category::Update));
+    report.total_ns = ticks_to_ns(lane->total());
+    report.staleness = lane->counters().staleness;
+    report.lost_updates = lane->counters().lost_updates;
+    reports.push_back(std::move(report));
+  }
+  std::stable_sort(reports.begin(), reports.end(),
+                   [](const auto& a, const auto& b) { return a.place < b.place; });
+  return reports;
+}
+
+std::vector<LoopReport> Executor::Impl::loop_reports() const {
+  std::vector<LoopReport> reports(static_cast<std::size_t>(plan_.loop_count()));
+  for (const auto& lane : lanes_) {
+    LoopReport& report = reports[static_cast<std::size_t>(lane->plan().loop)];
+    if (lane->step_ticks().empty()) continue;  // not the leader
+    report.steps = lane->steps();
+    const auto steps = static_cast<std::ptrdiff_t>(report.steps);
+    report.step_ticks.assign(lane->step_ticks().begin(), lane->step_ticks().begin() + steps);
+    report.examples.assign(lane->step_examples().begin(), lane->step_examples().begin() + steps);
+    report.losses.resize(static_cast<std::size_t>(report.steps));
+  }
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    const int lane = plan_.lane_of(step_.losses[i].node);
+    LoopReport& report =
+        reports[static_cast<std::size_t>(lanes_[static_cast<std::size_t>(lane)]->plan().loop)];
+    for (std::size_t k = 0; k < report.losses.size(); ++k) report.losses[k] += losses_[i][k];
+  }
+  return reports;
+}
+
+Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options)
+    : impl_(std::make_unique<Impl>(part, kernels, options)) {}
+Executor::~Executor() = default;
+void Executor::run(std::int64_t examples) { impl_->run(examples); }
+std::int64_t Executor::examples_seen() const { return impl_->count_.claimed; }
+const Step& Executor::step() const { return impl_->step_; }
+VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }
+Tensor Executor::value(Value value) const { return impl_->memory_.tensor(value); }
+std::vector<WorkerReport> Executor::workers() const { return impl_->worker_reports(); }
+std::vector<LoopReport> Executor::loops() const { return impl_->loop_reports(); }
+std::int64_t Executor::planned_bytes() const { return impl_->memory_.planned_bytes(); }
+std::int64_t Executor::unshared_bytes() const { return impl_->memory_.unshared_bytes(); }
+
+void Executor::write_trace(std::ostream& out) const {
+  std::vector<TraceRow> rows;
+  for (const auto& lane : impl_->lanes_) rows.push_back(lane->trace_row());
+  write_chrome_trace(out, rows);
+}
+
+}  // namespace regatta

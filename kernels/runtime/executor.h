@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a partitioned graph on this process' devices. Everything is built in the constructor:
+// memory, kernels, lanes with their threads. run() lets all loops advance until together they have
+// seen a number of examples, then stops each at a step boundary.
+// Threads: one thread owns the executor and calls it; each lane has a thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/kernel.h"
+#include "kernels/runtime/plan.h"
+
+namespace regatta {
+
+struct ExecutorOptions {
+  std::vector<int> cores;                 ///< that the run owns; empty: no pinning
+  int threads_per_worker = 1;
+  std::uint64_t seed = 1;
+  const DataSet* data = nullptr;
+  std::int64_t max_examples = 0;          ///< of the whole run: sizes the histories
+  std::map<int, double> stragglers;       ///< worker to factor on its compute time
+  std::size_t trace_events = 0;           ///< kept a lane; 0 is no trace
+  PlanOptions plan;
+};
+
+/// Where a worker's time went, summed over its steps. A worker is a place that computes.
+struct WorkerReport {
+  Place place;
+  std::int64_t steps = 0;
+  std::int64_t compute_ns = 0;
+  std::int64_t exposed_communication_ns = 0;
+  std::int64_t wait_ns = 0;    ///< for others: to arrive, to make a value, to end a step
+  std::int64_t input_ns = 0;
+  std::int64_t update_ns = 0;
+  std::int64_t total_ns = 0;   ///< inside steps
+  std::vector<std::uint64_t> staleness;  ///< updates by versions missed
+  std::int64_t lost_updates = 0;
+};
+
+/// One loop's history. Entry k is step k.
+struct LoopReport {
+  std::int64_t steps = 0;
+  std::vector<std::uint64_t> step_ticks;
+  std::vector<float> losses;             ///< the loop's share of the loss
+  std::vector<std::int64_t> examples;    ///< seen by all loops when the step began
+};
+
+class Executor {
+ public:
+  /// Throws: RunError(Unsupported) when the table has no kernel for a node.
+  Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  /// Advances until all loops together have seen `examples`, counted from the first step ever.
+  /// Throws: RunError of the first lane that failed, naming step and tensor or who was missing.
+  void run(std::int64_t examples);
+  std::int64_t examples_seen() const;
+
+  const Step& step() const;
+  /// Memory of a variable. Not while run() runs.
+  VariableStorage& variable(VariableId id);
+  /// Memory of a value as the last step left it; only values that live to the end of the step.
+  Tensor value(Value value) const;
+
+  std::vector<WorkerReport> workers() const;
+  std::vector<LoopReport> loops() const;
+  std::int64_t planned_bytes() const;   ///< arenas and variables
+  std::int64_t unshared_bytes() const;  ///< what they would take without sharing
+  void write_trace(std::ostream& out) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace regatta

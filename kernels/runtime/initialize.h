@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The first value of a variable: element i is a function of (seed, name, i), whatever the strategy
+// and wherever the variable stands.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// Fills `destination` (f32, as many elements as the variable has).
+/// Throws: aborts when CopyOf names a variable that the graph does not have.
+void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* destination);
+
+}  // namespace regatta

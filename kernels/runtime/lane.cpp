@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/lane.h"
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kSpinRatherThanSleepNs = 100'000;
+
+/// Lets `ns` pass: asleep while there is much to wait for, then looking at the clock.
+void dawdle(std::int64_t ns) {
+  const std::int64_t end = now_ns() + ns;
+  if (ns > kSpinRatherThanSleepNs) {
+    const std::int64_t nap = ns - kSpinRatherThanSleepNs;
+    const timespec span{.tv_sec = nap / 1'000'000'000, .tv_nsec = nap % 1'000'000'000};
+    nanosleep(&span, nullptr);
+  }
+  while (now_ns() < end) {
+  }
+}
+
+bool all_finite(const Tensor& tensor) {
+  if (tensor.type.element != ElementType::F32) return true;
+  const float* begin = tensor.f32();
+  return std::all_of(begin, begin + tensor.elements(), [](float x) { return std::isfinite(x); });
+}
+
+}  // namespace
+
+Category category_of(const Graph& graph, const Node& node) {
+  if (node.op == Op::Input) return Category::Input;
+  const bool pulls = node.op == Op::Read && !is_view(graph, node);
+  if (op_info(node.op).crosses || pulls) return Category::Communication;
+  return node.phase == Phase::Update ? Category::Update : Category::Compute;
+}
+
+std::string_view to_string(Category category) {
+  switch (category) {
+    case Category::Input: return "input";
+    case Category::Compute: return "compute";
+    case Category::Communication: return "communication";
+    case Category::Update: return "update";
+  }
+  return "unknown";
+}
+
+Lane::Lane(const Graph& graph, const LanePlan& plan, LaneOptions options)
+    : graph_(graph), plan_(plan), options_(std::move(options)), trace_(options_.trace_events) {}
+
+std::string Lane::name() const {
+  return to_string(plan_.place) + (plan_.communication ? " communication" : "");
+}
+
+void Lane::finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop) {
+  all_lanes_ = std::move(all_lanes);
+  loop_ = std::move(loop);
+  std::erase(loop_, this);
+  build_segments();
+}
+
+void Lane::lead(ExampleCount& count, std::int64_t examples, std::int64_t max_steps) {
+  count_ = &count;
+  share_ = examples;
+  step_ticks_.resize(static_cast<std::size_t>(max_steps));
+  step_examples_.resize(static_cast<std::size_t>(max_steps));
+}
+
+void Lane::build_segments() {
+  const bool each = options_.trace_events > 0 || dawdles();
+  bool open = false;
+  for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+    const Instruction& instruction = plan_.instructions[i];
+    const Category category = category_of(graph_, graph_.node(instruction.node));
+    const bool waits = !instruction.waits.empty();
+    if (!open || each || waits || segments_.back().category != category) {
+      segments_.push_back({.begin = i, .end = i, .category = category, .waits = waits,
+                           .publishes = false, .probe = -1});
+    }
+    Segment& segment = segments_.back();
+    segment.end = i + 1;
+    segment.publishes = instruction.awaited;
+    for (std::size_t p = 0; p < probes_.size(); ++p) {
+      if (probes_[p].node == instruction.node) segment.probe = static_cast<int>(p);
+    }
+    open = !segment.publishes && segment.probe < 0;
+  }
+}
+
+void Lane::adopt_thread() const {
+  omp_set_num_threads(options_.threads);
+  if (options_.cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : options_.cores) CPU_SET(core, &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+void Lane::run() {
+  for (;;) {
+    const Ticket ticket = next_ticket();
+    if (!ticket.runs) return;
+    run_step(ticket);
+  }
+}
+
+Ticket Lane::next_ticket() {
+  if (options_.patience.abort->raised.load(std::memory_order_relaxed)) throw Aborted();
+  if (count_ != nullptr) return gate_->lead(*count_, share_);
+  bool timed_out = false;
+  const Ticket ticket = gate_->follow(tickets_++, options_.patience, timed_out);
+  if (timed_out) {
+    throw RunError(ErrorKind::Timeout, "step " + std::to_string(step_) + ": " + name() +
+                                           " waited in vain for its loop's leader to begin");
+  }
+  return ticket;
+}
+
+void Lane::run_step(const Ticket& ticket) {
+  const std::uint64_t begin = ticks();
+  const StepContext context{.step = step_, .examples = ticket.examples, .counters = &counters_};
+  std::uint64_t now = begin;
+  if (!loop_.empty()) {
+    wait_for_loop();
+    now = ticks();
+    waited_ += now - begin;
+  }
+  for (const Segment& segment : segments_) {
+    if (segment.waits) now = wait_for_dependencies(plan_.instructions[segment.begin], now);
+    now = run_segment(segment, context, now);
+  }
+  if (count_ != nullptr) {
+    const auto index = static_cast<std::size_t>(step_);
+    check(index < step_ticks_.size(), "a run has no more steps than it was built for");
+    step_ticks_[index] = now - begin;
+    step_examples_[index] = ticket.examples;
+  }
+  total_ += now - begin;
+  ++step_;
+  if (!loop_.empty()) {
+    progress_.advance_to(static_cast<std::uint64_t>(step_) * plan_.instructions.size());
+  }
+}
+
+/// No lane begins a step before all lanes of its loop have finished the one before.
+void Lane::wait_for_loop() {
+  for (Lane* other : loop_) {
+    wait_for(*other, static_cast<std::uint64_t>(step_) * other->plan_.instructions.size(),
+             "the end of the step before");
+  }
+}
+
+std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::uint64_t now) {
+  for (const Dependency& wait : instruction.waits) {
+    Lane& other = *all_lanes_[static_cast<std::size_t>(wait.lane)];
+    const bool own_messages = other.plan_.communication && other.plan_.place == plan_.place;
+    const std::uint64_t idle = other.waiting_ticks_.load(std::memory_order_relaxed);
+    const auto index = static_cast<std::size_t>(wait.index);
+    wait_for(other,
+             static_cast<std::uint64_t>(step_) * other.plan_.instructions.size() + index + 1,
+             std::string());
+    const std::uint64_t end = ticks();
+    const std::uint64_t span = end - now;
+    // While a lane waits for its own messages, these may in turn be waiting for others to arrive.
+    const std::uint64_t others =
+        own_messages
+            ? std::min(span, other.waiting_ticks_.load(std::memory_order_relaxed) - idle)
+            : span;
+    waited_ += others;
+    exposed_ += span - others;
+    if (options_.trace_events > 0) {
+      trace_.add({.instruction = -1, .step = step_, .begin = now, .end = end});
+    }
+    now = end;
+  }
+  return now;
+}
+
+void Lane::wait_for(Lane& other, std::uint64_t progress, const std::string& what) {
+  Patience patience = options_.patience;
+  // The other lane needs this core where it is the same device's.
+  if (other.plan_.place == plan_.place) patience.spins = 0;
+  if (other.progress_.wait_for(progress, patience)) return;
+  std::string awaited = what;
+  if (awaited.empty()) {
+    const auto index = (progress - 1) % other.plan_.instructions.size();
+    const Node& node = graph_.node(other.plan_.instructions[index].node);
+    awaited = std::string(to_string(node.op)) + " of " + node.layer;
+  }
+  throw RunError(ErrorKind::Timeout,
+                 "step " + std::to_string(step_) + ": " + name() + " waited " +
+                     std::to_string(patience.limit_ns / 1'000'000'000) + " s for " + awaited +
+                     " on " + other.name());
+}
+
+std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& context,
+                                std::uint64_t now) {
+  const std::int64_t peer_wait = counters_.peer_wait_ns;
+  if (dawdles() && segment.category == Category::Compute) {
+    run_kernels_slowly(segment, context);
+  } else {
+    for (std::size_t i = segment.begin; i < segment.end; ++i) kernels_[i]->run(context);
+  }
+  const std::uint64_t end = ticks();
+  std::uint64_t span = end - now;
+  if (options_.trace_events > 0) {
+    trace_.add({.instruction = static_cast<std::int32_t>(segment.begin), .step = step_,
+                .begin = now, .end = end});
+  }
+  if (segment.category == Category::Communication) {
+    const auto idle = static_cast<std::uint64_t>(
+        static_cast<double>(counters_.peer_wait_ns - peer_wait) / ns_per_tick());
+    const std::uint64_t others = std::min(span, idle);
+    waited_ += others;
+    span -= others;
+    exposed_ += span;
+  }
+  spent_[static_cast<std::size_t>(segment.category)] += span;
+  if (plan_.communication) waiting_ticks_.store(waited_, std::memory_order_relaxed);
+  if (segment.probe >= 0) check_loss(probes_[static_cast<std::size_t>(segment.probe)]);
+  if (segment.publishes) {
+    progress_.advance_to(static_cast<std::uint64_t>(step_) * plan_.instructions.size() +
+                         segment.end);
+  }
+  return end;
+}
+
+/// A straggler: every compute kernel takes `slowdown` times as long.
+void Lane::run_kernels_slowly(const Segment& segment, const StepContext& context) {
+  for (std::size_t i = segment.begin; i < segment.end; ++i) {
+    const std::uint64_t begin = ticks();
+    kernels_[i]->run(context);
+    const auto spent = static_cast<double>(ticks_to_ns(ticks() - begin));
+    dawdle(static_cast<std::int64_t>(spent * (options_.slowdown - 1)));
+  }
+}
+
+void Lane::check_loss(const LossProbe& probe) {
+  (*probe.history)[static_cast<std::size_t>(step_)] = *probe.value;
+  if (!std::isfinite(*probe.value)) diverged(probe);
+}
+
+/// Names the first tensor that is not finite: a variable that the step began with, or else the
+/// output of the first kernel that makes one when the step so far is run again.
+void Lane::diverged(const LossProbe& probe) {
+  const std::string where = "the loss is not finite at step " + std::to_string(step_) + " on " +
+                            to_string(plan_.place) + "; the first tensor that is not finite: ";
+  for (const Evidence& evidence : evidence_) {
+    for (const auto& [name, tensor] : evidence.state) {
+      if (!all_finite(tensor)) throw RunError(ErrorKind::Diverged, where + "variable " + name);
+    }
+  }
+  const StepContext context{.step = step_, .examples = 0, .counters = &counters_};
+  for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+    const Node& node = graph_.node(plan_.instructions[i].node);
+    if (!op_info(node.op).crosses && node.op != Op::Input) kernels_[i]->run(context);
+    for (const Tensor& output : evidence_[i].outputs) {
+      if (all_finite(output)) continue;
+      throw RunError(ErrorKind::Diverged, where + "the output of " +
+                                              std::string(to_string(node.op)) + " in layer " +
+                                              node.layer);
+    }
+    if (plan_.instructions[i].node == probe.node) break;
+  }
+  throw RunError(ErrorKind::Diverged, where + "the loss itself");
+}
+
+TraceRow Lane::trace_row() const {
+  TraceRow row{.name = name(), .instruction_names = {}, .instruction_categories = {},
+               .events = &trace_};
+  for (const Instruction& instruction : plan_.instructions) {
+    const Node& node = graph_.node(instruction.node);
+    row.instruction_names.push_back(std::string(to_string(node.op)) + ' ' + node.layer);
+    row.instruction_categories.emplace_back(to_string(category_of(graph_, node)));
+  }
+  return row;
+}
+
+}  // namespace regatta

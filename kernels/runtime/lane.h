@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One lane: a fixed list of kernels and the thread that runs it. Consecutive kernels of one category
+// form a segment; the clock is read between segments only, unless a trace or a straggler asks for
+// every kernel.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/runtime/gate.h"
+#include "kernels/runtime/kernel.h"
+#include "kernels/runtime/plan.h"
+#include "kernels/runtime/trace.h"
+
+namespace regatta {
+
+enum class Category : std::uint8_t { Input, Compute, Communication, Update };
+inline constexpr std::size_t kCategories = 4;
+Category category_of(const Graph& graph, const Node& node);
+std::string_view to_string(Category category);
+
+/// Where a loss is and where its history goes.
+struct LossProbe {
+  NodeId node = -1;
+  const float* value = nullptr;
+  std::vector<float>* history = nullptr;  ///< entry k is step k; sized before the run
+};
+
+/// What the diagnosis of a diverged run looks at, for one instruction.
+struct Evidence {
+  std::vector<Tensor> outputs;
+  std::vector<std::pair<std::string, Tensor>> state;  ///< variables it uses, by name
+};
+
+struct LaneOptions {
+  double slowdown = 1;          ///< factor on the time of compute kernels
+  std::size_t trace_events = 0;
+  Patience patience;
+  std::vector<int> cores;       ///< to pin the thread to; empty: none
+  int threads = 1;              ///< for OpenMP
+};
+
+class Lane {
+ public:
+  Lane(const Graph& graph, const LanePlan& plan, LaneOptions options);
+
+  void add_kernel(std::unique_ptr<Kernel> kernel, Evidence evidence) {
+    kernels_.push_back(std::move(kernel));
+    evidence_.push_back(std::move(evidence));
+  }
+  void add_probe(const LossProbe& probe) { probes_.push_back(probe); }
+  /// After all kernels and probes are there. `loop` holds all lanes of this lane's loop.
+  void finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop);
+
+  /// The leader of a loop claims its steps and keeps its times.
+  void lead(ExampleCount& count, std::int64_t examples, std::int64_t max_steps);
+  void set_gate(Gate& gate) { gate_ = &gate; }
+
+  /// Pins and prepares the calling thread. Threads: the lane's thread, as all below but the reports.
+  void adopt_thread() const;
+  /// Runs steps until the gate closes. Throws: RunError, Aborted.
+  void run();
+
+  const LanePlan& plan() const { return plan_; }
+  const LaneCounters& counters() const { return counters_; }
+  std::int64_t steps() const { return step_; }
+  std::uint64_t spent(Category category) const { return spent_[static_cast<std::size_t>(category)]; }
+  std::uint64_t waited() const { return waited_; }
+  std::uint64_t exposed() const { return exposed_; }
+  std::uint64_t total() const { return total_; }
+  const std::vector<std::uint64_t>& step_ticks() const { return step_ticks_; }
+  const std::vector<std::int64_t>& step_examples() const { return step_examples_; }
+  TraceRow trace_row() const;
+  std::string name() const;
+
+ private:
+  struct Segment {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    Category category = Category::Compute;
+    bool waits = false;     ///< the first instruction's dependencies
+    bool publishes = false; ///< another lane awaits the last instruction
+    int probe = -1;         ///< the last instruction makes this loss
+  };
+
+  void build_segments();
+  Ticket next_ticket();
+  void run_step(const Ticket& ticket);
+  void wait_for_loop();
+  std::uint64_t wait_for_dependencies(const Instruction& instruction, std::uint64_t now);
+  void wait_for(Lane& other, std::uint64_t progress, const std::string& what);
+  std::uint64_t run_segment(const Segment& segment, const StepContext& context, std::uint64_t now);
+  void run_kernels_slowly(const Segment& segment, const StepContext& context);
+  void check_loss(const LossProbe& probe);
+  [[noreturn]] void diverged(const LossProbe& probe);
+  bool dawdles() const { return options_.slowdown > 1 && !plan_.communication; }
+
+  const Graph& graph_;
+  const LanePlan& plan_;
+  LaneOptions options_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<Evidence> evidence_;
+  std::vector<LossProbe> probes_;
+  std::vector<Segment> segments_;
+  std::vector<Lane*> all_lanes_;
+  std::vector<Lane*> loop_;
+
+  Gate* gate_ = nullptr;
+  ExampleCount* count_ = nullptr;  ///< of a leader
+  std::int64_t share_ = 0;
+  std::uint64_t tickets_ = 0;
+
+  Counter progress_;  ///< instructions finished since the first step
+  std::atomic<std::uint64_t> waiting_ticks_{0};  ///< of a communication lane, for its compute lane
+  LaneCounters counters_;
+  std::int64_t step_ = 0;
+  std::array<std::uint64_t, kCategories> spent_{};
+  std::uint64_t waited_ = 0;
+  std::uint64_t exposed_ = 0;
+  std::uint64_t total_ = 0;
+  std::vector<std::uint64_t> step_ticks_;
+  std::vector<std::int64_t> step_examples_;
+  TraceBuffer trace_;
+
+};
+
+}  // namespace regatta

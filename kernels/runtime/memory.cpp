@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/initialize.h"
+
+namespace regatta {
+
+Memory::Buffer Memory::allocate(std::int64_t bytes) {
+  const std::size_t size = (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + 63) / 64 * 64;
+  void* memory = std::aligned_alloc(64, size);
+  if (memory == nullptr) {
+    throw RunError(ErrorKind::Unsupported, "out of memory: could not set " + std::to_string(size) +
+                                               " bytes aside; use a smaller batch or fewer workers");
+  }
+  std::memset(memory, 0, size);
+  return Buffer(memory);
+}
+
+Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed)
+    : graph_(graph), plan_(plan), addresses_(plan_memory(graph, plan)) {
+  for (std::int64_t bytes : addresses_.arena_bytes) {
+    arenas_.push_back(allocate(bytes));
+    planned_bytes_ += bytes;
+  }
+  unshared_bytes_ = addresses_.sum_of_values;
+  for (VariableId id = 0; id < static_cast<VariableId>(graph.variables().size()); ++id) {
+    const Variable& variable = graph.variable(id);
+    variable_buffers_.push_back(allocate(variable.type.bytes()));
+    auto& storage = *variables_.emplace_back(std::make_unique<VariableStorage>());
+    storage.tensor = {.type = variable.type, .data = variable_buffers_.back().get()};
+    storage.sharing = variable.sharing;
+    if (variable.sharing == Sharing::Locked) {
+      const auto shards = (variable.type.elements() + kShardElements - 1) / kShardElements;
+      storage.shards = std::vector<std::mutex>(static_cast<std::size_t>(shards));
+    }
+    initialize(graph, id, seed, storage.tensor.f32());
+    planned_bytes_ += variable.type.bytes();
+    unshared_bytes_ += variable.type.bytes();
+  }
+}
+
+Tensor Memory::tensor(Value value) const {
+  const Storage& storage = plan_.storage(value);
+  char* base = nullptr;
+  if (storage.variable >= 0) {
+    base = variables_[static_cast<std::size_t>(storage.variable)]->tensor.as<char>();
+  } else {
+    const auto& address = addresses_.addresses.at(storage.owner);
+    base = static_cast<char*>(arenas_[static_cast<std::size_t>(address.lane)].get()) + address.offset;
+  }
+  return {.type = graph_.type(value), .data = base + storage.offset_bytes};
+}
+
+}  // namespace regatta

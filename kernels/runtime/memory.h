@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory of a graph: an arena a lane as planned, and each variable by itself.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/kernel.h"
+#include "kernels/runtime/memory_plan.h"
+#include "kernels/runtime/plan.h"
+
+namespace regatta {
+
+class Memory {
+ public:
+  /// Sets everything aside, zeroes arenas and gives variables their first values.
+  Memory(const Graph& graph, const Plan& plan, std::uint64_t seed);
+
+  Tensor tensor(Value value) const;
+  VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
+  std::int64_t planned_bytes() const { return planned_bytes_; }
+  std::int64_t unshared_bytes() const { return unshared_bytes_; }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+  using Buffer = std::unique_ptr<void, Free>;
+  static Buffer allocate(std::int64_t bytes);
+
+  const Graph& graph_;
+  const Plan& plan_;
+  MemoryPlan addresses_;
+  std::vector<Buffer> arenas_;
+  std::vector<Buffer> variable_buffers_;
+  std::vector<std::unique_ptr<VariableStorage>> variables_;
+  std::int64_t planned_bytes_ = 0;
+  std::int64_t unshared_bytes_ = 0;
+};
+
+}  // namespace regatta

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/loops.h"
+
+namespace regatta {
+namespace {
+
+std::int64_t message_bytes(const Graph& graph, const Node& node) {
+  std::int64_t bytes = 0;
+  for (const TensorType& type : node.outputs) bytes += type.bytes();
+  if (node.op == Op::Send) bytes = graph.type(node.inputs[0]).bytes();
+  return bytes;
+}
+
+std::int64_t row_bytes(const TensorType& type) { return type.bytes() / type.dim(0); }
+
+}  // namespace
+
+bool is_view(const Graph& graph, const Node& node) {
+  if (!op_info(node.op).view) return false;
+  return node.op != Op::Read || graph.variable(node.variables[0]).sharing == Sharing::None;
+}
+
+Plan::Plan(const Graph& graph, const PlanOptions& options) {
+  resolve_storage(graph);
+  deal_to_lanes(graph, options);
+  find_dependencies(graph);
+}
+
+const Storage& Plan::storage(Value value) const {
+  return storage_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
+}
+
+void Plan::resolve_storage(const Graph& graph) {
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    std::vector<Storage> outputs(node.outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i].owner = {id, static_cast<int>(i)};
+      if (node.op == Op::AllReduce) outputs[i] = storage(node.inputs[i]);
+    }
+    if (is_view(graph, node)) {
+      if (node.op == Op::Read) {
+        outputs[0] = {.variable = node.variables[0], .owner = {}, .offset_bytes = 0};
+      } else {
+        outputs[0] = storage(node.inputs[0]);
+        if (node.op == Op::Slice) {
+          outputs[0].offset_bytes +=
+              node.attributes.integer("offset") * row_bytes(graph.type(node.inputs[0]));
+        }
+      }
+    }
+    storage_.push_back(std::move(outputs));
+  }
+}
+
+void Plan::deal_to_lanes(const Graph& graph, const PlanOptions& options) {
+  const std::vector<int> loop_of = loops(graph);
+  std::map<std::tuple<int, Place, bool>, int> numbers;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    const int loop = loop_of[static_cast<std::size_t>(id)];
+    loop_count_ = std::max(loop_count_, loop + 1);
+    lane_of_.push_back(-1);
+    index_of_.push_back(-1);
+    if (is_view(graph, node)) continue;
+    const bool apart =
+        op_info(node.op).crosses && message_bytes(graph, node) >= options.inline_bytes;
+    const auto [entry, is_new] =
+        numbers.try_emplace({loop, node.place, apart}, static_cast<int>(lanes_.size()));
+    if (is_new) {
+      lanes_.push_back(
+          {.place = node.place, .loop = loop, .communication = apart, .instructions = {}});
+    }
+    auto& instructions = lanes_[static_cast<std::size_t>(entry->second)].instructions;
+    lane_of_.back() = entry->second;
+    index_of_.back() = static_cast<int>(instructions.size());
+    instructions.push_back({.node = id, .waits = {}, .awaited = false});
+  }
+}
+
+void Plan::depend(NodeId later, NodeId earlier) {
+  const int lane = lane_of(earlier);
+  if (lane < 0 || lane == lane_of(later)) return;
+  auto& waiting = lanes_[static_cast<std::size_t>(lane_of(later))];
+  auto& awaited = lanes_[static_cast<std::size_t>(lane)];
+  check(waiting.loop == awaited.loop, "lanes wait on each other inside a loop only");
+  awaited.instructions[static_cast<std::size_t>(index_of(earlier))].awaited = true;
+  auto& waits = waiting.instructions[static_cast<std::size_t>(index_of(later))].waits;
+  for (Dependency& wait : waits) {
+    if (wait.lane != lane) continue;
+    wait.index = std::max(wait.index, index_of(earlier));
+    return;
+  }
+  waits.push_back({.lane = lane, .index = index_of(earlier)});
+}
+
+/// Values: a reader waits for the maker. Variables that nobody shares: in the order of the graph, a
+/// reader waits for the last assignment before it, an assignment for all that came before it.
+void Plan::find_dependencies(const Graph& graph) {
+  std::map<VariableId, NodeId> last_assignment;
+  std::map<VariableId, std::vector<NodeId>> readers;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (lane_of(id) < 0) continue;
+    std::vector<VariableId> read;
+    std::vector<VariableId> assigned;
+    for (Value input : node.inputs) {
+      const Storage& source = storage(input);
+      if (source.variable >= 0) {
+        read.push_back(source.variable);
+      } else {
+        depend(id, source.owner.node);
+        depend(id, input.node);  // an all_reduce writes where its inputs are
+      }
+    }
+    auto& direct = op_info(node.op).assigns ? assigned : read;
+    for (VariableId v : node.variables) {
+      if (graph.variable(v).sharing == Sharing::None) direct.push_back(v);
+    }
+    for (VariableId v : read) {
+      if (last_assignment.contains(v)) depend(id, last_assignment[v]);
+      readers[v].push_back(id);
+    }
+    for (VariableId v : assigned) {
+      if (last_assignment.contains(v)) depend(id, last_assignment[v]);
+      for (NodeId reader : readers[v]) depend(id, reader);
+      readers[v].clear();
+      last_assignment[v] = id;
+    }
+  }
+}
+
+}  // namespace regatta

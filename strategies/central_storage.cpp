@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// central_storage: like in_graph, with parameters, slots, feed and update on the host: replicas hold
+// nothing but activations. For M bytes of parameters the host sends and receives n M a step.
+// Term: tf.distribute.experimental.CentralStorageStrategy.
+#include "strategies/replicas.h"
+#include "strategies/rewrites.h"
+
+namespace regatta {
+
+Step central_storage(const Step& step, const StrategyOptions& options) {
+  Replicas replicas(step, {.count = options.replicas,
+                           .ownership = Ownership::Home,
+                           .feed = Feed::Central,
+                           .home = {.replica = 0, .stage = 0, .role = Role::Host},
+                           .sharing = Sharing::None,
+                           .strategy = "central_storage"});
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    replicas.update_at_home(t, replicas.at_home(t).sum(replicas.gradients(t)));
+  }
+  return replicas.finish();
+}
+
+}  // namespace regatta

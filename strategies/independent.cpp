@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// independent: n replicas, nothing exchanged; each trains its own parameters on its share. The
+// ceiling on speed: what n replicas could do if communication were free.
+// Term: tf_cnn_benchmarks' --variable_update=independent.
+#include "strategies/replicas.h"
+#include "strategies/rewrites.h"
+
+namespace regatta {
+
+Step independent(const Step& step, const StrategyOptions& options) {
+  Replicas replicas(step, {.count = options.replicas,
+                           .ownership = Ownership::EachReplica,
+                           .feed = Feed::Each,
+                           .home = {},
+                           .sharing = Sharing::None,
+                           .strategy = "independent"});
+  for (std::size_t t = 0; t < replicas.trainables(); ++t) {
+    for (std::int64_t r = 0; r < replicas.count(); ++r) {
+      replicas.update(t, r, replicas.gradient(t, r));
+    }
+  }
+  return replicas.finish();
+}
+
+}  // namespace regatta

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/replicas.h"
+
+#include <string>
+#include <utility>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+bool is_dealt_out(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (node.place.replica != 0 || node.place.role != Role::Worker) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Replicas::Replicas(const Step& source, const ReplicaOptions& options)
+    : source_(source), options_(options), central_(source.graph) {
+  if (is_dealt_out(source.graph)) {
+    throw RunError(ErrorKind::Usage, "strategy '" + std::string(options.strategy) +
+                                         "' cannot be applied to a step that is already dealt to "
+                                         "replicas; put it first or leave one of them out");
+  }
+  result_.global_batch = source.global_batch;
+  result_.normalization_group = source.normalization_group;
+  deal_out();
+  for (std::int64_t r = 0; r < options.count; ++r) copiers_.emplace_back(source.graph);
+  add_variables();
+  for (std::int64_t r = 0; r < options.count; ++r) copy_compute(r);
+}
+
+void Replicas::deal_out() {
+  const std::int64_t group = source_.normalization_group;
+  const std::int64_t groups = source_.global_batch / group;
+  check(groups * group == source_.global_batch, "a global batch is a whole number of groups");
+  if (options_.count < 1 || options_.count > groups) {
+    throw RunError(ErrorKind::Usage,
+                   "strategy '" + std::string(options_.strategy) + "' with " +
+                       std::to_string(options_.count) + " workers: a global batch of " +
+                       std::to_string(source_.global_batch) + " examples in normalisation groups of " +
+                       std::to_string(group) + " can be dealt to 1 to " + std::to_string(groups) +
+                       " workers");
+  }
+  for (std::int64_t r = 0; r < options_.count; ++r) {
+    const Range range = share(groups, options_.count, r);
+    offset_.push_back(range.begin * group);
+    batch_.push_back(range.size() * group);
+  }
+}
+
+Place Replicas::place_in(Place place, std::int64_t replica) const {
+  place.replica = static_cast<int>(replica);
+  return place;
+}
+
+/// Home keeps the stage, so that a rewrite for model parallelism may come first.
+Place Replicas::home_of(Place place) const {
+  place.replica = options_.home.replica;
+  place.role = options_.home.role;
+  return place;
+}
+
+void Replicas::add_variables() {
+  const Graph& graph = source_.graph;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    Variable variable = graph.variable(v);
+    const bool own = options_.ownership == Ownership::EachReplica ||
+                     variable.kind == VariableKind::Statistic;
+    if (!own) {
+      variable.place = home_of(variable.place);
+      variable.sharing = options_.sharing;
+      const VariableId id = result_.graph.add(variable);
+      central_.map_variable(v, id);
+      for (Copier& copier : copiers_) copier.map_variable(v, id);
+      continue;
+    }
+    for (std::int64_t r = 0; r < options_.count; ++r) {
+      variable.place = place_in(graph.variable(v).place, r);
+      copiers_[at(r)].map_variable(v, result_.graph.add(variable));
+    }
+  }
+}
+
+/// The replica's slice of an input that is fed centrally.
+Value Replicas::feed(NodeId input, int output, std::int64_t replica) {
+  if (!central_.knows({input, 0})) {
+    Node node = central_.translate(input);
+    node.place = home_of(node.place);
+    central_.map_outputs(input, result_.graph.add(node));
+  }
+  Builder builder(result_.graph);
+  builder.at(home_of(source_.graph.node(input).place)).in(Phase::Input).layer("input");
+  return builder.slice(central_.value({input, output}), offset_[at(replica)], batch_[at(replica)]);
+}
+
+void Replicas::copy_compute(std::int64_t replica) {
+  Copier& copier = copiers_[at(replica)];
+  for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
+    const Node& node = source_.graph.node(id);
+    if (node.phase == Phase::Update) continue;
+    if (node.op == Op::Input && options_.feed == Feed::Central) {
+      for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
+        copier.map({id, i}, feed(id, i, replica));
+      }
+      continue;
+    }
+    if (node.op == Op::Read && options_.ownership == Ownership::Home) {
+      if (!central_.knows({id, 0})) {
+        Node read = central_.translate(id);
+        read.place = home_of(read.place);
+        central_.map_outputs(id, result_.graph.add(read));
+      }
+      copier.map({id, 0}, central_.value({id, 0}));
+      continue;
+    }
+    Node copied = copier.translate(id);
+    copied.place = place_in(copied.place, replica);
+    if (node.op == Op::Input) {
+      const std::int64_t offset = copied.attributes.integer("offset");
+      copied.attributes.set("offset", offset + offset_[at(replica)]);
+      copied.attributes.set("batch", batch_[at(replica)]);
+    }
+    copier.map_outputs(id, result_.graph.add(copied));
+  }
+  for (Value loss : source_.losses) result_.losses.push_back(copier.value(loss));
+}
+
+Value Replicas::gradient(std::size_t t, std::int64_t replica) const {
+  return copiers_[at(replica)].value(source_.trainables[t].gradient);
+}
+
+std::vector<Value> Replicas::gradients(std::size_t t) const {
+  std::vector<Value> all;
+  for (std::int64_t r = 0; r < count(); ++r) all.push_back(gradient(t, r));
+  return all;
+}
+
+Builder Replicas::at_update(std::size_t t, std::int64_t replica) {
+  const Node& update = source_.graph.node(source_.trainables[t].updates.front());
+  Builder builder(result_.graph);
+  builder.at(place_in(update.place, replica)).in(Phase::Update).layer(update.layer);
+  return builder;
+}
+
+Builder Replicas::at_home(std::size_t t) {
+  const Node& update = source_.graph.node(source_.trainables[t].updates.front());
+  Builder builder(result_.graph);
+  builder.at(home_of(update.place)).in(Phase::Update).layer(update.layer);
+  return builder;
+}
+
+void Replicas::append_update(std::size_t t, Copier& copier, Place place, double weight,
+                             Value gradient) {
+  const Trainable& trainable = source_.trainables[t];
+  Trainable added{.variable = copier.variable(trainable.variable), .gradient = gradient,
+                  .updates = {}};
+  copier.map(trainable.gradient, gradient);
+  for (NodeId update : trainable.updates) {
+    Node node = copier.translate(update);
+    node.place = place;
+    if (node.attributes.has("weight")) node.attributes.set("weight", weight);
+    added.updates.push_back(result_.graph.add(node));
+  }
+  result_.trainables.push_back(added);
+}
+
+void Replicas::update(std::size_t t, std::int64_t replica, Value gradient) {
+  const bool pushes = options_.ownership == Ownership::Shared;
+  const double weight = pushes ? static_cast<double>(batch_[at(replica)]) /
+                                     static_cast<double>(source_.global_batch)
+                               : 1.0;
+  const Place place =
+      place_in(source_.graph.node(source_.trainables[t].updates.front()).place, replica);
+  append_update(t, copiers_[at(replica)], place, weight, gradient);
+}
+
+void Replicas::update_at_home(std::size_t t, Value gradient) {
+  append_update(t, central_, home_of(source_.graph.node(source_.trainables[t].updates.front()).place),
+                1.0, gradient);
+}
+
+Step Replicas::finish() { return std::move(result_); }
+
+}  // namespace regatta

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all data-parallel rewrites share: n copies of a step's forward and backward nodes, each on
+// its share of the global batch. Shares are dealt in whole normalisation groups. What happens to
+// the gradients then is what a strategy adds.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/copier.h"
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// Where parameters live and who reads them.
+enum class Ownership : std::uint8_t {
+  EachReplica,  ///< a copy in every replica
+  Home,         ///< one copy; it is read once at home and the value travels
+  Shared,       ///< one copy in shared memory; every replica reads and assigns it
+};
+
+/// Who feeds the replicas.
+enum class Feed : std::uint8_t {
+  Each,     ///< every replica takes its slice of the global batch
+  Central,  ///< one input node at home yields the global batch; slices travel
+};
+
+struct ReplicaOptions {
+  std::int64_t count = 1;
+  Ownership ownership = Ownership::EachReplica;
+  Feed feed = Feed::Each;
+  Place home;                        ///< of parameters and of a central feed
+  Sharing sharing = Sharing::None;   ///< of parameters that are Shared
+  std::string_view strategy;         ///< for error messages
+};
+
+class Replicas {
+ public:
+  /// Throws: RunError(Usage) when the step is dealt out already or has too few groups.
+  Replicas(const Step& source, const ReplicaOptions& options);
+
+  std::int64_t count() const { return options_.count; }
+  std::size_t trainables() const { return source_.trainables.size(); }
+  /// The gradient of trainable `t` at a replica: its share of the sum over the global batch.
+  Value gradient(std::size_t t, std::int64_t replica) const;
+  std::vector<Value> gradients(std::size_t t) const;
+  /// A builder at the place and layer of trainable `t`'s update in a replica.
+  Builder at_update(std::size_t t, std::int64_t replica);
+  Builder at_home(std::size_t t);
+
+  /// Appends trainable `t`'s updates, fed with `gradient`, at a replica or at home. A replica's
+  /// update of a shared parameter weighs its decay by the replica's share of the batch.
+  void update(std::size_t t, std::int64_t replica, Value gradient);
+  void update_at_home(std::size_t t, Value gradient);
+
+  Step finish();
+
+ private:
+  void deal_out();
+  void add_variables();
+  void copy_compute(std::int64_t replica);
+  Value feed(NodeId input, int output, std::int64_t replica);
+  void append_update(std::size_t t, Copier& copier, Place place, double weight, Value gradient);
+  Place place_in(Place place, std::int64_t replica) const;
+  Place home_of(Place place) const;
+
+  const Step& source_;
+  ReplicaOptions options_;
+  std::vector<std::int64_t> batch_;   ///< examples, by replica
+  std::vector<std::int64_t> offset_;
+  std::vector<Copier> copiers_;
+  Copier central_;                    ///< nodes that exist once: reads and input at home
+  Step result_;
+};
+
+}  // namespace regatta

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// parabola: 1 → 5 tanh → 1 learns y = x² from 50 points, on the full batch. The classic first
+// example of distributed training: a step costs microseconds, so it shows what a strategy costs.
+#pragma once
+
+#include "workloads/workload.h"
+
+namespace regatta {
+
+Workload parabola();
+
+}  // namespace regatta

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/workload.h"
+
+#include <algorithm>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/names.h"
+#include "workloads/data/cifar10.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+#include "workloads/parabola.h"
+#include "workloads/resnet9.h"
+
+namespace regatta {
+namespace {
+
+/// `shapes` is one fixed data set, whatever the seed of a run.
+constexpr std::uint64_t kShapesSeed = 20;
+constexpr std::int64_t kShapesTrain = 4096;
+constexpr std::int64_t kShapesTest = 1000;
+
+}  // namespace
+
+std::string_view to_string(Metric metric) {
+  return metric == Metric::Accuracy ? "accuracy" : "loss";
+}
+
+bool reaches(Metric metric, double value, double target) {
+  return metric == Metric::Accuracy ? value >= target : value <= target;
+}
+
+const std::vector<Workload>& all_workloads() {
+  static const std::vector<Workload> workloads{parabola(), resnet9_thin(), resnet9()};
+  return workloads;
+}
+
+const Workload& find_workload(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Workload& workload : all_workloads()) {
+    if (workload.name == name) return workload;
+    names.emplace_back(workload.name);
+  }
+  throw unknown_name("workload", name, names);
+}
+
+DataSets load_data(const Workload& workload, const std::string& name,
+                   const std::string& data_dir) {
+  const auto& usable = workload.data_sets;
+  if (std::find(usable.begin(), usable.end(), name) == usable.end()) {
+    throw unknown_name("dataset for workload '" + std::string(workload.name) + "'", name,
+                       std::vector<std::string>(usable.begin(), usable.end()));
+  }
+  if (name == "curve") return {.train = make_curve(), .test = make_curve()};
+  if (name == "shapes") {
+    return {.train = make_shapes(kShapesSeed, Split::Train, kShapesTrain),
+            .test = make_shapes(kShapesSeed, Split::Test, kShapesTest)};
+  }
+  check(name == "cifar10", "every data set of the table can be loaded");
+  return {.train = load_cifar10(data_dir, Split::Train), .test = load_cifar10(data_dir, Split::Test)};
+}
+
+}  // namespace regatta

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is trained: model, data sets, recipe, target. The table of all workloads.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/graph/data_set.h"
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// What a run may change about a workload. Units: examples.
+struct Recipe {
+  std::int64_t global_batch = 0;
+  std::int64_t train_examples = 0;   ///< in the data set
+  std::int64_t total_examples = 0;   ///< trained on in the whole run; schedules end there
+  std::int64_t evaluation_batch = 0;
+};
+
+/// How a run is judged.
+enum class Metric : std::uint8_t { Accuracy, Loss };  ///< in percent, higher is better; lower is better
+std::string_view to_string(Metric metric);
+/// Has `value` reached `target`?
+bool reaches(Metric metric, double value, double target);
+
+struct Workload {
+  std::string_view name;
+  std::string_view tier;
+  std::string_view summary;
+  std::vector<std::string_view> data_sets;   ///< the first is the default
+  std::int64_t global_batch = 0;
+  double epochs = 0;                         ///< of the default data set
+  std::int64_t evaluation_every = 0;         ///< examples; a multiple of the global batch
+  std::int64_t evaluation_batch = 0;
+  Metric metric = Metric::Accuracy;
+  double target = 0;                         ///< evidence stands beside the recipe
+  Step (*training)(const Recipe& recipe) = nullptr;
+  Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then examples correct
+};
+
+const std::vector<Workload>& all_workloads();
+
+/// Throws: RunError(Usage) that names the nearest valid name.
+const Workload& find_workload(const std::string& name);
+
+/// The two parts of a data set.
+struct DataSets {
+  DataSet train;
+  DataSet test;
+};
+
+/// Throws: RunError(Usage) for a data set the workload cannot use, RunError(Data) for a missing or
+/// damaged one.
+DataSets load_data(const Workload& workload, const std::string& name, const std::string& data_dir);
+
+}  // namespace regatta
