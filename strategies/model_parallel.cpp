@@ -71,9 +71,9 @@ Step model_parallel(const Step& step, const StrategyOptions& options) {
   if (options.stages < 1 || options.stages > static_cast<std::int64_t>(layers.size())) {
     throw RunError(ErrorKind::Usage, "strategy 'model_parallel' with " +
                                          std::to_string(options.stages) +
-                                         " stages: this model has " + std::to_string(layers.size()) +
-                                         " layers, so 1 to " + std::to_string(layers.size()) +
-                                         " stages are possible");
+                                         " stages: this model has " +
+                                         std::to_string(layers.size()) + " layers, so 1 to " +
+                                         std::to_string(layers.size()) + " stages are possible");
   }
   const std::vector<int> stage_of = deal(layers, options.stages);
   std::map<std::string, int> stage_of_layer;

@@ -44,9 +44,9 @@ void Replicas::deal_out() {
     throw RunError(ErrorKind::Usage,
                    "strategy '" + std::string(options_.strategy) + "' with " +
                        std::to_string(options_.count) + " workers: a global batch of " +
-                       std::to_string(source_.global_batch) + " examples in normalisation groups of " +
-                       std::to_string(group) + " can be dealt to 1 to " + std::to_string(groups) +
-                       " workers");
+                       std::to_string(source_.global_batch) +
+                       " examples in normalisation groups of " + std::to_string(group) +
+                       " can be dealt to 1 to " + std::to_string(groups) + " workers");
   }
   for (std::int64_t r = 0; r < options_.count; ++r) {
     const Range range = share(groups, options_.count, r);
@@ -71,8 +71,8 @@ void Replicas::add_variables() {
   const Graph& graph = source_.graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     Variable variable = graph.variable(v);
-    const bool own = options_.ownership == Ownership::EachReplica ||
-                     variable.kind == VariableKind::Statistic;
+    const bool own =
+        options_.ownership == Ownership::EachReplica || variable.kind == VariableKind::Statistic;
     if (!own) {
       variable.place = home_of(variable.place);
       variable.sharing = options_.sharing;
@@ -159,8 +159,8 @@ Builder Replicas::at_home(std::size_t t) {
 void Replicas::append_update(std::size_t t, Copier& copier, Place place, double weight,
                              Value gradient) {
   const Trainable& trainable = source_.trainables[t];
-  Trainable added{.variable = copier.variable(trainable.variable), .gradient = gradient,
-                  .updates = {}};
+  Trainable added{
+      .variable = copier.variable(trainable.variable), .gradient = gradient, .updates = {}};
   copier.map(trainable.gradient, gradient);
   for (NodeId update : trainable.updates) {
     Node node = copier.translate(update);
@@ -173,17 +173,18 @@ void Replicas::append_update(std::size_t t, Copier& copier, Place place, double 
 
 void Replicas::update(std::size_t t, std::int64_t replica, Value gradient) {
   const bool pushes = options_.ownership == Ownership::Shared;
-  const double weight = pushes ? static_cast<double>(batch_[at(replica)]) /
-                                     static_cast<double>(source_.global_batch)
-                               : 1.0;
+  const double weight =
+      pushes ? static_cast<double>(batch_[at(replica)]) / static_cast<double>(source_.global_batch)
+             : 1.0;
   const Place place =
       place_in(source_.graph.node(source_.trainables[t].updates.front()).place, replica);
   append_update(t, copiers_[at(replica)], place, weight, gradient);
 }
 
 void Replicas::update_at_home(std::size_t t, Value gradient) {
-  append_update(t, central_, home_of(source_.graph.node(source_.trainables[t].updates.front()).place),
-                1.0, gradient);
+  append_update(t, central_,
+                home_of(source_.graph.node(source_.trainables[t].updates.front()).place), 1.0,
+                gradient);
 }
 
 Step Replicas::finish() { return std::move(result_); }

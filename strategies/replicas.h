@@ -32,9 +32,9 @@ struct ReplicaOptions {
   std::int64_t count = 1;
   Ownership ownership = Ownership::EachReplica;
   Feed feed = Feed::Each;
-  Place home;                        ///< of parameters and of a central feed
-  Sharing sharing = Sharing::None;   ///< of parameters that are Shared
-  std::string_view strategy;         ///< for error messages
+  Place home;                       ///< of parameters and of a central feed
+  Sharing sharing = Sharing::None;  ///< of parameters that are Shared
+  std::string_view strategy;        ///< for error messages
 };
 
 class Replicas {
@@ -69,10 +69,10 @@ class Replicas {
 
   const Step& source_;
   ReplicaOptions options_;
-  std::vector<std::int64_t> batch_;   ///< examples, by replica
+  std::vector<std::int64_t> batch_;  ///< examples, by replica
   std::vector<std::int64_t> offset_;
   std::vector<Copier> copiers_;
-  Copier central_;                    ///< nodes that exist once: reads and input at home
+  Copier central_;  ///< nodes that exist once: reads and input at home
   Step result_;
 };
 

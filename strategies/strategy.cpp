@@ -14,32 +14,54 @@ namespace regatta {
 namespace {
 
 constexpr std::array kStrategies = {
-    Strategy{.name = "single", .term = "baseline",
+    Strategy{.name = "single",
+             .term = "baseline",
              .summary = "every node on one worker",
-             .workers = WorkersAre::One, .exchange = Exchange::Synchronous, .rewrite = single},
-    Strategy{.name = "independent", .term = "tf_cnn_benchmarks independent",
+             .workers = WorkersAre::One,
+             .exchange = Exchange::Synchronous,
+             .graphs = Graphs::BetweenGraph,
+             .rewrite = single},
+    Strategy{.name = "independent",
+             .term = "tf_cnn_benchmarks independent",
              .summary = "replicas that exchange nothing: the ceiling on speed",
-             .workers = WorkersAre::Replicas, .exchange = Exchange::Nothing,
+             .workers = WorkersAre::Replicas,
+             .exchange = Exchange::Nothing,
+             .graphs = Graphs::BetweenGraph,
              .rewrite = independent},
-    Strategy{.name = "in_graph", .term = "in-graph replication",
+    Strategy{.name = "in_graph",
+             .term = "in-graph replication",
              .summary = "one graph holds all replicas; parameters and update on replica 0",
-             .workers = WorkersAre::Replicas, .exchange = Exchange::Synchronous,
+             .workers = WorkersAre::Replicas,
+             .exchange = Exchange::Synchronous,
+             .graphs = Graphs::InGraph,
              .rewrite = in_graph},
-    Strategy{.name = "central_storage", .term = "CentralStorageStrategy",
+    Strategy{.name = "central_storage",
+             .term = "CentralStorageStrategy",
              .summary = "parameters, slots and update on the host",
-             .workers = WorkersAre::Replicas, .exchange = Exchange::Synchronous,
+             .workers = WorkersAre::Replicas,
+             .exchange = Exchange::Synchronous,
+             .graphs = Graphs::InGraph,
              .rewrite = central_storage},
-    Strategy{.name = "all_reduce", .term = "MirroredStrategy",
+    Strategy{.name = "all_reduce",
+             .term = "MirroredStrategy",
              .summary = "every replica owns its parameters; gradients are summed by a collective",
-             .workers = WorkersAre::Replicas, .exchange = Exchange::Synchronous,
+             .workers = WorkersAre::Replicas,
+             .exchange = Exchange::Synchronous,
+             .graphs = Graphs::BetweenGraph,
              .rewrite = all_reduce},
-    Strategy{.name = "async_shared", .term = "Hogwild, asynchronous SGD",
+    Strategy{.name = "async_shared",
+             .term = "Hogwild, asynchronous SGD",
              .summary = "replicas update one copy in shared memory without waiting",
-             .workers = WorkersAre::Replicas, .exchange = Exchange::Asynchronous,
+             .workers = WorkersAre::Replicas,
+             .exchange = Exchange::Asynchronous,
+             .graphs = Graphs::BetweenGraph,
              .rewrite = async_shared},
-    Strategy{.name = "model_parallel", .term = "model parallelism",
+    Strategy{.name = "model_parallel",
+             .term = "model parallelism",
              .summary = "layers dealt to stages, balanced by cost",
-             .workers = WorkersAre::Stages, .exchange = Exchange::Synchronous,
+             .workers = WorkersAre::Stages,
+             .exchange = Exchange::Synchronous,
+             .graphs = Graphs::BetweenGraph,
              .rewrite = model_parallel},
 };
 
@@ -76,6 +98,12 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
     verify(result, std::string(strategy->name));
   }
   return bucket(result, options.bucket_bytes);
+}
+
+Graphs graphs_of(std::span<const Strategy* const> strategies) {
+  const bool in_graph = std::any_of(strategies.begin(), strategies.end(),
+                                    [](const Strategy* s) { return s->graphs == Graphs::InGraph; });
+  return in_graph ? Graphs::InGraph : Graphs::BetweenGraph;
 }
 
 Exchange exchange_of(std::span<const Strategy* const> strategies) {

@@ -18,8 +18,8 @@ struct StrategyOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
   std::string all_reduce = "ring";
-  Sharing sharing = Sharing::Relaxed;            ///< of async_shared
-  std::int64_t bucket_bytes = 4 * 1024 * 1024;   ///< of all_reduce
+  Sharing sharing = Sharing::Relaxed;           ///< of async_shared
+  std::int64_t bucket_bytes = 4 * 1024 * 1024;  ///< of all_reduce
 };
 
 using Rewrite = Step (*)(const Step& step, const StrategyOptions& options);
@@ -29,17 +29,24 @@ enum class WorkersAre : std::uint8_t { One, Replicas, Stages };
 
 /// How replicas keep together.
 enum class Exchange : std::uint8_t {
-  Nothing,       ///< a speed ceiling, never a claim about time to accuracy
-  Synchronous,   ///< follows `single` at the same global batch within rounding
+  Nothing,      ///< a speed ceiling, never a claim about time to accuracy
+  Synchronous,  ///< follows `single` at the same global batch within rounding
   Asynchronous,
+};
+
+/// What each process builds when a strategy runs over several.
+enum class Graphs : std::uint8_t {
+  InGraph,       ///< one client builds one graph with all replicas in it
+  BetweenGraph,  ///< each process builds its own part only
 };
 
 struct Strategy {
   std::string_view name;
-  std::string_view term;     ///< in the literature
+  std::string_view term;  ///< in the literature
   std::string_view summary;
   WorkersAre workers;
   Exchange exchange;
+  Graphs graphs;
   Rewrite rewrite;
 };
 
@@ -53,6 +60,9 @@ std::vector<const Strategy*> find_strategies(const std::string& name);
 /// Throws: RunError(Usage) when a strategy cannot be applied, naming the rule.
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
+
+/// InGraph if any part is.
+Graphs graphs_of(std::span<const Strategy* const> strategies);
 
 /// Synchronous, unless a part is not.
 Exchange exchange_of(std::span<const Strategy* const> strategies);

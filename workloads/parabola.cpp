@@ -20,12 +20,11 @@ Value network(Model& model, Value x) {
 Step training(const Recipe& recipe) {
   Model model(Mode::Training);
   model.layer("input");
-  const std::vector<Value> points = model.builder().input_features(
-      model.whole(recipe.global_batch), 1, 1);
+  const std::vector<Value> points =
+      model.builder().input_features(model.whole(recipe.global_batch), 1, 1);
   const Value prediction = network(model, points[0]);
   model.layer("loss");
-  const Value loss =
-      model.builder().mean_squared_error(prediction, points[1], recipe.global_batch);
+  const Value loss = model.builder().mean_squared_error(prediction, points[1], recipe.global_batch);
   SgdOptions sgd;
   sgd.rate = Schedule::constant(kRate);
   return model.finish_training(loss, sgd, recipe.global_batch, 1);
@@ -35,8 +34,7 @@ Step evaluation(const Recipe& recipe) {
   const std::int64_t batch = recipe.evaluation_batch;
   Model model(Mode::Evaluation);
   model.layer("input");
-  const std::vector<Value> points =
-      model.builder().input_features(model.whole(batch), 1, 1);
+  const std::vector<Value> points = model.builder().input_features(model.whole(batch), 1, 1);
   const Value prediction = network(model, points[0]);
   model.layer("loss");
   return model.finish_evaluation({model.builder().mean_squared_error(prediction, points[1], 1)},

@@ -29,8 +29,8 @@ Value block(Model& model, const std::string& layer, Value x, std::int64_t channe
             const Shape& shape) {
   model.layer(layer);
   const Value y = model.convolution(x, channels, kWindow);
-  return model.builder().relu(model.normalize(
-      y, {.group = shape.normalization_group, .epsilon = 1e-5, .momentum = 0.1}));
+  return model.builder().relu(
+      model.normalize(y, {.group = shape.normalization_group, .epsilon = 1e-5, .momentum = 0.1}));
 }
 
 Value residual(Model& model, const std::string& layer, Value x, std::int64_t channels,
@@ -71,8 +71,7 @@ Step training(const Recipe& recipe, const Shape& shape) {
   Model model(Mode::Training);
   model.layer("input");
   const std::vector<Value> batch = model.builder().input_images(
-      model.whole(recipe.global_batch), kExample,
-      augmentation(Mode::Training));
+      model.whole(recipe.global_batch), kExample, augmentation(Mode::Training));
   const Value logits = network(model, batch[0], shape);
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
@@ -90,8 +89,8 @@ Step evaluation(const Recipe& recipe, const Shape& shape) {
   Model model(Mode::Evaluation);
   model.layer("input");
   const std::int64_t size = recipe.evaluation_batch;
-  const std::vector<Value> batch = model.builder().input_images(
-      model.whole(size), kExample, augmentation(Mode::Evaluation));
+  const std::vector<Value> batch =
+      model.builder().input_images(model.whole(size), kExample, augmentation(Mode::Evaluation));
   const Value logits = network(model, batch[0], shape);
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(logits, batch[1], CrossEntropy{});

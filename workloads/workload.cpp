@@ -43,8 +43,7 @@ const Workload& find_workload(const std::string& name) {
   throw unknown_name("workload", name, names);
 }
 
-DataSets load_data(const Workload& workload, const std::string& name,
-                   const std::string& data_dir) {
+DataSets load_data(const Workload& workload, const std::string& name, const std::string& data_dir) {
   const auto& usable = workload.data_sets;
   if (std::find(usable.begin(), usable.end(), name) == usable.end()) {
     throw unknown_name("dataset for workload '" + std::string(workload.name) + "'", name,
@@ -56,7 +55,8 @@ DataSets load_data(const Workload& workload, const std::string& name,
             .test = make_shapes(kShapesSeed, Split::Test, kShapesTest)};
   }
   check(name == "cifar10", "every data set of the table can be loaded");
-  return {.train = load_cifar10(data_dir, Split::Train), .test = load_cifar10(data_dir, Split::Test)};
+  return {.train = load_cifar10(data_dir, Split::Train),
+          .test = load_cifar10(data_dir, Split::Test)};
 }
 
 }  // namespace regatta

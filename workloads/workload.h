@@ -17,13 +17,16 @@ namespace regatta {
 /// What a run may change about a workload. Units: examples.
 struct Recipe {
   std::int64_t global_batch = 0;
-  std::int64_t train_examples = 0;   ///< in the data set
-  std::int64_t total_examples = 0;   ///< trained on in the whole run; schedules end there
+  std::int64_t train_examples = 0;  ///< in the data set
+  std::int64_t total_examples = 0;  ///< trained on in the whole run; schedules end there
   std::int64_t evaluation_batch = 0;
 };
 
 /// How a run is judged.
-enum class Metric : std::uint8_t { Accuracy, Loss };  ///< in percent, higher is better; lower is better
+enum class Metric : std::uint8_t {
+  Accuracy,
+  Loss
+};  ///< in percent, higher is better; lower is better
 std::string_view to_string(Metric metric);
 /// Has `value` reached `target`?
 bool reaches(Metric metric, double value, double target);
@@ -32,13 +35,13 @@ struct Workload {
   std::string_view name;
   std::string_view tier;
   std::string_view summary;
-  std::vector<std::string_view> data_sets;   ///< the first is the default
+  std::vector<std::string_view> data_sets;  ///< the first is the default
   std::int64_t global_batch = 0;
-  double epochs = 0;                         ///< of the default data set
-  std::int64_t evaluation_every = 0;         ///< examples; a multiple of the global batch
+  double epochs = 0;                  ///< of the default data set
+  std::int64_t evaluation_every = 0;  ///< examples; a multiple of the global batch
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
-  double target = 0;                         ///< evidence stands beside the recipe
+  double target = 0;  ///< evidence stands beside the recipe
   Step (*training)(const Recipe& recipe) = nullptr;
   Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then examples correct
 };

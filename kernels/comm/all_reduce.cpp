@@ -33,7 +33,9 @@ class AllReduceGroup::Turn {
   std::int64_t wrapped(std::int64_t index) const { return ((index % count()) + count()) % count(); }
 
   /// Tells the others how far this member has come.
-  void pass(std::uint64_t point) { group_.members_[at(member_)]->progress.advance_to(base_ + point); }
+  void pass(std::uint64_t point) {
+    group_.members_[at(member_)]->progress.advance_to(base_ + point);
+  }
   void finish() {
     pass(points());
     ++group_.members_[at(member_)]->round;

@@ -4,14 +4,14 @@
 // and finds there the sum over all members. Sums are taken in an order that is fixed by the
 // algorithm, so results are the same bits in every run and at every member.
 //
-// ring: n shares. In phase one, step s = 0 … n - 2, member m adds share m - 1 - s of its predecessor
-// m - 1 to its own; share m + 1 is then complete at m. In phase two, step s, it copies share m - s
-// from its predecessor. 2 (n - 1) steps, 2 (n - 1) / n of the buffer in and out of each member.
-// Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 2009.
+// ring: n shares. In phase one, step s = 0 … n - 2, member m adds share m - 1 - s of its
+// predecessor m - 1 to its own; share m + 1 is then complete at m. In phase two, step s, it copies
+// share m - s from its predecessor. 2 (n - 1) steps, 2 (n - 1) / n of the buffer in and out of each
+// member. Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 2009.
 // reduce_to_one: member 0 adds all others in order; they copy its result.
-// hierarchical_copy: two halves reduce to a root each, the first root adds the second's sum, and the
-// result goes back the same way. Source: TensorFlow, cross_device_utils.py (there the halves lose
-// the last member where the count is odd; here the first half is larger by one).
+// hierarchical_copy: two halves reduce to a root each, the first root adds the second's sum, and
+// the result goes back the same way. Source: TensorFlow, cross_device_utils.py (there the halves
+// lose the last member where the count is odd; here the first half is larger by one).
 #pragma once
 
 #include <cstdint>

@@ -39,15 +39,16 @@ struct Augmentation {
   enum class Flip : std::uint8_t { None, Random, Alternating };
   std::int64_t pad = 0;  ///< reflected border of pixels before a random crop of the original size
   Flip flip = Flip::None;
-  std::int64_t cutout = 0;    ///< side of a square set to the mean; 0 is none
-  std::vector<double> mean;   ///< of each channel, in units of a byte (0 to 255)
+  std::int64_t cutout = 0;   ///< side of a square set to the mean; 0 is none
+  std::vector<double> mean;  ///< of each channel, in units of a byte (0 to 255)
   std::vector<double> deviation;
 };
 
 /// Shuffled anew each epoch and augmented, or in the order of the data set, as evaluation wants it.
 enum class ExampleOrder : std::uint8_t { Shuffled, Sequential };
 
-/// Which examples an input node yields at step k: [offset, offset + batch) of the k-th global batch.
+/// Which examples an input node yields at step k: [offset, offset + batch) of the k-th global
+/// batch.
 struct InputSlice {
   std::int64_t batch = 0;
   std::int64_t offset = 0;
@@ -63,9 +64,10 @@ struct Schedule {
   static Schedule constant(double value) { return {{0}, {value}}; }
 };
 
-/// v = momentum * v + (g + weight_decay * w); w -= rate * (nesterov ? g + wd * w + momentum * v : v).
-/// Source: PyTorch's torch.optim.SGD. `weight` is the share of the global batch behind the gradient;
-/// it multiplies the decay, so that an asynchronous push of m examples counts m / global batch.
+/// v = momentum * v + (g + weight_decay * w); w -= rate * (nesterov ? g + wd * w + momentum * v :
+/// v). Source: PyTorch's torch.optim.SGD. `weight` is the share of the global batch behind the
+/// gradient; it multiplies the decay, so that an asynchronous push of m examples counts m / global
+/// batch.
 struct SgdOptions {
   Schedule rate;
   double momentum = 0;
@@ -92,10 +94,10 @@ struct LookaheadOptions {
 
 /// A node's part in a collective.
 struct AllReduceMember {
-  std::int64_t group = 0;    ///< names the collective
-  std::int64_t member = 0;   ///< this node's index, 0 to members - 1
+  std::int64_t group = 0;   ///< names the collective
+  std::int64_t member = 0;  ///< this node's index, 0 to members - 1
   std::int64_t members = 1;
-  std::string algorithm;     ///< `ring`, `reduce_to_one`, `hierarchical_copy`
+  std::string algorithm;  ///< `ring`, `reduce_to_one`, `hierarchical_copy`
 };
 
 class Builder {
@@ -103,9 +105,18 @@ class Builder {
   explicit Builder(Graph& graph) : graph_(graph) {}
 
   // What the next nodes share.
-  Builder& at(Place place) { place_ = place; return *this; }
-  Builder& in(Phase phase) { phase_ = phase; return *this; }
-  Builder& layer(std::string name) { layer_ = std::move(name); return *this; }
+  Builder& at(Place place) {
+    place_ = place;
+    return *this;
+  }
+  Builder& in(Phase phase) {
+    phase_ = phase;
+    return *this;
+  }
+  Builder& layer(std::string name) {
+    layer_ = std::move(name);
+    return *this;
+  }
   Graph& graph() { return graph_; }
 
   /// While gradient() runs a rule: does anything need the gradient of the node's input `index`?

@@ -29,9 +29,9 @@ Range share(std::int64_t count, std::int64_t parts, std::int64_t index);
 /// hierarchical_copy: two halves (the first one larger by one where the count is odd, so that no
 /// member is left out), each reduced to its root; the roots rotate with the collective's number.
 struct Halves {
-  std::int64_t first_size = 0;   ///< members 0 … first_size - 1
+  std::int64_t first_size = 0;  ///< members 0 … first_size - 1
   std::int64_t first_root = 0;
-  std::int64_t second_root = -1; ///< -1 where there is one member
+  std::int64_t second_root = -1;  ///< -1 where there is one member
 };
 Halves halves(std::int64_t members, std::int64_t group);
 

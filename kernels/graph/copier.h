@@ -13,7 +13,9 @@ namespace regatta {
 class Copier {
  public:
   explicit Copier(const Graph& source)
-      : source_(source), values_(source.nodes().size()), variables_(source.variables().size(), -1) {}
+      : source_(source),
+        values_(source.nodes().size()),
+        variables_(source.variables().size(), -1) {}
 
   /// Tells what a value or variable of the source is in the target.
   void map(Value from, Value to) { slot(from) = to; }

@@ -15,14 +15,14 @@ struct DataSet {
   std::int64_t count = 0;  ///< examples
 
   // Images: the first three are set, the other empty.
-  std::int64_t side = 0;              ///< pixels; images are square
+  std::int64_t side = 0;  ///< pixels; images are square
   std::int64_t channels = 0;
-  std::vector<std::uint8_t> images;   ///< [count, side, side, channels]
-  std::vector<std::int32_t> labels;   ///< [count]
+  std::vector<std::uint8_t> images;  ///< [count, side, side, channels]
+  std::vector<std::int32_t> labels;  ///< [count]
 
   // Features: only these are set.
-  std::vector<float> features;        ///< [count, features per example]
-  std::vector<float> targets;         ///< [count, targets per example]
+  std::vector<float> features;  ///< [count, features per example]
+  std::vector<float> targets;   ///< [count, targets per example]
 
   bool has_images() const { return !images.empty(); }
 };

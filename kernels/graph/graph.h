@@ -62,8 +62,8 @@ struct Node {
 struct Initializer {
   enum class Kind : std::uint8_t { Zeros, Ones, Normal, Uniform, CopyOf };
   Kind kind = Kind::Zeros;
-  double scale = 1;     ///< Normal: standard deviation. Uniform: bound of [-scale, scale].
-  std::string source;   ///< CopyOf: the variable whose first value this one starts with
+  double scale = 1;    ///< Normal: standard deviation. Uniform: bound of [-scale, scale].
+  std::string source;  ///< CopyOf: the variable whose first value this one starts with
 };
 
 /// What a variable is for.
@@ -105,9 +105,7 @@ class Graph {
 
   /// For rewrites that set a coordinate of nodes and variables that are already there.
   Place& place(NodeId id) { return nodes_.at(static_cast<std::size_t>(id)).place; }
-  Variable& mutable_variable(VariableId id) {
-    return variables_.at(static_cast<std::size_t>(id));
-  }
+  Variable& mutable_variable(VariableId id) { return variables_.at(static_cast<std::size_t>(id)); }
 
  private:
   std::vector<Node> nodes_;
@@ -125,8 +123,8 @@ struct Trainable {
 struct Step {
   Graph graph;
   std::vector<Trainable> trainables;  ///< in the order of the forward pass, replica by replica
-  std::vector<Value> losses;          ///< scalars, one a replica; their sum is the loss of the batch
-  std::int64_t global_batch = 0;      ///< examples
+  std::vector<Value> losses;      ///< scalars, one a replica; their sum is the loss of the batch
+  std::int64_t global_batch = 0;  ///< examples
   std::int64_t normalization_group = 1;  ///< examples that must stay together in one replica
 };
 

@@ -35,8 +35,8 @@ std::vector<int> loops(const Graph& graph) {
     const Node& node = graph.node(id);
     for (Value input : node.inputs) components.join(id, input.node);
     if (node.op == Op::AllReduce) {
-      components.join(id, group_member.try_emplace(node.attributes.integer("group"), id)
-                              .first->second);
+      components.join(id,
+                      group_member.try_emplace(node.attributes.integer("group"), id).first->second);
     }
     for (VariableId v : node.variables) {
       if (graph.variable(v).sharing != Sharing::None) continue;
@@ -46,8 +46,8 @@ std::vector<int> loops(const Graph& graph) {
   std::vector<int> result;
   std::map<int, int> numbers;
   for (NodeId id = 0; id < count; ++id) {
-    result.push_back(numbers.try_emplace(components.root(id), static_cast<int>(numbers.size()))
-                         .first->second);
+    result.push_back(
+        numbers.try_emplace(components.root(id), static_cast<int>(numbers.size())).first->second);
   }
   return result;
 }

@@ -12,8 +12,13 @@ using namespace rules;
 
 constexpr OpInfo compute(Op op, std::string_view name, InferRule infer,
                          GradientRule gradient = nullptr) {
-  return {.op = op, .name = name, .infer = infer, .gradient = gradient, .assigns = false,
-          .view = false, .crosses = false};
+  return {.op = op,
+          .name = name,
+          .infer = infer,
+          .gradient = gradient,
+          .assigns = false,
+          .view = false,
+          .crosses = false};
 }
 constexpr OpInfo view(Op op, std::string_view name, InferRule infer, GradientRule gradient) {
   OpInfo info = compute(op, name, infer, gradient);

@@ -85,10 +85,10 @@ struct OpInfo {
   Op op;
   std::string_view name;
   InferRule infer;
-  GradientRule gradient;   ///< null: no gradient flows through this op
-  bool assigns;            ///< assigns the variables it names; otherwise reads them
-  bool view;               ///< output 0 is the same memory as input 0 (Read: as the variable)
-  bool crosses;            ///< communication between places
+  GradientRule gradient;  ///< null: no gradient flows through this op
+  bool assigns;           ///< assigns the variables it names; otherwise reads them
+  bool view;              ///< output 0 is the same memory as input 0 (Read: as the variable)
+  bool crosses;           ///< communication between places
 };
 
 const OpInfo& op_info(Op op);

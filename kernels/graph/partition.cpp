@@ -65,8 +65,13 @@ class Partitioner {
     auto [travelled, is_new] = travelled_.try_emplace({value, place});
     if (!is_new) return travelled->second;
     const Value local = copiers_[at(from)].value(value);
-    Node node{.op = Op::Copy, .attributes = {}, .inputs = {local}, .variables = {}, .outputs = {},
-              .place = place, .phase = Phase::Communication,
+    Node node{.op = Op::Copy,
+              .attributes = {},
+              .inputs = {local},
+              .variables = {},
+              .outputs = {},
+              .place = place,
+              .phase = Phase::Communication,
               .layer = step_.graph.node(value.node).layer};
     if (from != to) {
       const TensorType& type = step_.graph.type(value);

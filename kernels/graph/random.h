@@ -42,8 +42,7 @@ class RandomStream {
 };
 
 /// 64-bit FNV-1a, for names and checksums; `hash` continues an earlier one.
-std::uint64_t fnv1a(const void* data, std::size_t size,
-                    std::uint64_t hash = 0xcbf29ce484222325ULL);
+std::uint64_t fnv1a(const void* data, std::size_t size, std::uint64_t hash = 0xcbf29ce484222325ULL);
 std::uint64_t fnv1a(std::string_view text);
 
 /// The order of examples in an epoch: a permutation of 0 … count - 1 by (seed, epoch).
@@ -51,7 +50,7 @@ std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, 
 
 /// What augmentation does to one example, by (seed, epoch, example).
 struct AugmentationDraw {
-  std::int32_t shift_x = 0;   ///< crop origin in the padded image, 0 … 2 pad. Units: pixels
+  std::int32_t shift_x = 0;  ///< crop origin in the padded image, 0 … 2 pad. Units: pixels
   std::int32_t shift_y = 0;
   bool flip = false;
   std::int32_t cutout_x = 0;  ///< left edge of the square, 0 … side - cutout

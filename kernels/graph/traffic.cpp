@@ -23,11 +23,12 @@ std::map<Place, MemberTraffic> traffic(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.op == Op::Copy) {
       const std::int64_t bytes = output_bytes(node);
-      add(all[graph.node(node.inputs[0].node).place], {.sent = bytes, .received = 0, .messages = 0});
+      add(all[graph.node(node.inputs[0].node).place],
+          {.sent = bytes, .received = 0, .messages = 0});
       add(all[node.place], {.sent = 0, .received = bytes, .messages = 1});
     } else if (node.op == Op::Send) {
-      add(all[node.place], {.sent = graph.type(node.inputs[0]).bytes(), .received = 0,
-                            .messages = 0});
+      add(all[node.place],
+          {.sent = graph.type(node.inputs[0]).bytes(), .received = 0, .messages = 0});
     } else if (node.op == Op::Receive) {
       add(all[node.place], {.sent = 0, .received = output_bytes(node), .messages = 1});
     } else if (node.op == Op::AllReduce) {
@@ -56,7 +57,8 @@ std::int64_t cost(const Graph& graph, NodeId id) {
     case Op::Dense: return node.outputs[0].elements() * inputs(0).dim(1);
     case Op::DenseBackwardData: return node.outputs[0].elements() * inputs(0).dim(1);
     case Op::DenseBackwardWeights: return node.outputs[0].elements() * inputs(0).dim(0);
-    case Op::Convolution: return node.outputs[0].elements() * inputs(1).elements() / inputs(1).dim(0);
+    case Op::Convolution:
+      return node.outputs[0].elements() * inputs(1).elements() / inputs(1).dim(0);
     case Op::ConvolutionBackwardData:
       return inputs(0).elements() * inputs(1).elements() / inputs(1).dim(0);
     case Op::ConvolutionBackwardWeights:

@@ -34,7 +34,8 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
     variables.push_back(graph.variable(v).type);
     const bool own = graph.variable(v).place == node.place;
     if (!own && graph.variable(v).sharing == Sharing::None) {
-      return "it uses variable " + graph.variable(v).name + " of another place, which is not shared";
+      return "it uses variable " + graph.variable(v).name +
+             " of another place, which is not shared";
     }
   }
   if (op_info(node.op).infer({inputs, variables, node.attributes}) != node.outputs) {

@@ -22,7 +22,7 @@ class Aborted : public std::exception {
 /// How to wait.
 struct Patience {
   const AbortFlag* abort = nullptr;
-  int spins = 0;                     ///< looks before sleeping; 0 where another thread needs the core
+  int spins = 0;  ///< looks before sleeping; 0 where another thread needs the core
   std::int64_t limit_ns = 120'000'000'000;
 };
 

@@ -89,7 +89,7 @@ class Executor::Impl {
   std::vector<Gate> gates_;
   std::deque<RequestMemory> requests_;
   std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
-  std::vector<std::vector<float>> losses_;                            // by loss of the step
+  std::vector<std::vector<float>> losses_;                             // by loss of the step
   std::vector<std::unique_ptr<Lane>> lanes_;
 
  private:
@@ -192,9 +192,7 @@ class Executor::Impl {
     return share;
   }
 
-  std::int64_t max_steps(int loop) const {
-    return options_.max_examples / share_of_loop(loop) + 2;
-  }
+  std::int64_t max_steps(int loop) const { return options_.max_examples / share_of_loop(loop) + 2; }
 
   void add_probes() {
     losses_.resize(step_.losses.size());
@@ -300,6 +298,8 @@ std::vector<LoopReport> Executor::Impl::loop_reports() const {
     LoopReport& report = reports[static_cast<std::size_t>(lane->plan().loop)];
     if (lane->step_ticks().empty()) continue;  // not the leader
     report.steps = lane->steps();
+    report.share_of_batch = static_cast<double>(share_of_loop(lane->plan().loop)) /
+                            static_cast<double>(step_.global_batch);
     const auto steps = static_cast<std::ptrdiff_t>(report.steps);
     report.step_ticks.assign(lane->step_ticks().begin(), lane->step_ticks().begin() + steps);
     report.examples.assign(lane->step_examples().begin(), lane->step_examples().begin() + steps);
@@ -326,6 +326,12 @@ std::vector<WorkerReport> Executor::workers() const { return impl_->worker_repor
 std::vector<LoopReport> Executor::loops() const { return impl_->loop_reports(); }
 std::int64_t Executor::planned_bytes() const { return impl_->memory_.planned_bytes(); }
 std::int64_t Executor::unshared_bytes() const { return impl_->memory_.unshared_bytes(); }
+
+std::span<const float> Executor::loss_history(std::size_t index) const {
+  const int lane = impl_->plan_.lane_of(impl_->step_.losses.at(index).node);
+  const auto steps = impl_->lanes_[static_cast<std::size_t>(lane)]->steps();
+  return std::span(impl_->losses_[index]).first(static_cast<std::size_t>(steps));
+}
 
 void Executor::write_trace(std::ostream& out) const {
   std::vector<TraceRow> rows;

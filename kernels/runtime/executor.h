@@ -10,6 +10,7 @@
 #include <iosfwd>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/graph/graph.h"
@@ -19,13 +20,13 @@
 namespace regatta {
 
 struct ExecutorOptions {
-  std::vector<int> cores;                 ///< that the run owns; empty: no pinning
+  std::vector<int> cores;  ///< that the run owns; empty: no pinning
   int threads_per_worker = 1;
   std::uint64_t seed = 1;
   const DataSet* data = nullptr;
-  std::int64_t max_examples = 0;          ///< of the whole run: sizes the histories
-  std::map<int, double> stragglers;       ///< worker to factor on its compute time
-  std::size_t trace_events = 0;           ///< kept a lane; 0 is no trace
+  std::int64_t max_examples = 0;     ///< of the whole run: sizes the histories
+  std::map<int, double> stragglers;  ///< worker to factor on its compute time
+  std::size_t trace_events = 0;      ///< kept a lane; 0 is no trace
   PlanOptions plan;
 };
 
@@ -35,10 +36,10 @@ struct WorkerReport {
   std::int64_t steps = 0;
   std::int64_t compute_ns = 0;
   std::int64_t exposed_communication_ns = 0;
-  std::int64_t wait_ns = 0;    ///< for others: to arrive, to make a value, to end a step
+  std::int64_t wait_ns = 0;  ///< for others: to arrive, to make a value, to end a step
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
-  std::int64_t total_ns = 0;   ///< inside steps
+  std::int64_t total_ns = 0;             ///< inside steps
   std::vector<std::uint64_t> staleness;  ///< updates by versions missed
   std::int64_t lost_updates = 0;
 };
@@ -46,9 +47,10 @@ struct WorkerReport {
 /// One loop's history. Entry k is step k.
 struct LoopReport {
   std::int64_t steps = 0;
+  double share_of_batch = 1;  ///< examples of one step / global batch
   std::vector<std::uint64_t> step_ticks;
-  std::vector<float> losses;             ///< the loop's share of the loss
-  std::vector<std::int64_t> examples;    ///< seen by all loops when the step began
+  std::vector<float> losses;           ///< the loop's share of the loss
+  std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
 };
 
 class Executor {
@@ -72,6 +74,8 @@ class Executor {
 
   std::vector<WorkerReport> workers() const;
   std::vector<LoopReport> loops() const;
+  /// The values that loss `index` of the step has had, by step.
+  std::span<const float> loss_history(std::size_t index) const;
   std::int64_t planned_bytes() const;   ///< arenas and variables
   std::int64_t unshared_bytes() const;  ///< what they would take without sharing
   void write_trace(std::ostream& out) const;

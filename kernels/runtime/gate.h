@@ -30,8 +30,8 @@ class Gate {
     Ticket ticket{.runs = false, .examples = count.claimed.load(std::memory_order_relaxed)};
     const std::int64_t target = count.target.load(std::memory_order_relaxed);
     while (ticket.examples < target && !ticket.runs) {
-      ticket.runs = count.claimed.compare_exchange_weak(
-          ticket.examples, ticket.examples + examples, std::memory_order_relaxed);
+      ticket.runs = count.claimed.compare_exchange_weak(ticket.examples, ticket.examples + examples,
+                                                        std::memory_order_relaxed);
     }
     tickets_[issued_.value() % tickets_.size()] = ticket;
     issued_.advance_to(issued_.value() + 1);

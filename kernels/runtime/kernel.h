@@ -26,7 +26,9 @@ struct Tensor {
   void* data = nullptr;
 
   template <typename T>
-  T* as() const { return static_cast<T*>(data); }
+  T* as() const {
+    return static_cast<T*>(data);
+  }
   float* f32() const { return as<float>(); }
   std::int64_t elements() const { return type.elements(); }
 };
@@ -39,8 +41,9 @@ struct VariableStorage {
   Tensor tensor;
   Sharing sharing = Sharing::None;
   std::atomic<std::uint64_t> version{0};  ///< updates finished
-  std::atomic<std::uint64_t> canary{0};   ///< counted like a relaxed element: version - canary were lost
-  std::vector<std::mutex> shards;         ///< Sharing::Locked: one for each kShardElements
+  std::atomic<std::uint64_t> canary{
+      0};                          ///< counted like a relaxed element: version - canary were lost
+  std::vector<std::mutex> shards;  ///< Sharing::Locked: one for each kShardElements
 
   VariableStorage() = default;
 };
@@ -72,11 +75,11 @@ struct KernelRequest {
   std::span<VariableStorage* const> variables;
   /// For each variable: where its reader left the version it saw (null where nothing reads it).
   std::span<std::uint64_t* const> versions_seen;
-  int threads = 1;                  ///< that the lane may use (OpenMP)
-  const DataSet* data = nullptr;    ///< what input nodes yield
+  int threads = 1;                ///< that the lane may use (OpenMP)
+  const DataSet* data = nullptr;  ///< what input nodes yield
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
-  int spins = 0;                    ///< looks before a wait sleeps (counter.h)
+  int spins = 0;  ///< looks before a wait sleeps (counter.h)
 };
 
 class Kernel {

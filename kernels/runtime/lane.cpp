@@ -83,8 +83,12 @@ void Lane::build_segments() {
     const Category category = category_of(graph_, graph_.node(instruction.node));
     const bool waits = !instruction.waits.empty();
     if (!open || each || waits || segments_.back().category != category) {
-      segments_.push_back({.begin = i, .end = i, .category = category, .waits = waits,
-                           .publishes = false, .probe = -1});
+      segments_.push_back({.begin = i,
+                           .end = i,
+                           .category = category,
+                           .waits = waits,
+                           .publishes = false,
+                           .probe = -1});
     }
     Segment& segment = segments_.back();
     segment.end = i + 1;
@@ -165,16 +169,14 @@ std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::u
     const bool own_messages = other.plan_.communication && other.plan_.place == plan_.place;
     const std::uint64_t idle = other.waiting_ticks_.load(std::memory_order_relaxed);
     const auto index = static_cast<std::size_t>(wait.index);
-    wait_for(other,
-             static_cast<std::uint64_t>(step_) * other.plan_.instructions.size() + index + 1,
+    wait_for(other, static_cast<std::uint64_t>(step_) * other.plan_.instructions.size() + index + 1,
              std::string());
     const std::uint64_t end = ticks();
     const std::uint64_t span = end - now;
     // While a lane waits for its own messages, these may in turn be waiting for others to arrive.
     const std::uint64_t others =
-        own_messages
-            ? std::min(span, other.waiting_ticks_.load(std::memory_order_relaxed) - idle)
-            : span;
+        own_messages ? std::min(span, other.waiting_ticks_.load(std::memory_order_relaxed) - idle)
+                     : span;
     waited_ += others;
     exposed_ += span - others;
     if (options_.trace_events > 0) {
@@ -196,10 +198,9 @@ void Lane::wait_for(Lane& other, std::uint64_t progress, const std::string& what
     const Node& node = graph_.node(other.plan_.instructions[index].node);
     awaited = std::string(to_string(node.op)) + " of " + node.layer;
   }
-  throw RunError(ErrorKind::Timeout,
-                 "step " + std::to_string(step_) + ": " + name() + " waited " +
-                     std::to_string(patience.limit_ns / 1'000'000'000) + " s for " + awaited +
-                     " on " + other.name());
+  throw RunError(ErrorKind::Timeout, "step " + std::to_string(step_) + ": " + name() + " waited " +
+                                         std::to_string(patience.limit_ns / 1'000'000'000) +
+                                         " s for " + awaited + " on " + other.name());
 }
 
 std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& context,
@@ -213,8 +214,10 @@ std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& conte
   const std::uint64_t end = ticks();
   std::uint64_t span = end - now;
   if (options_.trace_events > 0) {
-    trace_.add({.instruction = static_cast<std::int32_t>(segment.begin), .step = step_,
-                .begin = now, .end = end});
+    trace_.add({.instruction = static_cast<std::int32_t>(segment.begin),
+                .step = step_,
+                .begin = now,
+                .end = end});
   }
   if (segment.category == Category::Communication) {
     const auto idle = static_cast<std::uint64_t>(
@@ -265,9 +268,9 @@ void Lane::diverged(const LossProbe& probe) {
     if (!op_info(node.op).crosses && node.op != Op::Input) kernels_[i]->run(context);
     for (const Tensor& output : evidence_[i].outputs) {
       if (all_finite(output)) continue;
-      throw RunError(ErrorKind::Diverged, where + "the output of " +
-                                              std::string(to_string(node.op)) + " in layer " +
-                                              node.layer);
+      throw RunError(
+          ErrorKind::Diverged,
+          where + "the output of " + std::string(to_string(node.op)) + " in layer " + node.layer);
     }
     if (plan_.instructions[i].node == probe.node) break;
   }
@@ -275,8 +278,8 @@ void Lane::diverged(const LossProbe& probe) {
 }
 
 TraceRow Lane::trace_row() const {
-  TraceRow row{.name = name(), .instruction_names = {}, .instruction_categories = {},
-               .events = &trace_};
+  TraceRow row{
+      .name = name(), .instruction_names = {}, .instruction_categories = {}, .events = &trace_};
   for (const Instruction& instruction : plan_.instructions) {
     const Node& node = graph_.node(instruction.node);
     row.instruction_names.push_back(std::string(to_string(node.op)) + ' ' + node.layer);

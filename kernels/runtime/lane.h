@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One lane: a fixed list of kernels and the thread that runs it. Consecutive kernels of one category
-// form a segment; the clock is read between segments only, unless a trace or a straggler asks for
-// every kernel.
+// One lane: a fixed list of kernels and the thread that runs it. Consecutive kernels of one
+// category form a segment; the clock is read between segments only, unless a trace or a straggler
+// asks for every kernel.
 #pragma once
 
 #include <array>
@@ -40,11 +40,11 @@ struct Evidence {
 };
 
 struct LaneOptions {
-  double slowdown = 1;          ///< factor on the time of compute kernels
+  double slowdown = 1;  ///< factor on the time of compute kernels
   std::size_t trace_events = 0;
   Patience patience;
-  std::vector<int> cores;       ///< to pin the thread to; empty: none
-  int threads = 1;              ///< for OpenMP
+  std::vector<int> cores;  ///< to pin the thread to; empty: none
+  int threads = 1;         ///< for OpenMP
 };
 
 class Lane {
@@ -63,7 +63,8 @@ class Lane {
   void lead(ExampleCount& count, std::int64_t examples, std::int64_t max_steps);
   void set_gate(Gate& gate) { gate_ = &gate; }
 
-  /// Pins and prepares the calling thread. Threads: the lane's thread, as all below but the reports.
+  /// Pins and prepares the calling thread. Threads: the lane's thread, as all below but the
+  /// reports.
   void adopt_thread() const;
   /// Runs steps until the gate closes. Throws: RunError, Aborted.
   void run();
@@ -71,7 +72,9 @@ class Lane {
   const LanePlan& plan() const { return plan_; }
   const LaneCounters& counters() const { return counters_; }
   std::int64_t steps() const { return step_; }
-  std::uint64_t spent(Category category) const { return spent_[static_cast<std::size_t>(category)]; }
+  std::uint64_t spent(Category category) const {
+    return spent_[static_cast<std::size_t>(category)];
+  }
   std::uint64_t waited() const { return waited_; }
   std::uint64_t exposed() const { return exposed_; }
   std::uint64_t total() const { return total_; }
@@ -85,9 +88,9 @@ class Lane {
     std::size_t begin = 0;
     std::size_t end = 0;
     Category category = Category::Compute;
-    bool waits = false;     ///< the first instruction's dependencies
-    bool publishes = false; ///< another lane awaits the last instruction
-    int probe = -1;         ///< the last instruction makes this loss
+    bool waits = false;      ///< the first instruction's dependencies
+    bool publishes = false;  ///< another lane awaits the last instruction
+    int probe = -1;          ///< the last instruction makes this loss
   };
 
   void build_segments();
@@ -117,7 +120,7 @@ class Lane {
   std::int64_t share_ = 0;
   std::uint64_t tickets_ = 0;
 
-  Counter progress_;  ///< instructions finished since the first step
+  Counter progress_;                             ///< instructions finished since the first step
   std::atomic<std::uint64_t> waiting_ticks_{0};  ///< of a communication lane, for its compute lane
   LaneCounters counters_;
   std::int64_t step_ = 0;
@@ -128,7 +131,6 @@ class Lane {
   std::vector<std::uint64_t> step_ticks_;
   std::vector<std::int64_t> step_examples_;
   TraceBuffer trace_;
-
 };
 
 }  // namespace regatta

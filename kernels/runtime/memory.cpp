@@ -10,11 +10,13 @@
 namespace regatta {
 
 Memory::Buffer Memory::allocate(std::int64_t bytes) {
-  const std::size_t size = (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + 63) / 64 * 64;
+  const std::size_t size =
+      (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + 63) / 64 * 64;
   void* memory = std::aligned_alloc(64, size);
   if (memory == nullptr) {
-    throw RunError(ErrorKind::Unsupported, "out of memory: could not set " + std::to_string(size) +
-                                               " bytes aside; use a smaller batch or fewer workers");
+    throw RunError(ErrorKind::Unsupported,
+                   "out of memory: could not set " + std::to_string(size) +
+                       " bytes aside; use a smaller batch or fewer workers");
   }
   std::memset(memory, 0, size);
   return Buffer(memory);
@@ -50,7 +52,8 @@ Tensor Memory::tensor(Value value) const {
     base = variables_[static_cast<std::size_t>(storage.variable)]->tensor.as<char>();
   } else {
     const auto& address = addresses_.addresses.at(storage.owner);
-    base = static_cast<char*>(arenas_[static_cast<std::size_t>(address.lane)].get()) + address.offset;
+    base =
+        static_cast<char*>(arenas_[static_cast<std::size_t>(address.lane)].get()) + address.offset;
   }
   return {.type = graph_.type(value), .data = base + storage.offset_bytes};
 }

@@ -64,11 +64,10 @@ std::int64_t assign_offsets(std::vector<Block>& blocks) {
     }
     block->offset = offset;
     arena = std::max(arena, offset + block->bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), block,
-                                   [](const Block* a, const Block* b) {
-                                     return a->offset < b->offset;
-                                   }),
-                  block);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), block,
+                         [](const Block* a, const Block* b) { return a->offset < b->offset; }),
+        block);
   }
   return arena;
 }

@@ -19,9 +19,7 @@ std::uint64_t first_tick(const std::vector<TraceRow>& rows) {
   return first;
 }
 
-double microseconds(std::uint64_t span) {
-  return static_cast<double>(span) * ns_per_tick() / 1000;
-}
+double microseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() / 1000; }
 
 }  // namespace
 

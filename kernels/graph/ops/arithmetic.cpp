@@ -51,8 +51,8 @@ Types infer_slice(const InferRequest& request) {
 
 Types infer_cast(const InferRequest& request) {
   check(request.inputs.size() == 1, "cast takes one input");
-  return {{static_cast<ElementType>(request.attributes.integer("element")),
-           request.inputs[0].dims}};
+  return {
+      {static_cast<ElementType>(request.attributes.integer("element")), request.inputs[0].dims}};
 }
 
 Values gradient_add(Builder&, Value, const Node&, std::span<const Value> gradients) {

@@ -40,8 +40,8 @@ Types infer_softmax_cross_entropy(const InferRequest& request) {
 
 Types infer_softmax_cross_entropy_backward(const InferRequest& request) {
   check_classification(request);
-  return {{static_cast<ElementType>(request.attributes.integer("element")),
-           request.inputs[0].dims}};
+  return {
+      {static_cast<ElementType>(request.attributes.integer("element")), request.inputs[0].dims}};
 }
 
 Types infer_mean_squared_error(const InferRequest& request) {
@@ -66,15 +66,16 @@ Values gradient_softmax_cross_entropy(Builder& builder, Value loss, const Node& 
   Attributes attributes = node.attributes;
   const TensorType& logits = builder.graph().type(node.inputs[0]);
   attributes.set("element", static_cast<std::int64_t>(logits.element));
-  return {builder.node(Op::SoftmaxCrossEntropyBackward, {{loss.node, 1}, node.inputs[1]}, attributes),
-          {}};
+  return {
+      builder.node(Op::SoftmaxCrossEntropyBackward, {{loss.node, 1}, node.inputs[1]}, attributes),
+      {}};
 }
 
 Values gradient_mean_squared_error(Builder& builder, Value, const Node& node,
                                    std::span<const Value>) {
-  return {builder.node(Op::MeanSquaredErrorBackward, {node.inputs[0], node.inputs[1]},
-                       node.attributes),
-          {}};
+  return {
+      builder.node(Op::MeanSquaredErrorBackward, {node.inputs[0], node.inputs[1]}, node.attributes),
+      {}};
 }
 
 }  // namespace rules

@@ -2,7 +2,8 @@
 //
 // normalize: batch normalisation with statistics over groups of `group` consecutive examples
 // ("ghost" batches). For a group of m = group * H * W values of one channel:
-//   mean = sum x / m, variance = sum (x - mean)² / m, y = scale (x - mean) / sqrt(variance + eps) + shift
+//   mean = sum x / m, variance = sum (x - mean)² / m, y = scale (x - mean) / sqrt(variance + eps) +
+//   shift
 // Running statistics take the mean over the groups, with variance * m / (m - 1):
 //   running = (1 - momentum) running + momentum * that mean.
 // So a batch dealt to replicas in whole groups computes the same function, and averaging the
@@ -14,11 +15,10 @@ namespace regatta {
 
 Value Builder::normalize(Value x, Value scale, Value shift, VariableId running_mean,
                          VariableId running_variance, const Normalization& options) {
-  return node(Op::Normalize, {x, scale, shift},
-              {{"group", options.group},
-               {"epsilon", options.epsilon},
-               {"momentum", options.momentum}},
-              {running_mean, running_variance});
+  return node(
+      Op::Normalize, {x, scale, shift},
+      {{"group", options.group}, {"epsilon", options.epsilon}, {"momentum", options.momentum}},
+      {running_mean, running_variance});
 }
 
 Value Builder::normalize_inference(Value x, Value scale, Value shift, Value mean, Value variance,
@@ -66,9 +66,10 @@ Types infer_normalize_backward(const InferRequest& request) {
 
 Values gradient_normalize(Builder& builder, Value y, const Node& node,
                           std::span<const Value> gradients) {
-  const Value dx = builder.node(
-      Op::NormalizeBackward, {gradients[0], node.inputs[0], node.inputs[1], {y.node, 1}, {y.node, 2}},
-      {{"group", node.attributes.integer("group")}});
+  const Value dx =
+      builder.node(Op::NormalizeBackward,
+                   {gradients[0], node.inputs[0], node.inputs[1], {y.node, 1}, {y.node, 2}},
+                   {{"group", node.attributes.integer("group")}});
   return {dx, {dx.node, 1}, {dx.node, 2}};
 }
 

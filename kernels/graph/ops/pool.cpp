@@ -67,7 +67,8 @@ Values gradient_max_pool(Builder& builder, Value y, const Node& node,
 
 Values gradient_average_pool(Builder& builder, Value, const Node& node,
                              std::span<const Value> gradients) {
-  return {builder.node(Op::AveragePoolBackward, {gradients[0]}, backward_attributes(builder, node))};
+  return {
+      builder.node(Op::AveragePoolBackward, {gradients[0]}, backward_attributes(builder, node))};
 }
 
 }  // namespace rules

@@ -23,9 +23,14 @@ NodeId Builder::sgd(Value gradient, VariableId parameter, VariableId velocity,
                         {"weight_decay", options.weight_decay},
                         {"weight", options.weight}};
   set_schedule(attributes, options.rate);
-  return graph_.add({.op = Op::Sgd, .attributes = attributes, .inputs = {gradient},
-              .variables = {parameter, velocity}, .outputs = {}, .place = place_,
-              .phase = Phase::Update, .layer = layer_});
+  return graph_.add({.op = Op::Sgd,
+                     .attributes = attributes,
+                     .inputs = {gradient},
+                     .variables = {parameter, velocity},
+                     .outputs = {},
+                     .place = place_,
+                     .phase = Phase::Update,
+                     .layer = layer_});
 }
 
 NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
@@ -33,17 +38,27 @@ NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, Var
   Attributes attributes{
       {"beta1", options.beta1}, {"beta2", options.beta2}, {"epsilon", options.epsilon}};
   set_schedule(attributes, options.rate);
-  return graph_.add({.op = Op::Adam, .attributes = attributes, .inputs = {gradient},
-                     .variables = {parameter, first, second}, .outputs = {}, .place = place_,
-                     .phase = Phase::Update, .layer = layer_});
+  return graph_.add({.op = Op::Adam,
+                     .attributes = attributes,
+                     .inputs = {gradient},
+                     .variables = {parameter, first, second},
+                     .outputs = {},
+                     .place = place_,
+                     .phase = Phase::Update,
+                     .layer = layer_});
 }
 
 NodeId Builder::lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options) {
   Attributes attributes{{"period", options.period}, {"global_batch", options.global_batch}};
   set_schedule(attributes, options.decay);
-  return graph_.add({.op = Op::Lookahead, .attributes = attributes, .inputs = {},
-                     .variables = {parameter, slow}, .outputs = {}, .place = place_,
-                     .phase = Phase::Update, .layer = layer_});
+  return graph_.add({.op = Op::Lookahead,
+                     .attributes = attributes,
+                     .inputs = {},
+                     .variables = {parameter, slow},
+                     .outputs = {},
+                     .place = place_,
+                     .phase = Phase::Update,
+                     .layer = layer_});
 }
 
 namespace rules {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "kernels/graph/names.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kUsageError = 1;
+
+/// What says which race: shared by run and graph.
+void declare_cell(CLI::App& app, RaceRequest& request) {
+  app.add_option("--workload", request.workload, "what to train (regatta list workloads)")
+      ->required();
+  app.add_option("--strategy", request.strategy,
+                 "how to train it in parallel (regatta list strategies); a+b applies a, then b")
+      ->capture_default_str();
+  app.add_option("--workers", request.workers,
+                 "replicas, or stages of model_parallel, or both of a composition")
+      ->capture_default_str();
+  app.add_option("--stages", request.stages,
+                 "stages of each replica in a composition with model_parallel")
+      ->capture_default_str();
+  app.add_option("--all-reduce", request.all_reduce,
+                 "how all_reduce sums: ring, reduce_to_one, hierarchical_copy")
+      ->capture_default_str();
+  app.add_option("--sharing", request.sharing,
+                 "how async_shared shares: relaxed atomics, or locked shards")
+      ->capture_default_str();
+  app.add_option("--bucket-bytes", request.bucket_bytes,
+                 "gradients travel in buckets of at least this many bytes; 0: each by itself")
+      ->capture_default_str();
+  app.add_option("--global-batch", request.global_batch,
+                 "examples in a step over all workers (default: the workload's)");
+  app.add_option("--dtype", request.dtype, "element type of activations and weights: f32")
+      ->capture_default_str();
+  app.add_option("--device", request.device, "cpu")->capture_default_str();
+  app.add_option("--epochs", request.epochs, "passes over the data (default: the workload's)");
+  app.add_option("--steps", request.steps, "length of the run in steps, instead of --epochs");
+}
+
+void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
+  RaceRequest& request = command.request;
+  declare_cell(app, request);
+  app.add_option("--seed", request.seed, "of weights, order and augmentation")
+      ->capture_default_str();
+  app.add_option("--dataset", request.dataset, "cifar10, shapes, ... (default: the workload's)");
+  app.add_option("--data-dir", request.data_dir, "folder of the CIFAR-10 binary files")
+      ->capture_default_str();
+  app.add_option("--target", request.target,
+                 "value of the metric that ends the race (default: the workload's)");
+  app.add_option("--threads", request.threads, "cores that the run owns; 0: all available")
+      ->capture_default_str();
+  app.add_option("--straggler", stragglers,
+                 "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0");
+  app.add_option("--trace", request.trace, "file for a timeline in the Chrome trace format");
+  app.add_option("--out", command.out, "folder whose records.jsonl the record is added to")
+      ->capture_default_str();
+}
+
+/// Offers the nearest flag for one that does not exist.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* active = &app;
+  for (const CLI::App* sub : app.get_subcommands()) active = sub;
+  const std::vector<std::string> extras = active->remaining();
+  if (extras.empty() || extras.front().rfind("--", 0) != 0) return error.what();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : active->get_options()) names.push_back(option->get_name());
+  std::string given = extras.front();
+  given = given.substr(0, given.find('='));
+  return unknown_name("flag", given, names).what();
+}
+
+std::string joined(int argc, const char* const* argv) {
+  std::string line = "regatta";
+  for (int i = 1; i < argc; ++i) line += std::string(" ") + argv[i];
+  return line;
+}
+
+}  // namespace
+
+Command parse_command_line(int argc, const char* const* argv) {
+  Command command;
+  CLI::App app{"Regatta races parallel training strategies on identical workloads."};
+  app.require_subcommand(1);
+  std::string stragglers;
+  std::string format = "text";
+
+  CLI::App& run = *app.add_subcommand("run", "run one race and add its record to a folder");
+  declare_run(run, command, stragglers);
+  CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
+  list.add_option("what", command.what, "workloads, strategies or devices")
+      ->check(CLI::IsMember({"workloads", "strategies", "devices"}));
+  CLI::App& graph = *app.add_subcommand("graph", "the rewritten graph, its bytes and messages");
+  declare_cell(graph, command.request);
+  graph.add_option("--format", format, "text or dot")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"text", "dot"}));
+  CLI::App& doctor =
+      *app.add_subcommand("doctor", "what is missing for which feature, and what mends it");
+  doctor.add_option("--data-dir", command.request.data_dir, "folder of the CIFAR-10 binary files")
+      ->capture_default_str();
+
+  try {
+    app.parse(argc, argv);
+    command.request.stragglers = parse_stragglers(stragglers);
+  } catch (const CLI::CallForHelp& help) {
+    app.exit(help);
+    return command;
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "regatta: " << explain(app, error) << '\n';
+    command.exit_code = kUsageError;
+    return command;
+  } catch (const RunError& error) {
+    std::cerr << "regatta: " << error.what() << '\n';
+    command.exit_code = kUsageError;
+    return command;
+  }
+  command.request.command = joined(argc, argv);
+  command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
+  if (run.parsed()) command.kind = Command::Kind::Run;
+  if (list.parsed()) command.kind = Command::Kind::List;
+  if (graph.parsed()) command.kind = Command::Kind::Graph;
+  if (doctor.parsed()) command.kind = Command::Kind::Doctor;
+  return command;
+}
+
+}  // namespace regatta

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/evaluator.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// The training run's copies of a variable, in replica order.
+std::vector<VariableId> copies_of(const Graph& graph, const std::string& name) {
+  std::vector<VariableId> copies;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    if (graph.variable(v).name == name) copies.push_back(v);
+  }
+  check(!copies.empty(), "evaluation uses variables that training has");
+  return copies;
+}
+
+/// Each replica's share of the groups of a global batch.
+std::vector<double> weights_of(const Step& training, std::size_t replicas) {
+  const std::int64_t groups = training.global_batch / training.normalization_group;
+  std::vector<double> weights;
+  for (std::size_t r = 0; r < replicas; ++r) {
+    const Range range = share(groups, static_cast<std::int64_t>(replicas), static_cast<std::int64_t>(r));
+    weights.push_back(static_cast<double>(range.size()) / static_cast<double>(groups));
+  }
+  return weights;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const Workload& workload, const Recipe& recipe, const DataSet& test,
+                     const KernelTable& kernels, const EvaluatorOptions& options)
+    : metric_(workload.metric), examples_(test.count) {
+  check(test.count % recipe.evaluation_batch == 0, "evaluation batches cover the test set exactly");
+  ExecutorOptions executor;
+  executor.cores = options.cores;
+  executor.threads_per_worker = std::max(1, static_cast<int>(options.cores.size()));
+  executor.data = &test;
+  executor.max_examples = test.count * options.evaluations;
+  executor_ = std::make_unique<Executor>(workload.evaluation(recipe), kernels, executor);
+}
+
+void Evaluator::adopt_variables(Executor& training) {
+  const Graph& graph = executor_->step().graph;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    std::vector<VariableId> copies = copies_of(training.step().graph, variable.name);
+    if (variable.kind != VariableKind::Statistic) copies.resize(1);
+    const std::vector<double> weights = weights_of(training.step(), copies.size());
+    float* target = executor_->variable(v).tensor.f32();
+    for (std::int64_t i = 0; i < variable.type.elements(); ++i) {
+      double sum = 0;
+      for (std::size_t c = 0; c < copies.size(); ++c) {
+        sum += weights[c] * static_cast<double>(training.variable(copies[c]).tensor.f32()[i]);
+      }
+      target[i] = static_cast<float>(sum);
+    }
+  }
+}
+
+Judgement Evaluator::judge(Executor& training) {
+  adopt_variables(training);
+  const std::size_t done = executor_->loss_history(0).size();
+  executor_->run(executor_->examples_seen() + examples_);
+  const auto mean_of = [&](std::size_t index) {
+    const auto fresh = executor_->loss_history(index).subspan(done);
+    return std::accumulate(fresh.begin(), fresh.end(), 0.0) / static_cast<double>(examples_);
+  };
+  Judgement judgement{.loss = mean_of(0), .metric = 0};
+  judgement.metric = metric_ == Metric::Accuracy ? 100 * mean_of(1) : judgement.loss;
+  return judgement;
+}
+
+}  // namespace regatta

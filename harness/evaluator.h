@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Judges the parameters of a training run on the test set, on an executor of its own that uses all
+// cores. Parameters come from replica 0 or home; running statistics are averaged over replicas,
+// weighted by their shares, which is exact because their update is linear.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/graph/data_set.h"
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/executor.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+
+struct Judgement {
+  double loss = 0;    ///< mean over the examples
+  double metric = 0;  ///< accuracy in percent, or the loss
+};
+
+struct EvaluatorOptions {
+  std::vector<int> cores;
+  std::int64_t evaluations = 1;  ///< how many there will be
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Workload& workload, const Recipe& recipe, const DataSet& test,
+            const KernelTable& kernels, const EvaluatorOptions& options);
+
+  /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite.
+  Judgement judge(Executor& training);
+
+ private:
+  void adopt_variables(Executor& training);
+
+  Metric metric_;
+  std::int64_t examples_ = 0;  ///< in the test set
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace regatta

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/list.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "harness/machine.h"
+#include "harness/placement.h"
+#include "kernels/graph/partition.h"
+#include "kernels/graph/text.h"
+#include "kernels/graph/traffic.h"
+
+namespace regatta {
+namespace {
+
+/// Examples in the training part of a data set, without loading it.
+std::int64_t train_examples(const Workload& workload, const RaceRequest& request) {
+  if (workload.data_sets.front() == "cifar10") return 50'000;
+  return load_data(workload, std::string(workload.data_sets.front()), request.data_dir).train.count;
+}
+
+void list_workloads(std::ostream& out) {
+  out << "workloads\n";
+  for (const Workload& workload : all_workloads()) {
+    const std::string target =
+        workload.metric == Metric::Accuracy ? fmt::format("accuracy {:g} %", workload.target)
+                                            : fmt::format("loss {:g}", workload.target);
+    out << fmt::format("  {:16} {:9} {} ({}; batch {}; target {})\n", workload.name, workload.tier,
+                       workload.summary, fmt::join(workload.data_sets, ", "),
+                       workload.global_batch, target);
+  }
+}
+
+std::string_view exchange_text(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::Nothing: return "no exchange";
+    case Exchange::Synchronous: return "synchronous";
+    case Exchange::Asynchronous: return "asynchronous";
+  }
+  return "unknown";
+}
+
+void list_strategies(std::ostream& out) {
+  out << "strategies\n";
+  for (const Strategy& strategy : all_strategies()) {
+    out << fmt::format("  {:16} {:13} {} ({})\n", strategy.name, exchange_text(strategy.exchange),
+                       strategy.summary, strategy.term);
+  }
+  out << "  a+b              applies a, then b, such as all_reduce+model_parallel\n";
+}
+
+void list_devices(std::ostream& out) {
+  const MachineFacts machine = machine_facts();
+  out << fmt::format("devices\n  cpu              {}, {} cores, {}\n", machine.cpu,
+                     machine.cores_available, fmt::join(machine.isa, " "));
+}
+
+}  // namespace
+
+void list(std::ostream& out, const std::string& what) {
+  if (what.empty() || what == "workloads") list_workloads(out);
+  if (what.empty() || what == "strategies") list_strategies(out);
+  if (what.empty() || what == "devices") list_devices(out);
+}
+
+void show_graph(std::ostream& out, const Command& command) {
+  const Workload& workload = find_workload(command.request.workload);
+  const Placement placement = place(command.request, train_examples(workload, command.request));
+  const Step part = partition(placed_step(placement), Binding{}).front();
+  if (command.format == GraphFormat::Dot) {
+    out << to_dot(part.graph);
+    return;
+  }
+  out << to_text(part.graph);
+  out << fmt::format("# {} nodes, {} variables\n", part.graph.nodes().size(),
+                     part.graph.variables().size());
+  for (const auto& [place, traffic] : traffic(part.graph)) {
+    out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages a step\n",
+                       to_string(place), traffic.sent, traffic.received, traffic.messages);
+  }
+}
+
+}  // namespace regatta

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `regatta list` and `regatta graph`: what can race, and what a strategy makes of a workload.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "harness/command_line.h"
+
+namespace regatta {
+
+/// `what`: workloads, strategies, devices, or empty for all three.
+void list(std::ostream& out, const std::string& what);
+
+/// The placed and partitioned graph as text or DOT; text ends with bytes and messages by place.
+void show_graph(std::ostream& out, const Command& command);
+
+}  // namespace regatta

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program. Every error ends here: 1 usage or configuration, 2 a run that failed.
+#include <iostream>
+
+#include "harness/command_line.h"
+#include "harness/doctor.h"
+#include "harness/list.h"
+#include "harness/live.h"
+#include "harness/record_writer.h"
+#include "kernels/graph/error.h"
+
+namespace {
+
+constexpr int kGood = 0;
+constexpr int kUsage = 1;
+constexpr int kRunFailed = 2;
+
+int run(const regatta::Command& command) {
+  regatta::require_writable(command.out);
+  regatta::LiveLine live(command.request);
+  const regatta::Record record = regatta::race(
+      command.request, [&](const regatta::RaceProgress& progress) { live.show(progress); });
+  regatta::append_record(command.out, record);
+  live.conclude(record, command.out);
+  return record.status == regatta::Status::Failed ? kRunFailed : kGood;
+}
+
+int execute(const regatta::Command& command) {
+  switch (command.kind) {
+    case regatta::Command::Kind::Run: return run(command);
+    case regatta::Command::Kind::List: regatta::list(std::cout, command.what); return kGood;
+    case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
+    case regatta::Command::Kind::Doctor:
+      return regatta::doctor(std::cout, command.request.data_dir);
+    case regatta::Command::Kind::Nothing: return command.exit_code;
+  }
+  return kUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return execute(regatta::parse_command_line(argc, argv));
+  } catch (const regatta::RunError& error) {
+    std::cerr << "regatta: " << error.what() << '\n';
+    return kUsage;
+  }
+}

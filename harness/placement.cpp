@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/placement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/names.h"
+#include "kernels/graph/partition.h"
+
+namespace regatta {
+namespace {
+
+RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
+
+void check_name(const std::string& what, const std::string& given,
+                const std::vector<std::string>& valid) {
+  if (std::find(valid.begin(), valid.end(), given) == valid.end()) {
+    throw unknown_name(what, given, valid);
+  }
+}
+
+bool has(const Placement& placement, WorkersAre kind) {
+  return std::any_of(placement.strategies.begin(), placement.strategies.end(),
+                     [&](const Strategy* s) { return s->workers == kind; });
+}
+
+/// Splits `--workers` into replicas and stages.
+void deal_workers(const RaceRequest& request, Placement& placement) {
+  StrategyOptions& options = placement.options;
+  const bool replicas = has(placement, WorkersAre::Replicas);
+  const bool stages = has(placement, WorkersAre::Stages);
+  if (request.workers < 1) {
+    throw usage("--workers is " + std::to_string(request.workers) + "; at least 1 is needed");
+  }
+  if (!replicas && !stages && request.workers != 1) {
+    throw usage("strategy 'single' runs on one worker; leave --workers out or choose a strategy "
+                "with several (regatta list strategies)");
+  }
+  if (request.stages != 0 && !(replicas && stages)) {
+    throw usage("--stages splits the workers of a composition such as all_reduce+model_parallel; "
+                "strategy '" + request.strategy + "' needs --workers only");
+  }
+  options.replicas = replicas ? request.workers : 1;
+  options.stages = stages ? request.workers : 1;
+  if (!replicas || !stages) return;
+  if (request.stages < 1 || request.workers % request.stages != 0) {
+    throw usage("strategy '" + request.strategy + "' deals " + std::to_string(request.workers) +
+                " workers to replicas of --stages stages each; give --stages a divisor of the "
+                "workers, such as --workers 4 --stages 2");
+  }
+  options.stages = request.stages;
+  options.replicas = request.workers / request.stages;
+}
+
+void set_length(const RaceRequest& request, std::int64_t train_examples, Placement& placement) {
+  const Workload& workload = *placement.workload;
+  Recipe& recipe = placement.recipe;
+  recipe.train_examples = train_examples;
+  recipe.evaluation_batch = workload.evaluation_batch;
+  recipe.global_batch = request.global_batch.value_or(workload.global_batch);
+  if (recipe.global_batch < 1 || recipe.global_batch > train_examples) {
+    throw usage("--global-batch is " + std::to_string(recipe.global_batch) + "; the data set has " +
+                std::to_string(train_examples) + " examples, so 1 to that many are possible");
+  }
+  if (request.epochs && request.steps) throw usage("give --epochs or --steps, not both");
+  const std::int64_t steps_per_epoch = train_examples / recipe.global_batch;
+  const double epochs = request.epochs.value_or(workload.epochs);
+  std::int64_t steps =
+      static_cast<std::int64_t>(std::ceil(epochs * static_cast<double>(steps_per_epoch)));
+  if (request.steps) steps = *request.steps;
+  if (steps < 1) throw usage("a run has at least one step; --steps or --epochs is too small");
+  recipe.total_examples = steps * recipe.global_batch;
+}
+
+}  // namespace
+
+Placement place(const RaceRequest& request, std::int64_t train_examples) {
+  Placement placement;
+  placement.workload = &find_workload(request.workload);
+  placement.strategies = find_strategies(request.strategy);
+  check_name("dtype", request.dtype, {"f32"});
+  check_name("device", request.device, {"cpu"});
+  check_name("sharing", request.sharing, {"relaxed", "locked"});
+  const auto algorithms = all_reduce_algorithms();
+  check_name("all_reduce algorithm", request.all_reduce, {algorithms.begin(), algorithms.end()});
+  deal_workers(request, placement);
+  placement.options.all_reduce = request.all_reduce;
+  placement.options.bucket_bytes = request.bucket_bytes;
+  placement.options.sharing = request.sharing == "locked" ? Sharing::Locked : Sharing::Relaxed;
+  set_length(request, train_examples, placement);
+  for (const auto& [worker, factor] : request.stragglers) {
+    if (worker < 0 || worker >= request.workers || factor < 1) {
+      throw usage("--straggler " + std::to_string(worker) + ":" + std::to_string(factor) +
+                  ": workers are 0 to " + std::to_string(request.workers - 1) +
+                  " and factors at least 1");
+    }
+  }
+  return placement;
+}
+
+Step placed_step(const Placement& placement) {
+  const Recipe& recipe = placement.recipe;
+  const Step step = placement.workload->training(recipe);
+  return apply(placement.strategies, step, placement.options);
+}
+
+std::vector<std::int64_t> nodes_per_process(const Placement& placement, const Step& placed) {
+  Binding binding;
+  if (graphs_of(placement.strategies) == Graphs::BetweenGraph) {
+    binding.processes = static_cast<int>(placement.options.replicas);
+    binding.process_of = [](const Place& at) { return at.replica; };
+  }
+  // Replicas that share variables in memory cannot be cut apart: they are one process' threads.
+  for (const Variable& variable : placed.graph.variables()) {
+    if (variable.sharing != Sharing::None) binding = Binding{};
+  }
+  std::vector<std::int64_t> nodes;
+  for (const Step& part : partition(placed, binding)) {
+    nodes.push_back(static_cast<std::int64_t>(part.graph.nodes().size()));
+  }
+  return nodes;
+}
+
+std::int64_t workers_of(const Placement& placement) {
+  return placement.options.replicas * placement.options.stages;
+}
+
+}  // namespace regatta

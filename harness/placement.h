@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a request to a placed graph: which strategies, how many replicas and stages, which batch and
+// how long. Shared by `run` and `graph`, so that what is shown is what is run.
+#pragma once
+
+#include <vector>
+
+#include "harness/race.h"
+#include "kernels/graph/graph.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+
+struct Placement {
+  const Workload* workload = nullptr;
+  std::vector<const Strategy*> strategies;
+  StrategyOptions options;
+  Recipe recipe;
+};
+
+/// Checks everything that can be checked without data. `train_examples`: of the data set.
+/// Throws: RunError(Usage), RunError(Unsupported).
+Placement place(const RaceRequest& request, std::int64_t train_examples);
+
+/// The placed step, whole and not yet partitioned. Throws: RunError(Usage).
+Step placed_step(const Placement& placement);
+
+/// Nodes of each process' graph if every replica were a process: one graph for in-graph strategies,
+/// a part each for the others.
+std::vector<std::int64_t> nodes_per_process(const Placement& placement, const Step& placed);
+
+/// Worker, in the record's sense: the places that compute.
+std::int64_t workers_of(const Placement& placement);
+
+}  // namespace regatta

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/race.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "harness/backend.h"
+#include "harness/evaluator.h"
+#include "harness/placement.h"
+#include "harness/summary.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
+#include "kernels/runtime/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::size_t kTraceEvents = 200'000;  // a lane
+constexpr auto kProgressPeriod = std::chrono::milliseconds(500);
+
+/// The cores that this process may use, at most `wanted` (0: all).
+std::vector<int> available_cores(std::int64_t wanted) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  if (wanted > static_cast<std::int64_t>(cores.size())) {
+    throw RunError(ErrorKind::Usage, "--threads is " + std::to_string(wanted) + "; this process may use " +
+                                         std::to_string(cores.size()) + " cores");
+  }
+  if (wanted > 0) cores.resize(static_cast<std::size_t>(wanted));
+  return cores;
+}
+
+std::int64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+/// Calls the sink every half second while training runs.
+class Ticker {
+ public:
+  Ticker(std::function<void()> tick) : thread_([this, tick = std::move(tick)] {
+    std::unique_lock lock(mutex_);
+    while (!stopped_.wait_for(lock, kProgressPeriod, [this] { return stop_; })) tick();
+  }) {}
+  ~Ticker() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    stopped_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+class Race {
+ public:
+  Race(const RaceRequest& request, const ProgressSink& progress)
+      : request_(request), progress_(progress), begin_ns_(now_ns()) {
+    const Workload& workload = find_workload(request.workload);
+    find_strategies(request.strategy);  // complain about names before loading data
+    const std::string dataset =
+        request.dataset.empty() ? std::string(workload.data_sets.front()) : request.dataset;
+    cores_ = available_cores(request.threads);
+    data_ = load_data(workload, dataset, request.data_dir);
+    placement_ = place(request, data_.train.count);
+    fill_cell(dataset);
+    build();
+  }
+
+  Record run() {
+    try {
+      train();
+    } catch (const RunError& error) {
+      record_.status = Status::Failed;
+      record_.failure = Failure{.kind = std::string(to_string(error.kind())), .text = error.what()};
+    }
+    finish();
+    return std::move(record_);
+  }
+
+ private:
+  void fill_cell(const std::string& dataset);
+  void build();
+  void train();
+  void advance_to(std::int64_t examples);
+  void evaluate(std::int64_t examples);
+  void report(std::int64_t examples, const Evaluation* evaluation);
+  void finish();
+
+  RaceRequest request_;
+  ProgressSink progress_;
+  std::int64_t begin_ns_;
+  std::vector<int> cores_;
+  DataSets data_;
+  Placement placement_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Backend> evaluation_backend_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Evaluator> evaluator_;
+  Record record_;
+  std::int64_t run_begin_ns_ = 0;
+  std::int64_t training_ns_ = 0;
+};
+
+void Race::fill_cell(const std::string& dataset) {
+  Cell& cell = record_.cell;
+  cell.workload = request_.workload;
+  cell.dataset = dataset;
+  cell.strategy = request_.strategy;
+  for (const Strategy* strategy : placement_.strategies) {
+    if (strategy->name == "all_reduce") cell.all_reduce = request_.all_reduce;
+    if (strategy->name == "async_shared") cell.sharing = request_.sharing;
+  }
+  cell.workers = workers_of(placement_);
+  cell.stages = placement_.options.stages;
+  cell.device = request_.device;
+  cell.dtype = request_.dtype;
+  cell.global_batch = placement_.recipe.global_batch;
+  const auto cores = static_cast<std::int64_t>(cores_.size());
+  cell.threads_per_worker = std::max<std::int64_t>(1, cores / cell.workers);
+  cell.oversubscribed = cell.workers > cores;
+  for (const auto& [worker, factor] : request_.stragglers) {
+    cell.straggler.push_back({.worker = worker, .factor = factor});
+  }
+  cell.seed = request_.seed;
+  const Workload& workload = *placement_.workload;
+  record_.target = {.metric = std::string(to_string(workload.metric)),
+                    .value = request_.target.value_or(workload.target)};
+  record_.run_id = new_run_id();
+  record_.timestamp = utc_timestamp();
+  record_.command = request_.command;
+}
+
+void Race::build() {
+  const std::int64_t build_begin = now_ns();
+  const Step placed = placed_step(placement_);
+  const std::vector<Step> parts = partition(placed, Binding{});
+  record_.graph = graph_record(placement_, placed, parts.front());
+  record_.graph.build_ns = now_ns() - build_begin;
+
+  ExecutorOptions options;
+  options.cores = cores_;
+  options.threads_per_worker = static_cast<int>(record_.cell.threads_per_worker);
+  options.seed = request_.seed;
+  options.data = &data_.train;
+  options.max_examples = placement_.recipe.total_examples;
+  options.stragglers = request_.stragglers;
+  options.trace_events = request_.trace.empty() ? 0 : kTraceEvents;
+  backend_ = make_backend(request_.device);
+  executor_ = std::make_unique<Executor>(parts.front(), backend_->kernels, options);
+
+  const std::int64_t every = placement_.workload->evaluation_every;
+  evaluation_backend_ = make_backend(request_.device);
+  evaluator_ = std::make_unique<Evaluator>(
+      *placement_.workload, placement_.recipe, data_.test, evaluation_backend_->kernels,
+      EvaluatorOptions{.cores = cores_,
+                       .evaluations = placement_.recipe.total_examples / every + 3});
+  record_.checksums = checksums_of(*executor_, placement_.recipe, request_.seed);
+  record_.setup_ns = now_ns() - begin_ns_;
+}
+
+void Race::train() {
+  const std::int64_t total = placement_.recipe.total_examples;
+  const std::int64_t batch = placement_.recipe.global_batch;
+  // A multiple of the batch, so that every strategy is judged at the same counts.
+  const std::int64_t every =
+      std::max<std::int64_t>(1, placement_.workload->evaluation_every / batch) * batch;
+  const std::int64_t warmup_begin = now_ns();
+  const Judgement first = evaluator_->judge(*executor_);  // also warms the evaluator up
+  record_.warmup_ns = now_ns() - warmup_begin;
+  run_begin_ns_ = now_ns();
+  record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
+  report(0, &record_.evaluations.back());
+  for (std::int64_t examples = std::min(every, total);; examples = std::min(examples + every, total)) {
+    advance_to(examples);
+    evaluate(examples);
+    if (examples == total) break;
+  }
+  check_replicas_agree(*executor_, placement_);
+  record_.status = record_.examples_to_target ? Status::Reached : Status::Missed;
+}
+
+void Race::advance_to(std::int64_t examples) {
+  const std::int64_t begin = now_ns();
+  {
+    const Ticker ticker([this] { report(executor_->examples_seen(), nullptr); });
+    executor_->run(examples);
+  }
+  training_ns_ += now_ns() - begin;
+}
+
+void Race::evaluate(std::int64_t examples) {
+  const Judgement judgement = evaluator_->judge(*executor_);
+  Evaluation evaluation{.examples = executor_->examples_seen(),
+                        .epoch = static_cast<double>(examples) /
+                                 static_cast<double>(placement_.recipe.train_examples),
+                        .training_time_ns = training_ns_,
+                        .full_time_ns = now_ns() - run_begin_ns_,
+                        .loss = judgement.loss,
+                        .metric = judgement.metric};
+  const bool reached =
+      reaches(placement_.workload->metric, judgement.metric, record_.target.value);
+  if (reached && !record_.examples_to_target) {
+    record_.examples_to_target = evaluation.examples;
+    record_.training_time_to_target_ns = evaluation.training_time_ns;
+    record_.full_time_to_target_ns = evaluation.full_time_ns;
+  }
+  record_.evaluations.push_back(evaluation);
+  report(examples, &evaluation);
+}
+
+void Race::report(std::int64_t examples, const Evaluation* evaluation) {
+  if (!progress_) return;
+  RaceProgress progress;
+  progress.examples = examples;
+  progress.total_examples = placement_.recipe.total_examples;
+  progress.step = examples / placement_.recipe.global_batch;
+  progress.evaluated = evaluation != nullptr;
+  if (!record_.evaluations.empty()) {
+    progress.loss = record_.evaluations.back().loss;
+    progress.metric = record_.evaluations.back().metric;
+  }
+  const double seconds = static_cast<double>(now_ns() - run_begin_ns_) * 1e-9;
+  if (examples > 0 && seconds > 0) {
+    progress.examples_per_s = static_cast<double>(examples) / seconds;
+    progress.seconds_left =
+        static_cast<double>(progress.total_examples - examples) / progress.examples_per_s;
+  }
+  progress_(progress);
+}
+
+void Race::finish() {
+  record_.training_ns = training_ns_;
+  record_.full_ns = run_begin_ns_ == 0 ? 0 : now_ns() - run_begin_ns_;
+  if (training_ns_ > 0) {
+    record_.examples_per_s =
+        static_cast<double>(executor_->examples_seen()) / (static_cast<double>(training_ns_) * 1e-9);
+  }
+  summarize(*executor_, backend_->transport.traffic(), record_);
+  record_.memory = {.planned_bytes = executor_->planned_bytes(),
+                    .peak_rss_bytes = peak_rss_bytes()};
+  record_.machine = machine_facts();
+  record_.machine.cores_used = static_cast<std::int64_t>(cores_.size());
+  record_.software = software_facts();
+  record_.environment = environment_facts();
+  if (request_.trace.empty()) return;
+  std::ofstream file(request_.trace);
+  executor_->write_trace(file);
+  if (!file.flush()) {
+    throw RunError(ErrorKind::Io, "could not write the trace to " + request_.trace +
+                                      "; choose another file for --trace");
+  }
+}
+
+}  // namespace
+
+Record race(const RaceRequest& request, const ProgressSink& progress) {
+  return Race(request, progress).run();
+}
+
+std::map<int, double> parse_stragglers(const std::string& text) {
+  std::map<int, double> stragglers;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    int worker = 0;
+    double factor = 0;
+    char rest = 0;
+    if (std::sscanf(part.c_str(), "%d:%lf%c", &worker, &factor, &rest) != 2) {
+      throw RunError(ErrorKind::Usage, "--straggler '" + part +
+                                           "' is not WORKER:FACTOR, such as 1:2.0");
+    }
+    stragglers[worker] = factor;
+    begin = end + 1;
+  }
+  return stragglers;
+}
+
+}  // namespace regatta

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/summary.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <random>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/random.h"
+#include "kernels/graph/traffic.h"
+#include "kernels/runtime/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::size_t kLossSamples = 400;
+
+StepTimes step_times(const std::vector<LoopReport>& loops) {
+  std::vector<std::int64_t> times;
+  for (const LoopReport& loop : loops) {
+    for (std::uint64_t span : loop.step_ticks) times.push_back(ticks_to_ns(span));
+  }
+  if (times.empty()) return {};
+  std::sort(times.begin(), times.end());
+  const auto quantile = [&](double q) {
+    return times[static_cast<std::size_t>(q * static_cast<double>(times.size() - 1))];
+  };
+  return {.count = static_cast<std::int64_t>(times.size()),
+          .min = times.front(),
+          .p50 = quantile(0.5),
+          .p90 = quantile(0.9),
+          .p99 = quantile(0.99),
+          .max = times.back()};
+}
+
+/// Loops' shares of the loss, each scaled to the whole batch, by examples seen; at most
+/// kLossSamples of them, evenly spread.
+std::vector<LossSample> loss_samples(const std::vector<LoopReport>& loops) {
+  std::vector<LossSample> all;
+  for (const LoopReport& loop : loops) {
+    for (std::size_t k = 0; k < loop.losses.size(); ++k) {
+      all.push_back({.examples = loop.examples[k],
+                     .loss = static_cast<double>(loop.losses[k]) / loop.share_of_batch});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.examples < b.examples; });
+  const std::size_t stride = all.size() / kLossSamples + 1;
+  std::vector<LossSample> samples;
+  for (std::size_t i = 0; i < all.size(); i += stride) {
+    if (std::isfinite(all[i].loss)) samples.push_back(all[i]);
+  }
+  return samples;
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+/// Up to the last count that is not zero.
+std::vector<std::int64_t> trimmed(const std::vector<std::uint64_t>& counts) {
+  std::size_t size = counts.size();
+  while (size > 0 && counts[size - 1] == 0) --size;
+  return {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+}  // namespace
+
+void summarize(const Executor& executor, const std::map<Place, MemberTraffic>& counted,
+               Record& record) {
+  std::int64_t sent = 0;
+  for (const auto& [place, traffic] : counted) sent += traffic.sent;
+  const auto batches = static_cast<double>(executor.examples_seen()) /
+                       static_cast<double>(executor.step().global_batch);
+  if (batches > 0) record.graph.bytes_per_step_counted = static_cast<double>(sent) / batches;
+  for (const WorkerReport& worker : executor.workers()) {
+    const auto traffic = counted.find(worker.place);
+    const MemberTraffic bytes = traffic == counted.end() ? MemberTraffic{} : traffic->second;
+    record.workers.push_back({.rank = 0,
+                              .place = to_string(worker.place),
+                              .replica = worker.place.replica,
+                              .steps = worker.steps,
+                              .compute_ns = worker.compute_ns,
+                              .exposed_communication_ns = worker.exposed_communication_ns,
+                              .wait_ns = worker.wait_ns,
+                              .input_ns = worker.input_ns,
+                              .update_ns = worker.update_ns,
+                              .bytes_sent = bytes.sent,
+                              .bytes_received = bytes.received,
+                              .staleness_histogram = trimmed(worker.staleness),
+                              .lost_updates = worker.lost_updates});
+  }
+  const std::vector<LoopReport> loops = executor.loops();
+  record.step_time_ns = step_times(loops);
+  record.losses = loss_samples(loops);
+}
+
+GraphRecord graph_record(const Placement& placement, const Step& placed, const Step& part) {
+  return {.nodes = static_cast<std::int64_t>(part.graph.nodes().size()),
+          .nodes_per_process = nodes_per_process(placement, placed),
+          .build_ns = 0,
+          .bytes_per_step_computed = bytes_per_step(part.graph),
+          .bytes_per_step_counted = 0};
+}
+
+Checksums checksums_of(Executor& executor, const Recipe& recipe, std::uint64_t seed) {
+  const Graph& graph = executor.step().graph;
+  std::map<std::string, VariableId> parameters;  // replica 0 or home comes first
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.kind == VariableKind::Parameter) parameters.try_emplace(variable.name, v);
+  }
+  std::uint64_t weights = fnv1a("");
+  for (const auto& [name, v] : parameters) {
+    const Tensor& tensor = executor.variable(v).tensor;
+    weights = fnv1a(tensor.data, static_cast<std::size_t>(tensor.type.bytes()), weights);
+  }
+  const std::int64_t epoch_examples =
+      recipe.train_examples / recipe.global_batch * recipe.global_batch;
+  const std::int64_t epochs = (recipe.total_examples + epoch_examples - 1) / epoch_examples;
+  std::uint64_t order = fnv1a("");
+  for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+    const auto examples = example_order(seed, epoch, recipe.train_examples);
+    order = fnv1a(examples.data(), examples.size() * sizeof examples[0], order);
+  }
+  return {.initial_weights = hexadecimal(weights), .data_order = hexadecimal(order)};
+}
+
+void check_replicas_agree(Executor& executor, const Placement& placement) {
+  if (exchange_of(placement.strategies) != Exchange::Synchronous) return;
+  const Graph& graph = executor.step().graph;
+  std::map<std::string, VariableId> first;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.kind != VariableKind::Parameter) continue;
+    const auto [entry, is_new] = first.try_emplace(variable.name, v);
+    if (is_new) continue;
+    const Tensor& a = executor.variable(entry->second).tensor;
+    const Tensor& b = executor.variable(v).tensor;
+    if (std::memcmp(a.data, b.data, static_cast<std::size_t>(a.type.bytes())) != 0) {
+      throw RunError(ErrorKind::Diverged, "after a synchronous run the replicas differ in " +
+                                              variable.name + " (" + to_string(variable.place) +
+                                              "); this is a bug, please report it");
+    }
+  }
+}
+
+std::string new_run_id() {
+  std::random_device device;
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    char text[9];
+    std::snprintf(text, sizeof text, "%08x", device());
+    id += text;
+  }
+  return id;
+}
+
+std::string utc_timestamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+}  // namespace regatta

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The graph itself: op table, inference, text, verify and its rules, gradient.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/gradient.h"
+#include "kernels/graph/text.h"
+#include "kernels/graph/traffic.h"
+#include "kernels/graph/verify.h"
+
+namespace regatta {
+namespace {
+
+VariableId add_variable(Graph& graph, const std::string& name, std::vector<std::int64_t> dims) {
+  Variable variable;
+  variable.name = name;
+  variable.type.dims = std::move(dims);
+  return graph.add(variable);
+}
+
+/// x [4, 2] → dense → [4, 3] → mean squared error; one trainable.
+Step small_step() {
+  Step step;
+  Builder builder(step.graph);
+  builder.layer("layer");
+  const VariableId w = add_variable(step.graph, "w", {3, 2});
+  const VariableId v = add_variable(step.graph, "w.velocity", {3, 2});
+  const auto data = builder.input_features({.batch = 4, .offset = 0, .global_batch = 4}, 2, 3);
+  const Value weights = builder.read(w);
+  const Value loss = builder.mean_squared_error(builder.dense(data[0], weights), data[1], 4);
+  const std::array wanted{weights};
+  const Value gradient_of_w = gradient(step.graph, loss, wanted)[0];
+  SgdOptions sgd;
+  sgd.rate = Schedule::constant(0.1);
+  const NodeId update = builder.sgd(gradient_of_w, w, v, sgd);
+  step.trainables = {{.variable = w, .gradient = gradient_of_w, .updates = {update}}};
+  step.losses = {loss};
+  step.global_batch = 4;
+  return step;
+}
+
+TEST(OpTable, IsInTheOrderOfTheEnumerationAndHasAnInferenceRuleForEach) {
+  for (std::size_t i = 0; i < all_ops().size(); ++i) {
+    EXPECT_EQ(static_cast<std::size_t>(all_ops()[i].op), i) << all_ops()[i].name;
+    EXPECT_NE(all_ops()[i].infer, nullptr) << all_ops()[i].name;
+  }
+  EXPECT_EQ(all_ops().size(), static_cast<std::size_t>(Op::Lookahead) + 1);
+}
+
+TEST(Graph, InfersConvolutionSides) {
+  Graph graph;
+  Builder builder(graph);
+  const auto data = builder.input_images({.batch = 2, .offset = 0, .global_batch = 2},
+                                         {ElementType::U8, {7, 9, 3}}, Augmentation{});
+  const Value w = builder.read(add_variable(graph, "w", {5, 3, 3, 3}));
+  const Value y = builder.convolution(data[0], w, {.kernel = 3, .stride = 2, .padding = 1});
+  EXPECT_EQ(to_string(graph.type(y)), "f32[2,4,5,5]");
+}
+
+TEST(Text, ShowsVariablesNodesTypesAndPlaces) {
+  EXPECT_EQ(to_text(small_step().graph),
+            "variable w f32[3,2] parameter zeros @replica0\n"
+            "variable w.velocity f32[3,2] parameter zeros @replica0\n"
+            "%0 = input() {batch=4, example=[2], global_batch=4, offset=0, targets=3} f32[4,2] "
+            "f32[4,3] @replica0 input layer\n"
+            "%1 = read(w) f32[3,2] @replica0 forward layer\n"
+            "%2 = dense(%0, %1) f32[4,3] @replica0 forward layer\n"
+            "%3 = mean_squared_error(%2, %0.1) {divisor=4} f32[] @replica0 forward layer\n"
+            "%4 = mean_squared_error_backward(%2, %0.1) {divisor=4} f32[4,3] @replica0 backward "
+            "layer\n"
+            "%5 = dense_backward_weights(%4, %0) f32[3,2] @replica0 backward layer\n"
+            "%6 = sgd(%5; w, w.velocity) {momentum=0, nesterov=0, schedule_examples=[0], "
+            "schedule_values=[0.1], weight=1, weight_decay=0} @replica0 update layer\n");
+}
+
+TEST(Text, DotDrawsACrossingEdgeBold) {
+  Step step = small_step();
+  step.graph.place(3).stage = 1;
+  const std::string dot = to_dot(step.graph);
+  EXPECT_NE(dot.find("n2 -> n3 [style=bold"), std::string::npos);
+  EXPECT_NE(dot.find("subgraph cluster_replica0_stage1"), std::string::npos);
+  EXPECT_NE(dot.find("n0 -> n2;"), std::string::npos);
+}
+
+TEST(Text, HashChangesWithAnAttribute) {
+  Step a = small_step();
+  Step b = small_step();
+  EXPECT_EQ(hash(a.graph), hash(b.graph));
+  b.graph.place(2).stage = 1;
+  EXPECT_NE(hash(a.graph), hash(b.graph));
+}
+
+TEST(Gradient, LeavesOutWhatNobodyNeeds) {
+  // The input needs no gradient: there is no dense_backward_data.
+  const Step step = small_step();
+  for (const Node& node : step.graph.nodes()) EXPECT_NE(node.op, Op::DenseBackwardData);
+}
+
+TEST(Gradient, AddsUpTheUsesOfAValue) {
+  Graph graph;
+  Builder builder(graph);
+  const auto data = builder.input_features({.batch = 2, .offset = 0, .global_batch = 2}, 3, 3);
+  const Value w = builder.read(add_variable(graph, "w", {3, 3}));
+  const Value once = builder.dense(data[0], w);
+  const Value twice = builder.dense(once, w);
+  const Value loss = builder.mean_squared_error(twice, data[1], 2);
+  const std::array wanted{w};
+  const Value dw = gradient(graph, loss, wanted)[0];
+  EXPECT_EQ(graph.node(dw.node).op, Op::Add);
+}
+
+TEST(Verify, AcceptsAWholeStep) { EXPECT_EQ(broken_rule(small_step()), ""); }
+
+TEST(Verify, NamesAVariableOfAnotherPlace) {
+  Step step = small_step();
+  step.graph.mutable_variable(0).place.replica = 1;
+  EXPECT_EQ(broken_rule(step),
+            "node %1 (read): it uses variable w of another place, which is not shared");
+  step.graph.mutable_variable(0).sharing = Sharing::Relaxed;
+  EXPECT_EQ(broken_rule(step), "");
+}
+
+TEST(Verify, NamesATrainableThatIsNeverAssigned) {
+  Step step = small_step();
+  step.trainables[0].updates.clear();
+  EXPECT_EQ(broken_rule(step), "trainable w is never assigned");
+}
+
+TEST(Verify, NamesATypeThatDoesNotFollow) {
+  Step step = small_step();
+  step.graph.mutable_variable(0).type.dims = {5, 2};
+  EXPECT_EQ(broken_rule(step), "node %1 (read): its output types are not what its inputs imply");
+}
+
+TEST(Verify, NamesAnIncompleteCollective) {
+  Step step = small_step();
+  Builder builder(step.graph);
+  builder.all_reduce(step.trainables[0].gradient,
+                     {.group = 3, .member = 0, .members = 2, .algorithm = "ring"});
+  EXPECT_EQ(broken_rule(step), "collective 3: not all of its members are there");
+}
+
+TEST(VerifyDeathTest, AbortsWithTheRewriteAndTheRule) {
+  Step step = small_step();
+  step.trainables[0].updates.clear();
+  EXPECT_DEATH(verify(step, "my_rewrite"), "after my_rewrite: trainable w is never assigned");
+}
+
+TEST(Cost, CountsMultiplyAddsOfAConvolution) {
+  Graph graph;
+  Builder builder(graph);
+  const auto data = builder.input_images({.batch = 2, .offset = 0, .global_batch = 2},
+                                         {ElementType::U8, {8, 8, 3}}, Augmentation{});
+  const Value w = builder.read(add_variable(graph, "w", {5, 3, 3, 3}));
+  const Value y = builder.convolution(data[0], w, {.kernel = 3, .stride = 1, .padding = 1});
+  EXPECT_EQ(cost(graph, y.node), 2 * 8 * 8 * 5 * 3 * 3 * 3);
+}
+
+}  // namespace
+}  // namespace regatta

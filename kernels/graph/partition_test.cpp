@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What travels: partition, traffic, collectives' arithmetic, buckets, loops.
+#include "kernels/graph/partition.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/graph/bucket.h"
+#include "kernels/graph/builder.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/loops.h"
+#include "kernels/graph/text.h"
+#include "kernels/graph/traffic.h"
+
+namespace regatta {
+namespace {
+
+/// An input at replica 0 that is used twice at replica 1 and once at replica 2.
+Step star() {
+  Step step;
+  Builder builder(step.graph);
+  const auto data = builder.input_features({.batch = 2, .offset = 0, .global_batch = 2}, 3, 1);
+  builder.at({.replica = 1, .stage = 0, .role = Role::Worker});
+  builder.add(builder.tanh(data[0]), data[0]);
+  builder.at({.replica = 2, .stage = 0, .role = Role::Worker}).tanh(data[0]);
+  step.global_batch = 2;
+  return step;
+}
+
+TEST(Partition, CopiesAValueOnceToEachPlaceThatReadsIt) {
+  const Step part = partition(star(), Binding{}).front();
+  EXPECT_EQ(to_text(part.graph),
+            "%0 = input() {batch=2, example=[3], global_batch=2, offset=0, targets=1} f32[2,3] "
+            "f32[2,1] @replica0 input\n"
+            "%1 = copy(%0) {from=[0,0,0]} f32[2,3] @replica1 communication\n"
+            "%2 = tanh(%1) f32[2,3] @replica1 forward\n"
+            "%3 = add(%2, %1) f32[2,3] @replica1 forward\n"
+            "%4 = copy(%0) {from=[0,0,0]} f32[2,3] @replica2 communication\n"
+            "%5 = tanh(%4) f32[2,3] @replica2 forward\n");
+  const auto bytes = traffic(part.graph);
+  EXPECT_EQ(bytes.at(Place{}).sent, 2 * 24);
+  EXPECT_EQ(bytes.at(Place{.replica = 2, .stage = 0, .role = Role::Worker}).received, 24);
+}
+
+TEST(Partition, SendsAndReceivesBetweenProcesses) {
+  const Binding binding{.processes = 2, .process_of = [](const Place& place) {
+                          return place.replica == 2 ? 1 : 0;
+                        }};
+  const auto parts = partition(star(), binding);
+  EXPECT_EQ(to_text(parts[1].graph),
+            "%0 = receive() {dims=[2,3], element=0, message=0, peer=0} f32[2,3] @replica2 "
+            "communication\n"
+            "%1 = tanh(%0) f32[2,3] @replica2 forward\n");
+  EXPECT_NE(to_text(parts[0].graph).find("send(%0) {message=0, peer=1}"), std::string::npos);
+}
+
+TEST(Share, DealsEverythingWithSizesThatDifferByAtMostOne) {
+  for (std::int64_t parts : {1, 2, 3, 5, 7}) {
+    std::int64_t end = 0;
+    for (std::int64_t i = 0; i < parts; ++i) {
+      const Range range = share(23, parts, i);
+      EXPECT_EQ(range.begin, end);
+      EXPECT_LE(range.size(), share(23, parts, 0).size());
+      EXPECT_GE(range.size() + 1, share(23, parts, 0).size());
+      end = range.end;
+    }
+    EXPECT_EQ(end, 23);
+  }
+}
+
+TEST(MemberTraffic, OfARingIsTheTextbookFormula) {
+  for (std::int64_t n : {2, 3, 5, 8}) {
+    const CollectiveShape shape{.algorithm = kRing, .members = n, .group = 0, .elements = 120 * n,
+                                .element_bytes = 4};
+    const std::int64_t m = shape.elements * 4;
+    for (std::int64_t member = 0; member < n; ++member) {
+      EXPECT_EQ(member_traffic(shape, member).sent, 2 * (n - 1) * m / n);
+      EXPECT_EQ(member_traffic(shape, member).received, 2 * (n - 1) * m / n);
+      EXPECT_EQ(member_traffic(shape, member).messages, 2 * (n - 1));
+    }
+  }
+}
+
+TEST(MemberTraffic, AddsUpOverMembersForUnevenShares) {
+  for (const std::string_view algorithm : all_reduce_algorithms()) {
+    for (std::int64_t n : {1, 2, 3, 5}) {
+      const CollectiveShape shape{.algorithm = algorithm, .members = n, .group = 1, .elements = 17,
+                                  .element_bytes = 4};
+      std::int64_t sent = 0;
+      std::int64_t received = 0;
+      for (std::int64_t member = 0; member < n; ++member) {
+        sent += member_traffic(shape, member).sent;
+        received += member_traffic(shape, member).received;
+      }
+      EXPECT_EQ(sent, 2 * (n - 1) * 17 * 4) << algorithm << n;
+      EXPECT_EQ(received, sent) << algorithm << n;
+    }
+  }
+}
+
+TEST(Halves, LeaveNoMemberOutAndRotateTheirRoots) {
+  EXPECT_EQ(halves(5, 0).first_size, 3);
+  EXPECT_EQ(halves(5, 0).second_root, 3);
+  EXPECT_EQ(halves(5, 1).first_root, 1);
+  EXPECT_EQ(halves(5, 1).second_root, 4);
+  EXPECT_EQ(halves(1, 0).second_root, -1);
+}
+
+/// Two replicas with `count` gradients of 10 floats each, exchanged one by one.
+Step exchanges(std::int64_t count) {
+  Step step;
+  Builder builder(step.graph);
+  for (std::int64_t group = 0; group < count; ++group) {
+    for (int replica = 0; replica < 2; ++replica) {
+      builder.at({.replica = replica, .stage = 0, .role = Role::Worker});
+      const auto data =
+          builder.input_features({.batch = 10, .offset = 0, .global_batch = 10}, 1, 1);
+      builder.all_reduce(data[0], {.group = group, .member = replica, .members = 2,
+                                   .algorithm = "ring"});
+    }
+  }
+  return step;
+}
+
+std::vector<std::size_t> bucket_sizes(const Step& step) {
+  std::vector<std::size_t> sizes;
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op == Op::AllReduce && node.place.replica == 0) sizes.push_back(node.inputs.size());
+  }
+  return sizes;
+}
+
+TEST(Bucket, FillsBucketsUpToTheirSize) {
+  EXPECT_EQ(bucket_sizes(bucket(exchanges(5), 0)), (std::vector<std::size_t>{1, 1, 1, 1, 1}));
+  EXPECT_EQ(bucket_sizes(bucket(exchanges(5), 80)), (std::vector<std::size_t>{2, 2, 1}));
+  EXPECT_EQ(bucket_sizes(bucket(exchanges(5), 1 << 20)), (std::vector<std::size_t>{5}));
+}
+
+TEST(Bucket, KeepsApartWhatStandsAtDifferentStages) {
+  Step step = exchanges(2);
+  for (NodeId id = 4; id < 8; ++id) step.graph.place(id).stage = 1;
+  EXPECT_EQ(bucket_sizes(bucket(step, 1 << 20)), (std::vector<std::size_t>{1, 1}));
+}
+
+TEST(Bucket, DoesNotChangeWhatTravels) {
+  const std::int64_t before = bytes_per_step(exchanges(5).graph);
+  EXPECT_EQ(bytes_per_step(bucket(exchanges(5), 80).graph), before);
+}
+
+TEST(Loops, AreConnectedByCollectivesAndSplitBySharedVariables) {
+  const std::vector<int> together = loops(exchanges(1).graph);
+  EXPECT_EQ(together, (std::vector<int>{0, 0, 0, 0}));
+
+  Graph graph;
+  Variable shared;
+  shared.name = "w";
+  shared.type.dims = {3};
+  shared.sharing = Sharing::Relaxed;
+  const VariableId w = graph.add(shared);
+  Builder builder(graph);
+  builder.read(w);
+  builder.at({.replica = 1, .stage = 0, .role = Role::Worker}).read(w);
+  EXPECT_EQ(loops(graph), (std::vector<int>{0, 1}));
+  graph.mutable_variable(w).sharing = Sharing::None;
+  EXPECT_EQ(loops(graph), (std::vector<int>{0, 0}));
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A small picture to paint on, in integers alone: a two-coloured cloudy background, outlines with
+// soft edges, noise. The tool of shapes.cpp, which decides what to paint.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "workloads/data/shape.h"
+
+namespace regatta {
+
+using Colour = std::array<int, 3>;  ///< red, green, blue. Units: 0 … 255
+
+/// From one colour to another.
+struct Gradient {
+  Colour from;
+  Colour to;
+};
+
+/// Where an outline lies, how it is turned and how large it is.
+struct Placement {
+  int centre_x = 0;  ///< Units: quarter pixels
+  int centre_y = 0;
+  int cosine = kUnit;  ///< of the angle of rotation. Units: 1/1024
+  int sine = 0;
+  int radius_u = 0;  ///< along the outline's own axes. Units: quarter pixels
+  int radius_v = 0;
+};
+
+class Canvas {
+ public:
+  static constexpr int kSide = 32;
+  static constexpr int kCell = 8;  ///< pixels between two points of the lattice
+  static constexpr int kLattice = kSide / kCell + 1;
+  using Lattice = std::array<std::array<int, kLattice>, kLattice>;  ///< 0 … 256: from … to
+
+  /// Colours blend as the lattice says, which is interpolated between its points.
+  void paint_clouds(const Gradient& colours, const Lattice& lattice);
+  /// Edges are blended over four samples a pixel; the gradient runs along the outline's u.
+  void paint_outline(Shape shape, const Placement& placement, const Gradient& colours);
+  /// Adds `noise`, one value a byte, and clips to 0 … 255.
+  void write(std::span<const int> noise, std::span<std::uint8_t> pixels) const;
+
+ private:
+  std::array<Colour, kSide * kSide> pixels_{};
+};
+
+}  // namespace regatta

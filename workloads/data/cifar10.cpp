@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/data/cifar10.h"
+
+#include <array>
+#include <fstream>
+#include <span>
+#include <string_view>
+#include <system_error>
+
+#include "kernels/graph/error.h"
+#include "workloads/data/md5.h"
+
+namespace regatta {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kSide = 32;
+constexpr std::size_t kPlaneBytes = kSide * kSide;
+constexpr std::size_t kPictureBytes = 3 * kPlaneBytes;
+constexpr std::size_t kRecordBytes = 1 + kPictureBytes;
+constexpr std::size_t kRecordsPerFile = 10'000;
+constexpr std::size_t kFileBytes = kRecordsPerFile * kRecordBytes;
+constexpr int kClasses = 10;
+
+constexpr std::string_view kWaysOut =
+    "; get the data with `ci/fetch_cifar10 DIR` and pass `--data-dir DIR`, or train on generated "
+    "pictures with `--dataset shapes`";
+
+struct KnownFile {
+  std::string_view name;
+  std::string_view md5;
+};
+
+/// The training files, then the test file. Source: the files of the authors' archive.
+constexpr std::array<KnownFile, 6> kFiles = {{
+    {"data_batch_1.bin", "5dd7e06a14cb22eb9f671a540d1b7c25"},
+    {"data_batch_2.bin", "5ea93a67294ea407fff1d09f752e9692"},
+    {"data_batch_3.bin", "942cd6a4bcdd0dd3c604fbe906cb4421"},
+    {"data_batch_4.bin", "ae636b3ba5c66a11e91e8cb52e771fcb"},
+    {"data_batch_5.bin", "53f37980c15c3d472c316c40844f3f0d"},
+    {"test_batch.bin", "803d5f7f4d78ea53de84dbe85f74fb6d"},
+}};
+
+std::span<const KnownFile> files_of(Split split) {
+  const std::span<const KnownFile> all = kFiles;
+  return split == Split::Train ? all.first(5) : all.last(1);
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw RunError(ErrorKind::Data, "cifar10: " + what + std::string(kWaysOut));
+}
+
+void check_size(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) fail(path.string() + " is missing");
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) fail(path.string() + " cannot be read: " + error.message());
+  if (size == kFileBytes) return;
+  fail(path.string() + (size < kFileBytes ? " is truncated: " : " is too long: ") +
+       std::to_string(size) + " bytes instead of " + std::to_string(kFileBytes));
+}
+
+void read_file(const fs::path& path, std::span<std::uint8_t> bytes) {
+  std::ifstream file(path, std::ios::binary);
+  const auto size = static_cast<std::streamsize>(bytes.size());
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), size)) {
+    fail(path.string() + " cannot be read");
+  }
+}
+
+/// Planes [3, 32, 32] to pixels [32, 32, 3].
+void interleave_planes(const std::uint8_t* planes, std::uint8_t* pixels) {
+  for (std::size_t i = 0; i < kPlaneBytes; ++i) {
+    pixels[3 * i] = planes[i];
+    pixels[3 * i + 1] = planes[kPlaneBytes + i];
+    pixels[3 * i + 2] = planes[2 * kPlaneBytes + i];
+  }
+}
+
+void append_records(const fs::path& path, std::span<const std::uint8_t> bytes, DataSet& data) {
+  const std::size_t first = data.labels.size();
+  for (std::size_t record = 0; record < kRecordsPerFile; ++record) {
+    const std::uint8_t* at = bytes.data() + record * kRecordBytes;
+    if (*at >= kClasses) {
+      fail(path.string() + " is mislabelled: record " + std::to_string(record) + " has label " +
+           std::to_string(*at) + ", not one of 0 to 9");
+    }
+    data.labels.push_back(*at);
+    interleave_planes(at + 1, data.images.data() + (first + record) * kPictureBytes);
+  }
+}
+
+/// False when the file cannot be read to its end.
+bool has_md5(const fs::path& path, std::string_view expected) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> piece(std::size_t{1} << 20);
+  Md5 digest;
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
+    digest.update(piece.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  return file.eof() && digest.finish() == expected;
+}
+
+}  // namespace
+
+DataSet load_cifar10(const fs::path& folder, Split split) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) fail("there is no folder " + folder.string());
+  const std::span<const KnownFile> files = files_of(split);
+  for (const KnownFile& file : files) check_size(folder / file.name);
+
+  const std::size_t count = files.size() * kRecordsPerFile;
+  DataSet data{.name = "cifar10", .count = static_cast<std::int64_t>(count)};
+  data.side = kSide;
+  data.channels = 3;
+  data.images.resize(count * kPictureBytes);
+  data.labels.reserve(count);
+  std::vector<std::uint8_t> bytes(kFileBytes);
+  for (const KnownFile& file : files) {
+    read_file(folder / file.name, bytes);
+    append_records(folder / file.name, bytes, data);
+  }
+  return data;
+}
+
+std::vector<FileCheck> check_cifar10(const fs::path& folder) {
+  std::vector<FileCheck> checks;
+  for (const KnownFile& file : kFiles) {
+    const fs::path path = folder / file.name;
+    FileCheck check{.name = std::string(file.name)};
+    std::error_code error;
+    check.present = fs::is_regular_file(path, error);
+    if (check.present) {
+      const std::uintmax_t size = fs::file_size(path, error);
+      if (!error) check.size_bytes = static_cast<std::int64_t>(size);
+      check.size_ok = check.size_bytes == static_cast<std::int64_t>(kFileBytes);
+      check.genuine = check.size_ok && has_md5(path, file.md5);
+    }
+    checks.push_back(check);
+  }
+  return checks;
+}
+
+}  // namespace regatta

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The data of the workload parabola: y = x² at 50 points of linspace(-2, 2), both ends included:
+//   x[i] = (4 i - 98) / 49,  y[i] = x[i]²,  each rounded once to float.
+#pragma once
+
+#include "kernels/graph/data_set.h"
+
+namespace regatta {
+
+/// Shapes: features [50, 1] targets [50, 1]
+DataSet make_curve();
+
+}  // namespace regatta

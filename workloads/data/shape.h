@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ten outlines that the data set `shapes` tells apart, as tests of a point against half-planes
+// and discs, in integers alone: no rounding that a compiler or a machine could do differently.
+// None changes class when it is turned, mirrored or stretched a little.
+#pragma once
+
+#include <string_view>
+
+namespace regatta {
+
+/// The number of an enumerator is the label of its pictures.
+enum class Shape { Disc, Ring, Square, Frame, Triangle, Cross, Star, Crescent, Bars, Checker };
+
+constexpr int kShapeCount = 10;
+
+/// `disc`, `ring`, ...
+std::string_view to_string(Shape shape);
+
+/// The length that is 1 in the coordinates of an outline.
+constexpr int kUnit = 1024;
+
+/// Every outline lies within this distance of its centre.
+constexpr int kReach = 1280;
+
+/// A point in the coordinates of an outline. Units: 1/1024 of its radius
+struct ShapePoint {
+  int u = 0;
+  int v = 0;
+};
+
+/// Whether the outline has `point` inside it.
+bool covers(Shape shape, ShapePoint point);
+
+}  // namespace regatta

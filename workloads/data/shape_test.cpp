@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/data/shape.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace regatta {
+namespace {
+
+TEST(Shape, OutlinesDifferFromEachOtherAndStayWithinReach) {
+  std::set<std::string> outlines;
+  for (int n = 0; n < kShapeCount; ++n) {
+    const auto shape = static_cast<Shape>(n);
+    std::string outline;
+    for (int v = -2000; v <= 2000; v += 50) {
+      for (int u = -2000; u <= 2000; u += 50) {
+        const bool inside = covers(shape, {u, v});
+        outline += inside ? '#' : '.';
+        EXPECT_TRUE(!inside || u * u + v * v <= kReach * kReach) << to_string(shape);
+      }
+    }
+    outlines.insert(outline);
+  }
+  EXPECT_EQ(outlines.size(), 10U);
+}
+
+TEST(Shape, EveryOutlineHasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (int n = 0; n < kShapeCount; ++n) names.insert(to_string(static_cast<Shape>(n)));
+  EXPECT_EQ(names.size(), 10U);
+  EXPECT_FALSE(names.contains("unknown"));
+}
+
+}  // namespace
+}  // namespace regatta

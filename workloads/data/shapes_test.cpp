@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/data/shapes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/random.h"
+
+namespace regatta {
+namespace {
+
+std::uint64_t checksum(const DataSet& data) {
+  return fnv1a(data.images.data(), data.images.size());
+}
+
+std::string picture(const DataSet& data, std::size_t index) {
+  const auto* bytes = reinterpret_cast<const char*>(data.images.data());
+  return {bytes + index * 3072, 3072};
+}
+
+TEST(Shapes, FillAnImageDataSet) {
+  const DataSet data = make_shapes(1, Split::Train, 200);
+  EXPECT_EQ(data.name, "shapes");
+  EXPECT_EQ(data.count, 200);
+  EXPECT_EQ(data.side, 32);
+  EXPECT_EQ(data.channels, 3);
+  EXPECT_EQ(data.images.size(), 200U * 3072);
+  ASSERT_EQ(data.labels.size(), 200U);
+  for (int label = 0; label < 10; ++label) {
+    EXPECT_EQ(std::count(data.labels.begin(), data.labels.end(), label), 20);
+  }
+}
+
+TEST(Shapes, AreTheSameBitsOnEveryMachine) {
+  EXPECT_EQ(checksum(make_shapes(1, Split::Train, 100)), 5650638968506180360U);
+  EXPECT_EQ(checksum(make_shapes(1, Split::Test, 100)), 5049168492070884675U);
+}
+
+TEST(Shapes, PictureDoesNotDependOnHowManyAreMade) {
+  const DataSet few = make_shapes(7, Split::Train, 10);
+  const DataSet many = make_shapes(7, Split::Train, 50);
+  EXPECT_TRUE(std::equal(few.images.begin(), few.images.end(), many.images.begin()));
+}
+
+TEST(Shapes, SeedsAndSplitsShareNoPicture) {
+  std::set<std::string> pictures;
+  for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 32}) {
+    for (const Split split : {Split::Train, Split::Test}) {
+      const DataSet data = make_shapes(seed, split, 100);
+      for (std::size_t i = 0; i < 100; ++i) pictures.insert(picture(data, i));
+    }
+  }
+  EXPECT_EQ(pictures.size(), 600U);
+}
+
+TEST(Shapes, RefuseACountThatIsNotPositive) {
+  try {
+    make_shapes(1, Split::Train, 0);
+    FAIL() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+  }
+}
+
+}  // namespace
+}  // namespace regatta
