@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The command line. Each flag is declared once, with its type, default, unit and help; parser, help
-// and record follow from that. An unknown flag or value is an error that names the nearest valid one.
+// and record follow from that. An unknown flag or value is an error that names the nearest valid
+// one.
 #pragma once
 
 #include <string>
@@ -16,11 +17,11 @@ enum class GraphFormat { Text, Dot };
 struct Command {
   enum class Kind { Run, List, Graph, Doctor, Nothing };
   Kind kind = Kind::Nothing;
-  RaceRequest request;                 ///< run, graph
-  std::string out = "out";             ///< run: folder of records.jsonl
-  std::string what;                    ///< list: workloads, strategies, devices; empty: all
+  RaceRequest request;      ///< run, graph
+  std::string out = "out";  ///< run: folder of records.jsonl
+  std::string what;         ///< list: workloads, strategies, devices; empty: all
   GraphFormat format = GraphFormat::Text;
-  int exit_code = 0;                   ///< Nothing: help was printed or the line was wrong
+  int exit_code = 0;  ///< Nothing: help was printed or the line was wrong
 };
 
 /// Prints help and errors itself.

@@ -25,7 +25,8 @@ std::vector<double> weights_of(const Step& training, std::size_t replicas) {
   const std::int64_t groups = training.global_batch / training.normalization_group;
   std::vector<double> weights;
   for (std::size_t r = 0; r < replicas; ++r) {
-    const Range range = share(groups, static_cast<std::int64_t>(replicas), static_cast<std::int64_t>(r));
+    const Range range =
+        share(groups, static_cast<std::int64_t>(replicas), static_cast<std::int64_t>(r));
     weights.push_back(static_cast<double>(range.size()) / static_cast<double>(groups));
   }
   return weights;

@@ -23,12 +23,12 @@ std::int64_t train_examples(const Workload& workload, const RaceRequest& request
 void list_workloads(std::ostream& out) {
   out << "workloads\n";
   for (const Workload& workload : all_workloads()) {
-    const std::string target =
-        workload.metric == Metric::Accuracy ? fmt::format("accuracy {:g} %", workload.target)
-                                            : fmt::format("loss {:g}", workload.target);
+    const std::string target = workload.metric == Metric::Accuracy
+                                   ? fmt::format("accuracy {:g} %", workload.target)
+                                   : fmt::format("loss {:g}", workload.target);
     out << fmt::format("  {:16} {:9} {} ({}; batch {}; target {})\n", workload.name, workload.tier,
-                       workload.summary, fmt::join(workload.data_sets, ", "),
-                       workload.global_batch, target);
+                       workload.summary, fmt::join(workload.data_sets, ", "), workload.global_batch,
+                       target);
   }
 }
 

@@ -33,19 +33,21 @@ LiveLine::LiveLine(const RaceRequest& request)
       color_(terminal_ && std::getenv("NO_COLOR") == nullptr) {}
 
 void LiveLine::show(const RaceProgress& progress) {
-  if (!terminal_ && !progress.evaluated) return;
-  std::string line = fmt::format("{}: step {}", name_, progress.step);
-  if (progress.loss) line += fmt::format("  loss {:.4f}", *progress.loss);
-  if (progress.metric && progress.metric != progress.loss) {
-    line += fmt::format("  accuracy {:.2f} %", *progress.metric);
+  if (!terminal_ && !progress.loss) return;
+  if (progress.loss) {
+    judged_ = fmt::format("  loss {:.4f}", *progress.loss);
+    if (progress.metric != progress.loss) {
+      judged_ += fmt::format("  accuracy {:.2f} %", *progress.metric);
+    }
   }
+  std::string line = fmt::format("{}: step {}{}", name_, progress.step, judged_);
   line += fmt::format("  {:.0f} examples/s  {:.0f} s left", progress.examples_per_s,
                       progress.seconds_left);
+  const std::int64_t tenth = progress.examples * 10 / progress.total_examples;
   if (terminal_) {
     fmt::print("\r\x1b[K{}", line);
-  } else if (progress.examples == 0 || progress.examples * 10 / progress.total_examples !=
-                                           last_tenth_) {
-    last_tenth_ = progress.examples * 10 / progress.total_examples;
+  } else if (tenth != last_tenth_) {
+    last_tenth_ = tenth;
     fmt::print("{}\n", line);
   }
   std::fflush(stdout);

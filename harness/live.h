@@ -19,6 +19,7 @@ class LiveLine {
 
  private:
   std::string name_;
+  std::string judged_;  ///< loss and metric of the last evaluation
   bool terminal_ = false;
   bool color_ = false;
   std::int64_t last_tenth_ = -1;  ///< a pipe gets a line for each tenth of the run

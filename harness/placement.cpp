@@ -35,12 +35,15 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
     throw usage("--workers is " + std::to_string(request.workers) + "; at least 1 is needed");
   }
   if (!replicas && !stages && request.workers != 1) {
-    throw usage("strategy 'single' runs on one worker; leave --workers out or choose a strategy "
-                "with several (regatta list strategies)");
+    throw usage(
+        "strategy 'single' runs on one worker; leave --workers out or choose a strategy "
+        "with several (regatta list strategies)");
   }
   if (request.stages != 0 && !(replicas && stages)) {
-    throw usage("--stages splits the workers of a composition such as all_reduce+model_parallel; "
-                "strategy '" + request.strategy + "' needs --workers only");
+    throw usage(
+        "--stages splits the workers of a composition such as all_reduce+model_parallel; "
+        "strategy '" +
+        request.strategy + "' needs --workers only");
   }
   options.replicas = replicas ? request.workers : 1;
   options.stages = stages ? request.workers : 1;

@@ -37,8 +37,9 @@ std::vector<int> available_cores(std::int64_t wanted) {
     if (CPU_ISSET(core, &set)) cores.push_back(core);
   }
   if (wanted > static_cast<std::int64_t>(cores.size())) {
-    throw RunError(ErrorKind::Usage, "--threads is " + std::to_string(wanted) + "; this process may use " +
-                                         std::to_string(cores.size()) + " cores");
+    throw RunError(ErrorKind::Usage, "--threads is " + std::to_string(wanted) +
+                                         "; this process may use " + std::to_string(cores.size()) +
+                                         " cores");
   }
   if (wanted > 0) cores.resize(static_cast<std::size_t>(wanted));
   return cores;
@@ -50,13 +51,14 @@ std::int64_t peak_rss_bytes() {
   return usage.ru_maxrss * 1024;
 }
 
-/// Calls the sink every half second while training runs.
+/// Calls `tick` every half second from a thread of its own.
 class Ticker {
  public:
-  Ticker(std::function<void()> tick) : thread_([this, tick = std::move(tick)] {
-    std::unique_lock lock(mutex_);
-    while (!stopped_.wait_for(lock, kProgressPeriod, [this] { return stop_; })) tick();
-  }) {}
+  explicit Ticker(std::function<void()> tick)
+      : thread_([this, tick = std::move(tick)] {
+          std::unique_lock lock(mutex_);
+          while (!stopped_.wait_for(lock, kProgressPeriod, [this] { return stop_; })) tick();
+        }) {}
   ~Ticker() {
     {
       const std::lock_guard lock(mutex_);
@@ -121,6 +123,7 @@ class Race {
   Record record_;
   std::int64_t run_begin_ns_ = 0;
   std::int64_t training_ns_ = 0;
+  std::mutex progress_mutex_;
 };
 
 void Race::fill_cell(const std::string& dataset) {
@@ -192,7 +195,9 @@ void Race::train() {
   run_begin_ns_ = now_ns();
   record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
   report(0, &record_.evaluations.back());
-  for (std::int64_t examples = std::min(every, total);; examples = std::min(examples + every, total)) {
+  const Ticker ticker([this] { report(executor_->examples_seen(), nullptr); });
+  for (std::int64_t examples = std::min(every, total);;
+       examples = std::min(examples + every, total)) {
     advance_to(examples);
     evaluate(examples);
     if (examples == total) break;
@@ -203,10 +208,7 @@ void Race::train() {
 
 void Race::advance_to(std::int64_t examples) {
   const std::int64_t begin = now_ns();
-  {
-    const Ticker ticker([this] { report(executor_->examples_seen(), nullptr); });
-    executor_->run(examples);
-  }
+  executor_->run(examples);
   training_ns_ += now_ns() - begin;
 }
 
@@ -219,8 +221,7 @@ void Race::evaluate(std::int64_t examples) {
                         .full_time_ns = now_ns() - run_begin_ns_,
                         .loss = judgement.loss,
                         .metric = judgement.metric};
-  const bool reached =
-      reaches(placement_.workload->metric, judgement.metric, record_.target.value);
+  const bool reached = reaches(placement_.workload->metric, judgement.metric, record_.target.value);
   if (reached && !record_.examples_to_target) {
     record_.examples_to_target = evaluation.examples;
     record_.training_time_to_target_ns = evaluation.training_time_ns;
@@ -232,14 +233,14 @@ void Race::evaluate(std::int64_t examples) {
 
 void Race::report(std::int64_t examples, const Evaluation* evaluation) {
   if (!progress_) return;
+  const std::lock_guard lock(progress_mutex_);
   RaceProgress progress;
   progress.examples = examples;
   progress.total_examples = placement_.recipe.total_examples;
   progress.step = examples / placement_.recipe.global_batch;
-  progress.evaluated = evaluation != nullptr;
-  if (!record_.evaluations.empty()) {
-    progress.loss = record_.evaluations.back().loss;
-    progress.metric = record_.evaluations.back().metric;
+  if (evaluation != nullptr) {
+    progress.loss = evaluation->loss;
+    progress.metric = evaluation->metric;
   }
   const double seconds = static_cast<double>(now_ns() - run_begin_ns_) * 1e-9;
   if (examples > 0 && seconds > 0) {
@@ -254,8 +255,8 @@ void Race::finish() {
   record_.training_ns = training_ns_;
   record_.full_ns = run_begin_ns_ == 0 ? 0 : now_ns() - run_begin_ns_;
   if (training_ns_ > 0) {
-    record_.examples_per_s =
-        static_cast<double>(executor_->examples_seen()) / (static_cast<double>(training_ns_) * 1e-9);
+    record_.examples_per_s = static_cast<double>(executor_->examples_seen()) /
+                             (static_cast<double>(training_ns_) * 1e-9);
   }
   summarize(*executor_, backend_->transport.traffic(), record_);
   record_.memory = {.planned_bytes = executor_->planned_bytes(),
@@ -289,8 +290,8 @@ std::map<int, double> parse_stragglers(const std::string& text) {
     double factor = 0;
     char rest = 0;
     if (std::sscanf(part.c_str(), "%d:%lf%c", &worker, &factor, &rest) != 2) {
-      throw RunError(ErrorKind::Usage, "--straggler '" + part +
-                                           "' is not WORKER:FACTOR, such as 1:2.0");
+      throw RunError(ErrorKind::Usage,
+                     "--straggler '" + part + "' is not WORKER:FACTOR, such as 1:2.0");
     }
     stragglers[worker] = factor;
     begin = end + 1;

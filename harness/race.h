@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One race: a cell of the matrix run from its first weights to its last evaluation, and the record
-// of it. Set-up, kernel building and warm-up come before the clocks start. The training clock leaves
-// evaluations out, the full clock holds them.
+// of it. Set-up, kernel building and warm-up come before the clocks start. The training clock
+// leaves evaluations out, the full clock holds them.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace regatta {
 struct RaceRequest {
   std::string workload;
   std::string strategy = "single";
-  std::string dataset;                 ///< empty: the workload's first
+  std::string dataset;  ///< empty: the workload's first
   std::string data_dir = "cifar-10-batches-bin";
   std::int64_t workers = 1;
-  std::int64_t stages = 0;             ///< of a composition with model_parallel; 0: none
+  std::int64_t stages = 0;  ///< of a composition with model_parallel; 0: none
   std::string all_reduce = "ring";
   std::string sharing = "relaxed";
   std::string dtype = "f32";
@@ -33,23 +33,22 @@ struct RaceRequest {
   std::optional<double> epochs;
   std::optional<std::int64_t> steps;
   std::optional<double> target;
-  std::int64_t threads = 0;            ///< cores the cell owns; 0: all that are available
+  std::int64_t threads = 0;  ///< cores the cell owns; 0: all that are available
   std::int64_t bucket_bytes = 4 * 1024 * 1024;
-  std::map<int, double> stragglers;    ///< worker to factor
-  std::string trace;                   ///< file; empty: none
-  std::string command;                 ///< for the record
+  std::map<int, double> stragglers;  ///< worker to factor
+  std::string trace;                 ///< file; empty: none
+  std::string command;               ///< for the record
 };
 
-/// Called after every evaluation, and while training at most every half second.
+/// Told after every evaluation, and every half second between. Threads: one call at a time.
 struct RaceProgress {
   std::int64_t examples = 0;
   std::int64_t total_examples = 0;
   std::int64_t step = 0;
-  std::optional<double> loss;    ///< of the last evaluation
+  std::optional<double> loss;  ///< both only after an evaluation
   std::optional<double> metric;
-  double examples_per_s = 0;
+  double examples_per_s = 0;  ///< so far, evaluations included
   double seconds_left = 0;
-  bool evaluated = false;
 };
 using ProgressSink = std::function<void(const RaceProgress&)>;
 

@@ -2,8 +2,8 @@
 #include "harness/summary.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <random>

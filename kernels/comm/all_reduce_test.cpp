@@ -45,11 +45,11 @@ std::vector<Outcome> all_reduce(const Case& test, std::int64_t rounds) {
     threads.emplace_back([&, m] {
       Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
       std::int64_t waited = 0;
-      const AllReduceGroup::Observer observer{
-          .peer_wait_ns = &waited, .received = [&](std::int64_t, std::int64_t bytes) {
-            outcome.bytes_received += bytes;
-            ++outcome.messages;
-          }};
+      const AllReduceGroup::Observer observer{.peer_wait_ns = &waited,
+                                              .received = [&](std::int64_t, std::int64_t bytes) {
+                                                outcome.bytes_received += bytes;
+                                                ++outcome.messages;
+                                              }};
       for (std::int64_t round = 0; round < rounds; ++round) {
         for (std::int64_t i = 0; i < test.elements; ++i) {
           outcome.buffer[static_cast<std::size_t>(i)] = contribution(m, round, i);
@@ -85,8 +85,11 @@ TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
   constexpr std::int64_t kRounds = 3;
   const Case& test = GetParam();
   const auto outcomes = all_reduce(test, kRounds);
-  const CollectiveShape shape{.algorithm = test.algorithm, .members = test.members, .group = 1,
-                              .elements = test.elements, .element_bytes = 4};
+  const CollectiveShape shape{.algorithm = test.algorithm,
+                              .members = test.members,
+                              .group = 1,
+                              .elements = test.elements,
+                              .element_bytes = 4};
   for (std::int64_t m = 0; m < test.members; ++m) {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
     EXPECT_EQ(outcome.bytes_received, kRounds * member_traffic(shape, m).received) << m;
@@ -99,8 +102,8 @@ std::vector<Case> cases() {
   for (const std::string_view algorithm : all_reduce_algorithms()) {
     for (std::int64_t members : {1, 2, 3, 5}) {
       for (std::int64_t elements : {1, 7, 1000}) {
-        all.push_back({.algorithm = std::string(algorithm), .members = members,
-                       .elements = elements});
+        all.push_back(
+            {.algorithm = std::string(algorithm), .members = members, .elements = elements});
       }
     }
   }
@@ -140,9 +143,8 @@ TEST(AllReduceGroup, EndsWhenTheRunIsAborted) {
   std::int64_t waited = 0;
   const AllReduceGroup::Observer observer{.peer_wait_ns = &waited,
                                           .received = [](std::int64_t, std::int64_t) {}};
-  std::thread member([&] {
-    EXPECT_THROW(group.run(0, Patience{.abort = &abort}, observer), Aborted);
-  });
+  std::thread member(
+      [&] { EXPECT_THROW(group.run(0, Patience{.abort = &abort}, observer), Aborted); });
   abort.raised = true;
   member.join();
 }

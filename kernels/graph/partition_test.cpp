@@ -43,9 +43,8 @@ TEST(Partition, CopiesAValueOnceToEachPlaceThatReadsIt) {
 }
 
 TEST(Partition, SendsAndReceivesBetweenProcesses) {
-  const Binding binding{.processes = 2, .process_of = [](const Place& place) {
-                          return place.replica == 2 ? 1 : 0;
-                        }};
+  const Binding binding{
+      .processes = 2, .process_of = [](const Place& place) { return place.replica == 2 ? 1 : 0; }};
   const auto parts = partition(star(), binding);
   EXPECT_EQ(to_text(parts[1].graph),
             "%0 = receive() {dims=[2,3], element=0, message=0, peer=0} f32[2,3] @replica2 "
@@ -70,8 +69,8 @@ TEST(Share, DealsEverythingWithSizesThatDifferByAtMostOne) {
 
 TEST(MemberTraffic, OfARingIsTheTextbookFormula) {
   for (std::int64_t n : {2, 3, 5, 8}) {
-    const CollectiveShape shape{.algorithm = kRing, .members = n, .group = 0, .elements = 120 * n,
-                                .element_bytes = 4};
+    const CollectiveShape shape{
+        .algorithm = kRing, .members = n, .group = 0, .elements = 120 * n, .element_bytes = 4};
     const std::int64_t m = shape.elements * 4;
     for (std::int64_t member = 0; member < n; ++member) {
       EXPECT_EQ(member_traffic(shape, member).sent, 2 * (n - 1) * m / n);
@@ -84,8 +83,8 @@ TEST(MemberTraffic, OfARingIsTheTextbookFormula) {
 TEST(MemberTraffic, AddsUpOverMembersForUnevenShares) {
   for (const std::string_view algorithm : all_reduce_algorithms()) {
     for (std::int64_t n : {1, 2, 3, 5}) {
-      const CollectiveShape shape{.algorithm = algorithm, .members = n, .group = 1, .elements = 17,
-                                  .element_bytes = 4};
+      const CollectiveShape shape{
+          .algorithm = algorithm, .members = n, .group = 1, .elements = 17, .element_bytes = 4};
       std::int64_t sent = 0;
       std::int64_t received = 0;
       for (std::int64_t member = 0; member < n; ++member) {
@@ -115,8 +114,8 @@ Step exchanges(std::int64_t count) {
       builder.at({.replica = replica, .stage = 0, .role = Role::Worker});
       const auto data =
           builder.input_features({.batch = 10, .offset = 0, .global_batch = 10}, 1, 1);
-      builder.all_reduce(data[0], {.group = group, .member = replica, .members = 2,
-                                   .algorithm = "ring"});
+      builder.all_reduce(data[0],
+                         {.group = group, .member = replica, .members = 2, .algorithm = "ring"});
     }
   }
   return step;

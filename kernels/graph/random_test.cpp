@@ -18,12 +18,12 @@ namespace {
 TEST(Philox, GivesTheKnownAnswers) {
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
             (Counter4{0x6627e8d5U, 0xe169c58dU, 0xbc57ac4cU, 0x9b00dbd8U}));
-  EXPECT_EQ(philox({0xffffffffU, 0xffffffffU, 0xffffffffU, 0xffffffffU},
-                   {0xffffffffU, 0xffffffffU}),
-            (Counter4{0x408f276dU, 0x41c83b0eU, 0xa20bc7c6U, 0x6d5451fdU}));
-  EXPECT_EQ(philox({0x243f6a88U, 0x85a308d3U, 0x13198a2eU, 0x03707344U},
-                   {0xa4093822U, 0x299f31d0U}),
-            (Counter4{0xd16cfe09U, 0x94fdccebU, 0x5001e420U, 0x24126ea1U}));
+  EXPECT_EQ(
+      philox({0xffffffffU, 0xffffffffU, 0xffffffffU, 0xffffffffU}, {0xffffffffU, 0xffffffffU}),
+      (Counter4{0x408f276dU, 0x41c83b0eU, 0xa20bc7c6U, 0x6d5451fdU}));
+  EXPECT_EQ(
+      philox({0x243f6a88U, 0x85a308d3U, 0x13198a2eU, 0x03707344U}, {0xa4093822U, 0x299f31d0U}),
+      (Counter4{0xd16cfe09U, 0x94fdccebU, 0x5001e420U, 0x24126ea1U}));
 }
 
 TEST(RandomStream, NormalHasMeanZeroAndDeviationOne) {
@@ -36,7 +36,7 @@ TEST(RandomStream, NormalHasMeanZeroAndDeviationOne) {
     sum += x;
     squares += x * x;
   }
-  EXPECT_NEAR(sum / kDraws, 0, 4 / std::sqrt(kDraws));        // four standard errors
+  EXPECT_NEAR(sum / kDraws, 0, 4 / std::sqrt(kDraws));  // four standard errors
   EXPECT_NEAR(squares / kDraws, 1, 4 * std::sqrt(2.0 / kDraws));
 }
 
@@ -60,8 +60,8 @@ TEST(ExampleOrder, IsAPermutationThatDiffersByEpochAndSeed) {
 }
 
 TEST(Augmentation, AlternatingFlipMirrorsEveryExampleBetweenEpochs) {
-  const AugmentationRanges ranges{.side = 32, .pad = 2, .cutout = 0,
-                                  .flip = static_cast<int>(Augmentation::Flip::Alternating)};
+  const AugmentationRanges ranges{
+      .side = 32, .pad = 2, .cutout = 0, .flip = static_cast<int>(Augmentation::Flip::Alternating)};
   int flipped = 0;
   for (std::int64_t example = 0; example < 1000; ++example) {
     const bool even = draw_augmentation(3, 0, example, ranges).flip;
@@ -73,8 +73,8 @@ TEST(Augmentation, AlternatingFlipMirrorsEveryExampleBetweenEpochs) {
 }
 
 TEST(Augmentation, CoversItsWholeRangeAndNoMore) {
-  const AugmentationRanges ranges{.side = 32, .pad = 4, .cutout = 8,
-                                  .flip = static_cast<int>(Augmentation::Flip::Random)};
+  const AugmentationRanges ranges{
+      .side = 32, .pad = 4, .cutout = 8, .flip = static_cast<int>(Augmentation::Flip::Random)};
   std::vector<int> shifts(9);
   std::vector<int> corners(25);
   for (std::int64_t example = 0; example < 5000; ++example) {

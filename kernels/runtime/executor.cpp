@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <set>
@@ -245,6 +246,7 @@ class Executor::Impl {
         served = generation_;
       }
       try {
+        start_together(served);
         lane.run();
       } catch (const Aborted&) {  // another lane has said why
       } catch (...) {
@@ -252,6 +254,16 @@ class Executor::Impl {
       }
       const std::lock_guard lock(mutex_);
       if (--running_ == 0) changed_.notify_all();
+    }
+  }
+
+  /// No loop begins before all lanes are awake: else the first to wake would claim the examples of
+  /// the others when steps are short.
+  void start_together(std::uint64_t generation) {
+    const std::uint64_t all = generation * lanes_.size();
+    awake_.fetch_add(1, std::memory_order_acq_rel);
+    for (int looks = 0; awake_.load(std::memory_order_acquire) < all; ++looks) {
+      if (looks >= kSpins) std::this_thread::yield();
     }
   }
 
@@ -266,6 +278,7 @@ class Executor::Impl {
   std::uint64_t generation_ = 0;
   std::size_t running_ = 0;
   bool quit_ = false;
+  std::atomic<std::uint64_t> awake_{0};  ///< lanes that have begun a run, over all runs
   std::exception_ptr error_;
   std::vector<std::thread> threads_;
 };

@@ -170,7 +170,7 @@ std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::u
     const std::uint64_t idle = other.waiting_ticks_.load(std::memory_order_relaxed);
     const auto index = static_cast<std::size_t>(wait.index);
     wait_for(other, static_cast<std::uint64_t>(step_) * other.plan_.instructions.size() + index + 1,
-             std::string());
+             {});
     const std::uint64_t end = ticks();
     const std::uint64_t span = end - now;
     // While a lane waits for its own messages, these may in turn be waiting for others to arrive.
@@ -187,12 +187,12 @@ std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::u
   return now;
 }
 
-void Lane::wait_for(Lane& other, std::uint64_t progress, const std::string& what) {
+void Lane::wait_for(Lane& other, std::uint64_t progress, std::string_view what) {
   Patience patience = options_.patience;
   // The other lane needs this core where it is the same device's.
   if (other.plan_.place == plan_.place) patience.spins = 0;
   if (other.progress_.wait_for(progress, patience)) return;
-  std::string awaited = what;
+  std::string awaited(what);
   if (awaited.empty()) {
     const auto index = (progress - 1) % other.plan_.instructions.size();
     const Node& node = graph_.node(other.plan_.instructions[index].node);

@@ -98,7 +98,7 @@ class Lane {
   void run_step(const Ticket& ticket);
   void wait_for_loop();
   std::uint64_t wait_for_dependencies(const Instruction& instruction, std::uint64_t now);
-  void wait_for(Lane& other, std::uint64_t progress, const std::string& what);
+  void wait_for(Lane& other, std::uint64_t progress, std::string_view what);
   std::uint64_t run_segment(const Segment& segment, const StepContext& context, std::uint64_t now);
   void run_kernels_slowly(const Segment& segment, const StepContext& context);
   void check_loss(const LossProbe& probe);

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom: the table of folders, held against every #include line.
+
+usage: ci/check_includes.py [ROOT]
+
+Prints one line for each include that the table does not allow; exit code 1 if there is one.
+"""
+
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Rule(NamedTuple):
+    folder: str
+    project: tuple[str, ...]  # folders it may include, besides itself
+    third_party: tuple[str, ...] = ()  # beginnings of what it may include in <> or from a package
+
+
+CUDA = ("cuda", "cublas", "cudnn", "nvtx")
+RULES = (
+    Rule("kernels/graph", ()),
+    Rule("kernels/runtime", ("kernels/graph",)),
+    Rule("kernels/reference", ("kernels/graph", "kernels/runtime")),
+    Rule("kernels/cpu", ("kernels/graph", "kernels/runtime"), ("oneapi/dnnl/",)),
+    Rule("kernels/cuda", ("kernels/graph", "kernels/runtime"), CUDA),
+    Rule("kernels/comm", ("kernels/graph", "kernels/runtime"),
+         ("mpi.h", "nccl.h", "grpcpp/", "google/protobuf/", "cuda_runtime.h")),
+    Rule("workloads", ("kernels/graph",)),
+    Rule("strategies", ("kernels/graph",)),
+    Rule("harness",
+         ("kernels/graph", "kernels/runtime", "kernels/comm", "workloads", "strategies"),
+         ("CLI/", "fmt/", "nlohmann/", "toml++/", "hwloc.h")),
+)
+# Tests and benchmarks, and what they share, may include whatever they test.
+TEST = re.compile(r"(_test|_bench|/test_support)\.(cpp|cu|h)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+SYSTEM = ("sys/", "linux/", "bits/", "asm/")
+STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")  # <vector>; a library's has a dot or a slash
+C_SYSTEM = ("fcntl.h", "pthread.h", "sched.h", "signal.h", "unistd.h", "immintrin.h", "omp.h",
+            "x86intrin.h", "time.h", "poll.h", "dlfcn.h")
+
+
+def rule_of(path: str) -> Rule | None:
+    return next((rule for rule in RULES if path.startswith(rule.folder + "/")), None)
+
+
+def is_system(header: str) -> bool:
+    return bool(STANDARD_HEADER.match(header)) or header in C_SYSTEM or header.startswith(SYSTEM)
+
+
+def refusal(path: str, header: str, quoted: bool) -> str:
+    """Why `path` may not include `header`; empty when it may."""
+    rule = rule_of(path)
+    if rule is None:
+        return "its folder has no rule; add one to ci/check_includes.py and to the design"
+    if quoted:
+        allowed = (rule.folder, *rule.project)
+        if header.startswith(tuple(folder + "/" for folder in allowed)):
+            return ""
+        return f"{rule.folder} may include from the project only {', '.join(allowed)}"
+    if is_system(header) or header.startswith(rule.third_party):
+        return ""
+    return f"{rule.folder} may include of third parties only {', '.join(rule.third_party) or 'none'}"
+
+
+def check_text(path: str, text: str) -> list[str]:
+    """The lines of one file that break a rule."""
+    if TEST.search(path):
+        return []
+    problems = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        found = INCLUDE.match(line)
+        if not found:
+            continue
+        why = refusal(path, found[2], found[1] == '"')
+        if why:
+            problems.append(f"{path}:{number}: {line.strip()}: {why}")
+    return problems
+
+
+def sources(root: Path) -> list[str]:
+    """The C++ and CUDA files in the folders of the table."""
+    tops = sorted({rule.folder.split("/")[0] for rule in RULES})
+    found = [path for top in tops for path in (root / top).rglob("*")]
+    return sorted(str(path.relative_to(root)) for path in found
+                  if path.suffix in (".h", ".cpp", ".cu", ".cuh"))
+
+
+def main(arguments: list[str]) -> int:
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    files = sources(root)
+    problems = [problem for file in files
+                for problem in check_text(file, (root / file).read_text())]
+    print("\n".join([*problems, f"{len(files)} files, {len(problems)} includes not allowed"]))
+    return 1 if problems or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every test, benchmark and source on disk is built: a CMakeLists.txt above it lists it.
+
+usage: ci/check_tests_built.py [ROOT]
+
+A file that no CMakeLists.txt names is never compiled, and a test in it never fails.
+Exit code 1 if there is one.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+FOLDERS = ("kernels", "workloads", "strategies", "harness")
+
+
+def is_listed(file: Path, root: Path) -> bool:
+    """By the nearest CMakeLists.txt above it, with its path from there."""
+    folder = file.parent
+    while folder != root.parent:
+        listing = folder / "CMakeLists.txt"
+        if listing.exists():
+            name = re.escape(file.relative_to(folder).as_posix())
+            without_comments = re.sub(r"#.*", "", listing.read_text())
+            return re.search(rf"(?<![\w/.-]){name}(?![\w/.-])", without_comments) is not None
+        folder = folder.parent
+    return False
+
+
+def unbuilt(root: Path) -> list[str]:
+    files = [file for folder in FOLDERS for file in (root / folder).rglob("*.cpp")]
+    return sorted(str(file.relative_to(root)) for file in files if not is_listed(file, root))
+
+
+def main(arguments: list[str]) -> int:
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    missing = unbuilt(root)
+    for name in missing:
+        print(f"{name}: in no CMakeLists.txt, so it is never built")
+    print(f"{len(missing)} files are not built")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

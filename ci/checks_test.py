@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of this folder find what they are for."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from check_includes import check_text, refusal
+from check_tests_built import unbuilt
+
+
+class Includes(unittest.TestCase):
+    def test_follow_the_table(self) -> None:
+        self.assertEqual(refusal("strategies/single.cpp", "kernels/graph/graph.h", True), "")
+        self.assertEqual(refusal("kernels/cpu/a.cpp", "oneapi/dnnl/dnnl.hpp", False), "")
+        self.assertEqual(refusal("kernels/graph/a.h", "vector", False), "")
+        self.assertEqual(refusal("harness/record_writer.cpp", "sys/file.h", False), "")
+
+    def test_are_refused_outside_it(self) -> None:
+        for path, header, quoted in (
+                ("strategies/single.cpp", "kernels/runtime/plan.h", True),
+                ("kernels/graph/a.h", "kernels/runtime/plan.h", True),
+                ("kernels/graph/a.h", "fmt/format.h", False),
+                ("workloads/a.cpp", "harness/record.h", True),
+                ("harness/a.cpp", "oneapi/dnnl/dnnl.hpp", False),
+                ("harness/a.cpp", "kernels/cpu/table.h", True),
+                ("kernels/cpu/a.cpp", "neighbour.h", True),
+                ("kernels/new/a.cpp", "vector", False)):
+            self.assertNotEqual(refusal(path, header, quoted), "", (path, header))
+
+    def test_are_found_with_their_lines(self) -> None:
+        text = '#include <vector>\n  #  include "harness/record.h"\n'
+        (problem,) = check_text("workloads/a.cpp", text)
+        self.assertTrue(problem.startswith('workloads/a.cpp:2: #  include "harness/record.h": '))
+
+    def test_are_free_in_tests(self) -> None:
+        text = '#include <gtest/gtest.h>\n#include "harness/record.h"\n'
+        self.assertEqual(check_text("workloads/a_test.cpp", text), [])
+        self.assertNotEqual(check_text("workloads/a_tester.cpp", text), [])
+
+
+class Built(unittest.TestCase):
+    def test_files_are_named_by_the_listing_above_them(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            (root / "harness/ops").mkdir(parents=True)
+            for file in ("a_test.cpp", "ops/b_test.cpp", "test.cpp", "noted_test.cpp"):
+                (root / "harness" / file).touch()
+            (root / "harness/CMakeLists.txt").write_text(
+                "t(SOURCES a_test.cpp\n ops/b_test.cpp)  # noted_test.cpp\n")
+            self.assertEqual(unbuilt(root), ["harness/noted_test.cpp", "harness/test.cpp"])
+
+
+if __name__ == "__main__":
+    unittest.main()

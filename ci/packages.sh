@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The Debian packages that Regatta needs, listed once, by purpose; installs those that are missing.
+# usage: ci/packages.sh race|test
+#
+# `test` is `race` and more. As root or with sudo. On a distribution that is not Debian 12 it lists
+# the packages by purpose and stops with exit code 1, having changed nothing.
+set -euo pipefail
+
+# For: purpose, colon, packages. In the order they are listed to the user.
+readonly kRace='compiler and build: g++ cmake ninja-build pkg-config git
+operations of neural networks on the CPU: libdnnl-dev
+command line, text and JSON: libcli11-dev libfmt-dev nlohmann-json3-dev
+topology of the machine: libhwloc-dev
+test and benchmark libraries, which the build looks for: libgtest-dev libbenchmark-dev
+figures: python3 python3-numpy python3-matplotlib'
+readonly kTest='check of records against their schema: python3-jsonschema
+formatting and lint: clang-format-14 pyflakes3 shellcheck
+serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
+
+readonly os_release=${REGATTA_OS_RELEASE:-/etc/os-release}  # the variable is for the test
+
+say() { echo "packages: $*" >&2; }
+
+case ${1:-} in
+  race) purposes=$kRace ;;
+  test) purposes=$kRace$'\n'$kTest ;;
+  *) say "usage: ci/packages.sh race|test"; exit 1 ;;
+esac
+
+list_by_purpose() {
+  while IFS=: read -r purpose names; do
+    echo "  $purpose:$names"
+  done <<<"$purposes"
+}
+
+# Versions differ elsewhere, of oneDNN and clang-format to begin with.
+is_debian_12() { grep -qx 'ID=debian' "$os_release" && grep -qx 'VERSION_ID="12"' "$os_release"; }
+
+if ! is_debian_12 2>/dev/null; then
+  say "this is not Debian 12; install what these Debian packages hold, then build with"
+  say "  cmake --preset release && cmake --build --preset release"
+  list_by_purpose >&2
+  exit 1
+fi
+
+missing=()
+read -r -d '' -a names < <(cut -d: -f2 <<<"$purposes") || true
+for name in "${names[@]}"; do
+  state=$(dpkg-query --show --showformat='${db:Status-Status}' "$name" 2>/dev/null || true)
+  [[ $state == installed* ]] || missing+=("$name")
+done
+if ((${#missing[@]} == 0)); then
+  say "everything needed is installed"
+  exit 0
+fi
+
+as_root=()
+if (($(id -u) != 0)); then
+  if ! command -v sudo >/dev/null; then
+    say "missing: ${missing[*]}"
+    say "neither root nor sudo; ask an administrator for: apt-get install ${missing[*]}"
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+say "installing ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get install --yes --quiet=2 --no-install-recommends "${missing[@]}"

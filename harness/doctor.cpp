@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/doctor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "workloads/data/cifar10.h"
+
+namespace regatta {
+namespace {
+
+/// What a command prints, without its newline; empty when it fails.
+std::string output_of(const std::string& command) {
+  struct Closer {
+    void operator()(std::FILE* pipe) const { pclose(pipe); }
+  };
+  const std::unique_ptr<std::FILE, Closer> pipe(popen(command.c_str(), "r"));
+  std::string output;
+  std::array<char, 256> block;
+  while (pipe && std::fgets(block.data(), block.size(), pipe.get())) output += block.data();
+  return output.substr(0, output.find('\n'));
+}
+
+Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
+                       const std::string& purpose) {
+  const bool found = std::find(machine.isa.begin(), machine.isa.end(), name) != machine.isa.end();
+  return {.feature = "CPU " + name,
+          .finding = found ? Finding::Ok : Finding::Absent,
+          .detail = found ? "found" : "this CPU does not have it",
+          .purpose = purpose,
+          .mend = ""};
+}
+
+Diagnosis diagnose_matplotlib() {
+  const std::string version = output_of(
+      "/usr/bin/python3 -c 'import matplotlib; print(matplotlib.__version__)' 2>/dev/null");
+  const bool found = !version.empty();
+  return {.feature = "python3-matplotlib",
+          .finding = found ? Finding::Ok : Finding::Missing,
+          .detail = found ? version : "not importable by /usr/bin/python3",
+          .purpose = "figures",
+          .mend = found ? "" : "apt-get install python3-matplotlib"};
+}
+
+Diagnosis diagnose_cifar10(const std::string& folder) {
+  const std::vector<FileCheck> files = check_cifar10(folder);
+  const auto count = [&files](bool FileCheck::*property) {
+    return std::count_if(files.begin(), files.end(),
+                         [property](const FileCheck& file) { return file.*property; });
+  };
+  const auto whole = count(&FileCheck::size_ok);
+  const bool ok = whole == static_cast<std::ptrdiff_t>(files.size());
+  return {.feature = "CIFAR-10",
+          .finding = ok ? Finding::Ok : Finding::Missing,
+          .detail = fmt::format("{}: {} of {} files, {} genuine", folder, whole, files.size(),
+                                count(&FileCheck::genuine)),
+          .purpose = "--dataset cifar10 (--dataset shapes needs no file)",
+          .mend = ok ? "" : "ci/fetch_cifar10 " + folder};
+}
+
+Diagnosis diagnose_gpu(const MachineFacts& machine) {
+  const bool found = !machine.gpus.empty();
+  return {.feature = "CUDA GPU",
+          .finding = found ? Finding::Ok : Finding::Absent,
+          .detail = found ? fmt::format("{} x {}, driver {}", machine.gpus.size(),
+                                        machine.gpus.front(), machine.driver.value_or("unknown"))
+                          : "no NVIDIA driver is loaded",
+          .purpose = "--device cuda",
+          .mend = ""};
+}
+
+std::string_view mark(Finding finding) {
+  switch (finding) {
+    case Finding::Ok: return "ok";
+    case Finding::Missing: return "missing";
+    case Finding::Absent: return "no";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
+                                const std::string& data_dir) {
+  return {{.feature = "oneDNN",
+           .finding = Finding::Ok,
+           .detail = software.onednn,
+           .purpose = "every run on the CPU",
+           .mend = ""},
+          diagnose_isa(machine, "avx512f", "f32 at full speed"),
+          diagnose_isa(machine, "avx512_bf16", "--dtype bf16 in hardware"),
+          diagnose_isa(machine, "amx_bf16", "--dtype bf16 at full speed"),
+          diagnose_matplotlib(),
+          diagnose_cifar10(data_dir),
+          diagnose_gpu(machine)};
+}
+
+int doctor(std::ostream& out, const std::string& data_dir) {
+  const MachineFacts machine = machine_facts();
+  out << fmt::format("{}: {} logical cores on {} physical, {:.1f} GB of memory\n\n", machine.cpu,
+                     machine.cores_available, machine.cores_physical,
+                     static_cast<double>(machine.memory_bytes) / 1e9);
+  if (machine.cpu_quota) {
+    out << fmt::format("The control group limits this process to {:.2f} cores.\n\n",
+                       *machine.cpu_quota);
+  }
+  const std::vector<Diagnosis> rows = diagnose(machine, software_facts(), data_dir);
+  std::size_t width = 0;
+  for (const Diagnosis& row : rows) width = std::max(width, row.feature.size());
+  for (const Diagnosis& row : rows) {
+    out << fmt::format("{:<{}}  {:<7}  {}\n", row.feature, width, mark(row.finding), row.detail);
+    out << fmt::format("{:<{}}           for {}\n", "", width, row.purpose);
+    if (!row.mend.empty()) {
+      out << fmt::format("{:<{}}           mend: {}\n", "", width, row.mend);
+    }
+  }
+  return 0;
+}
+
+}  // namespace regatta

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `regatta doctor`: what this machine has, what is missing for which feature, and the command that
+// mends it. It looks and changes nothing.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "harness/machine.h"
+
+namespace regatta {
+
+enum class Finding {
+  Ok,
+  Missing,  ///< and `mend` brings it
+  Absent,   ///< and no command can bring it: hardware
+};
+
+/// A row of the table.
+struct Diagnosis {
+  std::string feature;
+  Finding finding = Finding::Ok;
+  std::string detail;  ///< what was found, or where it was looked for
+  std::string purpose;
+  std::string mend;  ///< a command; empty unless missing
+};
+
+std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
+                                const std::string& data_dir);
+
+/// Prints the table; CIFAR-10 is looked for in `data_dir`. Returns the exit code: 0, because
+/// nothing it finds missing is required.
+int doctor(std::ostream& out, const std::string& data_dir);
+
+}  // namespace regatta

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a record says about the machine, the software and the environment it was measured in.
+// Nothing here identifies a person: no host name, and environment variables by allow-list only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regatta {
+
+struct MachineFacts {
+  std::string cpu;                   ///< model, in the maker's words
+  std::vector<std::string> isa;      ///< of the extensions that matter, those the CPU has
+  std::int64_t cores_available = 0;  ///< logical, that this process may run on
+  std::int64_t cores_physical = 0;   ///< the physical ones behind them
+  std::int64_t cores_used = 0;       ///< by the run; all that are available unless told otherwise
+  std::optional<double> cpu_quota;   ///< of the control group. Units: cores
+  std::int64_t memory_bytes = 0;
+  std::vector<std::string> gpus;
+  std::optional<std::string> driver;   ///< of the GPUs
+  std::string link = "shared_memory";  ///< between workers
+};
+
+struct SoftwareFacts {
+  std::string compiler;  ///< with the build type and the instruction set compiled for
+  std::string onednn;
+  std::optional<std::string> open_mpi;  ///< empty, as those below: not in this build
+  std::optional<std::string> grpc;
+  std::optional<std::string> cuda;
+  std::optional<std::string> cudnn;
+  std::optional<std::string> nccl;
+  std::string git_commit;  ///< `unknown` when not built from a git checkout
+  bool dirty = false;      ///< the sources differed from that commit
+};
+
+MachineFacts machine_facts();
+SoftwareFacts software_facts();
+
+/// The variables of this process that libraries read and that can change a measurement.
+std::map<std::string, std::string> environment_facts();
+
+/// True for a variable that belongs in a record: OMP_NUM_THREADS is, HOME is not.
+bool is_recorded_variable(std::string_view name);
+
+/// The extensions of `isa`, in our spelling, among the flags of a line of /proc/cpuinfo.
+std::vector<std::string> isa_from_flags(std::string_view flags);
+
+/// Units: cores. From the text of cgroup's cpu.max, "QUOTA PERIOD" or "max PERIOD".
+std::optional<double> quota_from_cpu_max(std::string_view text);
+
+}  // namespace regatta

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record that the harness writes and results/schema.json, held together.
+
+usage: schema_test.py SCHEMA PROGRAM, where PROGRAM prints sample records, the first one filled.
+Exits 77 (skipped) where python3-jsonschema is not installed.
+"""
+
+import copy
+import json
+import subprocess
+import sys
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text())
+PRINTED = subprocess.run(sys.argv[2], check=True, capture_output=True, text=True).stdout
+RECORDS: list[dict[str, Any]] = [json.loads(line) for line in PRINTED.splitlines()]
+FILLED = RECORDS[0]
+
+
+def errors(record: dict[str, Any]) -> list[str]:
+    return [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(record)]
+
+
+def schema_fields(schema: dict[str, Any], path: str = "") -> Iterator[str]:
+    """Every property the schema defines, as a path; array elements as []."""
+    for name, inner in schema.get("properties", {}).items():
+        yield f"{path}.{name}"
+        yield from schema_fields(inner, f"{path}.{name}")
+    if "items" in schema:
+        yield from schema_fields(schema["items"], f"{path}[]")
+
+
+def record_fields(value: Any, path: str = "") -> Iterator[str]:
+    """Every field a record holds, in the same form."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield f"{path}.{name}"
+            yield from record_fields(inner, f"{path}.{name}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from record_fields(inner, f"{path}[]")
+
+
+def subschemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    yield path, schema
+    for name, inner in schema.get("properties", {}).items():
+        yield from subschemas(inner, f"{path}.{name}")
+    if "items" in schema:
+        yield from subschemas(schema["items"], f"{path}[]")
+
+
+class Schema(unittest.TestCase):
+    def test_is_itself_valid(self) -> None:
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+    def test_accepts_every_sample(self) -> None:
+        self.assertEqual(len(RECORDS), 2)
+        for record in RECORDS:
+            self.assertEqual(errors(record), [], record["run_id"])
+
+    def test_defines_the_fields_that_records_have(self) -> None:
+        # The filled record leaves out only what a failure holds, and what is free in form.
+        written = {*record_fields(FILLED), *record_fields(RECORDS[1])}
+        written = {field for field in written if not field.startswith(".environment.")}
+        self.assertEqual(written, set(schema_fields(SCHEMA)))
+
+    def test_describes_every_field(self) -> None:
+        for path, schema in subschemas(SCHEMA):
+            self.assertIn("description", schema, path)
+
+    def test_names_the_unit_of_every_time_size_and_rate(self) -> None:
+        units = {"_ns": "nanoseconds", "_bytes": "bytes", "examples": "examples",
+                 "_per_s": "examples per second"}
+        for path, schema in subschemas(SCHEMA):
+            for ending, unit in units.items():
+                if path.endswith(ending):
+                    self.assertIn(f"Units: {unit}.", schema["description"], path)
+
+    def test_leaves_no_object_open(self) -> None:
+        for path, schema in subschemas(SCHEMA):
+            if "properties" in schema:
+                self.assertIs(schema["additionalProperties"], False, path)
+                self.assertEqual(schema["required"], list(schema["properties"]), path)
+
+    def refuses(self, *path: str | int, value: Any) -> None:
+        record = copy.deepcopy(FILLED)
+        place: Any = record
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        self.assertNotEqual(errors(record), [], path)
+
+    def test_refuses_what_is_wrong(self) -> None:
+        self.refuses("schema", value=2)
+        self.refuses("surprise", value=1)
+        self.refuses("cell", "surprise", value=1)
+        self.refuses("cell", "device", value="tpu")
+        self.refuses("cell", "workers", value=0)
+        self.refuses("workers", 0, "compute_ns", value=1.5)
+        self.refuses("workers", 0, "wait_ns", value=-1)
+        self.refuses("checksums", "data_order", value="0x12")
+        self.refuses("timestamp", value="31.1.2025")
+        self.refuses("environment", value={"OMP_NUM_THREADS": 1})
+        self.refuses("examples_per_s", value=None)
+
+    def test_refuses_a_missing_field(self) -> None:
+        for name in FILLED:
+            record = {key: value for key, value in FILLED.items() if key != name}
+            self.assertNotEqual(errors(record), [], name)
+
+    def test_ties_times_and_failure_to_the_status(self) -> None:
+        self.refuses("examples_to_target", value=None)
+        self.refuses("status", value="missed")
+        self.refuses("failure", value={"kind": "io", "text": "no"})
+        failed = copy.deepcopy(RECORDS[1])
+        failed["failure"] = None
+        self.assertNotEqual(errors(failed), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

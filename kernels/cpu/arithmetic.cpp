@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// add, scale, sum of n times a factor (added up in the order of the inputs), cast, copy.
+#include <cstring>
+#include <vector>
+
+#include "kernels/cpu/elementwise.h"
+
+namespace regatta::cpu {
+namespace {
+
+template <typename From, typename To>
+KernelPointer convert(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  const int parts = parts_for(request.threads, y.elements());
+  return make_kernel([=, count = y.elements()](const StepContext&) {
+    parallel_ranges(parts, count, [&](std::int64_t begin, std::int64_t end) {
+      const From* from = x.as<From>();
+      To* to = y.as<To>();
+#pragma omp simd
+      for (std::int64_t i = begin; i < end; ++i) store(to[i], load(from[i]));
+    });
+  });
+}
+
+/// One pass over memory: a block of the sum stays in the first-level cache while terms are added.
+template <typename T>
+class Sum {
+ public:
+  explicit Sum(const KernelRequest& request)
+      : target_(request.outputs[0].as<T>()),
+        count_(request.outputs[0].elements()),
+        factor_(static_cast<float>(request.node.attributes.real("factor"))),
+        parts_(parts_for(request.threads, count_)) {
+    for (const Tensor& input : request.inputs) terms_.push_back(input.as<T>());
+  }
+
+  void operator()(const StepContext&) const {
+    parallel_ranges(parts_, count_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t block = begin; block < end; block += kBlock) {
+        sum_block(block, std::min(kBlock, end - block));
+      }
+    });
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 1024;
+
+  void sum_block(std::int64_t begin, std::int64_t count) const {
+    alignas(64) float sums[kBlock];
+    std::fill_n(sums, count, 0.0F);
+    for (const T* term : terms_) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < count; ++i) sums[i] += load(term[begin + i]);
+    }
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) store(target_[begin + i], factor_ * sums[i]);
+  }
+
+  std::vector<const T*> terms_;
+  T* target_;
+  std::int64_t count_;
+  float factor_;
+  int parts_;
+};
+
+}  // namespace
+
+KernelPointer add(const KernelRequest& request) {
+  return map_two(request, [](float a, float b) { return a + b; });
+}
+
+KernelPointer scale(const KernelRequest& request) {
+  const auto factor = static_cast<float>(request.node.attributes.real("factor"));
+  return map_one(request, [factor](float x) { return factor * x; });
+}
+
+KernelPointer sum(const KernelRequest& request) {
+  return with_element(request.outputs[0].type.element,
+                      [&]<typename T>(T) { return make_kernel(Sum<T>(request)); });
+}
+
+KernelPointer cast(const KernelRequest& request) {
+  const ElementType from = request.inputs[0].type.element;
+  const ElementType to = request.outputs[0].type.element;
+  if (from == to) return copy(request);
+  if (from == ElementType::F32 && to == ElementType::BF16) return convert<float, Bf16>(request);
+  if (from == ElementType::BF16 && to == ElementType::F32) return convert<Bf16, float>(request);
+  return nullptr;
+}
+
+KernelPointer copy(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  return make_kernel([=, bytes = static_cast<std::size_t>(y.type.bytes())](const StepContext&) {
+    std::memcpy(y.data, x.data, bytes);
+  });
+}
+
+}  // namespace regatta::cpu

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/augmentation.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/graph/error.h"
+
+namespace regatta::cpu {
+namespace {
+
+/// A row of at most so many bytes is gathered on the stack.
+constexpr std::int64_t kLongestRow = 4096;
+
+std::vector<float> repeated(const std::vector<double>& channels, std::int64_t times) {
+  std::vector<float> row;
+  for (std::int64_t i = 0; i < times; ++i) {
+    for (double value : channels) row.push_back(static_cast<float>(value));
+  }
+  return row;
+}
+
+}  // namespace
+
+ImagePipeline::ImagePipeline(const Shape& shape, const Augmentation& augmentation)
+    : shape_(shape),
+      pad_(augmentation.pad),
+      flip_(augmentation.flip),
+      cutout_(augmentation.cutout),
+      mean_(repeated(augmentation.mean, shape.side)),
+      deviation_(repeated(augmentation.deviation, shape.side)) {
+  const auto row = static_cast<std::size_t>(shape.side * shape.channels);
+  if (mean_.size() != row || deviation_.size() != row) {
+    throw RunError(ErrorKind::Data, "an input of images has one mean and deviation a channel");
+  }
+  if (pad_ < 0 || pad_ >= shape.side || cutout_ < 0 || cutout_ > shape.side ||
+      shape.side * shape.channels > kLongestRow) {
+    throw RunError(ErrorKind::Usage, "an image of side " + std::to_string(shape.side) +
+                                         " allows no border of " + std::to_string(pad_) +
+                                         " pixels or no cutout of " + std::to_string(cutout_));
+  }
+}
+
+AugmentationRanges ImagePipeline::ranges() const {
+  return {.side = shape_.side, .pad = pad_, .cutout = cutout_, .flip = static_cast<int>(flip_)};
+}
+
+std::int64_t ImagePipeline::reflected(std::int64_t index) const {
+  const std::int64_t i = std::abs(index - pad_);
+  return i < shape_.side ? i : 2 * (shape_.side - 1) - i;
+}
+
+void ImagePipeline::prepare(const std::uint8_t* image, const AugmentationDraw& draw,
+                            float* target) const {
+  const std::int64_t side = shape_.side, channels = shape_.channels, row = side * channels;
+  std::array<std::uint8_t, kLongestRow> bytes;
+  for (std::int64_t y = 0; y < side; ++y) {
+    const std::uint8_t* source = image + reflected(y + draw.shift_y) * row;
+    for (std::int64_t x = 0; x < side; ++x) {
+      const std::int64_t column = reflected((draw.flip ? side - 1 - x : x) + draw.shift_x);
+      for (std::int64_t c = 0; c < channels; ++c) {
+        bytes[static_cast<std::size_t>(x * channels + c)] = source[column * channels + c];
+      }
+    }
+    float* pixels = target + y * row;
+    const std::uint8_t* from = bytes.data();
+    const float* mean = mean_.data();
+    const float* deviation = deviation_.data();
+#pragma omp simd
+    for (std::int64_t i = 0; i < row; ++i) {
+      pixels[i] = (static_cast<float>(from[i]) - mean[i]) / deviation[i];
+    }
+  }
+  cut_out(draw, target);
+}
+
+void ImagePipeline::cut_out(const AugmentationDraw& draw, float* target) const {
+  for (std::int64_t y = draw.cutout_y; y < draw.cutout_y + cutout_; ++y) {
+    float* first = target + (y * shape_.side + draw.cutout_x) * shape_.channels;
+    std::fill_n(first, cutout_ * shape_.channels, 0.0F);
+  }
+}
+
+}  // namespace regatta::cpu

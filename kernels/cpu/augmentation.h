@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One image from bytes to normalised, augmented f32: a crop of the original size out of the image
+// with a reflected border, mirrored or not, (byte - mean) / deviation a channel, then a square of
+// zeros (the mean). Without augmentation only the third remains.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/random.h"
+
+namespace regatta::cpu {
+
+class ImagePipeline {
+ public:
+  struct Shape {
+    std::int64_t side = 0;
+    std::int64_t channels = 0;
+  };
+  ImagePipeline(const Shape& shape, const Augmentation& augmentation);
+
+  AugmentationRanges ranges() const;
+  /// Shapes: image [side, side, channels] u8 to target [side, side, channels] f32.
+  void prepare(const std::uint8_t* image, const AugmentationDraw& draw, float* target) const;
+
+ private:
+  /// Which row or column of the image lies at `index` of the image with its border.
+  std::int64_t reflected(std::int64_t index) const;
+  void cut_out(const AugmentationDraw& draw, float* target) const;
+
+  Shape shape_;
+  std::int64_t pad_;
+  Augmentation::Flip flip_;
+  std::int64_t cutout_;
+  std::vector<float> mean_;       ///< [side, channels]: a row of pixels
+  std::vector<float> deviation_;  ///< likewise
+};
+
+}  // namespace regatta::cpu

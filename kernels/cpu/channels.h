@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sweeps over rows of C channels. Few channels leave most of a vector register empty, so several
+// rows are taken as one wide row; per-channel constants are repeated to its width.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu/buffer.h"
+
+namespace regatta::cpu {
+
+struct WideRow {
+  /// Four registers of AVX-512: enough independent sums to hide an addition's latency.
+  static constexpr std::int64_t kMinimum = 64;
+
+  explicit WideRow(std::int64_t channel_count)
+      : channels(channel_count),
+        repeat((std::max(kMinimum, channel_count) + channel_count - 1) / channel_count),
+        width(channels * repeat) {}
+
+  std::int64_t channels;
+  std::int64_t repeat;
+  std::int64_t width;  ///< elements; a multiple of the channels
+};
+
+/// Repeats what stands in the first `channels` elements to the whole width.
+inline void repeat_channels(const WideRow& row, float* values) {
+  for (std::int64_t i = row.channels; i < row.width; ++i) values[i] = values[i - row.channels];
+}
+
+/// body(offset, count) for each wide row of elements [begin, end); the last may be shorter.
+template <typename Body>
+void for_each_wide_row(const WideRow& row, std::int64_t begin, std::int64_t end, const Body& body) {
+  std::int64_t offset = begin;
+  for (; offset + row.width <= end; offset += row.width) body(offset, row.width);
+  if (offset < end) body(offset, end - offset);
+}
+
+/// Sums of each channel, kTerms of them side by side: in f32 over blocks short enough for its
+/// precision, in double over blocks. The order of additions is fixed by the range alone.
+template <std::size_t kTerms>
+class ChannelSums {
+ public:
+  explicit ChannelSums(const WideRow& row)
+      : row_(row),
+        lanes_(make_buffer<float>(kTerms * static_cast<std::size_t>(row.width))),
+        totals_(make_buffer<double>(kTerms * static_cast<std::size_t>(row.channels))) {}
+
+  /// Adds up elements [begin, end), whole rows. body(offset, count, sums) adds elements
+  /// [offset, offset + count) to sums[term * row.width + lane].
+  template <typename Body>
+  void sweep(std::int64_t begin, std::int64_t end, const Body& body) {
+    std::fill_n(totals_.get(), kTerms * static_cast<std::size_t>(row_.channels), 0.0);
+    const std::int64_t block = kBlockRows * row_.width;
+    for (std::int64_t start = begin; start < end; start += block) {
+      std::fill_n(lanes_.get(), kTerms * static_cast<std::size_t>(row_.width), 0.0F);
+      for_each_wide_row(row_, start, std::min(end, start + block),
+                        [&](auto offset, auto count) { body(offset, count, lanes_.get()); });
+      fold();
+    }
+  }
+
+  const double* totals(std::size_t term) const {
+    return totals_.get() + term * static_cast<std::size_t>(row_.channels);
+  }
+
+ private:
+  static constexpr std::int64_t kBlockRows = 64;
+
+  void fold() {
+    for (std::size_t term = 0; term < kTerms; ++term) {
+      const float* lanes = lanes_.get() + term * static_cast<std::size_t>(row_.width);
+      double* totals = totals_.get() + term * static_cast<std::size_t>(row_.channels);
+      for (std::int64_t start = 0; start < row_.width; start += row_.channels) {
+#pragma omp simd
+        for (std::int64_t c = 0; c < row_.channels; ++c) {
+          totals[c] += static_cast<double>(lanes[start + c]);
+        }
+      }
+    }
+  }
+
+  WideRow row_;
+  Buffer<float> lanes_;
+  Buffer<double> totals_;
+};
+
+}  // namespace regatta::cpu

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/test_support.h"
+
+namespace regatta::cpu::test {
+namespace {
+
+struct Shape {
+  std::int64_t batch, height, width, inputs, outputs;
+  std::int64_t kernel, stride, padding;
+};
+
+// Odd channels, one example, odd and unequal sides, stride 2, no padding, 1 x 1 windows, a border
+// that the stride leaves over, and a layer of resnet9_thin.
+constexpr Shape kShapes[] = {
+    {1, 5, 5, 1, 1, 3, 1, 1},   {2, 7, 9, 3, 5, 3, 1, 1},    {3, 8, 8, 5, 24, 3, 2, 1},
+    {1, 9, 7, 24, 3, 3, 2, 0},  {2, 6, 6, 64, 24, 1, 1, 0},  {2, 11, 11, 3, 64, 5, 2, 2},
+    {1, 4, 4, 64, 64, 3, 1, 0}, {2, 5, 5, 24, 64, 2, 1, 0},  {4, 16, 16, 16, 32, 3, 1, 1},
+    {2, 8, 8, 3, 16, 2, 1, 0},  {5, 3, 3, 64, 128, 3, 1, 1},
+};
+
+std::string name_of(const Shape& s) {
+  return std::to_string(s.batch) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width) +
+         " " + std::to_string(s.inputs) + " -> " + std::to_string(s.outputs) + " kernel " +
+         std::to_string(s.kernel) + " stride " + std::to_string(s.stride) + " padding " +
+         std::to_string(s.padding);
+}
+
+struct Arrays {
+  explicit Arrays(const Shape& s)
+      : x(random_array({s.batch, s.height, s.width, s.inputs}, 1)),
+        w(random_array({s.outputs, s.kernel, s.kernel, s.inputs}, 2)),
+        dy(random_array({s.batch, side(s, s.height), side(s, s.width), s.outputs}, 3)) {}
+  static std::int64_t side(const Shape& s, std::int64_t n) {
+    return (n + 2 * s.padding - s.kernel) / s.stride + 1;
+  }
+  Array x, w, dy;
+};
+
+Attributes window(const Shape& s) {
+  return {{"kernel", s.kernel}, {"stride", s.stride}, {"padding", s.padding}};
+}
+
+Attributes rebuild(const Shape& s, const Array& target) {
+  Attributes attributes = window(s);
+  attributes.set("dims", target.type.dims);
+  return attributes;
+}
+
+OpCase forward(const Shape& s) {
+  const Arrays a(s);
+  return {Op::Convolution, window(s), {a.x, a.w}, {}, "convolution " + name_of(s)};
+}
+
+OpCase backward_data(const Shape& s) {
+  const Arrays a(s);
+  Attributes attributes = rebuild(s, a.x);
+  attributes.set("images", std::int64_t{1});
+  return {Op::ConvolutionBackwardData, attributes, {a.dy, a.w}, {}, "backward data " + name_of(s)};
+}
+
+OpCase backward_weights(const Shape& s) {
+  const Arrays a(s);
+  return {Op::ConvolutionBackwardWeights,
+          rebuild(s, a.w),
+          {a.dy, a.x},
+          {},
+          "backward weights " + name_of(s)};
+}
+
+std::int64_t terms_of_weights(const Shape& s) {
+  return s.batch * Arrays::side(s, s.height) * Arrays::side(s, s.width);
+}
+
+TEST(Convolution, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) {
+    expect_agrees(forward(s), sum_of(s.kernel * s.kernel * s.inputs));
+  }
+}
+
+TEST(ConvolutionBackwardData, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) {
+    expect_agrees(backward_data(s), sum_of(s.kernel * s.kernel * s.outputs));
+  }
+}
+
+TEST(ConvolutionBackwardWeights, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) expect_agrees(backward_weights(s), sum_of(terms_of_weights(s)));
+}
+
+TEST(Convolution, AgreesInBf16InAllPasses) {
+  for (const Shape& s : kShapes) {
+    expect_agrees_in_bf16(forward(s), 2, sum_of(s.kernel * s.kernel * s.inputs));
+    expect_agrees_in_bf16(backward_data(s), 2, sum_of(s.kernel * s.kernel * s.outputs));
+    expect_agrees_in_bf16(backward_weights(s), 2, sum_of(terms_of_weights(s)));
+  }
+}
+
+TEST(Convolution, TakesAGradientThatIsNotAlignedToACacheLine) {
+  // Gradients of an all_reduce lie one after the other in their bucket.
+  const Shape s{2, 7, 9, 3, 5, 3, 1, 1};
+  const OpCase op_case = backward_weights(s);
+  const OpResult expected = run_op(reference_table(), op_case, 1);
+  const Array memory({ElementType::F32, {expected.outputs[0].type.elements() + 1}});
+  Node node{.op = op_case.op, .attributes = op_case.attributes};
+  node.outputs = {expected.outputs[0].type};
+  const std::vector<Tensor> inputs{op_case.inputs[0].tensor(), op_case.inputs[1].tensor()};
+  const std::vector<Tensor> outputs{{expected.outputs[0].type, memory.f32() + 1}};
+  cpu_table()
+      .build({.node = node,
+              .inputs = inputs,
+              .outputs = outputs,
+              .variables = {},
+              .versions_seen = {}})
+      ->run({});
+  for (std::int64_t i = 0; i < expected.outputs[0].type.elements(); ++i) {
+    ASSERT_NEAR(outputs[0].f32()[i], expected.outputs[0].f32()[i], 1e-4);
+  }
+}
+
+}  // namespace
+}  // namespace regatta::cpu::test

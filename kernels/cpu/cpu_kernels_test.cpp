@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/cpu_kernels.h"
+
+#include <set>
+
+#include "kernels/cpu/test_support.h"
+#include "kernels/graph/error.h"
+
+namespace regatta::cpu::test {
+namespace {
+
+TEST(CpuKernels, ComputeEveryOpThatDoesNotCrossProcessesAndIsNotAView) {
+  const std::set<Op> elsewhere{Op::Reshape, Op::Slice, Op::Send, Op::Receive, Op::AllReduce};
+  for (const OpInfo& info : all_ops()) {
+    EXPECT_EQ(cpu_table().has(info.op), !elsewhere.contains(info.op)) << info.name;
+  }
+}
+
+TEST(CpuKernels, SayWhichElementTypeTheyDoNotCompute) {
+  const Array labels = random_labels(4, 3, 1);
+  try {
+    run_op(cpu_table(), {Op::Relu, {}, {labels}, {}, "relu of integers"}, 1);
+    FAIL() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
+    EXPECT_NE(std::string(error.what()).find("i32"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CpuKernels, QuoteOneDnnWhereItHasNoImplementation) {
+  const Array x = random_array({2, 4, 4, 3}, 1);
+  const Array w({ElementType::I32, {5, 3, 3, 3}});
+  const Attributes window{
+      {"kernel", std::int64_t{3}}, {"stride", std::int64_t{1}}, {"padding", std::int64_t{1}}};
+  try {
+    run_op(cpu_table(), {Op::Convolution, window, {x, w}, {}, "mixed types"}, 1);
+    FAIL() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
+    EXPECT_NE(std::string(error.what()).find("oneDNN: "), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("convolution.cpp:"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace regatta::cpu::test

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// dense and bias with their backward ops.
+#include "kernels/cpu/test_support.h"
+
+namespace regatta::cpu::test {
+namespace {
+
+struct Shape {
+  std::int64_t batch, inputs, outputs;
+};
+
+// The parabola's two layers; every unrolled corner; loops that are not unrolled; products by
+// oneDNN; widths on both sides of 8.
+constexpr Shape kShapes[] = {{50, 1, 5}, {50, 5, 1},   {1, 1, 1},     {3, 8, 8},
+                             {7, 9, 3},  {2, 3, 24},   {16, 24, 31},  {1, 64, 10},
+                             {33, 7, 2}, {64, 64, 10}, {129, 65, 33}, {40, 300, 24}};
+
+std::string name_of(const Shape& s) {
+  return std::to_string(s.batch) + " x " + std::to_string(s.inputs) + " -> " +
+         std::to_string(s.outputs);
+}
+
+struct Arrays {
+  explicit Arrays(const Shape& s)
+      : x(random_array({s.batch, s.inputs}, 1)),
+        w(random_array({s.outputs, s.inputs}, 2)),
+        dy(random_array({s.batch, s.outputs}, 3)),
+        b(random_array({s.outputs}, 4)) {}
+  Array x, w, dy, b;
+};
+
+OpCase forward(const Shape& s) {
+  const Arrays a(s);
+  return {Op::Dense, {}, {a.x, a.w}, {}, "dense " + name_of(s)};
+}
+OpCase backward_data(const Shape& s) {
+  const Arrays a(s);
+  return {Op::DenseBackwardData, {}, {a.dy, a.w}, {}, "backward data " + name_of(s)};
+}
+OpCase backward_weights(const Shape& s) {
+  const Arrays a(s);
+  return {Op::DenseBackwardWeights, {}, {a.dy, a.x}, {}, "backward weights " + name_of(s)};
+}
+
+TEST(Dense, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) expect_agrees(forward(s), sum_of(s.inputs));
+}
+
+TEST(DenseBackwardData, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) expect_agrees(backward_data(s), sum_of(s.outputs));
+}
+
+TEST(DenseBackwardWeights, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) expect_agrees(backward_weights(s), sum_of(s.batch));
+}
+
+TEST(Dense, AgreesInBf16InAllPasses) {
+  for (const Shape& s : kShapes) {
+    expect_agrees_in_bf16(forward(s), 2, sum_of(s.inputs));
+    expect_agrees_in_bf16(backward_data(s), 2, sum_of(s.outputs));
+    expect_agrees_in_bf16(backward_weights(s), 2, sum_of(s.batch));
+  }
+}
+
+// Rows of 1, 3, 5, 24, 64 and 100 channels; the last two enter OpenMP on two threads.
+const Dims kImages[] = {{1, 1, 1, 1}, {2, 7, 5, 3},  {50, 5},       {3, 3, 3, 24},
+                        {5, 64},      {70, 9, 9, 5}, {9, 8, 8, 100}};
+
+TEST(Bias, AgreesWithTheReference) {
+  for (const Dims& dims : kImages) {
+    const OpCase op_case{
+        Op::Bias, {}, {random_array(dims, 5), random_array({dims.back()}, 6)}, {}, "bias"};
+    expect_agrees(op_case, {.absolute = 0x1p-24, .relative = 0x1p-23});
+    expect_agrees_in_bf16(op_case, 2, {});
+  }
+}
+
+TEST(BiasBackward, AgreesWithTheReference) {
+  for (const Dims& dims : kImages) {
+    const OpCase op_case{Op::BiasBackward, {}, {random_array(dims, 7)}, {}, "bias_backward"};
+    const Bound bound = sum_of(op_case.inputs[0].type.elements() / dims.back());
+    expect_agrees(op_case, bound);
+    expect_agrees_in_bf16(op_case, 1, bound);
+  }
+}
+
+}  // namespace
+}  // namespace regatta::cpu::test

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Element types in loops: loaded as f32, computed in f32, rounded when stored. Written so that
+// loops over them vectorise.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+
+#include "kernels/graph/tensor_type.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::cpu {
+
+/// The upper half of an f32.
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+inline float load(float value) { return value; }
+inline float load(Bf16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
+
+inline void store(float& target, float value) { target = value; }
+/// Rounds to the nearest, ties to even; a NaN stays one.
+inline void store(Bf16& target, float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
+  // Rounding could carry a NaN's mantissa over into an infinity.
+  const std::uint32_t quiet = (bits >> 16) | 0x40U;
+  const bool nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+  target.bits = static_cast<std::uint16_t>(nan ? quiet : rounded);
+}
+
+/// build(T{}) with the type of the elements; null where loops have none.
+template <typename Build>
+std::unique_ptr<Kernel> with_element(ElementType element, const Build& build) {
+  switch (element) {
+    case ElementType::F32: return build(float{});
+    case ElementType::BF16: return build(Bf16{});
+    default: return nullptr;
+  }
+}
+
+}  // namespace regatta::cpu

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the groups of a normalisation are dealt to threads: whole groups where they go up evenly,
+// otherwise every group is cut into one slice a thread and sums are merged in the order of slices.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/parallel.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/tensor_type.h"
+
+namespace regatta::cpu {
+
+struct Groups {
+  Groups(const TensorType& x, std::int64_t group_count, int threads)
+      : count(group_count),
+        rows(x.dim(0) / group_count * x.dim(1) * x.dim(2)),
+        channels(x.dim(3)),
+        parts(parts_for(threads, x.elements())),
+        sliced(group_count % parts != 0) {}
+
+  /// Elements of a part's slice of a group; of the whole group where groups are not sliced.
+  Range elements(std::int64_t group, int part) const {
+    const Range mine = sliced ? share(rows, parts, part) : Range{0, rows};
+    return {(group * rows + mine.begin) * channels, (group * rows + mine.end) * channels};
+  }
+
+  /// measure(group, part), then finish(group), then apply(group, part). Unsliced, a thread takes
+  /// its groups one after the other, so that apply() finds in cache what measure() read.
+  template <typename Measure, typename Finish, typename Apply>
+  void run(const Measure& measure, const Finish& finish, const Apply& apply) const {
+    if (!sliced) {
+      parallel_parts(parts, [&](int part) {
+        const Range mine = share(count, parts, part);
+        for (std::int64_t group = mine.begin; group < mine.end; ++group) {
+          measure(group, part);
+          finish(group);
+          apply(group, part);
+        }
+      });
+      return;
+    }
+    parallel_parts(parts, [&](int part) {
+      for (std::int64_t group = 0; group < count; ++group) measure(group, part);
+    });
+    for (std::int64_t group = 0; group < count; ++group) finish(group);
+    parallel_parts(parts, [&](int part) {
+      for (std::int64_t group = 0; group < count; ++group) apply(group, part);
+    });
+  }
+
+  /// Slices of a group, and which of them a part measures.
+  std::int64_t slices() const { return sliced ? parts : 1; }
+  std::int64_t slice(std::int64_t group, int part) const {
+    return group * slices() + (sliced ? part : 0);
+  }
+
+  std::int64_t count;
+  std::int64_t rows;  ///< of one group
+  std::int64_t channels;
+  int parts;
+  bool sliced;
+};
+
+}  // namespace regatta::cpu

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// input: the slice of a step's global batch, prepared ahead; see batch.h for what it holds. A slice
+// that is the same in every step is written when the kernel is built (the memory of inputs is not
+// shared with other values).
+#include <array>
+#include <cstring>
+
+#include "kernels/cpu/batch.h"
+#include "kernels/cpu/buffer.h"
+#include "kernels/cpu/factories.h"
+#include "kernels/cpu/prefetcher.h"
+
+namespace regatta::cpu {
+namespace {
+
+class Input final : public Kernel {
+ public:
+  Input(const KernelRequest& request, BatchPlan plan)
+      : plan_(std::move(plan)),
+        examples_(request.outputs[0]),
+        targets_(request.outputs[1]),
+        abort_(request.abort),
+        staging_{Staging(request), Staging(request)},
+        prefetcher_([this](std::int64_t step, std::size_t buffer) {
+          fill_batch(plan_, step, order_, staging_[buffer].view());
+        }) {}
+
+  void run(const StepContext& context) override {
+    prefetcher_.take(context.step, abort_, [this](std::size_t buffer) {
+      const BatchView batch = staging_[buffer].view();
+      std::memcpy(examples_.data, batch.examples, static_cast<std::size_t>(examples_.type.bytes()));
+      std::memcpy(targets_.data, batch.targets, static_cast<std::size_t>(targets_.type.bytes()));
+    });
+  }
+
+ private:
+  struct Staging {
+    explicit Staging(const KernelRequest& request)
+        : examples(make_buffer<float>(static_cast<std::size_t>(request.outputs[0].elements()))),
+          targets(
+              make_buffer<std::byte>(static_cast<std::size_t>(request.outputs[1].type.bytes()))) {}
+    BatchView view() const { return {.examples = examples.get(), .targets = targets.get()}; }
+
+    Buffer<float> examples;
+    Buffer<std::byte> targets;
+  };
+
+  BatchPlan plan_;
+  Tensor examples_;
+  Tensor targets_;
+  const AbortFlag* abort_;
+  EpochOrder order_;  ///< of the prefetcher's thread
+  std::array<Staging, 2> staging_;
+  Prefetcher prefetcher_;  // last: its thread uses all of the above
+};
+
+}  // namespace
+
+KernelPointer input(const KernelRequest& request) {
+  BatchPlan plan(request);
+  if (!plan.is_constant()) return std::make_unique<Input>(request, std::move(plan));
+  EpochOrder order;
+  fill_batch(plan, 0, order,
+             {.examples = request.outputs[0].f32(), .targets = request.outputs[1].data});
+  return make_kernel([](const StepContext&) {});
+}
+
+}  // namespace regatta::cpu

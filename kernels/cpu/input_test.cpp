@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "kernels/cpu/batch.h"
+#include "kernels/cpu/test_support.h"
+#include "kernels/graph/builder.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/counter.h"
+
+namespace regatta::cpu::test {
+namespace {
+
+constexpr std::uint64_t kSeed = 11;
+constexpr std::int64_t kSide = 9, kChannels = 3;
+
+/// Random images; the label of an image is its index.
+DataSet images(std::int64_t count) {
+  DataSet data{.name = "images", .count = count, .side = kSide, .channels = kChannels};
+  std::mt19937 generator(5);
+  for (std::int64_t i = 0; i < count * kSide * kSide * kChannels; ++i) {
+    data.images.push_back(static_cast<std::uint8_t>(generator() % 256));
+  }
+  data.labels.resize(static_cast<std::size_t>(count));
+  std::iota(data.labels.begin(), data.labels.end(), 0);
+  return data;
+}
+
+/// Features i and i + 1/2, target -i for example i.
+DataSet features(std::int64_t count) {
+  DataSet data{.name = "features", .count = count};
+  for (std::int64_t i = 0; i < count; ++i) {
+    data.features.push_back(static_cast<float>(i));
+    data.features.push_back(static_cast<float>(i) + 0.5F);
+    data.targets.push_back(-static_cast<float>(i));
+  }
+  return data;
+}
+
+Augmentation plain() {
+  Augmentation augmentation;
+  augmentation.mean = {120, 121, 122};
+  augmentation.deviation = {60, 61, 62};
+  return augmentation;
+}
+
+Augmentation everything() {
+  Augmentation augmentation = plain();
+  augmentation.pad = 2;
+  augmentation.flip = Augmentation::Flip::Random;
+  augmentation.cutout = 3;
+  return augmentation;
+}
+
+/// An input node, its kernel and the memory that it writes.
+class InputOp {
+ public:
+  InputOp(const DataSet* data, const InputSlice& slice, const Augmentation& augmentation)
+      : data_(data) {
+    Builder builder(graph_);
+    builder.input_images(slice, {ElementType::U8, {kSide, kSide, kChannels}}, augmentation);
+    add_outputs();
+  }
+  InputOp(const DataSet* data, const InputSlice& slice) : data_(data) {
+    Builder builder(graph_);
+    builder.input_features(slice, 2, 1);
+    add_outputs();
+  }
+
+  KernelRequest request() const {
+    return {.node = graph_.node(0),
+            .inputs = {},
+            .outputs = tensors_,
+            .variables = {},
+            .versions_seen = {},
+            .data = data_,
+            .seed = kSeed,
+            .abort = &abort_};
+  }
+  std::unique_ptr<Kernel> build() const { return cpu_table().build(request()); }
+
+  /// The batch of a step, prepared directly.
+  void fill(std::int64_t step) {
+    EpochOrder order;
+    fill_batch(BatchPlan(request()), step, order,
+               {.examples = outputs_[0].f32(), .targets = outputs_[1].bytes.get()});
+  }
+  std::vector<std::int32_t> labels() const {
+    const auto* first = outputs_[1].tensor().as<std::int32_t>();
+    return {first, first + outputs_[1].type.elements()};
+  }
+  const std::vector<Array>& outputs() const { return outputs_; }
+  AbortFlag& abort() { return abort_; }
+
+ private:
+  void add_outputs() {
+    for (const TensorType& type : graph_.node(0).outputs) outputs_.emplace_back(type);
+    for (const Array& output : outputs_) tensors_.push_back(output.tensor());
+  }
+
+  const DataSet* data_;
+  Graph graph_;
+  std::vector<Array> outputs_;
+  std::vector<Tensor> tensors_;
+  AbortFlag abort_;
+};
+
+TEST(Input, YieldsEveryExampleOnceAnEpochInAnotherOrderEachEpoch) {
+  const DataSet data = images(24);
+  InputOp input(&data, {.batch = 6, .offset = 0, .global_batch = 6}, everything());
+  std::vector<std::vector<std::int32_t>> epochs(2);
+  for (std::int64_t step = 0; step < 8; ++step) {
+    input.fill(step);
+    const std::vector<std::int32_t> labels = input.labels();
+    auto& epoch = epochs[static_cast<std::size_t>(step / 4)];
+    epoch.insert(epoch.end(), labels.begin(), labels.end());
+  }
+  EXPECT_NE(epochs[0], epochs[1]);
+  for (std::vector<std::int32_t>& epoch : epochs) {
+    EXPECT_FALSE(std::is_sorted(epoch.begin(), epoch.end()));
+    std::sort(epoch.begin(), epoch.end());
+    EXPECT_EQ(epoch, data.labels);
+  }
+}
+
+TEST(Input, LeavesAnIncompleteLastBatchOut) {
+  const DataSet data = images(20);
+  InputOp input(&data, {.batch = 6, .offset = 0, .global_batch = 6}, plain());
+  const std::vector<std::int32_t> second = example_order(kSeed, 1, 20);
+  input.fill(3);  // three steps an epoch: the first of epoch 1
+  EXPECT_EQ(input.labels(), std::vector<std::int32_t>(second.begin(), second.begin() + 6));
+}
+
+TEST(Input, GivesReplicasSlicesThatMakeUpTheGlobalBatchBitByBit) {
+  const DataSet data = images(24);
+  InputOp whole(&data, {.batch = 7, .offset = 0, .global_batch = 7}, everything());
+  InputOp first(&data, {.batch = 4, .offset = 0, .global_batch = 7}, everything());
+  InputOp second(&data, {.batch = 3, .offset = 4, .global_batch = 7}, everything());
+  for (std::int64_t step = 0; step < 7; ++step) {
+    for (InputOp* input : {&whole, &first, &second}) input->fill(step);
+    for (std::size_t output : {0, 1}) {
+      const std::byte* all = whole.outputs()[output].bytes.get();
+      const auto bytes = static_cast<std::size_t>(first.outputs()[output].type.bytes());
+      EXPECT_EQ(std::memcmp(first.outputs()[output].bytes.get(), all, bytes), 0);
+      EXPECT_EQ(std::memcmp(second.outputs()[output].bytes.get(), all + bytes,
+                            static_cast<std::size_t>(second.outputs()[output].type.bytes())),
+                0);
+    }
+  }
+}
+
+/// The same by whole images: border, crop, mirror, normalise, cut out.
+std::vector<float> naive(const DataSet& data, std::int64_t example, const Augmentation& a,
+                         const AugmentationDraw& draw) {
+  const std::int64_t padded = kSide + 2 * a.pad;
+  const auto pixel = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+    return data
+        .images[static_cast<std::size_t>(((example * kSide + y) * kSide + x) * kChannels + c)];
+  };
+  const auto mirrored = [](std::int64_t i) {
+    if (i < 0) i = -i;
+    if (i > kSide - 1) i = (kSide - 1) - (i - (kSide - 1));
+    return i;
+  };
+  std::vector<std::uint8_t> border(static_cast<std::size_t>(padded * padded * kChannels));
+  const auto at = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
+    return static_cast<std::size_t>((y * padded + x) * kChannels + c);
+  };
+  for (std::int64_t y = 0; y < padded; ++y) {
+    for (std::int64_t x = 0; x < padded; ++x) {
+      for (std::int64_t c = 0; c < kChannels; ++c) {
+        border[at(y, x, c)] = pixel(mirrored(y - a.pad), mirrored(x - a.pad), c);
+      }
+    }
+  }
+  std::vector<float> result;
+  for (std::int64_t y = 0; y < kSide; ++y) {
+    for (std::int64_t x = 0; x < kSide; ++x) {
+      for (std::int64_t c = 0; c < kChannels; ++c) {
+        const std::int64_t column = draw.flip ? kSide - 1 - x : x;
+        const auto channel = static_cast<std::size_t>(c);
+        const float value = border[at(y + draw.shift_y, column + draw.shift_x, c)];
+        const bool cut = y >= draw.cutout_y && y < draw.cutout_y + a.cutout && x >= draw.cutout_x &&
+                         x < draw.cutout_x + a.cutout;
+        result.push_back(cut ? 0.0F
+                             : (value - static_cast<float>(a.mean[channel])) /
+                                   static_cast<float>(a.deviation[channel]));
+      }
+    }
+  }
+  return result;
+}
+
+void expect_images_like_naive(const DataSet& data, const Augmentation& a) {
+  InputOp input(&data, {.batch = 8, .offset = 0, .global_batch = 8}, a);
+  const AugmentationRanges ranges{
+      .side = kSide, .pad = a.pad, .cutout = a.cutout, .flip = static_cast<int>(a.flip)};
+  for (std::int64_t step = 0; step < 6; ++step) {
+    input.fill(step);
+    const std::vector<std::int32_t> labels = input.labels();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const std::int64_t epoch = step / (data.count / 8);
+      const std::vector<float> expected =
+          naive(data, labels[i], a, draw_augmentation(kSeed, epoch, labels[i], ranges));
+      const float* actual = input.outputs()[0].f32() + i * expected.size();
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), actual)) << step << " " << i;
+    }
+  }
+}
+
+TEST(Input, AugmentsLikeANaiveImplementation) {
+  const DataSet data = images(24);
+  expect_images_like_naive(data, everything());
+  Augmentation crop = plain();
+  crop.pad = 4;
+  expect_images_like_naive(data, crop);
+  Augmentation cut = plain();
+  cut.cutout = 5;
+  expect_images_like_naive(data, cut);
+  Augmentation flip = plain();
+  flip.flip = Augmentation::Flip::Alternating;
+  expect_images_like_naive(data, flip);
+}
+
+TEST(Input, OnlyNormalisesWithoutAugmentation) {
+  const DataSet data = images(24);
+  InputOp input(&data, {.batch = 8, .offset = 0, .global_batch = 8}, plain());
+  input.fill(4);
+  const std::int32_t label = input.labels()[0];
+  for (std::int64_t i = 0; i < kSide * kSide * kChannels; ++i) {
+    const auto channel = static_cast<std::size_t>(i % kChannels);
+    const auto byte = static_cast<double>(
+        data.images[static_cast<std::size_t>(label * kSide * kSide * kChannels + i)]);
+    ASSERT_NEAR(input.outputs()[0].f32()[i],
+                (byte - plain().mean[channel]) / plain().deviation[channel], 1e-6);
+  }
+}
+
+TEST(Input, MirrorsEveryImageInOddEpochsWhereFlipsAlternate) {
+  const DataSet data = images(8);
+  Augmentation alternating = plain();
+  alternating.flip = Augmentation::Flip::Alternating;
+  InputOp input(&data, {.batch = 8, .offset = 0, .global_batch = 8}, alternating);
+  std::vector<std::vector<float>> by_label[2];
+  for (std::int64_t epoch : {0, 1}) {
+    auto& seen = by_label[epoch];
+    seen.resize(8);
+    input.fill(epoch);
+    for (std::size_t i = 0; i < 8; ++i) {
+      const std::size_t size = kSide * kSide * kChannels;
+      const float* first = input.outputs()[0].f32() + i * size;
+      seen[static_cast<std::size_t>(input.labels()[i])] = {first, first + size};
+    }
+  }
+  for (std::size_t label = 0; label < 8; ++label) {
+    for (std::int64_t y = 0; y < kSide; ++y) {
+      for (std::int64_t x = 0; x < kSide; ++x) {
+        const auto here = static_cast<std::size_t>((y * kSide + x) * kChannels);
+        const auto there = static_cast<std::size_t>((y * kSide + kSide - 1 - x) * kChannels);
+        ASSERT_EQ(by_label[0][label][here], by_label[1][label][there]);
+      }
+    }
+  }
+}
+
+TEST(Input, PrefetchesWhatIsPreparedDirectly) {
+  const DataSet data = images(24);
+  const InputSlice slice{.batch = 4, .offset = 2, .global_batch = 6};
+  InputOp prefetched(&data, slice, everything()), direct(&data, slice, everything());
+  const auto kernel = prefetched.build();
+  // Consecutive steps, and jumps such as a kernel never sees from an executor.
+  for (std::int64_t step : {0, 1, 2, 3, 4, 5, 6, 7, 8, 3, 4, 100, 101, 0}) {
+    kernel->run({.step = step});
+    direct.fill(step);
+    expect_same_bits(prefetched.outputs(), direct.outputs(), "step " + std::to_string(step));
+  }
+}
+
+TEST(Input, EndsItsWaitWhenTheRunIsAborted) {
+  const DataSet data = images(24);
+  InputOp input(&data, {.batch = 6, .offset = 0, .global_batch = 6}, everything());
+  const auto kernel = input.build();
+  input.abort().raised = true;
+  // The wait looks at the flag only while its batch is not there, so this may also succeed.
+  try {
+    kernel->run({.step = 1000});
+  } catch (const Aborted&) {
+  }
+}
+
+TEST(Input, YieldsShuffledFeaturesWithTheirTargets) {
+  const DataSet data = features(10);
+  InputOp input(&data, {.batch = 3, .offset = 1, .global_batch = 5});
+  const auto kernel = input.build();
+  for (std::int64_t step = 0; step < 4; ++step) {
+    kernel->run({.step = step});
+    const std::vector<std::int32_t> order = example_order(kSeed, step / 2, 10);
+    for (std::int64_t i = 0; i < 3; ++i) {
+      const auto example =
+          static_cast<float>(order[static_cast<std::size_t>(step % 2 * 5 + 1 + i)]);
+      EXPECT_EQ(input.outputs()[0].f32()[2 * i], example);
+      EXPECT_EQ(input.outputs()[0].f32()[2 * i + 1], example + 0.5F);
+      EXPECT_EQ(input.outputs()[1].f32()[i], -example);
+    }
+  }
+}
+
+TEST(Input, FillsAFullBatchOnceInTheOrderOfTheDataSet) {
+  const DataSet data = features(10);
+  InputOp input(&data, {.batch = 4, .offset = 6, .global_batch = 10});
+  const auto kernel = input.build();
+  for (std::int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(input.outputs()[1].f32()[i], -static_cast<float>(6 + i));
+  }
+  input.outputs()[1].f32()[0] = 99;
+  kernel->run({.step = 5});
+  EXPECT_EQ(input.outputs()[1].f32()[0], 99) << "a constant batch is not written again";
+}
+
+TEST(Input, YieldsTheDataSetInOrderAndUnaugmentedForEvaluation) {
+  const DataSet data = images(20);
+  const InputSlice slice{
+      .batch = 6, .offset = 0, .global_batch = 6, .order = ExampleOrder::Sequential};
+  InputOp input(&data, slice, everything());
+  const auto kernel = input.build();
+  for (std::int64_t step = 0; step < 7; ++step) {
+    kernel->run({.step = step});
+    std::vector<std::int32_t> expected(6);
+    std::iota(expected.begin(), expected.end(), static_cast<std::int32_t>(step % 3 * 6));
+    EXPECT_EQ(input.labels(), expected);
+    const std::vector<float> image = naive(data, expected[0], plain(), {});
+    EXPECT_TRUE(std::equal(image.begin(), image.end(), input.outputs()[0].f32()));
+  }
+}
+
+/// The kind of error that building the input's kernel throws.
+ErrorKind error_of(const InputOp& input) {
+  try {
+    input.build();
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    return error.kind();
+  }
+  ADD_FAILURE() << "no error";
+  return ErrorKind::Io;
+}
+
+TEST(Input, RejectsDataThatTheModelDoesNotTake) {
+  const DataSet pictures = images(8), points = features(8);
+  const InputSlice slice{.batch = 4, .offset = 0, .global_batch = 4};
+  EXPECT_EQ(error_of(InputOp(nullptr, slice)), ErrorKind::Data);
+  EXPECT_EQ(error_of(InputOp(&pictures, slice)), ErrorKind::Data);
+  EXPECT_EQ(error_of(InputOp(&points, slice, plain())), ErrorKind::Data);
+  DataSet damaged = pictures;
+  damaged.labels.pop_back();
+  EXPECT_EQ(error_of(InputOp(&damaged, slice, plain())), ErrorKind::Data);
+  Augmentation no_mean;
+  EXPECT_EQ(error_of(InputOp(&pictures, slice, no_mean)), ErrorKind::Data);
+  const InputSlice large{.batch = 9, .offset = 0, .global_batch = 9};
+  EXPECT_EQ(error_of(InputOp(&pictures, large, plain())), ErrorKind::Usage);
+}
+
+}  // namespace
+}  // namespace regatta::cpu::test

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "kernels/cpu/test_support.h"
+
+namespace regatta::cpu::test {
+namespace {
+
+struct Shape {
+  std::int64_t batch;
+  std::int64_t classes;
+};
+constexpr Shape kShapes[] = {{1, 1}, {1, 10}, {3, 5}, {50, 1}, {129, 10}, {7, 100}};
+
+Attributes loss_attributes(double smoothing, std::int64_t divisor) {
+  return {{"label_smoothing", smoothing}, {"divisor", divisor}};
+}
+
+// exp and log err by an ulp or two; sums are in double.
+constexpr Bound kBound{.absolute = 1e-7, .relative = 1e-6};
+
+TEST(SoftmaxCrossEntropy, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) {
+    for (double smoothing : {0.0, 0.2}) {
+      Array logits = random_array({s.batch, s.classes}, 1);
+      for (std::int64_t i = 0; i < logits.type.elements(); ++i) logits.f32()[i] *= 20;
+      const OpCase op_case{Op::SoftmaxCrossEntropy,
+                           loss_attributes(smoothing, s.batch),
+                           {logits, random_labels(s.batch, static_cast<int>(s.classes), 2)},
+                           {},
+                           "softmax_cross_entropy"};
+      expect_agrees(op_case, {.absolute = 1e-6, .relative = 2e-6});
+    }
+  }
+}
+
+TEST(SoftmaxCrossEntropyBackward, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) {
+    for (double smoothing : {0.0, 0.2}) {
+      Attributes attributes = loss_attributes(smoothing, 3);
+      attributes.set("element", static_cast<std::int64_t>(ElementType::F32));
+      const OpCase op_case{Op::SoftmaxCrossEntropyBackward,
+                           attributes,
+                           {random_array({s.batch, s.classes}, 1),
+                            random_labels(s.batch, static_cast<int>(s.classes), 2)},
+                           {},
+                           "softmax_cross_entropy_backward"};
+      expect_agrees(op_case, kBound);
+    }
+  }
+}
+
+TEST(SoftmaxCrossEntropy, IsNaNWhereALogitIs) {
+  Array logits = random_array({4, 10}, 1);
+  logits.f32()[17] = std::numeric_limits<float>::quiet_NaN();
+  const OpResult result = run_op(cpu_table(),
+                                 {Op::SoftmaxCrossEntropy,
+                                  loss_attributes(0, 4),
+                                  {logits, random_labels(4, 10, 2)},
+                                  {},
+                                  "nan"},
+                                 1);
+  EXPECT_TRUE(std::isnan(result.outputs[0].at(0)));
+}
+
+TEST(MeanSquaredError, AgreesWithTheReferenceForwardAndBackward) {
+  for (const Shape& s : kShapes) {
+    const Dims dims{s.batch, s.classes};
+    for (Op op : {Op::MeanSquaredError, Op::MeanSquaredErrorBackward}) {
+      expect_agrees({op,
+                     {{"divisor", std::int64_t{7}}},
+                     {random_array(dims, 1), random_array(dims, 2)},
+                     {},
+                     std::string(to_string(op))},
+                    kBound);
+    }
+  }
+}
+
+TEST(CountCorrect, AgreesWithTheReferenceOnTiesAndNaN) {
+  for (const Shape& s : kShapes) {
+    Array logits = random_array({s.batch, s.classes}, 1);
+    // Few different values: many ties.
+    for (std::int64_t i = 0; i < logits.type.elements(); ++i) {
+      logits.f32()[i] = std::round(2 * logits.f32()[i]);
+    }
+    if (s.batch > 1) logits.f32()[0] = std::numeric_limits<float>::quiet_NaN();
+    const OpCase op_case{Op::CountCorrect,
+                         {},
+                         {logits, random_labels(s.batch, static_cast<int>(s.classes), 2)},
+                         {},
+                         "count_correct"};
+    expect_agrees(op_case, {});
+  }
+}
+
+}  // namespace
+}  // namespace regatta::cpu::test

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// oneDNN behind one door: what differs between its versions 2.x and 3.x is in onednn.cpp, and every
+// call is checked; an error becomes RunError(Unsupported) with oneDNN's words and the caller's
+// line. A Program is a kernel made of primitives; scratch memory and arguments are bound when it is
+// built. Threads: primitives take the OpenMP setting of the thread that builds and runs them.
+#pragma once
+
+#include <cstddef>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <source_location>
+#include <vector>
+
+#include "kernels/cpu/buffer.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::cpu::onednn {
+
+using Descriptor = dnnl::memory::desc;
+using Format = dnnl::memory::format_tag;
+
+/// Dimensions in oneDNN's logical order (images NCHW, weights OIHW, matrices rows first), elements
+/// laid out as `format` says.
+Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
+                    std::source_location where = std::source_location::current());
+
+/// A primitive that is chosen, with the layouts it wants for its three tensors.
+struct Choice {
+  dnnl::primitive primitive;
+  Descriptor x;        ///< of a product: the left factor
+  Descriptor weights;  ///< the right factor
+  Descriptor y;
+  Descriptor scratchpad;
+};
+
+enum class Pass : std::uint8_t { Forward, BackwardData, BackwardWeights };
+
+struct Convolution {
+  Pass pass = Pass::Forward;
+  Descriptor x;
+  Descriptor weights;
+  Descriptor y;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+};
+Choice choose(const Convolution& convolution,
+              std::source_location where = std::source_location::current());
+
+/// y = x weights, each as laid out.
+struct Product {
+  Descriptor x;
+  Descriptor weights;
+  Descriptor y;
+};
+Choice choose(const Product& product, std::source_location where = std::source_location::current());
+
+class Program final : public Kernel {
+ public:
+  dnnl::memory bind(const Descriptor& layout, void* data);
+  /// `data` in the layout `wanted`: itself, or a buffer that each run fills from it first.
+  dnnl::memory read_as(const Descriptor& wanted, const Descriptor& layout, void* data);
+  /// Memory in the layout `wanted`; after finish_write() each run copies it to `data`.
+  dnnl::memory write_as(const Descriptor& wanted, const Descriptor& layout, void* data);
+
+  struct Argument {
+    int index;  ///< DNNL_ARG_...
+    dnnl::memory memory;
+  };
+  void add(const dnnl::primitive& primitive, const Descriptor& scratchpad,
+           std::vector<Argument> arguments);
+  /// Appends the copy from `source` to `target` where they are not the same memory.
+  void copy(const dnnl::memory& source, const dnnl::memory& target);
+
+  void run(const StepContext&) override;
+
+ private:
+  struct Instruction {
+    dnnl::primitive primitive;
+    std::vector<Argument> memories;  ///< keeps the handles alive
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+
+  dnnl::memory allocate(const Descriptor& layout);
+
+  std::vector<Instruction> instructions_;
+  std::vector<Buffer<std::byte>> buffers_;
+};
+
+}  // namespace regatta::cpu::onednn

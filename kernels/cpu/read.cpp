@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// read of a variable that others update at any time: a copy, and the version that was finished
+// before the copy began. (A variable that nobody shares is read as a view, without a kernel.)
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu/factories.h"
+#include "kernels/cpu/relaxed.h"
+#include "kernels/graph/error.h"
+
+namespace regatta::cpu {
+namespace {
+
+void copy_relaxed(float* from, float* to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] = Relaxed::load(from + i);
+}
+
+void copy_locked(VariableStorage& variable, float* to, std::int64_t count) {
+  for (std::size_t shard = 0; shard < variable.shards.size(); ++shard) {
+    const std::int64_t begin = static_cast<std::int64_t>(shard) * kShardElements;
+    const std::int64_t size = std::min(kShardElements, count - begin);
+    const std::lock_guard lock(variable.shards[shard]);
+    std::memcpy(to + begin, variable.tensor.f32() + begin,
+                static_cast<std::size_t>(size) * sizeof(float));
+  }
+}
+
+}  // namespace
+
+KernelPointer read(const KernelRequest& request) {
+  VariableStorage* variable = request.variables[0];
+  std::uint64_t* seen = request.versions_seen[0];
+  const Tensor y = request.outputs[0];
+  if (y.type.element != ElementType::F32) return nullptr;
+  check(variable->sharing != Sharing::None && seen != nullptr,
+        "only variables that are shared are read by a kernel");
+  return make_kernel([=, count = y.elements()](const StepContext&) {
+    *seen = variable->version.load(std::memory_order_acquire);
+    if (variable->sharing == Sharing::Relaxed) {
+      copy_relaxed(variable->tensor.f32(), y.f32(), count);
+    } else {
+      copy_locked(*variable, y.f32(), count);
+    }
+  });
+}
+
+}  // namespace regatta::cpu

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of this folder share: one op by the CPU's kernels and by the reference's, side by
+// side, and how far apart they may be.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/built_op.h"
+#include "kernels/reference/reference_kernels.h"
+
+namespace regatta::cpu::test {
+
+struct OpResult {
+  std::vector<Array> outputs;
+  std::vector<Array> variables;
+};
+
+/// Runs steps 0 … steps - 1 of the op and returns what is left.
+inline OpResult run_op(const KernelTable& table, const OpCase& op_case, int threads,
+                       std::int64_t steps = 1) {
+  BuiltOp op(table, op_case, threads);
+  for (std::int64_t step = 0; step < steps; ++step) op.run({.step = step});
+  return {.outputs = op.outputs(), .variables = op.variables()};
+}
+
+inline const KernelTable& reference_table() {
+  static const KernelTable table = [] {
+    KernelTable filled("reference");
+    add_reference_kernels(filled);
+    return filled;
+  }();
+  return table;
+}
+
+/// |actual - expected| <= absolute + relative * |expected|.
+struct Bound {
+  double absolute = 0;
+  double relative = 0;
+};
+
+/// The rounding of a sum of `terms` products of values in [-1, 1]: partial sums grow to about
+/// sqrt(terms), each addition errs by 2^-24 of that, errors add up like a random walk: about
+/// 2^-24 * terms. Eight times that leaves room for the worst of many elements.
+inline Bound sum_of(std::int64_t terms) {
+  return {.absolute = 8 * 0x1p-24 * static_cast<double>(terms), .relative = 0x1p-22};
+}
+
+/// One rounding to bf16 (8 bits of mantissa) of a result that is otherwise within `bound`.
+inline Bound rounded_to_bf16(const Bound& bound) {
+  return {.absolute = bound.absolute + 0x1p-16, .relative = bound.relative + 0x1p-8};
+}
+
+inline void expect_close(const std::vector<Array>& actual, const std::vector<Array>& expected,
+                         const Bound& bound, const std::string& what) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t a = 0; a < actual.size(); ++a) {
+    ASSERT_EQ(actual[a].type.dims, expected[a].type.dims) << what;
+    for (std::int64_t i = 0; i < actual[a].type.elements(); ++i) {
+      const double want = static_cast<double>(expected[a].at(i));
+      const double difference = std::abs(static_cast<double>(actual[a].at(i)) - want);
+      // Written so that a NaN fails.
+      ASSERT_TRUE(difference <= bound.absolute + bound.relative * std::abs(want))
+          << what << ": output " << a << " element " << i << " is " << actual[a].at(i)
+          << ", expected " << want;
+    }
+  }
+}
+
+inline void expect_same_bits(const std::vector<Array>& first, const std::vector<Array>& second,
+                             const std::string& what) {
+  ASSERT_EQ(first.size(), second.size());
+  for (std::size_t a = 0; a < first.size(); ++a) {
+    EXPECT_EQ(std::memcmp(first[a].bytes.get(), second[a].bytes.get(),
+                          static_cast<std::size_t>(first[a].type.bytes())),
+              0)
+        << what << ": output " << a;
+  }
+}
+
+/// The CPU's kernel agrees with the reference on 1 and 2 threads, and with itself bit by bit.
+inline void expect_agrees(const OpCase& op_case, const Bound& bound) {
+  const OpResult expected = run_op(reference_table(), op_case, 1);
+  for (int threads : {1, 2}) {
+    const std::string what = op_case.name + " on " + std::to_string(threads) + " threads";
+    const OpResult actual = run_op(cpu_table(), op_case, threads);
+    expect_close(actual.outputs, expected.outputs, bound, what);
+    expect_close(actual.variables, expected.variables, bound, what);
+    const OpResult again = run_op(cpu_table(), op_case, threads);
+    expect_same_bits(actual.outputs, again.outputs, what);
+    expect_same_bits(actual.variables, again.variables, what);
+  }
+}
+
+/// The same op on bf16 in inputs 0 … count - 1 agrees with the reference on the same values in f32.
+inline void expect_agrees_in_bf16(const OpCase& op_case, std::size_t count, const Bound& bound) {
+  const OpResult expected = run_op(reference_table(), op_case, 1);
+  OpCase halved{.op = op_case.op, .attributes = op_case.attributes, .name = op_case.name};
+  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
+    halved.inputs.push_back(i < count ? to_bf16(op_case.inputs[i]) : op_case.inputs[i]);
+  }
+  halved.variables = op_case.variables;
+  for (int threads : {1, 2}) {
+    const OpResult actual = run_op(cpu_table(), halved, threads);
+    expect_close(actual.outputs, expected.outputs, rounded_to_bf16(bound),
+                 op_case.name + " in bf16 on " + std::to_string(threads) + " threads");
+  }
+}
+
+}  // namespace regatta::cpu::test

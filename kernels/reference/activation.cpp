@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tanh: dx = dy (1 - y²).   relu: dx = dy where y > 0.
+// gelu: y = x Φ(x), dx = dy (Φ(x) + x φ(x)), Φ and φ of the standard normal distribution.
+#include <cmath>
+#include <numbers>
+
+#include "kernels/reference/factories.h"
+
+namespace regatta::reference {
+namespace {
+
+double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+double normal_density(double x) {
+  return std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+}
+
+/// y[i] = function(x[i]).
+KernelPointer forward(const KernelRequest& request, double (*function)(double)) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    for (std::int64_t i = 0; i < x.elements(); ++i) {
+      y.f32()[i] = static_cast<float>(function(x.f32()[i]));
+    }
+  });
+}
+
+/// dx[i] = dy[i] * slope(s[i]), where s is the saved x or y.
+KernelPointer backward(const KernelRequest& request, double (*slope)(double)) {
+  const Tensor dy = request.inputs[0], saved = request.inputs[1], dx = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    for (std::int64_t i = 0; i < dy.elements(); ++i) {
+      dx.f32()[i] = static_cast<float>(dy.f32()[i] * slope(saved.f32()[i]));
+    }
+  });
+}
+
+}  // namespace
+
+KernelPointer tanh(const KernelRequest& request) {
+  return forward(request, [](double x) { return std::tanh(x); });
+}
+
+KernelPointer relu(const KernelRequest& request) {
+  // Written so that a NaN stays one.
+  return forward(request, [](double x) { return x < 0 ? 0.0 : x; });
+}
+
+KernelPointer gelu(const KernelRequest& request) {
+  return forward(request, [](double x) { return x * normal_distribution(x); });
+}
+
+KernelPointer tanh_backward(const KernelRequest& request) {
+  return backward(request, [](double y) { return 1 - y * y; });
+}
+
+KernelPointer relu_backward(const KernelRequest& request) {
+  return backward(request, [](double y) { return y > 0 ? 1.0 : 0.0; });
+}
+
+KernelPointer gelu_backward(const KernelRequest& request) {
+  return backward(request, [](double x) { return normal_distribution(x) + x * normal_density(x); });
+}
+
+}  // namespace regatta::reference

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// add, scale, sum of n times a factor; cast between f32 and bf16; copy; read of a shared variable
+// (one that nobody shares is a view and has no kernel).
+#include <cstring>
+#include <vector>
+
+#include "kernels/reference/bf16.h"
+#include "kernels/reference/factories.h"
+
+namespace regatta::reference {
+
+KernelPointer add(const KernelRequest& request) {
+  const Tensor a = request.inputs[0], b = request.inputs[1], y = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    for (std::int64_t i = 0; i < y.elements(); ++i) y.f32()[i] = a.f32()[i] + b.f32()[i];
+  });
+}
+
+KernelPointer scale(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  const double factor = request.node.attributes.real("factor");
+  return make_kernel([=](const StepContext&) {
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      y.f32()[i] = static_cast<float>(factor * x.f32()[i]);
+    }
+  });
+}
+
+KernelPointer sum(const KernelRequest& request) {
+  const std::vector<Tensor> terms(request.inputs.begin(), request.inputs.end());
+  const Tensor y = request.outputs[0];
+  const double factor = request.node.attributes.real("factor");
+  return make_kernel([=](const StepContext&) {
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      double total = 0;
+      for (const Tensor& term : terms) total += term.f32()[i];
+      y.f32()[i] = static_cast<float>(factor * total);
+    }
+  });
+}
+
+KernelPointer cast(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  const ElementType from = x.type.element, to = y.type.element;
+  if (from == ElementType::F32 && to == ElementType::BF16) {
+    return make_kernel([=](const StepContext&) {
+      for (std::int64_t i = 0; i < y.elements(); ++i) {
+        y.as<std::uint16_t>()[i] = to_bf16(x.f32()[i]);
+      }
+    });
+  }
+  if (from == ElementType::BF16 && to == ElementType::F32) {
+    return make_kernel([=](const StepContext&) {
+      for (std::int64_t i = 0; i < y.elements(); ++i) {
+        y.f32()[i] = from_bf16(x.as<std::uint16_t>()[i]);
+      }
+    });
+  }
+  return from == to ? copy(request) : nullptr;
+}
+
+KernelPointer copy(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    std::memcpy(y.data, x.data, static_cast<std::size_t>(y.type.bytes()));
+  });
+}
+
+KernelPointer read(const KernelRequest& request) {
+  const Tensor y = request.outputs[0];
+  const VariableStorage* variable = request.variables[0];
+  std::uint64_t* seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
+  return make_kernel([=](const StepContext&) {
+    if (seen != nullptr) *seen = variable->version;
+    std::memcpy(y.data, variable->tensor.data, static_cast<std::size_t>(y.type.bytes()));
+  });
+}
+
+}  // namespace regatta::reference

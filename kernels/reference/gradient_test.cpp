@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every gradient rule, with the reference kernels, against central differences on random shapes:
+//   d loss / d x  ~  (loss(x + h) - loss(x - h)) / 2h.
+//
+// How close they must be. The loss is stored as f32 and values on the way to it are too, so each
+// loss is off by a few roundings, 2^-24 of its size each, and the quotient by a few 2^-24 loss / h:
+// kRoundings = 8 of them are allowed, 2e-4 for a loss of 2 and h = 5e-3. What is cut off the Taylor
+// series is h² / 6 times the third derivative, 4e-6 of it; third derivatives here are up to some
+// hundred times the gradients in the worst case (normalize with four values a group), so 0.5 % of
+// the tensor's largest gradient is allowed. A wrong term is wrong by far more, because the test
+// also demands that the largest gradient stands out of the rounding tenfold.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/graph/gradient.h"
+#include "kernels/reference/bf16.h"
+#include "kernels/reference/test_support.h"
+
+namespace regatta {
+namespace {
+
+using test::Dims;
+
+constexpr double kStep = 5e-3;
+constexpr double kRoundings = 8;
+constexpr double kRelative = 5e-3;
+constexpr unsigned kTrials = 40;
+
+/// A graph that ends in a loss, its leaves' contents, and which leaves to differentiate for.
+class Problem {
+ public:
+  explicit Problem(unsigned seed) : random_(seed) {}
+
+  Builder& builder() { return builder_; }
+  std::int64_t integer(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
+  }
+
+  /// A leaf with elements uniform in [-1, 1] that the test differentiates for.
+  Value leaf(const std::string& name, const Dims& dims) {
+    checked_.push_back(unchecked(name, dims));
+    return checked_.back();
+  }
+  /// Elements that stay off zero by more than h, where relu has a kink.
+  Value leaf_off_zero(const std::string& name, const Dims& dims) {
+    const Value value = leaf(name, dims);
+    for (float& x : initial_[name]) x += std::copysign(0.05F, x);
+    return value;
+  }
+  /// Elements that differ from each other by more than 2h, so that no maximum changes hands.
+  Value leaf_without_ties(const std::string& name, const Dims& dims) {
+    const Value value = leaf(name, dims);
+    std::vector<float>& x = initial_[name];
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.03F * static_cast<float>(i) - 1;
+    std::shuffle(x.begin(), x.end(), random_);
+    return value;
+  }
+  Value random_labels(std::int64_t batch, std::int64_t classes) {
+    labels_ = test::labels(builder_, batch);
+    for (std::int64_t b = 0; b < batch; ++b) {
+      label_values_.push_back(static_cast<std::int32_t>(integer(0, classes - 1)));
+    }
+    return labels_;
+  }
+
+  void end_with(Value loss) { loss_ = loss; }
+  /// Ends the graph with the mean squared error of `y`, seen as [B, ...], to a random target.
+  void end_with_error_of(Value y) {
+    const TensorType& type = graph_.type(y);
+    const std::int64_t batch = type.dim(0), outputs = type.elements() / type.dim(0);
+    if (type.rank() != 2) y = builder_.reshape(y, {outputs});
+    loss_ = builder_.mean_squared_error(y, unchecked("target", {batch, outputs}), batch);
+  }
+
+  const Graph& graph() const { return graph_; }
+
+  void expect_gradients_agree() {
+    const std::vector<Value> gradients = gradient(graph_, loss_, checked_);
+    Interpreter interpreter(graph_, 0, initial_);
+    if (labels_.exists()) interpreter.set(labels_, label_values_);
+    interpreter.run_all({});
+    for (std::size_t i = 0; i < checked_.size(); ++i) {
+      SCOPED_TRACE(graph_.variable(variable_of(checked_[i])).name);
+      const std::vector<float> analytic = test::elements(interpreter, gradients[i]);
+      expect_agree(analytic, central_differences(interpreter, checked_[i]),
+                   interpreter.value(loss_)[0]);
+    }
+  }
+
+ private:
+  Value unchecked(const std::string& name, const Dims& dims) {
+    const Value value = test::leaf(builder_, name, dims);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    std::vector<float> elements(static_cast<std::size_t>(graph_.type(value).elements()));
+    for (float& x : elements) x = uniform(random_);
+    initial_[name] = elements;
+    return value;
+  }
+
+  VariableId variable_of(Value leaf) const { return graph_.node(leaf.node).variables[0]; }
+
+  double loss_with(Interpreter& interpreter, float& element, double change) const {
+    const float before = element;
+    element = static_cast<float>(before + change);
+    for (NodeId id = 0; id <= loss_.node; ++id) interpreter.run_node(id, {});
+    element = before;
+    return *interpreter.value(loss_);
+  }
+
+  std::vector<double> central_differences(Interpreter& interpreter, Value leaf) const {
+    std::vector<double> differences;
+    float* x = interpreter.variable(variable_of(leaf));
+    for (std::int64_t i = 0; i < graph_.type(leaf).elements(); ++i) {
+      const double above = loss_with(interpreter, x[i], kStep);
+      const double below = loss_with(interpreter, x[i], -kStep);
+      differences.push_back((above - below) / (2 * kStep));
+    }
+    return differences;
+  }
+
+  static void expect_agree(const std::vector<float>& analytic, const std::vector<double>& numeric,
+                           double loss) {
+    ASSERT_EQ(analytic.size(), numeric.size());
+    double largest = 0;
+    for (double x : numeric) largest = std::max(largest, std::abs(x));
+    const double rounding = kRoundings * 0x1p-24 * loss / kStep;
+    EXPECT_GT(largest, 10 * rounding) << "the gradient drowns in rounding: nothing is tested";
+    for (std::size_t i = 0; i < numeric.size(); ++i) {
+      EXPECT_NEAR(analytic[i], numeric[i], rounding + kRelative * largest) << "element " << i;
+    }
+  }
+
+  std::mt19937 random_;
+  Graph graph_;
+  Builder builder_{graph_};
+  InitialValues initial_;
+  std::vector<Value> checked_;
+  Value labels_;
+  std::vector<std::int32_t> label_values_;
+  Value loss_;
+};
+
+Dims random_image(Problem& p) {
+  return {p.integer(1, 3), p.integer(3, 6), p.integer(3, 6), p.integer(1, 3)};
+}
+
+void dense(Problem& p) {
+  const std::int64_t batch = p.integer(1, 5), inputs = p.integer(1, 7), outputs = p.integer(1, 7);
+  const Value x = p.leaf("x", {batch, inputs});
+  p.end_with_error_of(p.builder().dense(x, p.leaf("weights", {outputs, inputs})));
+}
+
+void bias(Problem& p) {
+  const Dims dims = p.integer(0, 1) == 0 ? Dims{p.integer(1, 5), p.integer(1, 5)} : random_image(p);
+  const Value x = p.leaf("x", dims);
+  p.end_with_error_of(p.builder().bias(x, p.leaf("bias", {dims.back()})));
+}
+
+void tanh(Problem& p) { p.end_with_error_of(p.builder().tanh(p.leaf("x", {3, p.integer(1, 9)}))); }
+
+void relu(Problem& p) {
+  p.end_with_error_of(p.builder().relu(p.leaf_off_zero("x", {3, p.integer(4, 9)})));
+}
+
+void gelu(Problem& p) { p.end_with_error_of(p.builder().gelu(p.leaf("x", {3, p.integer(1, 9)}))); }
+
+void convolution(Problem& p) {
+  const Dims image = random_image(p);
+  const Window window{
+      .kernel = p.integer(1, 3), .stride = p.integer(1, 3), .padding = p.integer(0, 2)};
+  const Value x = p.leaf("x", image);
+  const Value weights =
+      p.leaf("weights", {p.integer(1, 3), window.kernel, window.kernel, image.back()});
+  p.end_with_error_of(p.builder().convolution(x, weights, window));
+}
+
+Window pooling_window(Problem& p) {
+  const std::int64_t kernel = p.integer(1, 3);
+  return {.kernel = kernel, .stride = p.integer(1, 3), .padding = p.integer(0, kernel - 1)};
+}
+
+void max_pool(Problem& p) {
+  const Value x = p.leaf_without_ties("x", random_image(p));
+  p.end_with_error_of(p.builder().max_pool(x, pooling_window(p)));
+}
+
+void average_pool(Problem& p) {
+  const Value x = p.leaf("x", random_image(p));
+  p.end_with_error_of(p.builder().average_pool(x, pooling_window(p)));
+}
+
+void normalize(Problem& p) {
+  const std::int64_t group = p.integer(1, 3), groups = p.integer(1, 3), channels = p.integer(1, 3);
+  const Value x = p.leaf("x", {group * groups, p.integer(2, 3), p.integer(2, 3), channels});
+  const Value scale = p.leaf("scale", {channels});
+  const Value shift = p.leaf("shift", {channels});
+  const VariableId mean = test::add_variable(p.builder().graph(), "mean", {channels});
+  const VariableId variance = test::add_variable(p.builder().graph(), "variance", {channels});
+  p.end_with_error_of(p.builder().normalize(x, scale, shift, mean, variance, {.group = group}));
+}
+
+/// A value used three times, so that its gradients have to be added up.
+void add(Problem& p) {
+  const Value x = p.leaf("x", {p.integer(1, 4), p.integer(1, 4)});
+  const Value y = p.builder().add(p.builder().tanh(x), x);
+  p.end_with_error_of(p.builder().add(y, x));
+}
+
+void scale(Problem& p) {
+  p.end_with_error_of(p.builder().scale(p.leaf("x", {3, p.integer(1, 4)}), -1.5));
+}
+
+void reshape(Problem& p) {
+  const std::int64_t half = p.integer(1, 3);
+  const Value x = p.leaf("x", {3, 2 * half});
+  const Value y = p.builder().reshape(x, {half, 1, 2});
+  p.end_with_error_of(p.builder().bias(y, p.leaf("bias", {2})));
+}
+
+void softmax_cross_entropy(Problem& p) {
+  const std::int64_t batch = p.integer(1, 5), classes = p.integer(2, 6);
+  const Value logits = p.leaf("logits", {batch, classes});
+  const double smoothing = 0.1 * static_cast<double>(p.integer(0, 3));
+  p.end_with(p.builder().softmax_cross_entropy(
+      logits, p.random_labels(batch, classes),
+      {.label_smoothing = smoothing, .divisor = p.integer(1, 5)}));
+}
+
+void mean_squared_error(Problem& p) {
+  p.end_with_error_of(p.leaf("prediction", {p.integer(1, 5), p.integer(1, 5)}));
+}
+
+struct Case {
+  const char* name;
+  void (*build)(Problem&);
+};
+constexpr Case kCases[] = {
+    {"dense", dense},
+    {"bias", bias},
+    {"tanh", tanh},
+    {"relu", relu},
+    {"gelu", gelu},
+    {"convolution", convolution},
+    {"max_pool", max_pool},
+    {"average_pool", average_pool},
+    {"normalize", normalize},
+    {"add", add},
+    {"scale", scale},
+    {"reshape", reshape},
+    {"softmax_cross_entropy", softmax_cross_entropy},
+    {"mean_squared_error", mean_squared_error},
+};
+
+class GradientRule : public testing::TestWithParam<Case> {};
+
+TEST_P(GradientRule, AgreesWithCentralDifferences) {
+  for (unsigned trial = 0; trial < kTrials; ++trial) {
+    SCOPED_TRACE("trial " + std::to_string(trial));
+    Problem problem(trial);
+    GetParam().build(problem);
+    problem.expect_gradients_agree();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, GradientRule, testing::ValuesIn(kCases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+// Rounding is a staircase without a useful derivative: the rule passes the gradient straight
+// through, in the element type of the input.
+TEST(GradientOfCast, PassesStraightThroughAndIsRoundedToBf16) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = test::leaf(builder, "x", {1, 2});
+  const Value target = test::leaf(builder, "target", {1, 2});
+  const Value rounded = builder.cast(builder.cast(x, ElementType::BF16), ElementType::F32);
+  const Value loss = builder.mean_squared_error(rounded, target, 1);
+  const Value dx = gradient(graph, loss, std::vector{x})[0];
+
+  Interpreter interpreter(graph, 0, {{"x", {1, 2}}, {"target", {0.3F, 0.7F}}});
+  interpreter.run_all({});
+  // d = 2 (x - target) / 2, on its way through bf16.
+  EXPECT_EQ(interpreter.value(dx)[0], reference::from_bf16(reference::to_bf16(1 - 0.3F)));
+  EXPECT_EQ(interpreter.value(dx)[1], reference::from_bf16(reference::to_bf16(2 - 0.7F)));
+  EXPECT_NE(interpreter.value(dx)[0], 1 - 0.3F);
+}
+
+TEST(GradientRules, AreAllTestedHere) {
+  std::set<Op> tested{Op::Cast};
+  for (const Case& some_case : kCases) {
+    Problem problem(0);
+    some_case.build(problem);
+    for (const Node& node : problem.graph().nodes()) tested.insert(node.op);
+  }
+  for (const OpInfo& info : all_ops()) {
+    EXPECT_TRUE(info.gradient == nullptr || tested.contains(info.op)) << info.name;
+  }
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a graph node by node with the reference kernels, in whatever order the caller chooses: tests
+// play through interleavings of asynchronous loops with it, and get the same bits every time.
+// Every value has memory of its own but for views (read of a variable that nobody shares, reshape,
+// slice), which alias. Input nodes do nothing: the caller sets their values.
+// An all_reduce is done when the last member's node has run: only then each member's outputs get
+// the sums, added up in the order of members; until then they hold what the step before left there.
+// Threads: one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+/// First values by name of the variable; all variables of a name (one a replica) get the same.
+using InitialValues = std::map<std::string, std::vector<float>>;
+
+class Interpreter {
+ public:
+  /// Variables not named in `initial` start as initialize() says. The graph outlives this.
+  /// Throws: RunError(Unsupported) when the reference does not compute one of the graph's ops.
+  Interpreter(const Graph& graph, std::uint64_t seed, const InitialValues& initial = {});
+
+  /// Runs one node, whether or not its inputs are there yet.
+  void run_node(NodeId id, const StepContext& context);
+  /// Runs each of `nodes` once, in this order, except that a node which depends on an unfinished
+  /// collective is put off until the collective's other members have run.
+  /// Throws: aborts when a collective's members are not all among the nodes.
+  void run(std::span<const NodeId> nodes, const StepContext& context);
+  /// One step of the whole graph: one step of each loop.
+  void run_all(const StepContext& context);
+
+  void set(Value value, std::span<const float> elements);
+  void set(Value value, std::span<const std::int32_t> elements);
+
+  const Tensor& tensor(Value value) const;
+  VariableStorage& storage(VariableId id) { return *variables_.at(static_cast<std::size_t>(id)); }
+  float* value(Value value) const { return tensor(value).f32(); }
+  float* variable(VariableId id) { return storage(id).tensor.f32(); }
+  /// Staleness of all loops together, unless the caller's contexts bring their own counters.
+  const LaneCounters& counters() const { return counters_; }
+
+ private:
+  struct Collective {
+    std::map<std::int64_t, NodeId> nodes;  ///< by member
+    std::set<NodeId> arrived;
+  };
+  enum class State : std::uint8_t { Pending, Arrived, Done };
+
+  void add_variable(VariableId id, std::uint64_t seed, const InitialValues& initial);
+  void add_values(NodeId id);
+  void add_kernel(const KernelTable& table, NodeId id, int loop);
+  void* allocate(const TensorType& type);
+  void write(Value value, ElementType element, const void* elements, std::size_t count);
+
+  Collective& collective_of(NodeId id);
+  void arrive(NodeId id);
+  void run_pending(NodeId id, const StepContext& context, std::vector<State>& states);
+  std::set<VariableId> ordered_variables(NodeId id) const;
+
+  const Graph& graph_;
+  std::vector<std::unique_ptr<std::byte[]>> buffers_;
+  std::vector<std::unique_ptr<VariableStorage>> variables_;
+  std::vector<std::vector<Tensor>> values_;       // by node and output
+  std::vector<VariableId> viewed_;                // by node; -1: no variable
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // by node; null: nothing to run
+  std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
+  std::map<std::int64_t, Collective> collectives_;                     // by group
+  LaneCounters counters_;
+};
+
+}  // namespace regatta

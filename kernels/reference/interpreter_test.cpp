@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/reference/interpreter.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/graph/loops.h"
+#include "kernels/reference/test_support.h"
+#include "kernels/runtime/initialize.h"
+
+namespace regatta {
+namespace {
+
+using test::add_variable;
+using test::elements;
+using Floats = std::vector<float>;
+
+TEST(Interpreter, ReadsAndSlicesOfAPrivateVariableAreItsMemory) {
+  Graph graph;
+  Builder builder(graph);
+  const VariableId table = add_variable(graph, "table", {3, 2});
+  const Value rows = builder.slice(builder.read(table), 1, 2);
+  const Value seen = builder.reshape(rows, {1, 2});
+  Interpreter interpreter(graph, 0, {{"table", {1, 2, 3, 4, 5, 6}}});
+  EXPECT_EQ(interpreter.value(seen), interpreter.variable(table) + 2);
+  EXPECT_EQ(elements(interpreter, seen), (Floats{3, 4, 5, 6}));
+}
+
+TEST(Interpreter, ReadOfASharedVariableIsACopyThatKnowsItsVersion) {
+  Graph graph;
+  Builder builder(graph);
+  const VariableId shared = add_variable(graph, "shared", {1}, Sharing::Relaxed);
+  const Value copy = builder.read(shared);
+  Interpreter interpreter(graph, 0, {{"shared", {7}}});
+  EXPECT_EQ(elements(interpreter, copy), Floats{0});
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, copy), Floats{7});
+}
+
+TEST(Interpreter, VariablesStartAsInitializeSaysUnlessGivenByName) {
+  Graph graph;
+  const TensorType type{ElementType::F32, {4}};
+  const VariableId drawn = graph.add(
+      Variable{.name = "drawn", .type = type, .initializer = {.kind = Initializer::Kind::Normal}});
+  const VariableId given = graph.add(
+      Variable{.name = "given", .type = type, .initializer = {.kind = Initializer::Kind::Normal}});
+  Interpreter interpreter(graph, 42, {{"given", {1, 2, 3, 4}}});
+  Floats expected(4);
+  initialize(graph, drawn, 42, expected.data());
+  EXPECT_EQ(Floats(interpreter.variable(drawn), interpreter.variable(drawn) + 4), expected);
+  EXPECT_EQ(interpreter.variable(given)[3], 4);
+}
+
+/// Replica r: y = twice the sum over replicas of v, and then v -= 0.1, which does not depend on the
+/// sum but must not come before it. All of replica 0 stands before replica 1 in the graph.
+struct TwoReplicas {
+  Graph graph;
+  std::vector<VariableId> variables;
+  std::vector<NodeId> reductions;
+  std::vector<Value> results;
+
+  TwoReplicas() {
+    for (int r = 0; r < 2; ++r) {
+      Builder builder(graph);
+      builder.at({.replica = r});
+      const VariableId v = add_variable(graph, "v" + std::to_string(r), {2});
+      const VariableId velocity = add_variable(graph, "velocity", {2});
+      const Value gradient = test::leaf(builder, "gradient", {2});
+      for (VariableId id : {v, velocity, graph.node(gradient.node).variables[0]}) {
+        graph.mutable_variable(id).place = {.replica = r};
+      }
+      const Value sum = builder.all_reduce(
+          builder.read(v), {.group = 3, .member = r, .members = 2, .algorithm = "ring"});
+      results.push_back(builder.scale(sum, 2));
+      builder.sgd(gradient, v, velocity, {.rate = Schedule::constant(0.1)});
+      variables.push_back(v);
+      reductions.push_back(sum.node);
+    }
+  }
+  InitialValues initial() const { return {{"v0", {1, 2}}, {"v1", {10, 20}}, {"gradient", {1, 1}}}; }
+};
+
+TEST(Interpreter, AllReduceIsDoneWhenItsLastMemberHasRun) {
+  TwoReplicas example;
+  Interpreter interpreter(example.graph, 0, example.initial());
+  interpreter.run_node(example.reductions[1], {});
+  EXPECT_EQ(elements(interpreter, {example.reductions[1], 0}), (Floats{0, 0}));
+  interpreter.run_node(example.reductions[0], {});
+  EXPECT_EQ(elements(interpreter, {example.reductions[1], 0}), (Floats{11, 22}));
+  EXPECT_EQ(elements(interpreter, {example.reductions[0], 0}), (Floats{11, 22}));
+}
+
+// Neither the value that needs the sum nor the update of the variable that the reduction still has
+// to look at may run where they stand in the graph.
+TEST(Interpreter, NodesBehindAnUnfinishedCollectiveArePutOff) {
+  TwoReplicas example;
+  Interpreter interpreter(example.graph, 0, example.initial());
+  interpreter.run_all({});
+  for (std::size_t r = 0; r < 2; ++r) {
+    EXPECT_EQ(elements(interpreter, example.results[r]), (Floats{22, 44}));
+  }
+  EXPECT_FLOAT_EQ(interpreter.variable(example.variables[0])[0], 1 - 0.1F);
+  EXPECT_FLOAT_EQ(interpreter.variable(example.variables[1])[1], 20 - 0.1F);
+}
+
+TEST(InterpreterDeathTest, AMemberThatComesTwiceBeforeTheOthersIsABug) {
+  TwoReplicas example;
+  Interpreter interpreter(example.graph, 0, example.initial());
+  interpreter.run_node(example.reductions[0], {});
+  EXPECT_DEATH(interpreter.run_node(example.reductions[0], {}), "waits for the others");
+}
+
+TEST(InterpreterDeathTest, AStepWithoutAllMembersOfItsCollectiveIsABug) {
+  TwoReplicas example;
+  Interpreter interpreter(example.graph, 0, example.initial());
+  EXPECT_DEATH(interpreter.run(std::vector{example.reductions[0], example.results[0].node}, {}),
+               "members of a collective are missing");
+}
+
+// Two loops of gradient descent on w² / 2 (gradient w) share w. Loop 1 reads before loop 0 updates
+// and updates after it: w = 1 - 0.1 * 1 - 0.1 * 1, one update missed. In turn: 0.9 * 0.9.
+TEST(Interpreter, InterleavingsOfAsynchronousLoopsDifferAsTheyShould) {
+  Graph graph;
+  const VariableId w = add_variable(graph, "w", {1}, Sharing::Relaxed);
+  std::vector<std::vector<NodeId>> nodes;
+  for (int r = 0; r < 2; ++r) {
+    Builder builder(graph);
+    builder.at({.replica = r});
+    const VariableId velocity = add_variable(graph, "velocity" + std::to_string(r), {1});
+    const Value gradient = builder.scale(builder.read(w), 1);
+    const NodeId update = builder.sgd(gradient, w, velocity, {.rate = Schedule::constant(0.1)});
+    nodes.push_back({gradient.node - 1, gradient.node, update});
+  }
+  ASSERT_NE(loops(graph)[0], loops(graph).back());
+
+  Interpreter overlapping(graph, 0, {{"w", {1}}});
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (int r = 0; r < 2; ++r) overlapping.run_node(nodes[static_cast<std::size_t>(r)][i], {});
+  }
+  EXPECT_FLOAT_EQ(*overlapping.variable(w), 0.8F);
+  EXPECT_EQ(overlapping.counters().staleness[0], 1U);
+  EXPECT_EQ(overlapping.counters().staleness[1], 1U);
+  EXPECT_EQ(overlapping.storage(w).version, 2U);
+
+  Interpreter in_turn(graph, 0, {{"w", {1}}});
+  for (const auto& loop : nodes) in_turn.run(loop, {});
+  EXPECT_FLOAT_EQ(*in_turn.variable(w), 0.81F);
+  EXPECT_EQ(in_turn.counters().staleness[0], 2U);
+}
+
+}  // namespace
+}  // namespace regatta

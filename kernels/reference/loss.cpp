@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// softmax_cross_entropy with smoothing e over K classes: loss = -sum_k t_k log p_k / divisor, with
+// t_k = (1 - e) [k = label] + e / K; dlogits = (p - t) / divisor.
+// mean_squared_error: loss = sum over examples of the mean over outputs of (p - t)², / divisor.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/reference/factories.h"
+
+namespace regatta::reference {
+namespace {
+
+/// The target distribution of a label.
+struct Target {
+  double smoothing = 0;
+  std::int64_t classes = 0;
+  double at(std::int64_t k, std::int32_t label) const {
+    return (1 - smoothing) * (k == label ? 1 : 0) + smoothing / static_cast<double>(classes);
+  }
+};
+
+}  // namespace
+
+KernelPointer softmax_cross_entropy(const KernelRequest& request) {
+  const Tensor logits = request.inputs[0], labels = request.inputs[1];
+  const Tensor loss = request.outputs[0], probabilities = request.outputs[1];
+  const Target target{.smoothing = request.node.attributes.real("label_smoothing"),
+                      .classes = logits.type.dim(1)};
+  const auto divisor = static_cast<double>(request.node.attributes.integer("divisor"));
+  return make_kernel([=](const StepContext&) {
+    double total = 0;
+    for (std::int64_t b = 0; b < logits.type.dim(0); ++b) {
+      const float* row = logits.f32() + b * target.classes;
+      const double largest = *std::max_element(row, row + target.classes);
+      double sum = 0;
+      for (std::int64_t k = 0; k < target.classes; ++k) sum += std::exp(row[k] - largest);
+      const double log_sum = largest + std::log(sum);
+      for (std::int64_t k = 0; k < target.classes; ++k) {
+        const double log_p = row[k] - log_sum;
+        total -= target.at(k, labels.as<std::int32_t>()[b]) * log_p;
+        probabilities.f32()[b * target.classes + k] = static_cast<float>(std::exp(log_p));
+      }
+    }
+    *loss.f32() = static_cast<float>(total / divisor);
+  });
+}
+
+KernelPointer softmax_cross_entropy_backward(const KernelRequest& request) {
+  const Tensor probabilities = request.inputs[0], labels = request.inputs[1];
+  const Tensor dlogits = request.outputs[0];
+  const Target target{.smoothing = request.node.attributes.real("label_smoothing"),
+                      .classes = dlogits.type.dim(1)};
+  const auto divisor = static_cast<double>(request.node.attributes.integer("divisor"));
+  return make_kernel([=](const StepContext&) {
+    for (std::int64_t i = 0; i < dlogits.elements(); ++i) {
+      const std::int32_t label = labels.as<std::int32_t>()[i / target.classes];
+      const double t = target.at(i % target.classes, label);
+      dlogits.f32()[i] = static_cast<float>((probabilities.f32()[i] - t) / divisor);
+    }
+  });
+}
+
+KernelPointer mean_squared_error(const KernelRequest& request) {
+  const Tensor prediction = request.inputs[0], target = request.inputs[1];
+  const Tensor loss = request.outputs[0];
+  const auto divisor = static_cast<double>(request.node.attributes.integer("divisor"));
+  return make_kernel([=](const StepContext&) {
+    double total = 0;
+    for (std::int64_t i = 0; i < prediction.elements(); ++i) {
+      const double error = double{prediction.f32()[i]} - target.f32()[i];
+      total += error * error;
+    }
+    *loss.f32() =
+        static_cast<float>(total / (static_cast<double>(prediction.type.dim(1)) * divisor));
+  });
+}
+
+KernelPointer mean_squared_error_backward(const KernelRequest& request) {
+  const Tensor prediction = request.inputs[0], target = request.inputs[1];
+  const Tensor dprediction = request.outputs[0];
+  const auto divisor = static_cast<double>(request.node.attributes.integer("divisor"));
+  return make_kernel([=](const StepContext&) {
+    const double factor = 2 / (static_cast<double>(prediction.type.dim(1)) * divisor);
+    for (std::int64_t i = 0; i < prediction.elements(); ++i) {
+      const double error = double{prediction.f32()[i]} - target.f32()[i];
+      dprediction.f32()[i] = static_cast<float>(factor * error);
+    }
+  });
+}
+
+KernelPointer count_correct(const KernelRequest& request) {
+  const Tensor logits = request.inputs[0], labels = request.inputs[1];
+  const Tensor count = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    const std::int64_t classes = logits.type.dim(1);
+    float correct = 0;
+    for (std::int64_t b = 0; b < logits.type.dim(0); ++b) {
+      const float* row = logits.f32() + b * classes;
+      const std::int32_t label = labels.as<std::int32_t>()[b];
+      // Of equal logits the first is the answer. A NaN beats nothing: a diverged model scores 0.
+      bool wins = true;
+      for (std::int64_t k = 0; k < classes; ++k) {
+        if (k < label) wins = wins && row[label] > row[k];
+        if (k > label) wins = wins && row[label] >= row[k];
+      }
+      if (wins) correct += 1;
+    }
+    *count.f32() = correct;
+  });
+}
+
+}  // namespace regatta::reference

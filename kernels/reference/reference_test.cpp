@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reference kernels against numbers worked out by hand from the formulas in the literature.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "kernels/graph/error.h"
+#include "kernels/reference/bf16.h"
+#include "kernels/reference/reference_kernels.h"
+#include "kernels/reference/test_support.h"
+
+namespace regatta {
+namespace {
+
+using test::elements;
+using test::expect_near;
+using test::leaf;
+using Floats = std::vector<float>;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+TEST(ReferenceKernels, ComputeEveryOpThatIsNeitherInputNorViewNorCollective) {
+  KernelTable table("reference");
+  add_reference_kernels(table);
+  const std::set<Op> left_out{Op::Input, Op::Reshape, Op::Slice,
+                              Op::Send,  Op::Receive, Op::AllReduce};
+  for (const OpInfo& info : all_ops()) {
+    EXPECT_NE(table.has(info.op), left_out.contains(info.op)) << info.name;
+  }
+}
+
+TEST(ReferenceKernels, RefuseBf16WhereTheLoopsAreF32) {
+  Graph graph;
+  Builder builder(graph);
+  builder.relu(builder.cast(leaf(builder, "x", {2}), ElementType::BF16));
+  try {
+    Interpreter interpreter(graph, 0);
+    FAIL() << "relu of bf16 was accepted";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
+  }
+}
+
+TEST(Dense, MultipliesByTheTransposeOfItsWeights) {
+  Graph graph;
+  Builder builder(graph);
+  const Value y = builder.dense(leaf(builder, "x", {2, 2}), leaf(builder, "w", {3, 2}));
+  Interpreter interpreter(graph, 0, {{"x", {1, 2, 3, 4}}, {"w", {1, 0, 0, 1, 10, 100}}});
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, y), (Floats{1, 2, 210, 3, 4, 430}));
+}
+
+TEST(Convolution, SumsTheWindowAndTakesZerosOutside) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = leaf(builder, "x", {1, 3, 3, 1});
+  const Value ones = leaf(builder, "ones", {1, 2, 2, 1});
+  const Value inside = builder.convolution(x, ones, {.kernel = 2});
+  const Value padded = builder.convolution(x, ones, {.kernel = 2, .stride = 2, .padding = 1});
+  Interpreter interpreter(graph, 0, {{"x", {1, 2, 3, 4, 5, 6, 7, 8, 9}}, {"ones", {1, 1, 1, 1}}});
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, inside), (Floats{12, 16, 24, 28}));
+  EXPECT_EQ(elements(interpreter, padded), (Floats{1, 5, 11, 28}));
+}
+
+// As in every framework it is a correlation: the kernel is not mirrored. Channels vary fastest.
+TEST(Convolution, DoesNotMirrorTheKernelAndMixesChannels) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = leaf(builder, "x", {1, 2, 2, 2});
+  const Value y = builder.convolution(x, leaf(builder, "w", {2, 2, 2, 2}), {.kernel = 2});
+  Floats weights(16, 0);
+  weights[0] = 1;   // output 0: top left pixel, channel 0 ...
+  weights[7] = 10;  // ... and bottom right pixel, channel 1
+  weights[10] = 1;  // output 1: top right pixel, channel 0
+  Interpreter interpreter(graph, 0, {{"x", {1, 2, 3, 4, 5, 6, 7, 8}}, {"w", weights}});
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, y), (Floats{81, 3}));
+}
+
+TEST(Gelu, IsXTimesTheNormalDistribution) {
+  Graph graph;
+  Builder builder(graph);
+  const Value y = builder.gelu(leaf(builder, "x", {4}));
+  Interpreter interpreter(graph, 0, {{"x", {0, 1, -1, 10}}});
+  interpreter.run_all({});
+  expect_near(elements(interpreter, y), {0, 0.8413447F, -0.1586553F, 10});
+}
+
+TEST(Relu, KeepsANaNSoThatADivergedRunIsSeen) {
+  Graph graph;
+  Builder builder(graph);
+  const Value y = builder.relu(leaf(builder, "x", {3}));
+  Interpreter interpreter(graph, 0, {{"x", {-1, 2, kNaN}}});
+  interpreter.run_all({});
+  EXPECT_EQ(interpreter.value(y)[0], 0);
+  EXPECT_EQ(interpreter.value(y)[1], 2);
+  EXPECT_TRUE(std::isnan(interpreter.value(y)[2]));
+}
+
+TEST(Sum, OfThreeTimesAThirdIsTheMean) {
+  Graph graph;
+  Builder builder(graph);
+  const Value a = leaf(builder, "a", {2});
+  const Value y = builder.sum({a, leaf(builder, "b", {2}), leaf(builder, "c", {2})}, 1.0 / 3);
+  Interpreter interpreter(graph, 0, {{"a", {1, 10}}, {"b", {2, 20}}, {"c", {6, 60}}});
+  interpreter.run_all({});
+  expect_near(elements(interpreter, y), {3, 30});
+}
+
+TEST(MaxPool, RemembersTheFirstOfEqualsAndNeverPicksThePadding) {
+  Graph graph;
+  Builder builder(graph);
+  const Value y =
+      builder.max_pool(leaf(builder, "x", {1, 2, 3, 1}), {.kernel = 2, .stride = 2, .padding = 1});
+  // Padded by one pixel: windows see {-1}, {-3, -2}, {-4}, {-4, -4}.
+  Interpreter interpreter(graph, 0, {{"x", {-1, -3, -2, -4, -4, -4}}});
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, y), (Floats{-1, -2, -4, -4}));
+  const auto* index = interpreter.tensor({y.node, 1}).as<std::uint8_t>();
+  EXPECT_EQ((std::vector<int>(index, index + 4)), (std::vector<int>{3, 3, 1, 0}));
+}
+
+TEST(AveragePool, CountsPixelsOutsideTheImageAsZeros) {
+  Graph graph;
+  Builder builder(graph);
+  const Value y = builder.average_pool(leaf(builder, "x", {1, 2, 2, 1}),
+                                       {.kernel = 2, .stride = 1, .padding = 1});
+  Interpreter interpreter(graph, 0, {{"x", {4, 8, 12, 16}}});
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, y), (Floats{1, 3, 2, 4, 10, 6, 3, 7, 4}));
+}
+
+struct NormalizeGraph {
+  Graph graph;
+  Value y;
+  VariableId mean = -1;
+  VariableId variance = -1;
+
+  explicit NormalizeGraph(const test::Dims& dims, std::int64_t group) {
+    Builder builder(graph);
+    const Value x = leaf(builder, "x", dims);
+    const Value scale = leaf(builder, "scale", {dims.back()});
+    const Value shift = leaf(builder, "shift", {dims.back()});
+    mean = test::add_variable(graph, "mean", {dims.back()});
+    variance = test::add_variable(graph, "variance", {dims.back()});
+    y = builder.normalize(x, scale, shift, mean, variance,
+                          {.group = group, .epsilon = 1e-5, .momentum = 0.1});
+  }
+};
+
+// Groups (1, 3) and (2, 6): means 2 and 4, variances 1 and 4, unbiased (times 2 / 1) 2 and 8.
+TEST(Normalize, TakesStatisticsOverGroupsAndKeepsTheUnbiasedVariance) {
+  NormalizeGraph net({4, 1, 1, 1}, 2);
+  Interpreter interpreter(
+      net.graph, 0,
+      {{"x", {1, 3, 2, 6}}, {"scale", {3}}, {"shift", {10}}, {"mean", {0}}, {"variance", {1}}});
+  interpreter.run_all({});
+  const auto one = static_cast<float>(3 / std::sqrt(1 + 1e-5));
+  const auto two = static_cast<float>(3 * 2 / std::sqrt(4 + 1e-5));
+  expect_near(elements(interpreter, net.y), {10 - one, 10 + one, 10 - two, 10 + two});
+  expect_near(elements(interpreter, {net.y.node, 1}), {2, 4});
+  expect_near(elements(interpreter, {net.y.node, 2}), {one / 3, two / 6});
+  EXPECT_FLOAT_EQ(*interpreter.variable(net.mean), 0.1F * 3);
+  EXPECT_FLOAT_EQ(*interpreter.variable(net.variance), 0.9F + 0.1F * 5);
+}
+
+// Three groups dealt to two replicas as 2 and 1, for three steps. Weighted by their groups, the
+// replicas' running statistics are those of one replica that saw all; weighted equally, not.
+TEST(Normalize, RunningStatisticsOfSharesAverageToThoseOfTheWhole) {
+  NormalizeGraph whole({6, 2, 1, 1}, 2), large({4, 2, 1, 1}, 2), small({2, 2, 1, 1}, 2);
+  const InitialValues start{{"scale", {1}}, {"shift", {0}}, {"mean", {0.5F}}, {"variance", {2}}};
+  Interpreter one(whole.graph, 0, start), first(large.graph, 0, start),
+      second(small.graph, 0, start);
+  const auto x_of = [](Interpreter& interpreter) { return interpreter.variable(0); };
+  for (int step = 0; step < 3; ++step) {
+    for (int i = 0; i < 12; ++i) {
+      const auto x = static_cast<float>((i * 7 + step * 5) % 11) - 3;
+      x_of(one)[i] = x;
+      (i < 8 ? x_of(first)[i] : x_of(second)[i - 8]) = x;
+    }
+    for (Interpreter* interpreter : {&one, &first, &second}) interpreter->run_all({});
+  }
+  for (VariableId statistic : {whole.mean, whole.variance}) {
+    const float a = *first.variable(statistic), b = *second.variable(statistic);
+    EXPECT_NEAR((2 * a + b) / 3, *one.variable(statistic), 1e-6);
+    EXPECT_GT(std::abs((a + b) / 2 - *one.variable(statistic)), 1e-3);
+  }
+  Floats shares = elements(first, large.y);
+  const Floats rest = elements(second, small.y);
+  shares.insert(shares.end(), rest.begin(), rest.end());
+  EXPECT_EQ(shares, elements(one, whole.y));
+}
+
+TEST(NormalizeInference, UsesTheRunningStatistics) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = leaf(builder, "x", {1, 1, 2, 2});
+  const Value y =
+      builder.normalize_inference(x, leaf(builder, "scale", {2}), leaf(builder, "shift", {2}),
+                                  leaf(builder, "mean", {2}), leaf(builder, "variance", {2}), 1);
+  Interpreter interpreter(graph, 0,
+                          {{"x", {1, 2, 3, 4}},
+                           {"scale", {1, 10}},
+                           {"shift", {0, 5}},
+                           {"mean", {1, 2}},
+                           {"variance", {3, 0}}});
+  interpreter.run_all({});
+  expect_near(elements(interpreter, y), {0, 5, 1, 25});
+}
+
+// p = (1/4, 3/4), t = (0.1, 0.9): -0.1 ln(1/4) - 0.9 ln(3/4) = 0.3975433.
+TEST(SoftmaxCrossEntropy, SpreadsTheSmoothingOverAllClasses) {
+  Graph graph;
+  Builder builder(graph);
+  const Value logits = leaf(builder, "logits", {1, 2});
+  const Value labels = test::labels(builder, 1);
+  const Attributes attributes{{"label_smoothing", 0.2},
+                              {"divisor", std::int64_t{2}},
+                              {"element", static_cast<std::int64_t>(ElementType::F32)}};
+  const Value loss =
+      builder.softmax_cross_entropy(logits, labels, {.label_smoothing = 0.2, .divisor = 2});
+  const Value backward =
+      builder.node(Op::SoftmaxCrossEntropyBackward, {{loss.node, 1}, labels}, attributes);
+  Interpreter interpreter(graph, 0, {{"logits", {0, std::log(3.0F)}}});
+  interpreter.set(labels, std::vector<std::int32_t>{1});
+  interpreter.run_all({});
+  EXPECT_NEAR(*interpreter.value(loss), 0.3975433F / 2, 1e-6);
+  expect_near(elements(interpreter, {loss.node, 1}), {0.25F, 0.75F});
+  expect_near(elements(interpreter, backward), {0.075F, -0.075F});
+}
+
+TEST(SoftmaxCrossEntropy, StaysFiniteForLargeLogits) {
+  Graph graph;
+  Builder builder(graph);
+  const Value labels = test::labels(builder, 2);
+  const Value loss = builder.softmax_cross_entropy(leaf(builder, "logits", {2, 2}), labels, {});
+  Interpreter interpreter(graph, 0, {{"logits", {1000, 0, 0, -1000}}});
+  interpreter.set(labels, std::vector<std::int32_t>{1, 0});
+  interpreter.run_all({});
+  EXPECT_EQ(*interpreter.value(loss), 1000);
+}
+
+TEST(MeanSquaredError, IsTheMeanOverOutputsAndTheSumOverExamples) {
+  Graph graph;
+  Builder builder(graph);
+  const Value prediction = leaf(builder, "prediction", {2, 2});
+  const Value loss = builder.mean_squared_error(prediction, leaf(builder, "target", {2, 2}), 4);
+  Interpreter interpreter(graph, 0, {{"prediction", {1, 2, 3, 4}}, {"target", {0, 0, 0, 0}}});
+  interpreter.run_all({});
+  EXPECT_FLOAT_EQ(*interpreter.value(loss), (2.5F + 12.5F) / 4);
+}
+
+TEST(CountCorrect, AnswersWithTheFirstOfEqualsAndCountsNoNaN) {
+  Graph graph;
+  Builder builder(graph);
+  const Value labels = test::labels(builder, 5);
+  const Value count = builder.count_correct(leaf(builder, "logits", {5, 3}), labels);
+  Interpreter interpreter(graph, 0,
+                          {{"logits",
+                            {0, 2, 1,  // right
+                             2, 0, 1,  // wrong
+                             1, 1, 0,  // the first of equals is right ...
+                             1, 1, 0,  // ... the second is wrong
+                             kNaN, kNaN, kNaN}}});
+  interpreter.set(labels, std::vector<std::int32_t>{1, 1, 0, 1, 0});
+  interpreter.run_all({});
+  EXPECT_EQ(*interpreter.value(count), 2);
+}
+
+std::uint16_t rounded(std::uint32_t bits) { return reference::to_bf16(std::bit_cast<float>(bits)); }
+
+TEST(Bf16, RoundsToTheNearestAndTiesToEven) {
+  EXPECT_EQ(rounded(0x3F800000), 0x3F80);  // 1 is itself
+  EXPECT_EQ(rounded(0x3F807FFF), 0x3F80);  // below the middle
+  EXPECT_EQ(rounded(0x3F808000), 0x3F80);  // a tie, down to even
+  EXPECT_EQ(rounded(0x3F808001), 0x3F81);  // above the middle
+  EXPECT_EQ(rounded(0x3F818000), 0x3F82);  // a tie, up to even
+  EXPECT_EQ(rounded(0x3FFF8000), 0x4000);  // carries into the exponent
+  EXPECT_EQ(rounded(0xBF818000), 0xBF82);  // by magnitude
+}
+
+TEST(Bf16, KeepsZerosInfinitiesAndNaNs) {
+  EXPECT_EQ(reference::to_bf16(-0.0F), 0x8000);
+  EXPECT_EQ(reference::to_bf16(kInfinity), 0x7F80);
+  EXPECT_EQ(reference::to_bf16(-kInfinity), 0xFF80);
+  EXPECT_EQ(reference::to_bf16(std::numeric_limits<float>::max()), 0x7F80);
+  // NaNs whose payload lies in the bits that are cut off, or that rounding would carry over.
+  for (std::uint32_t bits : {0x7F800001U, 0x7FFFFFFFU, 0xFFFFFFFFU, 0x7FC00000U}) {
+    EXPECT_TRUE(std::isnan(reference::from_bf16(rounded(bits)))) << std::hex << bits;
+  }
+}
+
+TEST(Cast, ToBf16AndBackKeepsEightBitsOfMantissa) {
+  Graph graph;
+  Builder builder(graph);
+  const Value narrow = builder.cast(leaf(builder, "x", {3}), ElementType::BF16);
+  const Value back = builder.cast(narrow, ElementType::F32);
+  Interpreter interpreter(graph, 0, {{"x", {1.00390625F, 3.140625F, -256.9F}}});
+  interpreter.run_all({});
+  EXPECT_EQ(interpreter.tensor(narrow).as<std::uint16_t>()[0], 0x3F80);
+  EXPECT_EQ(elements(interpreter, back), (Floats{1, 3.140625F, -256}));
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of this folder share: leaves of small graphs and a look at results.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/graph/builder.h"
+#include "kernels/reference/interpreter.h"
+
+namespace regatta::test {
+
+using Dims = std::vector<std::int64_t>;
+
+inline VariableId add_variable(Graph& graph, std::string name, Dims dims,
+                               Sharing sharing = Sharing::None) {
+  return graph.add(Variable{
+      .name = std::move(name), .type = {ElementType::F32, std::move(dims)}, .sharing = sharing});
+}
+
+/// A new variable, read: a value whose elements the test chooses.
+inline Value leaf(Builder& builder, std::string name, Dims dims) {
+  return builder.read(add_variable(builder.graph(), std::move(name), std::move(dims)));
+}
+
+/// Labels of `batch` examples, for the test to set.
+inline Value labels(Builder& builder, std::int64_t batch) {
+  return builder.input_images({.batch = batch, .offset = 0, .global_batch = batch},
+                              {ElementType::F32, {1, 1, 1}}, {})[1];
+}
+
+inline std::vector<float> elements(const Interpreter& interpreter, Value value) {
+  const Tensor& tensor = interpreter.tensor(value);
+  return {tensor.f32(), tensor.f32() + tensor.elements()};
+}
+
+inline void expect_near(const std::vector<float>& actual, const std::vector<float>& expected,
+                        float tolerance = 1e-6F) {
+  ASSERT_EQ(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_NEAR(actual[i], expected[i], tolerance) << "element " << i;
+  }
+}
+
+}  // namespace regatta::test

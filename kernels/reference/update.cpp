@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Updates; formulas and sources stand at their options in kernels/graph/builder.h. Computed in
+// double, stored as f32. Shared variables are assigned plainly: the reference runs one node at a
+// time, so nothing can come between; it counts versions and staleness as other devices do.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/reference/factories.h"
+#include "kernels/runtime/schedule.h"
+
+namespace regatta::reference {
+namespace {
+
+/// Counts a finished update of every shared variable a node assigns.
+void count_versions(std::span<VariableStorage* const> variables) {
+  for (VariableStorage* variable : variables) {
+    if (variable->sharing != Sharing::None) variable->version += 1;
+  }
+}
+
+/// What a gradient update notes down: how many updates of the parameter were missed since its read.
+class Staleness {
+ public:
+  explicit Staleness(const KernelRequest& request)
+      : parameter_(request.variables[0]),
+        seen_(request.versions_seen.empty() ? nullptr : request.versions_seen[0]) {}
+
+  void count(LaneCounters* counters) const {
+    if (counters == nullptr || seen_ == nullptr || parameter_->sharing == Sharing::None) return;
+    const std::uint64_t missed = parameter_->version - *seen_;
+    counters->staleness[std::min<std::size_t>(missed, counters->staleness.size() - 1)] += 1;
+  }
+
+ private:
+  const VariableStorage* parameter_;
+  const std::uint64_t* seen_;
+};
+
+std::vector<VariableStorage*> assigned(const KernelRequest& request) {
+  return {request.variables.begin(), request.variables.end()};
+}
+
+}  // namespace
+
+KernelPointer sgd(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const Tensor gradient = request.inputs[0];
+  const Tensor parameter = request.variables[0]->tensor, velocity = request.variables[1]->tensor;
+  const ScheduleFunction rate_at(attributes);
+  const double momentum = attributes.real("momentum");
+  const bool nesterov = attributes.integer("nesterov") != 0;
+  const double decay = attributes.real("weight") * attributes.real("weight_decay");
+  return make_kernel([=, staleness = Staleness(request),
+                      variables = assigned(request)](const StepContext& context) {
+    staleness.count(context.counters);
+    const double rate = rate_at(context.examples);
+    for (std::int64_t i = 0; i < gradient.elements(); ++i) {
+      const double w = parameter.f32()[i];
+      const double g = gradient.f32()[i] + decay * w;
+      const double v = momentum * velocity.f32()[i] + g;
+      velocity.f32()[i] = static_cast<float>(v);
+      parameter.f32()[i] = static_cast<float>(w - rate * (nesterov ? g + momentum * v : v));
+    }
+    count_versions(variables);
+  });
+}
+
+KernelPointer adam(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const Tensor gradient = request.inputs[0];
+  const Tensor parameter = request.variables[0]->tensor;
+  const Tensor first = request.variables[1]->tensor, second = request.variables[2]->tensor;
+  const ScheduleFunction rate_at(attributes);
+  const double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
+  const double epsilon = attributes.real("epsilon");
+  return make_kernel([=, staleness = Staleness(request),
+                      variables = assigned(request)](const StepContext& context) {
+    staleness.count(context.counters);
+    const double rate = rate_at(context.examples);
+    const auto t = static_cast<double>(context.step + 1);
+    for (std::int64_t i = 0; i < gradient.elements(); ++i) {
+      const double g = gradient.f32()[i];
+      const double m = beta1 * first.f32()[i] + (1 - beta1) * g;
+      const double v = beta2 * second.f32()[i] + (1 - beta2) * g * g;
+      const double unbiased_m = m / (1 - std::pow(beta1, t));
+      const double unbiased_v = v / (1 - std::pow(beta2, t));
+      first.f32()[i] = static_cast<float>(m);
+      second.f32()[i] = static_cast<float>(v);
+      parameter.f32()[i] = static_cast<float>(
+          parameter.f32()[i] - rate * unbiased_m / (std::sqrt(unbiased_v) + epsilon));
+    }
+    count_versions(variables);
+  });
+}
+
+KernelPointer lookahead(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const Tensor parameter = request.variables[0]->tensor, slow = request.variables[1]->tensor;
+  const ScheduleFunction decay_at(attributes);
+  const std::int64_t period = attributes.integer("period");
+  const std::int64_t global_batch = attributes.integer("global_batch");
+  return make_kernel([=, variables = assigned(request)](const StepContext& context) {
+    if ((context.step + 1) % period != 0) return;
+    const double decay = decay_at(context.examples + global_batch);  // after this step's batch
+    for (std::int64_t i = 0; i < parameter.elements(); ++i) {
+      const double s = slow.f32()[i];
+      slow.f32()[i] = static_cast<float>(s + (1 - decay) * (parameter.f32()[i] - s));
+      parameter.f32()[i] = slow.f32()[i];
+    }
+    count_versions(variables);
+  });
+}
+
+}  // namespace regatta::reference

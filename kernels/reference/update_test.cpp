@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Optimizer updates against steps worked out by hand from the formulas in kernels/graph/builder.h.
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "kernels/reference/test_support.h"
+
+namespace regatta {
+namespace {
+
+using test::expect_near;
+using test::leaf;
+using Floats = std::vector<float>;
+
+/// A parameter with its slots, updated from a gradient that the test writes before each step.
+struct Training {
+  Graph graph;
+  Builder builder{graph};
+  Value gradient;
+  VariableId parameter = -1;
+  VariableId slot = -1;
+  VariableId second_slot = -1;
+
+  explicit Training(Sharing sharing = Sharing::None) {
+    gradient = leaf(builder, "gradient", {1});
+    parameter = test::add_variable(graph, "parameter", {1}, sharing);
+    slot = test::add_variable(graph, "slot", {1});
+    second_slot = test::add_variable(graph, "second_slot", {1});
+  }
+
+  /// The parameter, from 1, after each step on the next of `gradients`.
+  Floats run(const Floats& gradients, const StepContext& start = {}) const {
+    Interpreter interpreter(graph, 0, {{"parameter", {1}}});
+    StepContext context = start;
+    Floats values;
+    for (float g : gradients) {
+      *interpreter.value(gradient) = g;
+      interpreter.run_all(context);
+      values.push_back(*interpreter.variable(parameter));
+      context.step += 1;
+    }
+    return values;
+  }
+};
+
+// g = 0.5 + 0.01 * 1 = 0.51, v = 0.51, w = 1 - 0.1 (0.51 + 0.9 * 0.51) = 0.9031; then
+// g = 0.509031, v = 0.459 + g = 0.968031, w = 0.9031 - 0.1 (g + 0.9 v) = 0.76507411.
+TEST(Sgd, WithNesterovMomentumFollowsPyTorch) {
+  Training training;
+  training.builder.sgd(
+      training.gradient, training.parameter, training.slot,
+      {.rate = Schedule::constant(0.1), .momentum = 0.9, .nesterov = true, .weight_decay = 0.01});
+  expect_near(training.run({0.5F, 0.5F}), {0.9031F, 0.76507411F});
+}
+
+// v = 1, w = 0.9; v = 0.9 + 1, w = 0.9 - 0.19; v = 0.9 * 1.9 - 2 = -0.29, w = 0.71 + 0.029.
+TEST(Sgd, WithPlainMomentumStepsAlongTheVelocity) {
+  Training training;
+  training.builder.sgd(training.gradient, training.parameter, training.slot,
+                       {.rate = Schedule::constant(0.1), .momentum = 0.9});
+  expect_near(training.run({1, 1, -2}), {0.9F, 0.71F, 0.739F});
+}
+
+TEST(Sgd, WeightMultipliesTheDecayAndNotTheGradient) {
+  Training training;
+  training.builder.sgd(training.gradient, training.parameter, training.slot,
+                       {.rate = Schedule::constant(0.1), .weight_decay = 0.4, .weight = 0.25});
+  expect_near(training.run({2}), {1 - 0.1F * (2 + 0.1F)});
+}
+
+TEST(Sgd, TakesTheRateAtTheExamplesSeenWhenTheStepBegan) {
+  Training training;
+  training.builder.sgd(training.gradient, training.parameter, training.slot,
+                       {.rate = {.examples = {0, 100}, .values = {0, 0.4}}});
+  expect_near(training.run({1}, {.examples = 0}), {1});
+  expect_near(training.run({1}, {.examples = 25}), {0.9F});
+  expect_near(training.run({1}, {.examples = 500}), {0.6F});
+}
+
+TEST(Sgd, CountsUpdatesOfSharedParametersOnly) {
+  for (const auto& [sharing, version] :
+       {std::pair{Sharing::None, 0U}, {Sharing::Relaxed, 2U}, {Sharing::Locked, 2U}}) {
+    Training training(sharing);
+    training.builder.sgd(training.gradient, training.parameter, training.slot,
+                         {.rate = Schedule::constant(0.1)});
+    Interpreter interpreter(training.graph, 0);
+    interpreter.run_all({});
+    interpreter.run_all({});
+    EXPECT_EQ(interpreter.storage(training.parameter).version, version) << to_string(sharing);
+    EXPECT_EQ(interpreter.storage(training.slot).version, 0U);
+  }
+}
+
+// t = 1: m^ = 1, v^ = 1, w = 1 - 0.1. t = 2: m = 0.09 - 0.05 = 0.04, m^ = 0.04 / 0.19 = 0.2105263;
+// v = 0.000999 + 0.00025 = 0.001249, v^ = 0.001249 / 0.001999 = 0.6248124, its root 0.7904508;
+// w = 0.9 - 0.1 * 0.2105263 / 0.7904508 = 0.8733663.
+TEST(Adam, CorrectsTheBiasOfItsFirstSteps) {
+  Training training;
+  training.builder.adam(training.gradient, training.parameter, training.slot, training.second_slot,
+                        {.rate = Schedule::constant(0.1)});
+  expect_near(training.run({1, -0.5F}), {0.9F, 0.8733663F});
+}
+
+TEST(Adam, FirstStepIsTheRateWhateverTheGradient) {
+  Training training;
+  training.builder.adam(training.gradient, training.parameter, training.slot, training.second_slot,
+                        {.rate = Schedule::constant(0.1)});
+  expect_near(training.run({1e-3F}), {0.9F}, 1e-5F);
+  expect_near(training.run({-1e3F}), {1.1F}, 1e-5F);
+}
+
+// Sgd takes 1 off in each step; slow starts at 0. In step 1 (the second) w = -1 and the decay at
+// 20 + 10 examples is 0.75: slow = 0 + 0.25 (-1 - 0) = -0.25 = w. Then w = -1.25, -2.25 and
+// slow = -0.25 + 0.25 (-2.25 + 0.25) = -0.75.
+TEST(Lookahead, RunsOnceAPeriodWithTheDecayAfterTheBatch) {
+  Training training;
+  training.builder.sgd(training.gradient, training.parameter, training.slot,
+                       {.rate = Schedule::constant(1)});
+  training.builder.lookahead(training.parameter, training.second_slot,
+                             {.period = 2,
+                              .global_batch = 10,
+                              .decay = {.examples = {20, 30, 40}, .values = {0, 0.75, 0}}});
+  expect_near(training.run({1, 1, 1, 1}, {.examples = 20}), {0, -0.25F, -1.25F, -0.75F});
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests: a program linked with this counts every operator new, from any thread.
+#pragma once
+
+#include <cstdint>
+
+namespace regatta {
+
+/// Allocations since the program began.
+std::int64_t allocation_count();
+
+}  // namespace regatta

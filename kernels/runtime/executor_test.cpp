@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The executor: a parabola against an independent plain loop, memory that is shared safely, a loss
+// that is not finite, stragglers, traces, and steps that allocate nothing.
+#include "kernels/runtime/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/count_allocations.h"
+#include "kernels/runtime/memory_plan.h"
+#include "strategies/test_support.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+Step parabola(std::int64_t steps) {
+  Recipe recipe;
+  recipe.global_batch = 50;
+  recipe.train_examples = 50;
+  recipe.total_examples = steps * 50;
+  return find_workload("parabola").training(recipe);
+}
+
+Step thin(std::int64_t batch, std::int64_t steps) {
+  Recipe recipe;
+  recipe.global_batch = batch;
+  recipe.train_examples = 256;
+  recipe.total_examples = steps * batch;
+  return find_workload("resnet9_thin").training(recipe);
+}
+
+const DataSet& curve() {
+  static const DataSet data = make_curve();
+  return data;
+}
+
+const DataSet& shapes() {
+  static const DataSet data = make_shapes(20, Split::Train, 256);
+  return data;
+}
+
+/// The classic example in double precision, written without any of this project's code but the
+/// data: 1 → 5 tanh → 1, mean squared error over 50 points, plain gradient descent.
+std::vector<double> plain_loop(std::vector<double> w1, std::vector<double> w2, int steps) {
+  constexpr int kHidden = 5;
+  constexpr int kPoints = 50;
+  constexpr double kRate = 0.01;
+  std::vector<double> b1(kHidden);
+  double b2 = 0;
+  std::vector<double> losses;
+  for (int step = 0; step < steps; ++step) {
+    std::vector<double> dw1(kHidden), db1(kHidden), dw2(kHidden);
+    double db2 = 0;
+    double loss = 0;
+    for (int p = 0; p < kPoints; ++p) {
+      const double x = -2.0 + 4.0 * p / (kPoints - 1);
+      double y = b2;
+      double h[kHidden];
+      for (int j = 0; j < kHidden; ++j) {
+        h[j] = std::tanh(w1[static_cast<std::size_t>(j)] * x + b1[static_cast<std::size_t>(j)]);
+        y += w2[static_cast<std::size_t>(j)] * h[j];
+      }
+      const double error = y - x * x;
+      loss += error * error / kPoints;
+      const double dy = 2 * error / kPoints;
+      db2 += dy;
+      for (int j = 0; j < kHidden; ++j) {
+        const auto at = static_cast<std::size_t>(j);
+        dw2[at] += dy * h[j];
+        const double dz = dy * w2[at] * (1 - h[j] * h[j]);
+        dw1[at] += dz * x;
+        db1[at] += dz;
+      }
+    }
+    losses.push_back(loss);
+    for (std::size_t j = 0; j < kHidden; ++j) {
+      w1[j] -= kRate * dw1[j];
+      b1[j] -= kRate * db1[j];
+      w2[j] -= kRate * dw2[j];
+    }
+    b2 -= kRate * db2;
+  }
+  return losses;
+}
+
+std::vector<double> to_double(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
+
+TEST(Executor, ParabolaFollowsAnIndependentPlainLoop) {
+  TrialOptions none;
+  none.steps = 0;
+  Trial start(parabola(0), curve(), none);
+  TrialOptions options;
+  options.steps = 2000;
+  Trial run(parabola(2000), curve(), options);
+  const auto expected = plain_loop(to_double(start.parameters().at("hidden.weight")),
+                                   to_double(start.parameters().at("output.weight")), 2000);
+  const std::vector<float> losses = run.losses();
+  // f32 against double over 2,000 steps of a descent that contracts: rounding stays near 1e-5.
+  for (std::size_t k = 0; k < losses.size(); ++k) {
+    ASSERT_NEAR(losses[k], expected[k], 1e-3 * expected[k] + 1e-6) << "step " << k;
+  }
+  EXPECT_LT(losses.back(), 0.1 * losses.front());
+}
+
+TEST(Executor, NamesStepAndFirstTensorWhenTheLossIsNotFinite) {
+  DataSet broken = curve();
+  broken.targets[7] = 3e38F;  // its square is not finite
+  TrialOptions options;
+  try {
+    Trial run(parabola(20), broken, options);
+    FAIL() << "a loss that is not finite went unnoticed";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Diverged);
+    EXPECT_EQ(std::string(error.what()),
+              "the loss is not finite at step 0 on replica0; the first tensor that is not finite: "
+              "the output of mean_squared_error in layer loss");
+  }
+}
+
+TEST(Executor, NamesTheVariableThatDiverged) {
+  Step wild = parabola(20);
+  Graph graph;
+  for (const Variable& variable : wild.graph.variables()) graph.add(variable);
+  for (Node node : wild.graph.nodes()) {
+    if (node.op == Op::Sgd) node.attributes.set("schedule_values", std::vector<double>{1e30});
+    graph.add(node);
+  }
+  wild.graph = graph;
+  TrialOptions options;
+  try {
+    Trial run(wild, curve(), options);
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("the first tensor that is not finite: "),
+              std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("at step 1"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
+  DataSet broken = curve();
+  broken.targets[49] = std::numeric_limits<float>::infinity();  // of the last replica
+  for (const char* strategy : {"all_reduce", "in_graph", "central_storage", "async_shared"}) {
+    TrialOptions options;
+    options.strategy = strategy;
+    options.options.replicas = 3;
+    options.steps = 5000;  // long enough for every asynchronous replica to get its turn
+    try {
+      Trial run(parabola(5000), broken, options);
+      FAIL() << strategy;
+    } catch (const RunError& error) {
+      EXPECT_NE(std::string(error.what()).find("on replica2"), std::string::npos) << error.what();
+    }
+  }
+}
+
+/// Allocations of the given number of steps, after some to warm up.
+std::int64_t allocations_of(const Step& step, const DataSet& data, const std::string& strategy,
+                            std::int64_t steps) {
+  StrategyOptions options;
+  options.replicas = strategy == "single" ? 1 : 2;
+  KernelTable kernels("cpu");
+  InProcessTransport transport;
+  add_cpu_kernels(kernels);
+  transport.add_kernels(kernels);
+  const Step part = partition(apply(find_strategies(strategy), step, options), Binding{}).front();
+  ExecutorOptions executor_options;
+  executor_options.data = &data;
+  executor_options.max_examples = 10'000 * step.global_batch;
+  Executor executor(part, kernels, executor_options);
+  executor.run(10 * step.global_batch);
+  const std::int64_t before = allocation_count();
+  executor.run((10 + steps) * step.global_batch);
+  return allocation_count() - before;
+}
+
+TEST(Executor, StepsAllocateNothing) {
+  for (const char* strategy :
+       {"single", "in_graph", "central_storage", "all_reduce", "async_shared", "independent"}) {
+    EXPECT_EQ(allocations_of(parabola(0), curve(), strategy, 100), 0) << strategy;
+  }
+}
+
+TEST(Executor, SharesMemoryAndComputesTheSame) {
+  TrialOptions options;
+  options.steps = 3;
+  Trial run(thin(64, 3), shapes(), options);
+  EXPECT_LT(run.executor().planned_bytes(), run.executor().unshared_bytes() * 3 / 4);
+}
+
+TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
+  const Step part = partition(thin(64, 1), Binding{}).front();
+  const Plan plan(part.graph, PlanOptions{});
+  const MemoryPlan memory = plan_memory(part.graph, plan);
+  // An input of a node and its outputs live together.
+  for (const Node& node : part.graph.nodes()) {
+    const auto id = static_cast<NodeId>(&node - part.graph.nodes().data());
+    for (Value input : node.inputs) {
+      for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
+        const Storage& from = plan.storage(input);
+        const Storage& to = plan.storage({id, i});
+        if (from.variable >= 0 || to.variable >= 0 || from.owner == to.owner) continue;
+        const auto a = memory.addresses.at(from.owner);
+        const auto b = memory.addresses.at(to.owner);
+        const std::int64_t a_end = a.offset + part.graph.type(from.owner).bytes();
+        const std::int64_t b_end = b.offset + part.graph.type(to.owner).bytes();
+        EXPECT_TRUE(a.lane != b.lane || a_end <= b.offset || b_end <= a.offset) << id;
+      }
+    }
+  }
+}
+
+TEST(Executor, AStragglerTakesItsFactorOfComputeTime) {
+  TrialOptions options;
+  options.strategy = "all_reduce";
+  options.options.replicas = 2;
+  options.steps = 10;
+  options.stragglers[1] = 3;
+  Trial run(thin(64, 10), shapes(), options);
+  const auto workers = run.executor().workers();
+  const double ratio =
+      static_cast<double>(workers[1].compute_ns) / static_cast<double>(workers[0].compute_ns);
+  EXPECT_GT(ratio, 1.8);  // 3 on an idle machine; the other worker may be disturbed
+  EXPECT_GT(workers[0].wait_ns, workers[0].compute_ns / 2);
+}
+
+TEST(Executor, SplitsAStepsTimeCompletely) {
+  TrialOptions options;
+  options.strategy = "all_reduce";
+  options.options.replicas = 2;
+  options.steps = 10;
+  Trial run(thin(64, 10), shapes(), options);
+  for (const WorkerReport& worker : run.executor().workers()) {
+    const std::int64_t parts = worker.compute_ns + worker.exposed_communication_ns +
+                               worker.wait_ns + worker.input_ns + worker.update_ns;
+    EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(worker.total_ns),
+                0.02 * static_cast<double>(worker.total_ns));
+  }
+}
+
+TEST(Trace, ShowsComputeAndCommunicationSideBySide) {
+  TrialOptions options;
+  options.strategy = "all_reduce";
+  options.options.replicas = 2;
+  options.steps = 3;
+  options.trace_events = 10'000;
+  Trial run(thin(64, 3), shapes(), options);
+  std::ostringstream out;
+  run.executor().write_trace(out);
+  const std::string text = out.str();
+  EXPECT_EQ(text.rfind("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", 0), 0U);
+  EXPECT_NE(text.find(R"("args":{"name":"replica1 communication"})"), std::string::npos);
+  EXPECT_NE(text.find(R"("name":"all_reduce head","cat":"communication","ph":"X")"),
+            std::string::npos);
+  EXPECT_NE(text.find(R"("name":"convolution prep","cat":"compute","ph":"X")"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The race: the target's metric against training time, one panel for each workload.
+
+A line is the median over the runs (seeds) of a strategy: every run is evaluated at the same counts
+of examples, so for each count x is the median of the training times and y the median of the
+metrics; the band spans all runs. A mark on the target line is the median time to target, in which
+a run that missed counts as infinite. A failed run is no part of a line: a cross stands where it
+ended.
+"""
+
+import math
+import statistics
+from collections import Counter
+from typing import NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.ticker import FuncFormatter  # noqa: E402
+
+from palette import style_of  # noqa: E402
+from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
+
+# When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
+LOG_RATIO = 8.0
+PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
+INK, FAINT, GRID = "#222222", "#666666", "#E4E4E4"
+
+
+class Curve(NamedTuple):
+    times: list[float]
+    middle: list[float]
+    low: list[float]
+    high: list[float]
+
+
+def median_curve(runs: list[Run]) -> Curve:
+    """Over the runs that did not fail, at the counts of examples all of them were judged at."""
+    alive = [run for run in runs if run.status != "failed"]
+    counts = Counter(one.examples for run in alive for one in run.evaluations)
+    curve = Curve([], [], [], [])
+    for examples in sorted(count for count, runs_at in counts.items() if runs_at == len(alive)):
+        points = [one for run in alive for one in run.evaluations if one.examples == examples]
+        metrics = [point.metric for point in points]
+        curve.times.append(statistics.median(point.training_time for point in points))
+        curve.middle.append(statistics.median(metrics))
+        curve.low.append(min(metrics))
+        curve.high.append(max(metrics))
+    return curve
+
+
+def _time_unit(longest: float) -> tuple[float, str]:
+    """Scale and name of the unit in which the longest time is a number of moderate size."""
+    if longest < 1e-3:
+        return 1e6, "microseconds"
+    if longest < 1.0:
+        return 1e3, "milliseconds"
+    return (1.0, "seconds") if longest < 600 else (1 / 60, "minutes")
+
+
+def _entry(label: str, runs: list[Run]) -> str:
+    """A line of the legend, which is the ranking too."""
+    if not runs[0].claims_time:
+        return f"{label}: speed ceiling, no claim"
+    reached = sum(math.isfinite(run.time_to_target) for run in runs)
+    time = format_time(median_time(runs)).replace("us", "µs")
+    if time == "-":
+        return f"{label}: missed, {reached} of {len(runs)} runs"
+    return f"{label}: {time}, {reached} of {len(runs)} runs"
+
+
+def _draw_failures(axes: Axes, runs: list[Run], scale: float, colour: str) -> int:
+    failed = [run for run in runs if run.status == "failed"]
+    for run in failed:
+        if run.evaluations:
+            last = run.evaluations[-1]
+            time = max(last.training_time * scale, axes.get_xlim()[0])
+            axes.plot(time, last.metric, marker="X", color=colour,
+                      markersize=10, markeredgecolor="white", zorder=6, clip_on=False)
+        else:  # it never got to an evaluation: on the left edge, at half height
+            axes.plot(0, 0.5, marker="X", color=colour, markersize=10, markeredgecolor="white",
+                      transform=axes.transAxes, zorder=6, clip_on=False)
+    return len(failed)
+
+
+def _draw_variant(axes: Axes, runs: list[Run], scale: float, label: str) -> Line2D:
+    style = style_of(runs[0].variant.strategy)
+    curve = median_curve(runs)
+    times = [time * scale for time in curve.times]
+    if axes.get_xscale() == "log":  # has no place for the evaluation before the first step
+        times = [time if time > 0 else math.nan for time in times]
+    axes.fill_between(times, curve.low, curve.high, color=style.colour, alpha=0.18, linewidth=0)
+    line = Line2D(times, curve.middle, color=style.colour, linewidth=2.0,
+                  dashes=style.dash or (None, None), label=_entry(label, runs))
+    axes.add_line(line)
+    time = median_time(runs)
+    if math.isfinite(time):
+        axes.plot(time * scale, runs[0].target, marker=style.marker, color=style.colour,
+                  markersize=8, markeredgecolor="white", markeredgewidth=0.9, zorder=5)
+    failed = _draw_failures(axes, runs, scale, style.colour)
+    if failed:
+        line.set_label(f"{line.get_label()}, {failed} failed (x)")
+    return Line2D([], [], color=style.colour, linewidth=2.0, dashes=style.dash or (None, None),
+                  marker=style.marker, markersize=7, markeredgecolor="white",
+                  label=line.get_label())
+
+
+def _draw_target(axes: Axes, run: Run) -> None:
+    if not math.isfinite(run.target):
+        return
+    unit = "" if run.lower_is_better else " %"
+    axes.axhline(run.target, color=INK, linewidth=0.9, zorder=1)
+    axes.annotate(f"target {run.target:g}{unit}", (0, run.target), xytext=(5, 4),
+                  xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=9,
+                  color=INK)
+
+
+def _set_time_axis(axes: Axes, runs: list[Run], scale: float, unit: str) -> None:
+    alive = [run for run in runs if run.status != "failed"]
+    ends = [run.evaluations[-1].training_time * scale for run in alive if run.evaluations]
+    starts = [one.training_time * scale for run in alive for one in run.evaluations
+              if one.training_time > 0]
+    if starts and max(ends) > LOG_RATIO * min(ends) > 0:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(PLAIN)
+        axes.set_xlim(min(starts) / 1.1, max(ends) * 1.1)
+        axes.set_xlabel(f"training time ({unit}, log scale; without evaluations)")
+    else:
+        axes.set_xlim(0, max(ends, default=1) * 1.02)
+        axes.set_xlabel(f"training time ({unit}; without evaluations)")
+
+
+def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
+    metrics = [one.metric for run in runs for one in run.evaluations]
+    if runs[0].lower_is_better:
+        axes.set_ylabel("loss")
+        if metrics and max(metrics) > 10 * min(metrics) > 0:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(PLAIN)
+            axes.set_ylabel("loss (log scale)")
+    else:
+        axes.set_ylabel("accuracy (%)")
+
+
+def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
+    """One workload: lines, bands, target, failures; the legend on the right ranks them."""
+    longest = max((one.training_time for run in runs for one in run.evaluations), default=1.0)
+    scale, unit = _time_unit(longest)
+    groups = group_runs(runs)
+    names = labels(groups)
+    _set_metric_axis(axes, runs)
+    _set_time_axis(axes, runs, scale, unit)
+    _draw_target(axes, runs[0])
+    entries = [_draw_variant(axes, group, scale, names[variant])
+               for variant, group in ranked(groups)]
+    axes.autoscale_view(scalex=False)
+    axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False,
+                fontsize=9.5, handlelength=4.2, labelspacing=0.75, borderaxespad=0,
+                title="median training time to target", title_fontsize=9.5,
+                alignment="left")
+    dataset = ", ".join(sorted({run.variant.dataset for run in runs} - {""}))
+    batch = ", ".join(f"{size:,}" for size in sorted({run.variant.global_batch for run in runs}))
+    axes.set_title(workload, loc="left", fontsize=13, fontweight="bold", color=INK, pad=22)
+    axes.text(0, 1.025, f"{dataset}, global batch {batch}", transform=axes.transAxes, fontsize=9.5,
+              color=FAINT)
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=FAINT)
+
+
+def _workers(runs: list[Run]) -> str:
+    counts = sorted({run.variant.workers for run in runs if run.variant.strategy != "single"})
+    return ", ".join(map(str, counts or [1])) + (" worker" if counts in ([], [1]) else " workers")
+
+
+def footer(runs: list[Run]) -> str:
+    """Where, when and from what the numbers are."""
+    seeds = len({run.seed for run in runs})
+    machines = sorted({f"{run.cpu}, {run.cores} cores" + "".join(f", {gpu}" for gpu in run.gpus)
+                       for run in runs})
+    commits = sorted({run.commit[:10] + (" with changes" if run.dirty else "") for run in runs})
+    dates = sorted({run.date for run in runs})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    text = (f"Lines: median over {seeds} seed{'s' * (seeds != 1)}; bands: lowest to highest. "
+            "Marks: median time of the first evaluation at the target; a run without one counts as "
+            "infinite.\n"
+            f"{'; '.join(machines)}. {when}. Commit {', '.join(commits)}.")
+    if len(machines) > 1:
+        text += " Different machines: times are not comparable."
+    return text
+
+
+def draw_race(runs: list[Run]) -> Figure:
+    """The whole figure; the caller saves and closes it."""
+    workloads = list(dict.fromkeys(run.workload for run in runs))
+    heights = 3.9 * len(workloads) + 1.5
+    figure, grid = plt.subplots(len(workloads), 1, figsize=(11, heights), squeeze=False)
+    for axes, workload in zip(grid[:, 0], workloads):
+        draw_panel(axes, workload, [run for run in runs if run.workload == workload])
+    figure.subplots_adjust(left=0.075, right=0.62, top=1 - 1.15 / heights, bottom=1.15 / heights,
+                           hspace=0.55)
+    figure.text(0.02, 1 - 0.3 / heights, f"Who reaches the target first? {_workers(runs)}",
+                fontsize=16, fontweight="bold", color=INK, va="top")
+    figure.text(0.02, 0.14 / heights, footer(runs), fontsize=8.5, color=FAINT, va="bottom",
+                linespacing=1.5)
+    return figure

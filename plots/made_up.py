@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made-up records for tests: plausible curves, no measurement."""
+
+import math
+import random
+from typing import Any
+
+
+def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> dict[str, Any]:
+    """A record with the fields that figures read. `pace`: seconds an epoch takes."""
+    chance = random.Random(f"{workload} {strategy} {seed}")
+    pace = change.pop("pace", 1.0) * chance.uniform(0.95, 1.05)
+    loss_based = workload == "parabola"
+    target = 0.05 if loss_based else 85.0
+    evaluations = []
+    for epoch in range(13):
+        jitter = chance.uniform(0.97, 1.03)
+        metric = (2.5 * math.exp(-0.55 * epoch) * jitter + 0.004 if loss_based
+                  else 10 + 82 * (1 - math.exp(-0.33 * epoch)) * (jitter if epoch else 1))
+        evaluations.append({"examples": 5_000 * epoch, "epoch": float(epoch), "metric": metric,
+                            "training_time_ns": round(epoch * pace * 1e9), "loss": 1.0,
+                            "full_time_ns": round(epoch * pace * 1.2e9)})
+    crossing = [one for one in evaluations
+                if (one["metric"] <= target if loss_based else one["metric"] >= target)]
+    workers = 1 if strategy == "single" else 2
+    record = {
+        "schema": 1,
+        "timestamp": "2025-01-31T12:00:00Z",
+        "cell": {"workload": workload, "dataset": "curve" if loss_based else "shapes",
+                 "strategy": strategy, "workers": workers, "seed": seed, "straggler": [],
+                 "global_batch": 50 if loss_based else 512, "device": "cpu", "dtype": "f32"},
+        "status": "reached" if crossing else "missed",
+        "failure": None,
+        "target": {"metric": "loss" if loss_based else "accuracy", "value": target},
+        "training_time_to_target_ns": crossing[0]["training_time_ns"] if crossing else None,
+        "evaluations": evaluations,
+        "examples_per_s": 5_000 / pace,
+        "workers": [{"compute_ns": 800, "exposed_communication_ns": 90, "wait_ns": 80,
+                     "input_ns": 10, "update_ns": 20}] * workers,
+        "machine": {"cpu": "Intel(R) Xeon(R) Processor", "cores_used": 2, "gpus": []},
+        "software": {"git_commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False},
+    }
+    return {**record, **change}
+
+
+def made_up_failure(workload: str, strategy: str, seed: int, evaluated: int) -> dict[str, Any]:
+    """A run that diverged after `evaluated` evaluations."""
+    whole = made_up_record(workload, strategy, seed)
+    return {**whole, "status": "failed", "training_time_to_target_ns": None,
+            "failure": {"kind": "diverged", "text": "step 70: the loss is not finite"},
+            "evaluations": whole["evaluations"][:evaluated]}

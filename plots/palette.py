@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One colour and one dash pattern for each strategy, the same in every figure.
+
+Colours are those of Okabe and Ito and of Paul Tol, chosen to stay apart for colour-blind readers;
+the dash patterns tell lines apart in black and white.
+Source: https://jfly.uni-koeln.de/color/, https://personal.sron.nl/~pault/
+"""
+
+from typing import NamedTuple
+
+Dash = tuple[float, ...]
+
+
+class Style(NamedTuple):
+    colour: str
+    dash: Dash  # lengths on and off, in line widths; empty is solid
+    marker: str
+
+
+STYLES: dict[str, Style] = {
+    "single": Style("#000000", (), "o"),
+    "all_reduce": Style("#0072B2", (6, 1.5), "s"),
+    "in_graph": Style("#E69F00", (3, 1.2), "^"),
+    "central_storage": Style("#56B4E9", (6, 1.5, 1.2, 1.5), "v"),
+    "async_shared": Style("#D55E00", (1.2, 1.2), "D"),
+    "model_parallel": Style("#CC79A7", (8, 3), "P"),
+    "all_reduce+model_parallel": Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),
+    "parameter_server": Style("#009E73", (4, 1.2, 4, 3), "<"),
+    "parameter_server_async": Style("#999933", (2, 2.5), ">"),
+    "independent": Style("#9A9A9A", (1, 3), "x"),
+}
+# For strategies and compositions that have no row yet.
+SPARE = (Style("#882255", (10, 2, 2, 2), "*"), Style("#117733", (3, 3), "h"),
+         Style("#6F4E37", (5, 1, 1, 1, 1, 1, 1, 1), "8"))
+
+
+def style_of(strategy: str) -> Style:
+    """Always the same for a name."""
+    if strategy in STYLES:
+        return STYLES[strategy]
+    return SPARE[sum(strategy.encode()) % len(SPARE)]

@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""From records to a figure and a table.
+
+usage: plots/race.py DIR
+
+Reads DIR/records.jsonl, prints the table, writes DIR/race.svg and DIR/race.png.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+from figure_race import draw_race
+from records import RecordsError, read_records
+from table import render_table
+
+
+def write_figure(folder: Path) -> list[Path]:
+    """Draws the race of `folder` beside its records, prints its table; returns the files."""
+    runs = read_records(folder, lambda text: print(f"warning: {text}", file=sys.stderr))
+    print(render_table(runs))
+    matplotlib.rcParams["svg.hashsalt"] = "regatta"  # the same bytes from the same records
+    figure = draw_race(runs)
+    files = [folder / "race.svg", folder / "race.png"]
+    figure.savefig(files[0], metadata={"Date": None}, bbox_inches="tight", pad_inches=0.2)
+    figure.savefig(files[1], dpi=160, bbox_inches="tight", pad_inches=0.2)
+    return files
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(__doc__.strip(), file=sys.stderr)
+        return 0 if arguments in (["--help"], ["-h"]) else 1
+    try:
+        files = write_figure(Path(arguments[0]))
+    except (RecordsError, OSError) as error:
+        print(f"race.py: {error}", file=sys.stderr)
+        return 1
+    print(f"\nfigure: {files[0]} and {files[1]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

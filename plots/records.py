@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one reader of records (results/schema.json), for every figure and table.
+
+Tolerant where the writer is strict: a line that is not a whole record (the last one, when a writer
+was killed) is skipped with a warning, a missing field takes a default. A schema version this reader
+does not know is an error: numbers of another meaning must not reach a figure.
+
+Times here are in seconds.
+"""
+
+import json
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SCHEMA = 1
+SPLIT = ("compute", "exposed_communication", "wait", "input", "update")
+
+
+class RecordsError(Exception):
+    """The records cannot be used; the text is one line that says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    examples: int
+    training_time: float
+    loss: float
+    metric: float
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What tells two lines of one figure apart; the seed is not part of it."""
+
+    strategy: str
+    workers: int = 1
+    all_reduce: str | None = None
+    sharing: str | None = None
+    dataset: str = ""
+    global_batch: int = 0
+    device: str = "cpu"
+    dtype: str = "f32"
+    straggler: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    workload: str
+    variant: Variant
+    seed: int
+    status: str
+    failure: str
+    target_metric: str
+    target: float
+    time_to_target: float  # inf unless reached
+    evaluations: tuple[Evaluation, ...]
+    examples_per_s: float
+    split: dict[str, float] = field(default_factory=dict)  # seconds, summed over workers
+    cpu: str = "unknown"
+    cores: int = 0
+    gpus: tuple[str, ...] = ()
+    commit: str = "unknown"
+    dirty: bool = False
+    date: str = "unknown"
+
+    @property
+    def lower_is_better(self) -> bool:
+        return self.target_metric == "loss"
+
+    @property
+    def claims_time(self) -> bool:
+        """`independent` is a ceiling on speed; its time to a target means nothing."""
+        return "independent" not in self.variant.strategy.split("+")
+
+
+def _straggler(cell: dict[str, Any]) -> str:
+    return ",".join(f"{one['worker']}:{one['factor']:g}" for one in cell.get("straggler") or [])
+
+
+def _variant(cell: dict[str, Any]) -> Variant:
+    return Variant(
+        strategy=str(cell["strategy"]),
+        workers=int(cell.get("workers", 1)),
+        all_reduce=cell.get("all_reduce"),
+        sharing=cell.get("sharing"),
+        dataset=str(cell.get("dataset", "")),
+        global_batch=int(cell.get("global_batch", 0)),
+        device=str(cell.get("device", "cpu")),
+        dtype=str(cell.get("dtype", "f32")),
+        straggler=_straggler(cell),
+    )
+
+
+def _evaluation(one: dict[str, Any]) -> Evaluation:
+    return Evaluation(
+        examples=int(one["examples"]),
+        training_time=one["training_time_ns"] / 1e9,
+        loss=float(one.get("loss", math.nan)),
+        metric=float(one["metric"]),
+    )
+
+
+def _split(workers: list[dict[str, Any]]) -> dict[str, float]:
+    return {part: sum(one.get(f"{part}_ns", 0) for one in workers) / 1e9 for part in SPLIT}
+
+
+def parse_run(record: dict[str, Any]) -> Run:
+    """Raises KeyError, TypeError, ValueError or AttributeError for what is not a record."""
+    target = record.get("target") or {}
+    reached = record.get("training_time_to_target_ns")
+    machine = record.get("machine") or {}
+    software = record.get("software") or {}
+    return Run(
+        workload=str(record["cell"]["workload"]),
+        variant=_variant(record["cell"]),
+        seed=int(record["cell"].get("seed", 0)),
+        status=str(record["status"]),
+        failure=str((record.get("failure") or {}).get("text", "")),
+        target_metric=str(target.get("metric", "loss")),
+        target=float(target.get("value", math.nan)),
+        time_to_target=math.inf if reached is None else reached / 1e9,
+        evaluations=tuple(_evaluation(one) for one in record.get("evaluations", [])),
+        examples_per_s=float(record.get("examples_per_s", math.nan)),
+        split=_split(record.get("workers", [])),
+        cpu=str(machine.get("cpu", "unknown")),
+        cores=int(machine.get("cores_used", 0)),
+        gpus=tuple(machine.get("gpus", [])),
+        commit=str(software.get("git_commit", "unknown")),
+        dirty=bool(software.get("dirty", False)),
+        date=str(record.get("timestamp", "unknown"))[:10],
+    )
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def read_records(path: Path, warn: Callable[[str], None]) -> list[Run]:
+    """The runs in `path`, a folder with a records.jsonl, in the order they were written.
+
+    Throws: RecordsError when there is no record at all, or one of an unknown schema.
+    """
+    file = path / "records.jsonl"
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as error:
+        raise RecordsError(f"cannot read {file}: {error.strerror}; name a folder that "
+                           "regatta run --out wrote to") from error
+    runs: list[Run] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line, parse_constant=_refuse_constant)
+            if record.get("schema", SCHEMA) != SCHEMA:
+                raise RecordsError(
+                    f"{file}:{number}: schema {record['schema']}, but this reader knows {SCHEMA}; "
+                    "use the plots of the commit that wrote it, named in its software.git_commit")
+            runs.append(parse_run(record))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            last = number == len(lines)
+            what = "a record cut short" if last else f"not a record ({error!r})"
+            warn(f"{file}:{number}: {what}, skipped")
+    if not runs:
+        raise RecordsError(f"{file} holds no whole record; run regatta run --out {path} first")
+    return runs
+
+
+def group_runs(runs: Iterable[Run]) -> dict[Variant, list[Run]]:
+    """By what they would share a line for, in order of first appearance."""
+    groups: dict[Variant, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.variant, []).append(run)
+    return groups
+
+
+def median_time(runs: list[Run]) -> float:
+    """Median time to target, in which a run that missed or failed counts as infinite."""
+    if not all(run.claims_time for run in runs):
+        return math.inf
+    return statistics.median(run.time_to_target for run in runs)
+
+
+def ranked(groups: dict[Variant, list[Run]]) -> list[tuple[Variant, list[Run]]]:
+    """First to the target first; then those that missed it; then those that make no claim."""
+    return sorted(groups.items(),
+                  key=lambda item: (not item[1][0].claims_time, median_time(item[1]),
+                                    item[0].strategy, item[0].workers))
+
+
+def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
+    """The strategy, with whatever else differs among the variants of that strategy."""
+    variants = list(variants)
+    result: dict[Variant, str] = {}
+    for variant in variants:
+        same = [other for other in variants if other.strategy == variant.strategy]
+        parts = [variant.strategy]
+        if len({other.workers for other in same}) > 1:
+            parts.append(f"{variant.workers} workers")
+        for name in ("all_reduce", "sharing", "dataset", "device", "dtype", "straggler"):
+            if len({getattr(other, name) for other in same}) > 1:
+                value = getattr(variant, name) or "none"
+                parts.append(f"straggler {value}" if name == "straggler" else value)
+        if len({other.global_batch for other in same}) > 1:
+            parts.append(f"batch {variant.global_batch}")
+        result[variant] = ", ".join(parts)
+    return result
+
+
+def format_time(seconds: float) -> str:
+    """Three digits and the unit that suits; `-` for a target never reached."""
+    if not math.isfinite(seconds):
+        return "-"
+    for limit, scale, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms"), (math.inf, 1.0, "s")):
+        if seconds < limit:
+            value = seconds * scale
+            digits = 2 if value < 10 else 1 if value < 100 else 0
+            return f"{value:.{digits}f} {unit}"
+    raise AssertionError("no unit fits")

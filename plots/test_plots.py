@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reader, table and figure on made-up records, damaged ones included."""
+
+import contextlib
+import io
+import itertools
+import json
+import math
+import re
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import matplotlib.colors
+import matplotlib.pyplot as plt
+
+import race
+import records
+from figure_race import draw_race, footer, median_curve
+from made_up import made_up_failure, made_up_record
+from palette import SPARE, STYLES, style_of
+from records import (RecordsError, format_time, group_runs, labels, median_time, parse_run, ranked,
+                     read_records)
+from table import render_table
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.addCleanup(plt.close, "all")
+        self.folder = Path(temporary.name)
+        self.warnings: list[str] = []
+
+    def write(self, text: str) -> None:
+        (self.folder / "records.jsonl").write_text(text)
+
+    def read(self) -> list[Any]:
+        return read_records(self.folder, self.warnings.append)
+
+
+def line(*arguments: Any, **change: Any) -> str:
+    return json.dumps(made_up_record(*arguments, **change)) + "\n"
+
+
+class Reader(InFolder):
+    def test_reads_records_in_order(self) -> None:
+        self.write(line("parabola", "single", 1) + line("parabola", "all_reduce", 2))
+        runs = self.read()
+        self.assertEqual([run.variant.strategy for run in runs], ["single", "all_reduce"])
+        self.assertEqual([run.seed for run in runs], [1, 2])
+        self.assertEqual(self.warnings, [])
+
+    def test_skips_a_last_line_cut_short_with_a_warning(self) -> None:
+        whole = line("parabola", "single", 1)
+        self.write(whole + whole[:len(whole) // 2])
+        self.assertEqual(len(self.read()), 1)
+        self.assertEqual(len(self.warnings), 1)
+        self.assertIn("records.jsonl:2: a record cut short", self.warnings[0])
+
+    def test_skips_what_is_no_record_wherever_it_stands(self) -> None:
+        whole = line("parabola", "single", 1)
+        strange = ["[]", "3", "null", '{"schema": 1}', '{"cell": 5, "status": "reached"}', "\x00",
+                   whole.strip().replace('"loss": 1.0', '"loss": NaN')]
+        self.write("\n".join(strange) + "\n\n" + whole)
+        self.assertEqual(len(self.read()), 1)
+        self.assertEqual(len(self.warnings), len(strange))
+
+    def test_skips_bytes_that_are_not_text(self) -> None:
+        whole = line("parabola", "single", 1).encode()
+        (self.folder / "records.jsonl").write_bytes(b"\xff\xfe\xe9\n" + whole)
+        self.assertEqual(len(self.read()), 1)
+        self.assertEqual(len(self.warnings), 1)
+
+    def test_refuses_another_schema_and_says_what_to_do(self) -> None:
+        self.write(line("parabola", "single", 1) + line("parabola", "single", 2, schema=2))
+        with self.assertRaisesRegex(RecordsError, ":2: schema 2, but this reader knows 1; use the"):
+            self.read()
+
+    def test_refuses_a_folder_without_records(self) -> None:
+        with self.assertRaisesRegex(RecordsError, "cannot read .*No such file"):
+            self.read()
+        self.write("{\n")
+        with self.assertRaisesRegex(RecordsError, "holds no whole record"):
+            self.read()
+
+    def test_does_without_fields_that_are_missing(self) -> None:
+        self.write('{"cell": {"workload": "parabola", "strategy": "single"}, "status": "missed"}\n')
+        (run,) = self.read()
+        self.assertTrue(math.isinf(run.time_to_target))
+        self.assertEqual(run.evaluations, ())
+        draw_race([run])
+        render_table([run])
+
+    def test_knows_the_schema_version_of_the_writer(self) -> None:
+        schema = json.loads((ROOT / "results/schema.json").read_text())
+        self.assertEqual(parse_run(made_up_record("parabola", "single", 1)).status, "reached")
+        self.assertEqual(schema["properties"]["schema"]["const"], records.SCHEMA)
+
+    def test_reads_only_fields_the_schema_defines(self) -> None:
+        def fields(schema: dict[str, Any]) -> set[str]:
+            inner = schema.get("properties", {})
+            elements = [schema["items"]] if "items" in schema else []
+            return set(inner).union(*(fields(one) for one in [*inner.values(), *elements]))
+
+        known = fields(json.loads((ROOT / "results/schema.json").read_text()))
+        source = (ROOT / "plots/records.py").read_text()
+        read = set(re.findall(r'(?:\.get\(|\[)"(\w+)"[,)\]]', source))
+        self.assertGreater(len(read), 20)
+        self.assertEqual(read - known, set())
+
+
+def runs_of(*records: dict[str, Any]) -> list[Any]:
+    return [parse_run(record) for record in records]
+
+
+class Statistics(unittest.TestCase):
+    def test_counts_a_missed_run_as_infinite(self) -> None:
+        good = [made_up_record("parabola", "single", seed) for seed in (1, 2)]
+        bad = made_up_failure("parabola", "single", 3, 2)
+        self.assertTrue(math.isfinite(median_time(runs_of(*good, bad))))
+        self.assertTrue(math.isinf(median_time(runs_of(*good, bad, bad))))
+
+    def test_makes_no_claim_for_independent(self) -> None:
+        runs = runs_of(made_up_record("parabola", "independent", 1))
+        self.assertTrue(math.isinf(median_time(runs)))
+
+    def test_ranks_the_first_to_the_target_first(self) -> None:
+        runs = runs_of(made_up_record("parabola", "independent", 1, pace=0.1),
+                       made_up_failure("parabola", "in_graph", 1, 2),
+                       made_up_record("parabola", "single", 1, pace=3),
+                       made_up_record("parabola", "all_reduce", 1, pace=1))
+        order = [variant.strategy for variant, _ in ranked(group_runs(runs))]
+        self.assertEqual(order, ["all_reduce", "single", "in_graph", "independent"])
+
+    def test_draws_the_median_within_its_band(self) -> None:
+        records = [made_up_record("parabola", "single", seed) for seed in (1, 2, 3)]
+        curve = median_curve(runs_of(*records, made_up_failure("parabola", "single", 4, 2)))
+        at_end = sorted(record["evaluations"][-1]["metric"] for record in records)
+        self.assertEqual(len(curve.times), 13)
+        self.assertEqual((curve.low[-1], curve.middle[-1], curve.high[-1]), tuple(at_end))
+
+    def test_names_only_what_differs(self) -> None:
+        runs = runs_of(made_up_record("parabola", "single", 1),
+                       made_up_record("parabola", "all_reduce", 1))
+        self.assertEqual(list(labels(group_runs(runs)).values()), ["single", "all_reduce"])
+        ring, mean = (made_up_record("parabola", "all_reduce", 1) for _ in range(2))
+        ring["cell"].update(all_reduce="ring", workers=4)
+        mean["cell"].update(all_reduce="reduce_to_one", straggler=[{"worker": 1, "factor": 3.0}])
+        self.assertEqual(list(labels(group_runs(runs_of(ring, mean))).values()),
+                         ["all_reduce, 4 workers, ring, straggler none",
+                          "all_reduce, 2 workers, reduce_to_one, straggler 1:3"])
+
+    def test_formats_times(self) -> None:
+        self.assertEqual([format_time(value) for value in (3.2e-6, 0.0123, 4.567, 123.4, math.inf)],
+                         ["3.20 us", "12.3 ms", "4.57 s", "123 s", "-"])
+
+
+class Palette(unittest.TestCase):
+    def test_has_a_style_for_every_strategy_of_the_table(self) -> None:
+        source = (ROOT / "strategies/strategy.cpp").read_text()
+        strategies = re.findall(r'\.name = "(\w+)"', source)
+        self.assertGreater(len(strategies), 5)
+        self.assertEqual(set(strategies) - set(STYLES), set())
+
+    def test_tells_styles_apart_by_colour_and_without(self) -> None:
+        styles = [*STYLES.values(), *SPARE]
+        for one, other in itertools.combinations(styles, 2):
+            self.assertNotEqual(one.dash, other.dash)
+            self.assertNotEqual(one.marker, other.marker)
+            apart = math.dist(*(matplotlib.colors.to_rgb(style.colour) for style in (one, other)))
+            self.assertGreater(apart, 0.15, (one, other))
+
+    def test_gives_a_new_name_the_same_style_each_time(self) -> None:
+        self.assertEqual(style_of("a+b"), style_of("a+b"))
+
+
+class Outputs(InFolder):
+    def run_race(self, *arguments: str) -> tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = race.main([*arguments])
+        return code, out.getvalue(), err.getvalue()
+
+    def test_writes_figure_and_table(self) -> None:
+        workloads = ("parabola", "resnet9_thin")
+        self.write("".join(line(workload, strategy, seed) for workload in workloads
+                           for strategy in STYLES for seed in (1, 2, 3)))
+        code, out, err = self.run_race(str(self.folder))
+        self.assertEqual((code, err), (0, ""))
+        for strategy in STYLES:
+            self.assertEqual(out.count(f"\n{strategy} "), 2, strategy)
+        self.assertTrue(out.isascii())
+        self.assertEqual((self.folder / "race.png").read_bytes()[:4], b"\x89PNG")
+        self.assertIn("<svg", (self.folder / "race.svg").read_text())
+
+    def test_writes_the_same_bytes_from_the_same_records(self) -> None:
+        self.write(line("parabola", "single", 1))
+        self.run_race(str(self.folder))
+        first = (self.folder / "race.svg").read_bytes()
+        self.run_race(str(self.folder))
+        self.assertEqual((self.folder / "race.svg").read_bytes(), first)
+
+    def test_says_in_one_line_what_is_wrong(self) -> None:
+        code, out, err = self.run_race(str(self.folder / "nothing"))
+        self.assertEqual((code, out, err.count("\n")), (1, "", 1))
+        self.assertEqual(self.run_race()[0], 1)
+
+    def test_marks_failed_runs_and_tells_why(self) -> None:
+        runs = runs_of(made_up_record("parabola", "single", 1),
+                       made_up_failure("parabola", "single", 2, 3),
+                       made_up_failure("parabola", "all_reduce", 1, 0))
+        figure = draw_race(runs)
+        crosses = [one for one in figure.axes[0].get_lines() if one.get_marker() == "X"]
+        self.assertEqual(len(crosses), 2)
+        text = render_table(runs)
+        self.assertIn("1 of 2, 1 failed", text)
+        self.assertIn("failed: all_reduce, seed 1: step 70: the loss is not finite", text)
+
+    def test_takes_a_logarithmic_axis_only_for_times_far_apart(self) -> None:
+        def scale(pace: float) -> str:
+            runs = runs_of(made_up_record("parabola", "single", 1, pace=1),
+                           made_up_record("parabola", "all_reduce", 1, pace=pace),
+                           made_up_failure("parabola", "in_graph", 1, 2))
+            return str(draw_race(runs).axes[0].get_xscale())
+
+        self.assertEqual(scale(2), "linear")
+        self.assertEqual(scale(20), "log")
+
+    def test_warns_of_different_machines(self) -> None:
+        here = made_up_record("parabola", "single", 1)
+        there = made_up_record("parabola", "single", 2, machine={"cpu": "Other", "cores_used": 4})
+        self.assertNotIn("not comparable", footer(runs_of(here)))
+        self.assertIn("not comparable", footer(runs_of(here, there)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asynchrony is real, and can be shown step by step: two workers on a bowl under a virtual
+// interleaving, then real threads and the staleness they measure.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/gradient.h"
+#include "kernels/graph/loops.h"
+#include "kernels/reference/interpreter.h"
+#include "strategies/test_support.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+/// The bowl w²: one weight, one example a worker, prediction w * 1, target 0. The loss over both
+/// examples is w², so a worker's own term has the gradient w.
+Step bowl(double rate) {
+  Step step;
+  Builder builder(step.graph);
+  builder.layer("bowl");
+  Variable w;
+  w.name = "w";
+  w.type.dims = {1, 1};
+  const VariableId weight = step.graph.add(w);
+  w.name = "w.velocity";
+  w.kind = VariableKind::Slot;
+  const VariableId velocity = step.graph.add(w);
+  const auto data = builder.input_features({.batch = 2, .offset = 0, .global_batch = 2}, 1, 1);
+  const Value read = builder.read(weight);
+  const Value loss = builder.mean_squared_error(builder.dense(data[0], read), data[1], 2);
+  const std::vector<Value> wanted{read};
+  const Value slope = gradient(step.graph, loss, wanted)[0];
+  SgdOptions sgd;
+  sgd.rate = Schedule::constant(rate);
+  const NodeId update = builder.sgd(slope, weight, velocity, sgd);
+  step.trainables = {{.variable = weight, .gradient = slope, .updates = {update}}};
+  step.losses = {loss};
+  step.global_batch = 2;
+  return step;
+}
+
+/// Two asynchronous workers whose steps are interleaved by hand.
+class Interleaving {
+ public:
+  explicit Interleaving(double rate) {
+    StrategyOptions options;
+    options.replicas = 2;
+    step_ = apply(find_strategies("async_shared"), bowl(rate), options);
+    loop_of_ = loops(step_.graph);
+    interpreter_.emplace(step_.graph, 1, InitialValues{{"w", {1.0F}}});
+    for (NodeId id = 0; id < static_cast<NodeId>(step_.graph.nodes().size()); ++id) {
+      if (step_.graph.node(id).op != Op::Input) continue;
+      interpreter_->set({id, 0}, std::vector<float>{1.0F});
+      interpreter_->set({id, 1}, std::vector<float>{0.0F});
+    }
+  }
+
+  /// Reads the weight and computes the gradient.
+  void compute(int worker) {
+    run(worker, [](Op op) { return op != Op::Input && op != Op::Sgd; });
+  }
+  /// Applies the gradient computed last.
+  void push(int worker) {
+    run(worker, [](Op op) { return op == Op::Sgd; });
+  }
+  float weight() { return interpreter_->variable(0)[0]; }
+
+ private:
+  void run(int worker, bool (*wanted)(Op)) {
+    for (NodeId id = 0; id < static_cast<NodeId>(step_.graph.nodes().size()); ++id) {
+      const bool own = loop_of_[static_cast<std::size_t>(id)] == worker;
+      if (own && wanted(step_.graph.node(id).op)) interpreter_->run_node(id, StepContext{});
+    }
+  }
+
+  Step step_;
+  std::vector<int> loop_of_;
+  std::optional<Interpreter> interpreter_;
+};
+
+// Rate 0.8: one worker alone steps from 1 to 0.2, towards the minimum at 0. When both read 1 before
+// either has stepped, both steps are taken from there and the minimum is passed.
+TEST(Bowl, WorkersThatTakeTurnsApproachTheMinimum) {
+  Interleaving run(0.8);
+  run.compute(0);
+  run.push(0);
+  EXPECT_NEAR(run.weight(), 0.2F, 1e-6);
+  run.compute(1);
+  run.push(1);
+  EXPECT_NEAR(run.weight(), 0.04F, 1e-6);
+}
+
+TEST(Bowl, WorkersThatReadAtTheSameTimePassTheMinimum) {
+  Interleaving run(0.8);
+  run.compute(0);
+  run.compute(1);
+  run.push(0);
+  EXPECT_NEAR(run.weight(), 0.2F, 1e-6);
+  run.push(1);
+  EXPECT_NEAR(run.weight(), -0.6F, 1e-6);  // past the minimum, by more than turns had left
+}
+
+Step thin(std::int64_t batch, std::int64_t steps) {
+  Recipe recipe;
+  recipe.global_batch = batch;
+  recipe.train_examples = 512;
+  recipe.total_examples = steps * batch;
+  return find_workload("resnet9_thin").training(recipe);
+}
+
+const DataSet& shapes() {
+  static const DataSet data = make_shapes(20, Split::Train, 512);
+  return data;
+}
+
+class AsyncShared : public testing::TestWithParam<Sharing> {};
+
+TEST_P(AsyncShared, MissesAboutNMinusOneVersionsUnderLoad) {
+  TrialOptions options;
+  options.strategy = "async_shared";
+  options.options.replicas = 2;
+  options.options.sharing = GetParam();
+  options.steps = 30;
+  Trial run(thin(32, options.steps), shapes(), options);
+  double updates = 0;
+  double missed = 0;
+  for (const WorkerReport& worker : run.executor().workers()) {
+    for (std::size_t s = 0; s < worker.staleness.size(); ++s) {
+      updates += static_cast<double>(worker.staleness[s]);
+      missed += static_cast<double>(s) * static_cast<double>(worker.staleness[s]);
+    }
+  }
+  EXPECT_GT(updates, 0);
+  // Two workers of equal speed: each misses one update of the other in a step. On a machine that
+  // runs other things too, one may pause: the mean stays near 1, the bounds are wide.
+  EXPECT_GT(missed / updates, 0.5);
+  EXPECT_LT(missed / updates, 2.0);
+}
+
+TEST_P(AsyncShared, LearnsTheParabola) {
+  const DataSet curve = make_curve();
+  TrialOptions options;
+  options.strategy = "async_shared";
+  options.options.replicas = 2;
+  options.options.sharing = GetParam();
+  options.steps = 2000;
+  Recipe recipe;
+  recipe.global_batch = 50;
+  recipe.train_examples = 50;
+  recipe.total_examples = options.steps * 50;
+  Trial run(find_workload("parabola").training(recipe), curve, options);
+  const auto loops = run.executor().loops();
+  ASSERT_EQ(loops.size(), 2U);
+  EXPECT_LT(loops[0].losses.back(), loops[0].losses.front() / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sharing, AsyncShared, testing::Values(Sharing::Relaxed, Sharing::Locked),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Strategies as what they are: a small graph in, text or counts out. No kernels, no threads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/loops.h"
+#include "kernels/graph/partition.h"
+#include "kernels/graph/text.h"
+#include "kernels/graph/traffic.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kParabolaBytes = (5 + 5 + 5 + 1) * 4;  // two weights, two biases
+constexpr std::int64_t kParabolaInputBytes = 50 * 2 * 4;
+
+Step parabola() {
+  Recipe recipe;
+  recipe.global_batch = 50;
+  recipe.train_examples = 50;
+  recipe.total_examples = 100'000;
+  return find_workload("parabola").training(recipe);
+}
+
+Step rewritten(const std::string& name, StrategyOptions options) {
+  return apply(find_strategies(name), parabola(), options);
+}
+
+StrategyOptions replicas(std::int64_t n) {
+  StrategyOptions options;
+  options.replicas = n;
+  return options;
+}
+
+Graph part(const Step& step) { return partition(step, Binding{}).front().graph; }
+
+std::int64_t count(const Graph& graph, Op op) {
+  return std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                       [op](const Node& node) { return node.op == op; });
+}
+
+std::size_t loop_count(const Step& step) {
+  const std::vector<int> all = loops(part(step));
+  return static_cast<std::size_t>(*std::max_element(all.begin(), all.end())) + 1;
+}
+
+const Place kWorker0{};
+const Place kWorker1{.replica = 1, .stage = 0, .role = Role::Worker};
+const Place kHost{.replica = 0, .stage = 0, .role = Role::Host};
+
+TEST(Single, ChangesNothing) {
+  EXPECT_EQ(to_text(rewritten("single", replicas(1)).graph), to_text(parabola().graph));
+}
+
+TEST(AllReduce, PutsOneCollectiveForTheBucketBetweenGradientsAndUpdates) {
+  const Graph graph = part(rewritten("all_reduce", replicas(2)));
+  EXPECT_EQ(count(graph, Op::AllReduce), 2);  // one bucket, two members
+  EXPECT_EQ(count(graph, Op::Sgd), 2 * 4);
+  EXPECT_EQ(count(graph, Op::Copy), 0);
+  const std::string text = to_text(graph);
+  EXPECT_NE(text.find("{algorithm=ring, group=0, member=1, members=2} f32[1] f32[1,5] f32[5] "
+                      "f32[5,1] @replica1 communication output"),
+            std::string::npos)
+      << text;
+}
+
+TEST(AllReduce, DealsFiftyPointsToThreeReplicasAs17_17_16) {
+  std::vector<std::int64_t> batches;
+  const Step step = rewritten("all_reduce", replicas(3));
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op == Op::Input) batches.push_back(node.attributes.integer("batch"));
+  }
+  EXPECT_EQ(batches, (std::vector<std::int64_t>{17, 17, 16}));
+}
+
+TEST(InGraph, CopiesParametersOutAndGradientsBack) {
+  const auto bytes = traffic(part(rewritten("in_graph", replicas(3))));
+  // The parabola's 50 points are dealt as 17, 17, 16; replica 0 keeps its own.
+  const std::int64_t input = kParabolaInputBytes * 33 / 50;
+  EXPECT_EQ(bytes.at(kWorker0).sent, 2 * kParabolaBytes + input);
+  EXPECT_EQ(bytes.at(kWorker0).received, 2 * kParabolaBytes);
+  EXPECT_EQ(bytes.at(kWorker1).sent, kParabolaBytes);
+}
+
+TEST(CentralStorage, KeepsParametersAndUpdateOnTheHost) {
+  const Graph graph = part(rewritten("central_storage", replicas(2)));
+  for (const Node& node : graph.nodes()) {
+    if (node.op != Op::Sgd) continue;
+    EXPECT_EQ(node.place, kHost);
+  }
+  const auto bytes = traffic(graph);
+  EXPECT_EQ(bytes.at(kHost).sent, 2 * kParabolaBytes + kParabolaInputBytes);
+  EXPECT_EQ(bytes.at(kHost).received, 2 * kParabolaBytes);
+  EXPECT_EQ(bytes.at(kWorker1).sent, kParabolaBytes);
+}
+
+TEST(Independent, SendsNothing) {
+  EXPECT_TRUE(traffic(part(rewritten("independent", replicas(4)))).empty());
+}
+
+TEST(Loops, AreOneForSynchronousAndOneAReplicaForAsynchronousStrategies) {
+  EXPECT_EQ(loop_count(rewritten("in_graph", replicas(3))), 1U);
+  EXPECT_EQ(loop_count(rewritten("central_storage", replicas(3))), 1U);
+  EXPECT_EQ(loop_count(rewritten("all_reduce", replicas(3))), 1U);
+  EXPECT_EQ(loop_count(rewritten("async_shared", replicas(3))), 3U);
+  EXPECT_EQ(loop_count(rewritten("independent", replicas(3))), 3U);
+}
+
+TEST(AsyncShared, WeighsDecayByTheShareOfTheBatch) {
+  const Step step = rewritten("async_shared", replicas(3));
+  double sum = 0;
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op == Op::Sgd && node.layer == "hidden") sum += node.attributes.real("weight");
+  }
+  EXPECT_NEAR(sum, 2.0, 1e-12);  // weight and bias, each 17/50 + 17/50 + 16/50
+}
+
+TEST(ModelParallel, CutsBetweenLayersAndSendsActivationsForwardAndBack) {
+  StrategyOptions options;
+  options.stages = 2;
+  const Graph graph = part(rewritten("model_parallel", options));
+  const auto bytes = traffic(graph);
+  const Place second{.replica = 0, .stage = 1, .role = Role::Worker};
+  // Cut after the hidden layer: 5 activations a point, and the targets for the loss.
+  EXPECT_EQ(bytes.at(kWorker0).sent, 50 * 5 * 4 + 50 * 4);
+  EXPECT_EQ(bytes.at(second).sent, 50 * 5 * 4);
+}
+
+TEST(ModelParallel, RefusesMoreStagesThanLayers) {
+  StrategyOptions options;
+  options.stages = 4;
+  EXPECT_THROW(rewritten("model_parallel", options), RunError);
+}
+
+TEST(Composition, StagesOfAllReducedReplicasExchangeTheirOwnGradients) {
+  StrategyOptions options = replicas(2);
+  options.stages = 2;
+  const Graph graph = part(rewritten("all_reduce+model_parallel", options));
+  EXPECT_EQ(count(graph, Op::AllReduce), 2 * 2);  // a bucket a stage, two members each
+  const Graph other = part(rewritten("model_parallel+all_reduce", options));
+  EXPECT_EQ(count(other, Op::AllReduce), 2 * 2);
+  EXPECT_EQ(bytes_per_step(graph), bytes_per_step(other));
+}
+
+TEST(Composition, OfTwoThatDealTheBatchOutIsRefusedByName) {
+  try {
+    rewritten("all_reduce+in_graph", replicas(2));
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("strategy 'in_graph' cannot be applied"),
+              std::string::npos);
+  }
+}
+
+TEST(Strategies, MoreWorkersThanExamplesAreRefused) {
+  EXPECT_THROW(rewritten("all_reduce", replicas(51)), RunError);
+  EXPECT_THROW(rewritten("in_graph", replicas(0)), RunError);
+  EXPECT_NO_THROW(rewritten("all_reduce", replicas(50)));
+}
+
+TEST(Strategies, AnUnknownNameOffersTheNearest) {
+  try {
+    find_strategies("al_reduce");
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean 'all_reduce'?"), std::string::npos);
+  }
+}
+
+TEST(GraphSize, GrowsWithWorkersInGraphAndNotPerProcessBetweenGraphs) {
+  const auto in_graph = [](std::int64_t n) {
+    return part(rewritten("in_graph", replicas(n))).nodes().size();
+  };
+  EXPECT_GT(in_graph(4), 2 * in_graph(2) - 30);
+  const auto largest_part = [](std::int64_t n) {
+    const Binding binding{.processes = static_cast<int>(n),
+                          .process_of = [](const Place& place) { return place.replica; }};
+    std::size_t largest = 0;
+    for (const Step& part : partition(rewritten("all_reduce", replicas(n)), binding)) {
+      largest = std::max(largest, part.graph.nodes().size());
+    }
+    return largest;
+  };
+  EXPECT_EQ(largest_part(2), largest_part(8));
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests that run small steps under strategies: executors with all that they need, and the
+// comparison of two runs.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/comm/in_process.h"
+#include "kernels/graph/partition.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/executor.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta::testing_support {
+
+struct TrialOptions {
+  std::string strategy = "single";
+  StrategyOptions options;
+  std::int64_t steps = 20;
+  int threads_per_worker = 1;
+  std::map<int, double> stragglers;
+  std::size_t trace_events = 0;
+  double rounding = 0;  ///< first weights are multiplied by 1 + or - this, by element
+};
+
+/// A step under a strategy, run for a number of global batches.
+class Trial {
+ public:
+  Trial(const Step& step, const DataSet& data, const TrialOptions& run)
+      : kernels_("cpu"), global_batch_(step.global_batch) {
+    const auto strategies = find_strategies(run.strategy);
+    part_ = partition(apply(strategies, step, run.options), Binding{}).front();
+    add_cpu_kernels(kernels_);
+    transport_.add_kernels(kernels_);
+    ExecutorOptions options;
+    options.threads_per_worker = run.threads_per_worker;
+    options.seed = 11;
+    options.data = &data;
+    options.max_examples = run.steps * step.global_batch;
+    options.stragglers = run.stragglers;
+    options.trace_events = run.trace_events;
+    executor_ = std::make_unique<Executor>(part_, kernels_, options);
+    if (run.rounding != 0) perturb(static_cast<float>(run.rounding));
+    executor_->run(options.max_examples);
+  }
+
+  Executor& executor() { return *executor_; }
+  const Graph& graph() const { return part_.graph; }
+  std::map<Place, MemberTraffic> counted() const { return transport_.traffic(); }
+
+  /// By step, summed over replicas; of a synchronous run.
+  std::vector<float> losses() const { return executor_->loops().at(0).losses; }
+
+  /// The final parameters of replica 0 or home, by name.
+  std::map<std::string, std::vector<float>> parameters() {
+    std::map<std::string, std::vector<float>> all;
+    for (VariableId v = 0; v < static_cast<VariableId>(graph().variables().size()); ++v) {
+      const Variable& variable = graph().variable(v);
+      if (variable.kind != VariableKind::Parameter || all.contains(variable.name)) continue;
+      const Tensor& tensor = executor_->variable(v).tensor;
+      all[variable.name].assign(tensor.f32(), tensor.f32() + tensor.elements());
+    }
+    return all;
+  }
+
+ private:
+  void perturb(float rounding) {
+    for (VariableId v = 0; v < static_cast<VariableId>(graph().variables().size()); ++v) {
+      if (graph().variable(v).kind != VariableKind::Parameter) continue;
+      const Tensor& tensor = executor_->variable(v).tensor;
+      for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+        tensor.f32()[i] *= i % 2 == 0 ? 1 + rounding : 1 - rounding;
+      }
+    }
+  }
+
+  KernelTable kernels_;
+  InProcessTransport transport_;
+  Step part_;
+  std::int64_t global_batch_;
+  std::unique_ptr<Executor> executor_;
+};
+
+/// ||a - b|| / ||b||, over all elements of all parameters.
+inline double relative_difference(const std::map<std::string, std::vector<float>>& a,
+                                  const std::map<std::string, std::vector<float>>& b) {
+  double difference = 0;
+  double norm = 0;
+  for (const auto& [name, values] : b) {
+    const std::vector<float>& others = a.at(name);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double delta = static_cast<double>(others[i]) - static_cast<double>(values[i]);
+      difference += delta * delta;
+      norm += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+    }
+  }
+  return std::sqrt(difference / norm);
+}
+
+}  // namespace regatta::testing_support

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes counted at the transport while steps run equal those computed from the graph, place by
+// place; and these equal the formulas of the literature.
+#include <gtest/gtest.h>
+
+#include "kernels/graph/traffic.h"
+#include "strategies/test_support.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+struct Case {
+  std::string strategy;
+  std::int64_t replicas = 2;
+  std::int64_t stages = 1;
+  std::string all_reduce = "ring";
+};
+
+constexpr std::int64_t kSteps = 3;
+constexpr std::int64_t kBatch = 80;
+
+Trial run_case(const Case& test) {
+  static const DataSet data = make_shapes(20, Split::Train, 240);
+  TrialOptions options;
+  options.strategy = test.strategy;
+  options.options.replicas = test.replicas;
+  options.options.stages = test.stages;
+  options.options.all_reduce = test.all_reduce;
+  options.steps = kSteps;
+  Recipe recipe;
+  recipe.global_batch = kBatch;
+  recipe.train_examples = data.count;
+  recipe.total_examples = kSteps * kBatch;
+  return {find_workload("resnet9_thin").training(recipe), data, options};
+}
+
+/// M: bytes of all parameters.
+std::int64_t parameter_bytes(Trial& run) {
+  std::int64_t bytes = 0;
+  for (const auto& [name, values] : run.parameters()) {
+    bytes += static_cast<std::int64_t>(values.size() * sizeof values[0]);
+  }
+  return bytes;
+}
+
+Place worker(int replica) { return {.replica = replica, .stage = 0, .role = Role::Worker}; }
+
+class Traffic : public testing::TestWithParam<Case> {};
+
+TEST_P(Traffic, CountedEqualsComputedAtEveryPlace) {
+  Trial run = run_case(GetParam());
+  const auto computed = traffic(run.graph());
+  const auto counted = run.counted();
+  ASSERT_EQ(counted.size(), computed.size());
+  for (const auto& [place, expected] : computed) {
+    EXPECT_EQ(counted.at(place).sent, kSteps * expected.sent) << to_string(place);
+    EXPECT_EQ(counted.at(place).received, kSteps * expected.received) << to_string(place);
+    EXPECT_EQ(counted.at(place).messages, kSteps * expected.messages) << to_string(place);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Traffic,
+                         testing::Values(Case{"in_graph", 3}, Case{"central_storage", 3},
+                                         Case{"all_reduce", 2}, Case{"all_reduce", 3},
+                                         Case{"all_reduce", 3, 1, "reduce_to_one"},
+                                         Case{"all_reduce", 5, 1, "hierarchical_copy"},
+                                         Case{"model_parallel", 1, 3},
+                                         Case{"all_reduce+model_parallel", 2, 2}),
+                         [](const auto& test) {
+                           std::string name = test.param.strategy + "_" + test.param.all_reduce +
+                                              "_" + std::to_string(test.param.replicas) + "x" +
+                                              std::to_string(test.param.stages);
+                           for (char& letter : name) letter = letter == '+' ? '_' : letter;
+                           return name;
+                         });
+
+TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
+  for (const int n : {2, 3, 5}) {
+    Trial run = run_case({"all_reduce", n});
+    const std::int64_t m = parameter_bytes(run);
+    std::int64_t sent = 0;
+    for (int r = 0; r < n; ++r) {
+      sent += run.counted().at(worker(r)).sent;
+      // Shares of a bucket differ by at most one element: four bytes in each of two phases.
+      EXPECT_NEAR(static_cast<double>(run.counted().at(worker(r)).sent),
+                  static_cast<double>(kSteps * 2 * (n - 1) * m) / n, 2.0 * 4 * n * kSteps);
+    }
+    EXPECT_EQ(sent, kSteps * 2 * (n - 1) * m);
+  }
+}
+
+TEST(TrafficFormula, ReduceToOneLoadsTheRootWithNMinusOneGradients) {
+  Trial run = run_case({"all_reduce", 3, 1, "reduce_to_one"});
+  const std::int64_t m = parameter_bytes(run);
+  EXPECT_EQ(run.counted().at(worker(0)).received, kSteps * 2 * m);
+  EXPECT_EQ(run.counted().at(worker(0)).sent, kSteps * 2 * m);
+  EXPECT_EQ(run.counted().at(worker(2)).sent, kSteps * m);
+}
+
+TEST(TrafficFormula, HierarchicalCopyMovesTwoTimesNMinusOneGradientsForOddNToo) {
+  for (const int n : {3, 4, 5}) {
+    Trial run = run_case({"all_reduce", n, 1, "hierarchical_copy"});
+    std::int64_t sent = 0;
+    for (int r = 0; r < n; ++r) {
+      sent += run.counted().at(worker(r)).sent;
+      EXPECT_GT(run.counted().at(worker(r)).sent, 0) << "replica " << r << "'s gradient is lost";
+    }
+    EXPECT_EQ(sent, kSteps * 2 * (n - 1) * parameter_bytes(run));
+  }
+}
+
+TEST(TrafficFormula, CentralStorageSendsEveryReplicaTheModelAndItsInput) {
+  Trial run = run_case({"central_storage", 3});
+  const std::int64_t m = parameter_bytes(run);
+  const std::int64_t input = kBatch * (32 * 32 * 3 * 4 + 4);
+  const Place host{.replica = 0, .stage = 0, .role = Role::Host};
+  EXPECT_EQ(run.counted().at(host).sent, kSteps * (3 * m + input));
+  EXPECT_EQ(run.counted().at(host).received, kSteps * 3 * m);
+}
+
+TEST(TrafficFormula, InGraphSparesReplicaZeroItsOwnCopy) {
+  Trial run = run_case({"in_graph", 5});
+  const std::int64_t m = parameter_bytes(run);
+  const std::int64_t input = kBatch / 5 * 4 * (32 * 32 * 3 * 4 + 4);
+  EXPECT_EQ(run.counted().at(worker(0)).sent, kSteps * (4 * m + input));
+  EXPECT_EQ(run.counted().at(worker(0)).received, kSteps * 4 * m);
+  EXPECT_EQ(run.counted().at(worker(4)).sent, kSteps * m);
+}
+
+}  // namespace
+}  // namespace regatta
