@@ -63,7 +63,8 @@ def refusal(path: str, header: str, quoted: bool) -> str:
         return f"{rule.folder} may include from the project only {', '.join(allowed)}"
     if is_system(header) or header.startswith(rule.third_party):
         return ""
-    return f"{rule.folder} may include of third parties only {', '.join(rule.third_party) or 'none'}"
+    libraries = ", ".join(rule.third_party) or "none"
+    return f"{rule.folder} may include of third parties only {libraries}"
 
 
 def check_text(path: str, text: str) -> list[str]:

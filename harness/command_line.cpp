@@ -2,7 +2,11 @@
 #include "harness/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <iostream>
+#include <vector>
 
 #include "kernels/graph/names.h"
 
@@ -10,6 +14,24 @@ namespace regatta {
 namespace {
 
 constexpr int kUsageError = 1;
+
+/// CLI11 reads -1 as the largest number there is, and takes what overflows for that, too.
+std::string unsigned_error(const std::string& text) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && rest == end) return "";
+  return "'" + text + "' is not a whole number from 0 to 2^64 - 1";
+}
+
+CLI::Validator one_of(const std::string& what, const std::vector<std::string>& names) {
+  return CLI::Validator(
+      [what, names](const std::string& given) -> std::string {
+        if (std::find(names.begin(), names.end(), given) != names.end()) return "";
+        return unknown_name(what, given, names).what();
+      },
+      "");
+}
 
 /// What says which race: shared by run and graph.
 void declare_cell(CLI::App& app, RaceRequest& request) {
@@ -39,26 +61,43 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
       ->capture_default_str();
   app.add_option("--device", request.device, "cpu")->capture_default_str();
   app.add_option("--epochs", request.epochs, "passes over the data (default: the workload's)");
-  app.add_option("--steps", request.steps, "length of the run in steps, instead of --epochs");
+  app.add_option("--steps", request.steps,
+                 "length of the run in steps, instead of --epochs (default: --epochs)");
 }
 
 void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
   RaceRequest& request = command.request;
   declare_cell(app, request);
   app.add_option("--seed", request.seed, "of weights, order and augmentation")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Validator(unsigned_error, ""));
   app.add_option("--dataset", request.dataset, "cifar10, shapes, ... (default: the workload's)");
   app.add_option("--data-dir", request.data_dir, "folder of the CIFAR-10 binary files")
       ->capture_default_str();
   app.add_option("--target", request.target,
                  "value of the metric that ends the race (default: the workload's)");
+  app.add_option("--rate-scale", request.rate_scale, "multiplies the recipe's learning rate")
+      ->capture_default_str();
   app.add_option("--threads", request.threads, "cores that the run owns; 0: all available")
       ->capture_default_str();
-  app.add_option("--straggler", stragglers,
-                 "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0");
-  app.add_option("--trace", request.trace, "file for a timeline in the Chrome trace format");
+  app.add_option(
+      "--straggler", stragglers,
+      "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0 (default: none)");
+  app.add_option("--trace", request.trace,
+                 "file for a timeline in the Chrome trace format (default: none)");
   app.add_option("--out", command.out, "folder whose records.jsonl the record is added to")
       ->capture_default_str();
+}
+
+/// Offers the nearest subcommand for one that does not exist.
+std::string explain_subcommand(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(sub->get_name());
+  }
+  const std::vector<std::string> extras = app.remaining();
+  if (!extras.empty()) return unknown_name("subcommand", extras.front(), names).what();
+  return "a subcommand is required (valid: " + CLI::detail::join(names, " ") + ")";
 }
 
 /// Offers the nearest flag for one that does not exist.
@@ -66,7 +105,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* active = &app;
   for (const CLI::App* sub : app.get_subcommands()) active = sub;
   const std::vector<std::string> extras = active->remaining();
-  if (extras.empty() || extras.front().rfind("--", 0) != 0) return error.what();
+  const bool is_flag = !extras.empty() && extras.front().rfind("--", 0) == 0;
+  if (active == &app && !is_flag) return explain_subcommand(app);
+  if (!is_flag) return error.what();
   std::vector<std::string> names;
   for (const CLI::Option* option : active->get_options()) names.push_back(option->get_name());
   std::string given = extras.front();
@@ -93,12 +134,12 @@ Command parse_command_line(int argc, const char* const* argv) {
   declare_run(run, command, stragglers);
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
   list.add_option("what", command.what, "workloads, strategies or devices")
-      ->check(CLI::IsMember({"workloads", "strategies", "devices"}));
+      ->check(one_of("list", {"workloads", "strategies", "devices"}));
   CLI::App& graph = *app.add_subcommand("graph", "the rewritten graph, its bytes and messages");
   declare_cell(graph, command.request);
   graph.add_option("--format", format, "text or dot")
       ->capture_default_str()
-      ->check(CLI::IsMember({"text", "dot"}));
+      ->check(one_of("format", {"text", "dot"}));
   CLI::App& doctor =
       *app.add_subcommand("doctor", "what is missing for which feature, and what mends it");
   doctor.add_option("--data-dir", command.request.data_dir, "folder of the CIFAR-10 binary files")

@@ -2,6 +2,7 @@
 //
 // The program. Every error ends here: 1 usage or configuration, 2 a run that failed.
 #include <iostream>
+#include <new>
 
 #include "harness/command_line.h"
 #include "harness/doctor.h"
@@ -17,12 +18,16 @@ constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 
 int run(const regatta::Command& command) {
-  regatta::require_writable(command.out);
   regatta::LiveLine live(command.request);
+  const auto keep = [&](const regatta::Record& record) {
+    regatta::append_record(command.out, record);
+    live.conclude(record, command.out);
+  };
   const regatta::Record record = regatta::race(
-      command.request, [&](const regatta::RaceProgress& progress) { live.show(progress); });
-  regatta::append_record(command.out, record);
-  live.conclude(record, command.out);
+      command.request,
+      {.ready = [&] { regatta::require_writable(command.out); },
+       .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
+       .ended = keep});
   return record.status == regatta::Status::Failed ? kRunFailed : kGood;
 }
 
@@ -45,6 +50,10 @@ int main(int argc, char** argv) {
     return execute(regatta::parse_command_line(argc, argv));
   } catch (const regatta::RunError& error) {
     std::cerr << "regatta: " << error.what() << '\n';
+    return kUsage;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "regatta: there is not enough memory; fewer steps, a smaller --global-batch or "
+                 "fewer --workers need less\n";
     return kUsage;
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/placement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +13,9 @@
 
 namespace regatta {
 namespace {
+
+constexpr std::int64_t kMostSteps = 100'000'000;  // the harness keeps 12 bytes of each
+constexpr double kMostSlowdown = 1000;
 
 RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
 
@@ -62,6 +67,10 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   Recipe& recipe = placement.recipe;
   recipe.train_examples = train_examples;
   recipe.evaluation_batch = workload.evaluation_batch;
+  if (!std::isfinite(request.rate_scale) || request.rate_scale <= 0) {
+    throw usage("--rate-scale is a finite factor greater than 0");
+  }
+  recipe.rate_scale = request.rate_scale;
   recipe.global_batch = request.global_batch.value_or(workload.global_batch);
   if (recipe.global_batch < 1 || recipe.global_batch > train_examples) {
     throw usage("--global-batch is " + std::to_string(recipe.global_batch) + "; the data set has " +
@@ -70,11 +79,22 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   if (request.epochs && request.steps) throw usage("give --epochs or --steps, not both");
   const std::int64_t steps_per_epoch = train_examples / recipe.global_batch;
   const double epochs = request.epochs.value_or(workload.epochs);
-  std::int64_t steps =
-      static_cast<std::int64_t>(std::ceil(epochs * static_cast<double>(steps_per_epoch)));
-  if (request.steps) steps = *request.steps;
-  if (steps < 1) throw usage("a run has at least one step; --steps or --epochs is too small");
-  recipe.total_examples = steps * recipe.global_batch;
+  const double wanted = request.steps ? static_cast<double>(*request.steps)
+                                      : std::ceil(epochs * static_cast<double>(steps_per_epoch));
+  if (!(wanted >= 1)) throw usage("a run has at least one step; --steps or --epochs is too small");
+  if (wanted > static_cast<double>(kMostSteps)) {
+    throw usage("a run has at most " + std::to_string(kMostSteps) +
+                " steps; --steps or --epochs is too large");
+  }
+  recipe.total_examples = static_cast<std::int64_t>(wanted) * recipe.global_batch;
+}
+
+void check_stragglers(const RaceRequest& request) {
+  for (const auto& [worker, factor] : request.stragglers) {
+    if (worker >= 0 && worker < request.workers && factor >= 1 && factor <= kMostSlowdown) continue;
+    throw usage(fmt::format("--straggler {}:{:g}: workers are 0 to {} and factors 1 to {:g}",
+                            worker, factor, request.workers - 1, kMostSlowdown));
+  }
 }
 
 }  // namespace
@@ -89,17 +109,13 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   const auto algorithms = all_reduce_algorithms();
   check_name("all_reduce algorithm", request.all_reduce, {algorithms.begin(), algorithms.end()});
   deal_workers(request, placement);
+  if (request.bucket_bytes < 0) throw usage("--bucket-bytes is 0 or more");
   placement.options.all_reduce = request.all_reduce;
   placement.options.bucket_bytes = request.bucket_bytes;
   placement.options.sharing = request.sharing == "locked" ? Sharing::Locked : Sharing::Relaxed;
   set_length(request, train_examples, placement);
-  for (const auto& [worker, factor] : request.stragglers) {
-    if (worker < 0 || worker >= request.workers || factor < 1) {
-      throw usage("--straggler " + std::to_string(worker) + ":" + std::to_string(factor) +
-                  ": workers are 0 to " + std::to_string(request.workers - 1) +
-                  " and factors at least 1");
-    }
-  }
+  check_stragglers(request);
+  if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
   return placement;
 }
 

@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -32,6 +34,7 @@ std::vector<int> available_cores(std::int64_t wanted) {
   cpu_set_t set;
   CPU_ZERO(&set);
   std::vector<int> cores;
+  if (wanted < 0) throw RunError(ErrorKind::Usage, "--threads is 0 or more");
   if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (CPU_ISSET(core, &set)) cores.push_back(core);
@@ -49,6 +52,13 @@ std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss * 1024;
+}
+
+/// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is
+/// judged at the same counts.
+std::int64_t evaluation_period(const Placement& placement) {
+  const std::int64_t batch = placement.recipe.global_batch;
+  return std::max<std::int64_t>(1, placement.workload->evaluation_every / batch) * batch;
 }
 
 /// Calls `tick` every half second from a thread of its own.
@@ -77,8 +87,8 @@ class Ticker {
 
 class Race {
  public:
-  Race(const RaceRequest& request, const ProgressSink& progress)
-      : request_(request), progress_(progress), begin_ns_(now_ns()) {
+  Race(const RaceRequest& request, const RaceHooks& hooks)
+      : request_(request), hooks_(hooks), begin_ns_(now_ns()) {
     const Workload& workload = find_workload(request.workload);
     find_strategies(request.strategy);  // complain about names before loading data
     const std::string dataset =
@@ -88,6 +98,8 @@ class Race {
     placement_ = place(request, data_.train.count);
     fill_cell(dataset);
     build();
+    open_trace();
+    if (hooks.ready) hooks.ready();
   }
 
   Record run() {
@@ -98,20 +110,25 @@ class Race {
       record_.failure = Failure{.kind = std::string(to_string(error.kind())), .text = error.what()};
     }
     finish();
+    if (hooks_.ended) hooks_.ended(record_);
+    write_trace();  // last, because a full disk must not cost the record
     return std::move(record_);
   }
 
  private:
   void fill_cell(const std::string& dataset);
   void build();
+  void open_trace();
+  void write_trace();
   void train();
   void advance_to(std::int64_t examples);
+  Judgement judge();
   void evaluate(std::int64_t examples);
   void report(std::int64_t examples, const Evaluation* evaluation);
   void finish();
 
   RaceRequest request_;
-  ProgressSink progress_;
+  RaceHooks hooks_;
   std::int64_t begin_ns_;
   std::vector<int> cores_;
   DataSets data_;
@@ -124,6 +141,7 @@ class Race {
   std::int64_t run_begin_ns_ = 0;
   std::int64_t training_ns_ = 0;
   std::mutex progress_mutex_;
+  std::ofstream trace_;
 };
 
 void Race::fill_cell(const std::string& dataset) {
@@ -132,7 +150,10 @@ void Race::fill_cell(const std::string& dataset) {
   cell.dataset = dataset;
   cell.strategy = request_.strategy;
   for (const Strategy* strategy : placement_.strategies) {
-    if (strategy->name == "all_reduce") cell.all_reduce = request_.all_reduce;
+    if (strategy->name == "all_reduce") {
+      cell.all_reduce = request_.all_reduce;
+      cell.bucket_bytes = request_.bucket_bytes;
+    }
     if (strategy->name == "async_shared") cell.sharing = request_.sharing;
   }
   cell.workers = workers_of(placement_);
@@ -140,6 +161,7 @@ void Race::fill_cell(const std::string& dataset) {
   cell.device = request_.device;
   cell.dtype = request_.dtype;
   cell.global_batch = placement_.recipe.global_batch;
+  cell.rate_scale = placement_.recipe.rate_scale;
   const auto cores = static_cast<std::int64_t>(cores_.size());
   cell.threads_per_worker = std::max<std::int64_t>(1, cores / cell.workers);
   cell.oversubscribed = cell.workers > cores;
@@ -173,7 +195,7 @@ void Race::build() {
   backend_ = make_backend(request_.device);
   executor_ = std::make_unique<Executor>(parts.front(), backend_->kernels, options);
 
-  const std::int64_t every = placement_.workload->evaluation_every;
+  const std::int64_t every = evaluation_period(placement_);
   evaluation_backend_ = make_backend(request_.device);
   evaluator_ = std::make_unique<Evaluator>(
       *placement_.workload, placement_.recipe, data_.test, evaluation_backend_->kernels,
@@ -185,12 +207,9 @@ void Race::build() {
 
 void Race::train() {
   const std::int64_t total = placement_.recipe.total_examples;
-  const std::int64_t batch = placement_.recipe.global_batch;
-  // A multiple of the batch, so that every strategy is judged at the same counts.
-  const std::int64_t every =
-      std::max<std::int64_t>(1, placement_.workload->evaluation_every / batch) * batch;
+  const std::int64_t every = evaluation_period(placement_);
   const std::int64_t warmup_begin = now_ns();
-  const Judgement first = evaluator_->judge(*executor_);  // also warms the evaluator up
+  const Judgement first = judge();  // also warms the evaluator up
   record_.warmup_ns = now_ns() - warmup_begin;
   run_begin_ns_ = now_ns();
   record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
@@ -208,12 +227,28 @@ void Race::train() {
 
 void Race::advance_to(std::int64_t examples) {
   const std::int64_t begin = now_ns();
-  executor_->run(examples);
+  try {
+    executor_->run(examples);
+  } catch (...) {
+    training_ns_ += now_ns() - begin;  // a failed run has taken its time, too
+    throw;
+  }
   training_ns_ += now_ns() - begin;
 }
 
+/// The evaluator counts steps of its own, so its errors need to say when it was.
+Judgement Race::judge() {
+  try {
+    return evaluator_->judge(*executor_);
+  } catch (const RunError& error) {
+    const std::int64_t steps = executor_->examples_seen() / placement_.recipe.global_batch;
+    throw RunError(error.kind(), "in the evaluation after " + std::to_string(steps) +
+                                     " steps of training, " + error.what());
+  }
+}
+
 void Race::evaluate(std::int64_t examples) {
-  const Judgement judgement = evaluator_->judge(*executor_);
+  const Judgement judgement = judge();
   Evaluation evaluation{.examples = executor_->examples_seen(),
                         .epoch = static_cast<double>(examples) /
                                  static_cast<double>(placement_.recipe.train_examples),
@@ -232,7 +267,7 @@ void Race::evaluate(std::int64_t examples) {
 }
 
 void Race::report(std::int64_t examples, const Evaluation* evaluation) {
-  if (!progress_) return;
+  if (!hooks_.progress) return;
   const std::lock_guard lock(progress_mutex_);
   RaceProgress progress;
   progress.examples = examples;
@@ -248,7 +283,7 @@ void Race::report(std::int64_t examples, const Evaluation* evaluation) {
     progress.seconds_left =
         static_cast<double>(progress.total_examples - examples) / progress.examples_per_s;
   }
-  progress_(progress);
+  hooks_.progress(progress);
 }
 
 void Race::finish() {
@@ -265,19 +300,32 @@ void Race::finish() {
   record_.machine.cores_used = static_cast<std::int64_t>(cores_.size());
   record_.software = software_facts();
   record_.environment = environment_facts();
+}
+
+/// Before the run, which may be long.
+void Race::open_trace() {
   if (request_.trace.empty()) return;
-  std::ofstream file(request_.trace);
-  executor_->write_trace(file);
-  if (!file.flush()) {
-    throw RunError(ErrorKind::Io, "could not write the trace to " + request_.trace +
-                                      "; choose another file for --trace");
+  trace_.open(request_.trace);
+  if (!trace_) {
+    throw RunError(ErrorKind::Io, "cannot write the trace to " + request_.trace + ": " +
+                                      std::strerror(errno) + "; choose another file for --trace");
+  }
+}
+
+void Race::write_trace() {
+  if (request_.trace.empty()) return;
+  executor_->write_trace(trace_);
+  if (!trace_.flush()) {
+    throw RunError(ErrorKind::Io, "the trace in " + request_.trace +
+                                      " is incomplete, the disk is probably full; the record is "
+                                      "kept, choose another file for --trace");
   }
 }
 
 }  // namespace
 
-Record race(const RaceRequest& request, const ProgressSink& progress) {
-  return Race(request, progress).run();
+Record race(const RaceRequest& request, const RaceHooks& hooks) {
+  return Race(request, hooks).run();
 }
 
 std::map<int, double> parse_stragglers(const std::string& text) {

@@ -33,6 +33,7 @@ struct RaceRequest {
   std::optional<double> epochs;
   std::optional<std::int64_t> steps;
   std::optional<double> target;
+  double rate_scale = 1;     ///< multiplies the recipe's learning rate
   std::int64_t threads = 0;  ///< cores the cell owns; 0: all that are available
   std::int64_t bucket_bytes = 4 * 1024 * 1024;
   std::map<int, double> stragglers;  ///< worker to factor
@@ -50,11 +51,18 @@ struct RaceProgress {
   double examples_per_s = 0;  ///< so far, evaluations included
   double seconds_left = 0;
 };
-using ProgressSink = std::function<void(const RaceProgress&)>;
+
+/// What a caller hears of a race; each may be empty.
+struct RaceHooks {
+  std::function<void()> ready;  ///< nothing is wrong with the request; the clocks start next
+  std::function<void(const RaceProgress&)> progress;
+  std::function<void(const Record&)> ended;  ///< before the trace is written
+};
 
 /// Runs the race. A run that cannot go on (diverged, timed out) is a record with status failed.
-/// Throws: RunError for what is wrong before the clock starts: usage, data, unsupported.
-Record race(const RaceRequest& request, const ProgressSink& progress);
+/// Throws: RunError for what is wrong before the clock starts: usage, data, unsupported, io; later
+/// only for a trace that cannot be written.
+Record race(const RaceRequest& request, const RaceHooks& hooks);
 
 /// `W:F[,W:F...]`. Throws: RunError(Usage).
 std::map<int, double> parse_stragglers(const std::string& text);

@@ -38,6 +38,7 @@ Json to_json(const Cell& cell) {
           {"device", cell.device},
           {"dtype", cell.dtype},
           {"global_batch", cell.global_batch},
+          {"rate_scale", cell.rate_scale},
           {"processes", cell.processes},
           {"threads_per_worker", cell.threads_per_worker},
           {"oversubscribed", cell.oversubscribed},
@@ -75,8 +76,7 @@ Json to_json(const WorkerRecord& worker) {
           {"update_ns", worker.update_ns},
           {"bytes_sent", worker.bytes_sent},
           {"bytes_received", worker.bytes_received},
-          {"staleness_histogram", worker.staleness_histogram},
-          {"lost_updates", worker.lost_updates}};
+          {"staleness_histogram", worker.staleness_histogram}};
 }
 
 Json to_json(const GraphRecord& graph) {
@@ -147,6 +147,7 @@ Json to_json(const Record& record) {
           {"examples_per_s", record.examples_per_s},
           {"step_time_ns", to_json(record.step_time_ns)},
           {"workers", array_of(record.workers)},
+          {"lost_updates", record.lost_updates},
           {"graph", to_json(record.graph)},
           {"checksums", to_json(record.checksums)},
           {"setup_ns", record.setup_ns},

@@ -36,6 +36,7 @@ struct Cell {
   std::string device = "cpu";
   std::string dtype = "f32";
   std::int64_t global_batch = 0;  ///< Units: examples
+  double rate_scale = 1;          ///< factor on the recipe's learning rate
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;       ///< more threads than cores
@@ -94,7 +95,6 @@ struct WorkerRecord {
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::vector<std::int64_t> staleness_histogram;  ///< element s: updates that missed s versions
-  std::int64_t lost_updates = 0;
 };
 
 struct GraphRecord {
@@ -137,6 +137,7 @@ struct Record {
   double examples_per_s = 0;
   StepTimes step_time_ns;
   std::vector<WorkerRecord> workers;
+  std::int64_t lost_updates = 0;  ///< of shared variables, by one canary element each
   GraphRecord graph;
   Checksums checksums;
   std::int64_t setup_ns = 0;

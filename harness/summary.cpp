@@ -92,9 +92,9 @@ void summarize(const Executor& executor, const std::map<Place, MemberTraffic>& c
                               .update_ns = worker.update_ns,
                               .bytes_sent = bytes.sent,
                               .bytes_received = bytes.received,
-                              .staleness_histogram = trimmed(worker.staleness),
-                              .lost_updates = worker.lost_updates});
+                              .staleness_histogram = trimmed(worker.staleness)});
   }
+  record.lost_updates = executor.lost_updates();
   const std::vector<LoopReport> loops = executor.loops();
   record.step_time_ns = step_times(loops);
   record.losses = loss_samples(loops);

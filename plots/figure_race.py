@@ -157,6 +157,7 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
     _draw_target(axes, runs[0])
     entries = [_draw_variant(axes, group, scale, names[variant])
                for variant, group in ranked(groups)]
+    axes.margins(y=0.1)  # room for the target's label
     axes.autoscale_view(scalex=False)
     axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False,
                 fontsize=9.5, handlelength=4.2, labelspacing=0.75, borderaxespad=0,
@@ -180,13 +181,15 @@ def _workers(runs: list[Run]) -> str:
 
 def footer(runs: list[Run]) -> str:
     """Where, when and from what the numbers are."""
-    seeds = len({run.seed for run in runs})
+    counts = {len({run.seed for run in group}) for workload in {run.workload for run in runs}
+              for group in group_runs(run for run in runs if run.workload == workload).values()}
+    seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
     machines = sorted({f"{run.cpu}, {run.cores} cores" + "".join(f", {gpu}" for gpu in run.gpus)
                        for run in runs})
     commits = sorted({run.commit[:10] + (" with changes" if run.dirty else "") for run in runs})
     dates = sorted({run.date for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    text = (f"Lines: median over {seeds} seed{'s' * (seeds != 1)}; bands: lowest to highest. "
+    text = (f"Lines: median over {seeds} seed{'s' * (seeds != '1')}; bands: lowest to highest. "
             "Marks: median time of the first evaluation at the target; a run without one counts as "
             "infinite.\n"
             f"{'; '.join(machines)}. {when}. Commit {', '.join(commits)}.")

@@ -230,6 +230,13 @@ class Outputs(InFolder):
         self.assertEqual(scale(2), "linear")
         self.assertEqual(scale(20), "log")
 
+    def test_tells_how_many_seeds_a_line_has(self) -> None:
+        three = [made_up_record("parabola", "single", seed) for seed in (1, 2, 3)]
+        other = made_up_record("resnet9_thin", "single", 1)
+        self.assertIn("median over 3 seeds;", footer(runs_of(*three)))
+        self.assertIn("median over 1 seed;", footer(runs_of(other)))
+        self.assertIn("median over 1 to 3 seeds;", footer(runs_of(*three, other)))
+
     def test_warns_of_different_machines(self) -> None:
         here = made_up_record("parabola", "single", 1)
         there = made_up_record("parabola", "single", 2, machine={"cpu": "Other", "cores_used": 4})

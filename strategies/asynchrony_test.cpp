@@ -159,7 +159,10 @@ TEST_P(AsyncShared, LearnsTheParabola) {
   Trial run(find_workload("parabola").training(recipe), curve, options);
   const auto loops = run.executor().loops();
   ASSERT_EQ(loops.size(), 2U);
-  EXPECT_LT(loops[0].losses.back(), loops[0].losses.front() / 4);
+  // On a busy machine one worker may have done nearly all: the one with more steps is looked at.
+  const LoopReport& busier = loops[0].steps > loops[1].steps ? loops[0] : loops[1];
+  ASSERT_GT(busier.steps, options.steps / 2);
+  EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sharing, AsyncShared, testing::Values(Sharing::Relaxed, Sharing::Locked),

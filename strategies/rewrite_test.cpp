@@ -111,6 +111,12 @@ TEST(Loops, AreOneForSynchronousAndOneAReplicaForAsynchronousStrategies) {
   EXPECT_EQ(loop_count(rewritten("independent", replicas(3))), 3U);
 }
 
+TEST(AsyncShared, SendsNothing) {
+  const Graph graph = part(rewritten("async_shared", replicas(3)));
+  EXPECT_TRUE(traffic(graph).empty());
+  EXPECT_EQ(count(graph, Op::Copy), 0);
+}
+
 TEST(AsyncShared, WeighsDecayByTheShareOfTheBatch) {
   const Step step = rewritten("async_shared", replicas(3));
   double sum = 0;

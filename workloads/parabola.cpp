@@ -26,7 +26,7 @@ Step training(const Recipe& recipe) {
   model.layer("loss");
   const Value loss = model.builder().mean_squared_error(prediction, points[1], recipe.global_batch);
   SgdOptions sgd;
-  sgd.rate = Schedule::constant(kRate);
+  sgd.rate = Schedule::constant(recipe.rate_scale * kRate);
   return model.finish_training(loss, sgd, recipe.global_batch, 1);
 }
 
@@ -53,7 +53,7 @@ Workload parabola() {
           .evaluation_every = 2500,
           .evaluation_batch = 50,
           .metric = Metric::Loss,
-          .target = 0.2,
+          .target = 0.05,
           .training = training,
           .evaluation = evaluation};
 }

@@ -20,6 +20,7 @@ struct Recipe {
   std::int64_t train_examples = 0;  ///< in the data set
   std::int64_t total_examples = 0;  ///< trained on in the whole run; schedules end there
   std::int64_t evaluation_batch = 0;
+  double rate_scale = 1;  ///< multiplies the recipe's learning rate
 };
 
 /// How a run is judged.

@@ -44,13 +44,13 @@ class AllReduceGroup::Turn {
   void await(std::int64_t other, std::uint64_t point) {
     Counter& progress = group_.members_[at(other)]->progress;
     if (progress.value() >= base_ + point) return;
-    const std::int64_t begin = now_ns();
+    observer_.peer_waits->begin(ticks());
     if (!progress.wait_for(base_ + point, patience_)) {
       throw RunError(ErrorKind::Timeout, "all_reduce " + std::to_string(group_.group_) +
                                              ": member " + std::to_string(member_) +
                                              " waited in vain for member " + std::to_string(other));
     }
-    *observer_.peer_wait_ns += now_ns() - begin;
+    observer_.peer_waits->end(ticks());
   }
   void await_end(std::int64_t other) { await(other, points()); }
 

@@ -34,7 +34,7 @@ class AllReduceGroup {
 
   /// What a member tells of one run.
   struct Observer {
-    std::int64_t* peer_wait_ns = nullptr;  ///< added to: time until others had arrived
+    WaitClock* peer_waits = nullptr;  ///< runs until others have arrived
     /// Called for each message taken: from which member, bytes.
     std::function<void(std::int64_t, std::int64_t)> received;
   };

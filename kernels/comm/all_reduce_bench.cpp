@@ -50,10 +50,10 @@ void all_reduce(benchmark::State& state, const std::string& algorithm) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   if (members <= cores) pin_to(state.thread_index());
   const Patience patience{.abort = nullptr, .spins = members <= cores ? 400 : 0};
-  std::int64_t waited = 0;
+  WaitClock waits;
   std::int64_t received = 0;
   const AllReduceGroup::Observer observer{
-      .peer_wait_ns = &waited,
+      .peer_waits = &waits,
       .received = [&](std::int64_t, std::int64_t count) { received += count; }};
   for (auto _ : state) arena->group.run(state.thread_index(), patience, observer);
   if (state.thread_index() == 0) {

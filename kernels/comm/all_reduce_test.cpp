@@ -44,8 +44,8 @@ std::vector<Outcome> all_reduce(const Case& test, std::int64_t rounds) {
   for (std::int64_t m = 0; m < test.members; ++m) {
     threads.emplace_back([&, m] {
       Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
-      std::int64_t waited = 0;
-      const AllReduceGroup::Observer observer{.peer_wait_ns = &waited,
+      WaitClock waits;
+      const AllReduceGroup::Observer observer{.peer_waits = &waits,
                                               .received = [&](std::int64_t, std::int64_t bytes) {
                                                 outcome.bytes_received += bytes;
                                                 ++outcome.messages;
@@ -121,8 +121,8 @@ TEST(AllReduceGroup, NamesTheMemberThatDoesNotCome) {
     std::vector<float> buffer(8);
     group.join(0, buffer.data(), 8);
     group.join(1, buffer.data(), 8);
-    std::int64_t waited = 0;
-    const AllReduceGroup::Observer observer{.peer_wait_ns = &waited,
+    WaitClock waits;
+    const AllReduceGroup::Observer observer{.peer_waits = &waits,
                                             .received = [](std::int64_t, std::int64_t) {}};
     const Patience patience{.abort = nullptr, .spins = 0, .limit_ns = 20'000'000};
     try {
@@ -140,8 +140,8 @@ TEST(AllReduceGroup, EndsWhenTheRunIsAborted) {
   std::vector<float> buffer(8);
   group.join(0, buffer.data(), 8);
   AbortFlag abort;
-  std::int64_t waited = 0;
-  const AllReduceGroup::Observer observer{.peer_wait_ns = &waited,
+  WaitClock waits;
+  const AllReduceGroup::Observer observer{.peer_waits = &waits,
                                           .received = [](std::int64_t, std::int64_t) {}};
   std::thread member(
       [&] { EXPECT_THROW(group.run(0, Patience{.abort = &abort}, observer), Aborted); });

@@ -57,7 +57,7 @@ class AllReduceKernel final : public Kernel {
   AllReduceKernel(const KernelRequest& request, AllReduceGroup& group, Account& account)
       : group_(group),
         member_(request.node.attributes.integer("member")),
-        patience_{.abort = request.abort, .spins = request.spins} {
+        patience_{.abort = request.abort, .spins = request.spins, .yields = request.yields} {
     observer_.received = [&account](std::int64_t from, std::int64_t bytes) {
       Received& received = account.from[static_cast<std::size_t>(from)];
       received.bytes += bytes;
@@ -66,7 +66,7 @@ class AllReduceKernel final : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    observer_.peer_wait_ns = &context.counters->peer_wait_ns;
+    observer_.peer_waits = &context.counters->peer_waits;
     group_.run(member_, patience_, observer_);
   }
 

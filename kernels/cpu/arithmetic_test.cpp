@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // add, scale, sum, cast, copy, and read of shared variables.
+#include <atomic>
+#include <chrono>
 #include <limits>
 #include <thread>
 
@@ -127,8 +129,13 @@ TEST(Read, CopiesASharedVariableAndNotesItsVersion) {
 TEST(Read, WaitsForTheLockOfEachShard) {
   SharedRead read(Sharing::Locked);
   std::unique_lock lock(read.storage().shards[2]);
-  std::thread reader([&] { read.run(); });
-  // The last shard cannot be read yet: change it and let go.
+  std::atomic<bool> done{false};
+  std::thread reader([&] {
+    read.run();
+    done = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(done);
   float* last = read.value().f32() + 2 * kShardElements + 4;
   *last = 42;
   lock.unlock();

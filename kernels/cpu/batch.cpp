@@ -115,8 +115,8 @@ bool BatchPlan::is_constant() const { return slice.global_batch == data->count &
 
 void fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& order,
                 const BatchView& target) {
-  const std::int64_t epoch = step / plan.steps_per_epoch();
-  const bool shuffled = plan.slice.order == ExampleOrder::Shuffled && !plan.is_constant();
+  const std::int64_t epoch = plan.is_constant() ? 0 : step / plan.steps_per_epoch();
+  const bool shuffled = plan.slice.order == ExampleOrder::Shuffled;
   if (shuffled) prepare_order(plan, epoch, order);
   const std::int64_t first =
       step % plan.steps_per_epoch() * plan.slice.global_batch + plan.slice.offset;

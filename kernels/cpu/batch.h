@@ -24,7 +24,7 @@ struct BatchPlan {
   explicit BatchPlan(const KernelRequest& request);
 
   /// True when every step yields the same examples: a full batch, without augmentation. Their order
-  /// does not matter then; it is that of the data set.
+  /// is that of epoch 0 throughout, so that replicas still get a random share of them each.
   bool is_constant() const;
   std::int64_t steps_per_epoch() const { return data->count / slice.global_batch; }
 

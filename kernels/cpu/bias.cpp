@@ -20,7 +20,7 @@ class Bias {
         b_(request.inputs[1].as<T>()),
         y_(request.outputs[0].as<T>()),
         count_(request.outputs[0].elements()),
-        row_(request.inputs[1].elements()),
+        row_(request.inputs[1].elements(), count_),
         wide_(make_buffer<float>(static_cast<std::size_t>(row_.width))),
         parts_(parts_for(request.threads, count_)) {}
 
@@ -60,7 +60,7 @@ class BiasBackward {
   explicit BiasBackward(const KernelRequest& request)
       : dy_(request.inputs[0].as<T>()),
         db_(request.outputs[0].f32()),
-        row_(request.outputs[0].elements()),
+        row_(request.outputs[0].elements(), request.inputs[0].elements()),
         rows_(request.inputs[0].elements() / row_.channels),
         parts_(parts_for(request.threads, request.inputs[0].elements())) {
     for (int part = 0; part < parts_; ++part) sums_.emplace_back(row_);

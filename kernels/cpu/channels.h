@@ -13,12 +13,17 @@
 namespace regatta::cpu {
 
 struct WideRow {
-  /// Four registers of AVX-512: enough independent sums to hide an addition's latency.
+  /// Four registers of AVX-512: enough independent sums to hide an addition's latency. One where
+  /// there is so little to sum that folding the lanes would take longer than filling them.
   static constexpr std::int64_t kMinimum = 64;
+  static constexpr std::int64_t kMinimumOfFew = 16;
+  static constexpr std::int64_t kFew = 4096;
 
-  explicit WideRow(std::int64_t channel_count)
+  WideRow(std::int64_t channel_count, std::int64_t elements)
       : channels(channel_count),
-        repeat((std::max(kMinimum, channel_count) + channel_count - 1) / channel_count),
+        repeat((std::max(elements < kFew ? kMinimumOfFew : kMinimum, channel_count) +
+                channel_count - 1) /
+               channel_count),
         width(channels * repeat) {}
 
   std::int64_t channels;
@@ -28,7 +33,10 @@ struct WideRow {
 
 /// Repeats what stands in the first `channels` elements to the whole width.
 inline void repeat_channels(const WideRow& row, float* values) {
-  for (std::int64_t i = row.channels; i < row.width; ++i) values[i] = values[i - row.channels];
+  // Doubling: each copy reads what stands there already, so that none waits for a single store.
+  for (std::int64_t done = row.channels; done < row.width; done *= 2) {
+    std::copy_n(values, std::min(done, row.width - done), values + done);
+  }
 }
 
 /// body(offset, count) for each wide row of elements [begin, end); the last may be shorter.

@@ -3,12 +3,12 @@
 // Times of single ops on the shapes of resnet9, resnet9_thin and the parabola. Arguments end in the
 // number of threads; memory-bound ops report the bytes that they must read and write.
 //   BM_Parabola       the tiny ops, and all kernels of a step one after the other
-//   BM_DenseThreshold plain loops against oneDNN: where kSmallProduct comes from
+//   compare_dense     plain loops against oneDNN: where kSmallProduct comes from
 //   BM_Convolution    the convolutions of a network, summed by pass
 #include <benchmark/benchmark.h>
 
 #include "kernels/cpu/built_op.h"
-#include "kernels/cpu/dense_small.h"
+#include "kernels/cpu/dense_paths.h"
 
 namespace regatta::cpu::test {
 namespace {
@@ -92,21 +92,41 @@ void BM_ParabolaStep(benchmark::State& state) {
 }
 BENCHMARK(BM_ParabolaStep);
 
-// Plain loops (argument 2 is 0) and oneDNN (1) on products around the threshold: the larger batch
-// of a pair makes dense() choose oneDNN.
+// Both paths of dense on sizes around kSmallProduct. Arguments: batch, inputs, outputs.
 
-void BM_DenseThreshold(benchmark::State& state) {
+void compare_dense(benchmark::State& state, Op op, KernelFactory factory) {
   const std::int64_t batch = state.range(0), inputs = state.range(1), outputs = state.range(2);
-  const OpCase op_case{static_cast<Op>(state.range(3)),
-                       {},
-                       {random_array({batch, inputs}, 1), random_array({outputs, inputs}, 2)},
-                       {},
-                       "dense"};
-  run_one(state, op_case, 1);
+  KernelTable table("one path");
+  table.add(op, std::move(factory));
+  const Array x = random_array({batch, inputs}, 1), w = random_array({outputs, inputs}, 2);
+  const Array dy = random_array({batch, outputs}, 3);
+  const bool forward = op == Op::Dense;
+  std::vector<std::unique_ptr<BuiltOp>> ops;
+  ops.push_back(std::make_unique<BuiltOp>(
+      table, OpCase{op, {}, {forward ? x : dy, op == Op::DenseBackwardWeights ? x : w}, {}, ""},
+      1));
+  run_all(state, ops, 1);
   state.SetLabel(std::to_string(batch * inputs * outputs) + " multiply-adds");
 }
-BENCHMARK(BM_DenseThreshold)
-    ->ArgsProduct({{4, 16, 64, 256}, {16}, {16}, {static_cast<std::int64_t>(Op::Dense)}});
+
+void dense_arguments(benchmark::internal::Benchmark* b) {
+  b->Args({50, 1, 5})->Args({50, 5, 1})->Args({50, 8, 8})->Args({16, 16, 16})->Args({4, 64, 10});
+  b->Args({64, 16, 16})->Args({50, 64, 10});
+}
+BENCHMARK_CAPTURE(compare_dense, small, Op::Dense, dense_small)->Apply(dense_arguments);
+BENCHMARK_CAPTURE(compare_dense, large, Op::Dense, dense_large)->Apply(dense_arguments);
+BENCHMARK_CAPTURE(compare_dense, small_backward_data, Op::DenseBackwardData,
+                  dense_small_backward_data)
+    ->Apply(dense_arguments);
+BENCHMARK_CAPTURE(compare_dense, large_backward_data, Op::DenseBackwardData,
+                  dense_large_backward_data)
+    ->Apply(dense_arguments);
+BENCHMARK_CAPTURE(compare_dense, small_backward_weights, Op::DenseBackwardWeights,
+                  dense_small_backward_weights)
+    ->Apply(dense_arguments);
+BENCHMARK_CAPTURE(compare_dense, large_backward_weights, Op::DenseBackwardWeights,
+                  dense_large_backward_weights)
+    ->Apply(dense_arguments);
 
 // Convolutions.
 

@@ -3,7 +3,7 @@
 // A layer with up to kWidest inputs and outputs has its loops over them unrolled by the compiler,
 // because their bounds are constants there: a loop of five turns costs more than its arithmetic.
 // Extent 0 stands for any number.
-#include "kernels/cpu/dense_small.h"
+#include "kernels/cpu/dense_paths.h"
 
 #include <array>
 #include <utility>

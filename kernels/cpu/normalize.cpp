@@ -61,7 +61,7 @@ class Normalize {
         epsilon_(request.node.attributes.real("epsilon")),
         momentum_(request.node.attributes.real("momentum")),
         groups_(request.inputs[0].type, request.outputs[1].type.dim(0), request.threads),
-        row_(groups_.channels),
+        row_(groups_.channels, request.inputs[0].elements()),
         sums_(make_buffer<double>(2 * slots(groups_.count * groups_.slices()))),
         variance_(make_buffer<double>(slots(groups_.count))) {
     check(groups_.rows > 1, "normalize: the variance of a single value is not defined");
@@ -204,7 +204,7 @@ class NormalizeInference {
         channels_(request.inputs.begin() + 1, request.inputs.end()),
         epsilon_(request.node.attributes.real("epsilon")),
         rows_(request.inputs[0].elements() / request.inputs[1].elements()),
-        row_(request.inputs[1].elements()),
+        row_(request.inputs[1].elements(), request.inputs[0].elements()),
         line_(row_),
         parts_(parts_for(request.threads, request.inputs[0].elements())) {}
 

@@ -27,7 +27,7 @@ class NormalizeBackward {
         dscale_(request.outputs[1].f32()),
         dshift_(request.outputs[2].f32()),
         groups_(request.inputs[0].type, request.inputs[3].type.dim(0), request.threads),
-        row_(groups_.channels),
+        row_(groups_.channels, request.inputs[0].elements()),
         sums_(make_buffer<double>(
             static_cast<std::size_t>(2 * groups_.count * groups_.slices() * groups_.channels))),
         totals_(

@@ -95,10 +95,11 @@ class Partitioner {
   }
 
   void add_trainable(const Trainable& trainable) {
-    const int process = binding_.process_of(step_.graph.variable(trainable.variable).place);
+    const Place& place = step_.graph.node(trainable.updates.front()).place;
+    const int process = binding_.process_of(place);
     Trainable local;
     local.variable = copiers_[at(process)].variable(trainable.variable);
-    local.gradient = arrived(trainable.gradient, step_.graph.variable(trainable.variable).place);
+    local.gradient = arrived(trainable.gradient, place);
     for (NodeId update : trainable.updates) local.updates.push_back(nodes_.at(update));
     part(process).trainables.push_back(local);
   }

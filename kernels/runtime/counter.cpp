@@ -2,6 +2,7 @@
 #include "kernels/runtime/counter.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,10 @@ bool Counter::wait_slowly(std::uint64_t target, const Patience& patience) {
   for (int i = 0; i < patience.spins; ++i) {
     if (value() >= target) return true;
     pause_briefly();
+  }
+  for (int i = 0; i < patience.yields; ++i) {
+    if (value() >= target) return true;
+    sched_yield();
   }
   const std::int64_t deadline = now_ns() + patience.limit_ns;
   const timespec nap{.tv_sec = 0, .tv_nsec = kNapNs};

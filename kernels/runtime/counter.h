@@ -22,7 +22,8 @@ class Aborted : public std::exception {
 /// How to wait.
 struct Patience {
   const AbortFlag* abort = nullptr;
-  int spins = 0;  ///< looks before sleeping; 0 where another thread needs the core
+  int spins = 0;   ///< looks before sleeping; 0 where another thread needs the core
+  int yields = 0;  ///< looks before sleeping that offer the core to others in between
   std::int64_t limit_ns = 120'000'000'000;
 };
 

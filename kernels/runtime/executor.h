@@ -41,7 +41,6 @@ struct WorkerReport {
   std::int64_t update_ns = 0;
   std::int64_t total_ns = 0;             ///< inside steps
   std::vector<std::uint64_t> staleness;  ///< updates by versions missed
-  std::int64_t lost_updates = 0;
 };
 
 /// One loop's history. Entry k is step k.
@@ -76,6 +75,9 @@ class Executor {
   std::vector<LoopReport> loops() const;
   /// The values that loss `index` of the step has had, by step.
   std::span<const float> loss_history(std::size_t index) const;
+  /// Updates of shared variables of which another worker's write undid the one element, a canary
+  /// beside each variable, that is counted. Not while run() runs.
+  std::int64_t lost_updates() const;
   std::int64_t planned_bytes() const;   ///< arenas and variables
   std::int64_t unshared_bytes() const;  ///< what they would take without sharing
   void write_trace(std::ostream& out) const;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "kernels/graph/builder.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/count_allocations.h"
 #include "kernels/runtime/memory_plan.h"
@@ -221,6 +222,26 @@ TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
   }
 }
 
+/// Two members of an all_reduce in lanes of their own, and a reader of its output behind a view.
+TEST(Plan, AReaderBehindAViewWaitsForTheAllReduce) {
+  Graph graph;
+  for (int r = 0; r < 2; ++r) {
+    Builder builder(graph);
+    builder.at({.replica = r}).layer("layer");
+    const auto data = builder.input_features({.batch = 4, .offset = 0, .global_batch = 4}, 6, 1);
+    const Value sum = builder.all_reduce(
+        builder.tanh(data[0]), {.group = 0, .member = r, .members = 2, .algorithm = "ring"});
+    builder.tanh(builder.reshape(sum, {2, 3}));
+  }
+  const Plan plan(graph, PlanOptions{.inline_bytes = 0});
+  for (const LanePlan& lane : plan.lanes()) {
+    if (lane.communication) continue;
+    const std::vector<Dependency>& waits = lane.instructions.back().waits;
+    ASSERT_EQ(waits.size(), 1U);
+    EXPECT_TRUE(plan.lanes()[static_cast<std::size_t>(waits[0].lane)].communication);
+  }
+}
+
 TEST(Executor, AStragglerTakesItsFactorOfComputeTime) {
   TrialOptions options;
   options.strategy = "all_reduce";
@@ -246,6 +267,23 @@ TEST(Executor, SplitsAStepsTimeCompletely) {
                                worker.wait_ns + worker.input_ns + worker.update_ns;
     EXPECT_NEAR(static_cast<double>(parts), static_cast<double>(worker.total_ns),
                 0.02 * static_cast<double>(worker.total_ns));
+  }
+}
+
+// Also those that end their steps early, before the leader has begun the next one.
+TEST(Executor, AccountsForTheWholeTimeOfEveryWorker) {
+  for (const char* strategy : {"model_parallel", "in_graph"}) {
+    TrialOptions options;
+    options.strategy = strategy;
+    options.options.replicas = 2;
+    options.options.stages = 2;
+    options.steps = 4;
+    options.stragglers[0] = 3;
+    Trial run(thin(64, 4), shapes(), options);
+    const auto workers = run.executor().workers();
+    EXPECT_NEAR(static_cast<double>(workers[1].total_ns), static_cast<double>(workers[0].total_ns),
+                0.1 * static_cast<double>(workers[0].total_ns))
+        << strategy;
   }
 }
 

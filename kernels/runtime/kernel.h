@@ -16,6 +16,7 @@
 
 #include "kernels/graph/data_set.h"
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/wait_clock.h"
 
 namespace regatta {
 
@@ -50,9 +51,8 @@ struct VariableStorage {
 
 /// What a lane measures while it runs; a kernel adds to it. Only its own lane writes it.
 struct LaneCounters {
-  std::int64_t peer_wait_ns = 0;  ///< inside communication: waiting for others to arrive
+  WaitClock peer_waits;  ///< inside communication: waiting for others to arrive
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(64);  ///< last: 63 or more
-  std::int64_t lost_updates = 0;
 };
 
 /// Set when a run has to end early; every wait looks at it.
@@ -79,7 +79,8 @@ struct KernelRequest {
   const DataSet* data = nullptr;  ///< what input nodes yield
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
-  int spins = 0;  ///< looks before a wait sleeps (counter.h)
+  int spins = 0;   ///< looks before a wait sleeps (counter.h)
+  int yields = 0;  ///< likewise
 };
 
 class Kernel {

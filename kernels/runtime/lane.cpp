@@ -2,14 +2,13 @@
 #include "kernels/runtime/lane.h"
 
 #include <omp.h>
-#include <pthread.h>
-#include <sched.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/graph/error.h"
+#include "kernels/runtime/affinity.h"
 #include "kernels/runtime/clock.h"
 
 namespace regatta {
@@ -102,19 +101,20 @@ void Lane::build_segments() {
 
 void Lane::adopt_thread() const {
   omp_set_num_threads(options_.threads);
-  if (options_.cores.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int core : options_.cores) CPU_SET(core, &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  pin_thread(options_.cores);
 }
 
 void Lane::run() {
+  std::uint64_t now = ticks();
   for (;;) {
     const Ticket ticket = next_ticket();
-    if (!ticket.runs) return;
-    run_step(ticket);
+    if (!ticket.runs) break;
+    now = run_step(ticket, now);
   }
+  if (loop_.empty()) return;
+  const std::uint64_t for_leader = ticks() - now;
+  waited_ += for_leader;
+  total_ += for_leader;
 }
 
 Ticket Lane::next_ticket() {
@@ -129,8 +129,8 @@ Ticket Lane::next_ticket() {
   return ticket;
 }
 
-void Lane::run_step(const Ticket& ticket) {
-  const std::uint64_t begin = ticks();
+/// From `begin`, when the lane began to wait for its ticket. Returns when the step ended.
+std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
   const StepContext context{.step = step_, .examples = ticket.examples, .counters = &counters_};
   std::uint64_t now = begin;
   if (!loop_.empty()) {
@@ -153,6 +153,7 @@ void Lane::run_step(const Ticket& ticket) {
   if (!loop_.empty()) {
     progress_.advance_to(static_cast<std::uint64_t>(step_) * plan_.instructions.size());
   }
+  return now;
 }
 
 /// No lane begins a step before all lanes of its loop have finished the one before.
@@ -167,16 +168,18 @@ std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::u
   for (const Dependency& wait : instruction.waits) {
     Lane& other = *all_lanes_[static_cast<std::size_t>(wait.lane)];
     const bool own_messages = other.plan_.communication && other.plan_.place == plan_.place;
-    const std::uint64_t idle = other.waiting_ticks_.load(std::memory_order_relaxed);
+    const bool peer = plan_.communication && other.plan_.place != plan_.place;
+    const std::uint64_t idle = other.counters_.peer_waits.until(now);
     const auto index = static_cast<std::size_t>(wait.index);
+    if (peer) counters_.peer_waits.begin(now);
     wait_for(other, static_cast<std::uint64_t>(step_) * other.plan_.instructions.size() + index + 1,
              {});
     const std::uint64_t end = ticks();
+    if (peer) counters_.peer_waits.end(end);
     const std::uint64_t span = end - now;
     // While a lane waits for its own messages, these may in turn be waiting for others to arrive.
     const std::uint64_t others =
-        own_messages ? std::min(span, other.waiting_ticks_.load(std::memory_order_relaxed) - idle)
-                     : span;
+        own_messages ? std::min(span, other.counters_.peer_waits.until(end) - idle) : span;
     waited_ += others;
     exposed_ += span - others;
     if (options_.trace_events > 0) {
@@ -205,7 +208,7 @@ void Lane::wait_for(Lane& other, std::uint64_t progress, std::string_view what) 
 
 std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& context,
                                 std::uint64_t now) {
-  const std::int64_t peer_wait = counters_.peer_wait_ns;
+  const std::uint64_t idle = counters_.peer_waits.until(now);
   if (dawdles() && segment.category == Category::Compute) {
     run_kernels_slowly(segment, context);
   } else {
@@ -220,15 +223,12 @@ std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& conte
                 .end = end});
   }
   if (segment.category == Category::Communication) {
-    const auto idle = static_cast<std::uint64_t>(
-        static_cast<double>(counters_.peer_wait_ns - peer_wait) / ns_per_tick());
-    const std::uint64_t others = std::min(span, idle);
+    const std::uint64_t others = std::min(span, counters_.peer_waits.until(end) - idle);
     waited_ += others;
     span -= others;
     exposed_ += span;
   }
   spent_[static_cast<std::size_t>(segment.category)] += span;
-  if (plan_.communication) waiting_ticks_.store(waited_, std::memory_order_relaxed);
   if (segment.probe >= 0) check_loss(probes_[static_cast<std::size_t>(segment.probe)]);
   if (segment.publishes) {
     progress_.advance_to(static_cast<std::uint64_t>(step_) * plan_.instructions.size() +
@@ -253,7 +253,9 @@ void Lane::check_loss(const LossProbe& probe) {
 }
 
 /// Names the first tensor that is not finite: a variable that the step began with, or else the
-/// output of the first kernel that makes one when the step so far is run again.
+/// output of the first kernel that makes one when the step so far is run again. What is shared is
+/// looked at as its reader copies it, and what came from others is copied once more, as the memory
+/// of both may have been used again.
 void Lane::diverged(const LossProbe& probe) {
   const std::string where = "the loss is not finite at step " + std::to_string(step_) + " on " +
                             to_string(plan_.place) + "; the first tensor that is not finite: ";
@@ -265,12 +267,15 @@ void Lane::diverged(const LossProbe& probe) {
   const StepContext context{.step = step_, .examples = 0, .counters = &counters_};
   for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
     const Node& node = graph_.node(plan_.instructions[i].node);
-    if (!op_info(node.op).crosses && node.op != Op::Input) kernels_[i]->run(context);
+    const bool again = node.op == Op::Copy || !op_info(node.op).crosses;
+    if (again && node.op != Op::Input) kernels_[i]->run(context);
     for (const Tensor& output : evidence_[i].outputs) {
       if (all_finite(output)) continue;
-      throw RunError(
-          ErrorKind::Diverged,
-          where + "the output of " + std::string(to_string(node.op)) + " in layer " + node.layer);
+      const std::string what =
+          node.op == Op::Read
+              ? "variable " + graph_.variable(node.variables[0]).name
+              : "the output of " + std::string(to_string(node.op)) + " in layer " + node.layer;
+      throw RunError(ErrorKind::Diverged, where + what);
     }
     if (plan_.instructions[i].node == probe.node) break;
   }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,7 +35,7 @@ struct LossProbe {
 /// What the diagnosis of a diverged run looks at, for one instruction.
 struct Evidence {
   std::vector<Tensor> outputs;
-  std::vector<std::pair<std::string, Tensor>> state;  ///< variables it uses, by name
+  std::vector<std::pair<std::string, Tensor>> state;  ///< variables it alone uses, by name
 };
 
 struct LaneOptions {
@@ -95,7 +94,7 @@ class Lane {
 
   void build_segments();
   Ticket next_ticket();
-  void run_step(const Ticket& ticket);
+  std::uint64_t run_step(const Ticket& ticket, std::uint64_t begin);
   void wait_for_loop();
   std::uint64_t wait_for_dependencies(const Instruction& instruction, std::uint64_t now);
   void wait_for(Lane& other, std::uint64_t progress, std::string_view what);
@@ -120,8 +119,7 @@ class Lane {
   std::int64_t share_ = 0;
   std::uint64_t tickets_ = 0;
 
-  Counter progress_;                             ///< instructions finished since the first step
-  std::atomic<std::uint64_t> waiting_ticks_{0};  ///< of a communication lane, for its compute lane
+  Counter progress_;  ///< instructions finished since the first step
   LaneCounters counters_;
   std::int64_t step_ = 0;
   std::array<std::uint64_t, kCategories> spent_{};

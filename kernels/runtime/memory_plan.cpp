@@ -25,6 +25,15 @@ struct Block {
   std::int64_t offset = 0;
 };
 
+/// How many nodes read each value. Views count as readers of what they are views of.
+std::map<Value, int> reader_counts(const Graph& graph) {
+  std::map<Value, int> counts;
+  for (const Node& node : graph.nodes()) {
+    for (Value input : node.inputs) ++counts[input];
+  }
+  return counts;
+}
+
 /// The instruction of the owner's lane after which a value's memory is free.
 std::map<Value, int> deaths(const Graph& graph, const Plan& plan) {
   std::map<Value, int> dead;
@@ -76,6 +85,7 @@ std::int64_t assign_offsets(std::vector<Block>& blocks) {
 
 MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   std::map<Value, int> dead = deaths(graph, plan);
+  std::map<Value, int> readers = reader_counts(graph);
   std::vector<std::vector<Block>> blocks(plan.lanes().size());
   // Buckets first: their values lie one after the other, without gaps.
   for (const Node& node : graph.nodes()) {
@@ -85,6 +95,8 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
       const Storage& source = plan.storage(input);
       check(source.variable < 0 && source.offset_bytes == 0 && dead.contains(source.owner),
             "what is reduced owns its memory and is reduced once");
+      check(readers[input] == 1 && readers[source.owner] == 1,
+            "what is reduced has no other reader");
       bucket.values.push_back(source.owner);
       bucket.bytes += graph.type(source.owner).bytes();
       dead.erase(source.owner);

@@ -20,6 +20,12 @@ std::int64_t message_bytes(const Graph& graph, const Node& node) {
 
 std::int64_t row_bytes(const TensorType& type) { return type.bytes() / type.dim(0); }
 
+/// The node that a lane runs to make a value: what views are views of.
+NodeId maker_of(const Graph& graph, Value value) {
+  while (is_view(graph, graph.node(value.node))) value = graph.node(value.node).inputs[0];
+  return value.node;
+}
+
 }  // namespace
 
 bool is_view(const Graph& graph, const Node& node) {
@@ -116,8 +122,7 @@ void Plan::find_dependencies(const Graph& graph) {
       if (source.variable >= 0) {
         read.push_back(source.variable);
       } else {
-        depend(id, source.owner.node);
-        depend(id, input.node);  // an all_reduce writes where its inputs are
+        depend(id, maker_of(graph, input));  // an all_reduce, where it writes into its inputs
       }
     }
     auto& direct = op_info(node.op).assigns ? assigned : read;

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs of the program, judged by what they leave: the record, the trace, the lines printed.
+
+usage: end_to_end_test.py REGATTA SCHEMA [unittest arguments]
+Exits 77 (skipped) where python3-jsonschema is not installed.
+"""
+
+import functools
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+REGATTA = str(Path(sys.argv[1]).resolve())
+SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[2]).read_text())
+SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-end-to-end-")
+
+PARABOLA = ("--workload", "parabola", "--steps", "200")
+THIN = ("--workload", "resnet9_thin", "--steps", "4", "--global-batch", "32")
+WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
+
+# Every flag of every subcommand, with the default as --help prints it.
+CELL_FLAGS = {
+    "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1", "--stages": "=0",
+    "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
+    "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--device": "=cpu",
+    "--epochs": "(default: the workload's)", "--steps": "(default: --epochs)",
+}
+FLAGS = {
+    "run": {
+        **CELL_FLAGS, "--seed": "=1", "--dataset": "(default: the workload's)",
+        "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
+        "--rate-scale": "=1", "--threads": "=0", "--straggler": "(default: none)",
+        "--trace": "(default: none)", "--out": "=out",
+    },
+    "graph": {**CELL_FLAGS, "--format": "=text"},
+    "list": {},
+    "doctor": {"--data-dir": "=cifar-10-batches-bin"},
+}
+
+
+def regatta(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What the program did; stdout and stderr are pipes."""
+    return subprocess.run([REGATTA, *arguments], capture_output=True, text=True, timeout=120)
+
+
+def output_of(*arguments: str) -> str:
+    done = regatta(*arguments)
+    if done.returncode != 0:
+        raise AssertionError(f"{arguments}: exit code {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def fresh_folder() -> Path:
+    return Path(tempfile.mkdtemp(dir=SCRATCH.name))
+
+
+@functools.cache
+def record_of(*arguments: str) -> dict[str, Any]:
+    """The one record of a run. The same arguments run once."""
+    folder = fresh_folder()
+    output_of("run", *arguments, "--out", str(folder))
+    lines = (folder / "records.jsonl").read_text().splitlines()
+    if len(lines) != 1 or [path.name for path in folder.iterdir()] != ["records.jsonl"]:
+        raise AssertionError(f"{arguments}: {len(lines)} records in {list(folder.iterdir())}")
+    return json.loads(lines[0])
+
+
+@functools.cache
+def exchange_by_strategy() -> dict[str, str]:
+    """`synchronous`, `asynchronous` or `no exchange`, as the program lists them."""
+    pattern = r"^  (\w+) +(synchronous|asynchronous|no exchange) "
+    return dict(re.findall(pattern, output_of("list", "strategies"), re.MULTILINE))
+
+
+def valid_values(flag: str) -> list[str]:
+    """Of a flag that takes names, from the error about one that does not exist."""
+    error = regatta("graph", "--workload", "parabola", flag, "?").stderr
+    return re.search(r"\(valid: (.*)\)", error)[1].split()
+
+
+class Cell(NamedTuple):
+    """A strategy and the flags that choose its variant."""
+
+    strategy: str
+    flags: tuple[str, ...]
+
+    def arguments(self) -> tuple[str, ...]:
+        return ("--strategy", self.strategy, *self.flags)
+
+    def is_synchronous(self) -> bool:
+        parts = self.strategy.split("+")
+        return all(exchange_by_strategy()[part] == "synchronous" for part in parts)
+
+
+@functools.cache
+def cells() -> list[Cell]:
+    """Every strategy with two workers in all its variants, and a composition."""
+    variants = {"all_reduce": "--all-reduce", "async_shared": "--sharing"}
+    found = []
+    for name in exchange_by_strategy():
+        workers = () if name == "single" else ("--workers", "2")
+        if name not in variants:
+            found.append(Cell(name, workers))
+            continue
+        for value in valid_values(variants[name]):
+            found.append(Cell(name, (*workers, variants[name], value)))
+    found.append(Cell("all_reduce+model_parallel", ("--workers", "4", "--stages", "2")))
+    return found
+
+
+def records(workload: str) -> dict[Cell, dict[str, Any]]:
+    return {cell: record_of(*WORKLOADS[workload], *cell.arguments()) for cell in cells()}
+
+
+class Cells(unittest.TestCase):
+    def test_are_all_strategies_and_variants(self) -> None:
+        strategies = {"single", "independent", "in_graph", "central_storage", "all_reduce",
+                      "async_shared", "model_parallel"}
+        self.assertLessEqual(strategies, set(exchange_by_strategy()))
+        flags = [value for cell in cells() for value in cell.flags]
+        for variant in ("ring", "reduce_to_one", "hierarchical_copy", "relaxed", "locked"):
+            self.assertIn(variant, flags)
+
+
+class Record(unittest.TestCase):
+    def test_of_every_strategy_satisfies_the_schema(self) -> None:
+        validator = jsonschema.Draft202012Validator(SCHEMA)
+        for workload in WORKLOADS:
+            for cell, record in records(workload).items():
+                with self.subTest(workload=workload, cell=cell):
+                    self.assertEqual([e.message for e in validator.iter_errors(record)], [])
+
+    def test_says_what_was_asked_for(self) -> None:
+        for workload in WORKLOADS:
+            for cell, record in records(workload).items():
+                with self.subTest(workload=workload, cell=cell):
+                    asked = dict(zip(cell.flags[::2], cell.flags[1::2]))
+                    written = record["cell"]
+                    self.assertEqual(written["workload"], workload)
+                    self.assertEqual(written["strategy"], cell.strategy)
+                    self.assertEqual(written["workers"], int(asked.get("--workers", 1)))
+                    if "--all-reduce" in asked:
+                        self.assertEqual(written["all_reduce"], asked["--all-reduce"])
+                    self.assertEqual(written["sharing"], asked.get("--sharing"))
+                    self.assertIn(cell.strategy, record["command"].split())
+
+    def test_counts_every_example_once(self) -> None:
+        for workload, examples in {"parabola": 200 * 50, "resnet9_thin": 4 * 32}.items():
+            for cell, record in records(workload).items():
+                with self.subTest(workload=workload, cell=cell):
+                    self.assertNotEqual(record["status"], "failed")
+                    self.assertEqual(record["evaluations"][-1]["examples"], examples)
+
+    def test_has_the_same_first_weights_and_order_for_every_strategy(self) -> None:
+        for workload in WORKLOADS:
+            expected = record_of(*WORKLOADS[workload], "--strategy", "single")["checksums"]
+            for cell, record in records(workload).items():
+                with self.subTest(workload=workload, cell=cell):
+                    self.assertEqual(record["checksums"], expected)
+
+    def test_has_other_first_weights_and_order_for_another_seed(self) -> None:
+        for workload, flags in WORKLOADS.items():
+            first = record_of(*flags, "--strategy", "single")["checksums"]
+            other = record_of(*flags, "--strategy", "single", "--seed", "2")["checksums"]
+            for name in first:
+                self.assertNotEqual(first[name], other[name], (workload, name))
+
+    def test_of_a_synchronous_strategy_follows_single(self) -> None:
+        expected = record_of(*PARABOLA, "--strategy", "single")["evaluations"]
+        self.assertLess(expected[-1]["loss"], expected[0]["loss"])
+        for cell, record in records("parabola").items():
+            if not cell.is_synchronous():
+                continue
+            with self.subTest(cell=cell):
+                self.assertEqual(len(record["evaluations"]), len(expected))
+                for got, want in zip(record["evaluations"], expected):
+                    self.assertEqual(got["examples"], want["examples"])
+                    self.assertLessEqual(abs(got["loss"] - want["loss"]), 1e-4 * want["loss"])
+
+    def test_counts_the_bytes_that_the_graph_predicts(self) -> None:
+        for workload in WORKLOADS:
+            for cell, record in records(workload).items():
+                if not cell.is_synchronous():
+                    continue
+                with self.subTest(workload=workload, cell=cell):
+                    graph = record["graph"]
+                    self.assertEqual(graph["bytes_per_step_counted"],
+                                     graph["bytes_per_step_computed"])
+                    self.assertEqual(graph["bytes_per_step_computed"] == 0,
+                                     cell.strategy == "single")
+
+    def test_shows_that_in_graph_grows_with_the_workers_and_all_reduce_does_not(self) -> None:
+        graphs = {}
+        for strategy in ("in_graph", "all_reduce"):
+            for workers in ("2", "3", "5"):
+                record = record_of("--workload", "parabola", "--steps", "1", "--strategy",
+                                   strategy, "--workers", workers)
+                graphs[strategy, workers] = record["graph"]
+        nodes = [graphs["in_graph", workers]["nodes"] for workers in "235"]
+        self.assertLess(nodes[0], nodes[1])
+        self.assertLess(nodes[1], nodes[2])
+        for workers in "235":
+            per_process = graphs["all_reduce", workers]["nodes_per_process"]
+            self.assertEqual(len(per_process), int(workers))
+            self.assertEqual(set(per_process), set(graphs["all_reduce", "2"]["nodes_per_process"]))
+
+    def test_of_a_straggler_names_it(self) -> None:
+        for strategy in ("all_reduce", "async_shared"):
+            record = record_of(*PARABOLA, "--strategy", strategy, "--workers", "2",
+                               "--straggler", "1:3.0")
+            self.assertEqual(record["cell"]["straggler"], [{"worker": 1, "factor": 3.0}])
+
+
+class AsyncShared(unittest.TestCase):
+    def long_run(self, sharing: str) -> dict[str, Any]:
+        return record_of("--workload", "parabola", "--steps", "20000", "--strategy",
+                         "async_shared", "--workers", "2", "--sharing", sharing)
+
+    def test_has_a_staleness_histogram_of_every_update(self) -> None:
+        variables = 4  # weight and bias of two layers
+        for sharing in ("relaxed", "locked"):
+            record = self.long_run(sharing)
+            updates = [sum(w["staleness_histogram"]) for w in record["workers"]]
+            self.assertEqual(sum(updates), 2 * 20000 * variables)
+            self.assertGreater(max(len(w["staleness_histogram"]) for w in record["workers"]), 1)
+
+    def test_loses_no_update_under_a_lock(self) -> None:
+        self.assertEqual(self.long_run("locked")["lost_updates"], 0)
+
+    def test_copies_no_gradient(self) -> None:
+        for cell, record in records("parabola").items():
+            if cell.strategy == "async_shared":
+                self.assertEqual(record["graph"]["bytes_per_step_computed"], 0)
+                self.assertEqual([w["place"] for w in record["workers"]], ["replica0", "replica1"])
+
+    def test_lets_every_replica_work(self) -> None:
+        steps = [w["steps"] for w in self.long_run("relaxed")["workers"]]
+        self.assertEqual(sum(steps), 2 * 20000)
+        self.assertGreater(min(steps), sum(steps) // 20, steps)
+
+
+class Trace(unittest.TestCase):
+    def events(self, strategy: str) -> list[dict[str, Any]]:
+        file = fresh_folder() / "trace.json"
+        record_of(*PARABOLA, "--strategy", strategy, "--workers", "2", "--trace", str(file))
+        return json.loads(file.read_text())["traceEvents"]
+
+    def test_shows_computation_and_communication(self) -> None:
+        for strategy in ("all_reduce", "in_graph"):
+            events = self.events(strategy)
+            self.assertLessEqual({event["ph"] for event in events}, {"X", "M"})
+            spans = [event for event in events if event["ph"] == "X"]
+            self.assertLessEqual({"compute", "communication"}, {span["cat"] for span in spans})
+            rows = {e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+            self.assertEqual(rows, {span["tid"] for span in spans})
+            steps = {span["args"]["step"] for span in spans}
+            self.assertEqual(steps, set(range(200)), strategy)
+
+    def test_has_no_two_spans_of_a_row_at_a_time(self) -> None:
+        rows: dict[int, list[tuple[float, float]]] = {}
+        for event in self.events("in_graph"):
+            if event["ph"] == "X":
+                self.assertGreaterEqual(event["dur"], 0)
+                rows.setdefault(event["tid"], []).append((event["ts"], event["dur"]))
+        for spans in rows.values():
+            spans.sort()
+            for (begin, duration), (following, _) in zip(spans, spans[1:]):
+                self.assertLessEqual(begin + duration, following + 0.002)  # rounded to 0.001 us
+
+
+class Records(unittest.TestCase):
+    def test_are_only_added_to(self) -> None:
+        folder = fresh_folder()
+        file = folder / "records.jsonl"
+        output_of("run", *PARABOLA, "--out", str(folder))
+        first = file.read_bytes()
+        output_of("run", *PARABOLA, "--seed", "2", "--out", str(folder))
+        both = file.read_bytes()
+        self.assertEqual(both[: len(first)], first)
+        self.assertEqual([json.loads(line)["cell"]["seed"] for line in both.splitlines()], [1, 2])
+
+
+class Lines(unittest.TestCase):
+    def on_terminal(self, environment: dict[str, str]) -> str:
+        """What a run prints to a terminal."""
+        ours, its = pty.openpty()
+        command = [REGATTA, "run", *PARABOLA, "--out", str(fresh_folder())]
+        inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        with subprocess.Popen(command, stdout=its, env=inherited | environment):
+            os.close(its)
+            text = b""
+            try:
+                while piece := os.read(ours, 4096):
+                    text += piece
+            except OSError:  # EIO: the program closed its end
+                pass
+        os.close(ours)
+        return text.decode()
+
+    def test_on_a_pipe_are_plain(self) -> None:
+        done = regatta("run", *PARABOLA, "--out", str(fresh_folder()))
+        self.assertEqual(done.stderr, "")
+        self.assertRegex(done.stdout, r"(?m)^parabola single x1 seed 1: step 200  loss \d")
+        self.assertRegex(done.stdout, r"(?m)^parabola single x1 seed 1: missed; .*records\.jsonl$")
+        self.assertNotRegex(done.stdout, r"[\x1b\r]")
+
+    def test_on_a_terminal_are_one_line_with_a_coloured_verdict(self) -> None:
+        text = self.on_terminal({})
+        self.assertEqual(text.count("\n"), 1)
+        self.assertIn("\x1b[31mmissed\x1b[0m", text)
+
+    def test_honour_no_color(self) -> None:
+        self.assertNotRegex(self.on_terminal({"NO_COLOR": "1"}), r"\x1b\[\d+m")
+
+
+class Commands(unittest.TestCase):
+    def test_help_names_every_flag_with_its_default(self) -> None:
+        for subcommand, flags in FLAGS.items():
+            text = output_of(subcommand, "--help")
+            entries = re.split(r"\n  (?=-)", text)
+            by_name = {re.match(r"\S+", entry)[0]: entry for entry in entries[1:]}
+            self.assertEqual(set(by_name), {"-h,--help", *flags}, subcommand)
+            for flag, default in flags.items():
+                self.assertRegex(by_name[flag], rf"{re.escape(default)}(\s|$)", subcommand)
+
+    def test_help_names_every_subcommand(self) -> None:
+        self.assertEqual(set(re.findall(r"(?m)^  ([a-z]+)  ", output_of("--help"))), set(FLAGS))
+
+    def test_list_and_doctor_succeed(self) -> None:
+        text = output_of("list")
+        for name in (*WORKLOADS, *exchange_by_strategy(), "devices"):
+            self.assertIn(name, text)
+        self.assertIn(output_of("list", "strategies"), text)
+        self.assertIn("oneDNN", output_of("doctor"))
+
+    def test_graph_counts_what_the_record_counts(self) -> None:
+        flags = ("--workload", "parabola", "--strategy", "in_graph", "--workers", "3")
+        text = output_of("graph", *flags)
+        nodes = int(re.search(r"(?m)^# (\d+) nodes", text)[1])
+        record = record_of("--workload", "parabola", "--steps", "1", "--strategy", "in_graph",
+                           "--workers", "3")
+        self.assertEqual(nodes, record["graph"]["nodes"])
+        sent = sum(int(n) for n in re.findall(r"(?m)^# \S+ sends (\d+) bytes", text))
+        self.assertEqual(sent, record["graph"]["bytes_per_step_computed"])
+
+    def test_graphviz_accepts_the_graph(self) -> None:
+        if shutil.which("dot") is None:
+            self.skipTest("graphviz is not installed")
+        for cell in cells():
+            text = output_of("graph", "--workload", "parabola", *cell.arguments(),
+                             "--format", "dot")
+            drawn = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True)
+            with self.subTest(cell=cell):
+                self.assertEqual((drawn.returncode, drawn.stderr), (0, ""))
+                self.assertIn("\nedge ", drawn.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

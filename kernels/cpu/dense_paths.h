@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two ways to compute a dense layer: plain loops on one thread, of f32, for products too small
+// for a library call; oneDNN for all others.
+#pragma once
+
+#include "kernels/cpu/factories.h"
+
+namespace regatta::cpu {
+
+/// Products of at most so many multiply-adds run in plain loops. Measured by compare_dense in
+/// cpu_kernels_bench.cpp on 1 thread (Sapphire Rapids, oneDNN 2.6.3): a call of oneDNN takes at
+/// least 310 to 440 ns; loops take 40 to 100 ns for 250 multiply-adds, 190 to 260 for 2,560, 500 to
+/// 630 for 4,096.
+inline constexpr std::int64_t kSmallProduct = 2048;
+
+// dense_small.cpp
+KernelPointer dense_small(const KernelRequest&);
+KernelPointer dense_small_backward_data(const KernelRequest&);
+KernelPointer dense_small_backward_weights(const KernelRequest&);
+
+// dense_large.cpp
+KernelPointer dense_large(const KernelRequest&);
+KernelPointer dense_large_backward_data(const KernelRequest&);
+KernelPointer dense_large_backward_weights(const KernelRequest&);
+
+}  // namespace regatta::cpu

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long a thread has waited for others so far. Another thread may ask at any time, also while a
+// wait lasts: so a compute lane tells how much of its wait for its own messages they in turn spent
+// waiting. One word, modulo 2^64: between waits the ticks waited, even; while a wait lasts, the
+// ticks waited before it less the time it began, odd.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace regatta {
+
+class WaitClock {
+ public:
+  WaitClock() = default;
+  WaitClock(const WaitClock& other) { *this = other; }
+  WaitClock& operator=(const WaitClock& other) {
+    word_.store(other.word_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    return *this;
+  }
+
+  /// A wait begins or ends `now`. Threads: the one that waits.
+  void begin(std::uint64_t now) { word_.store((until(now) - now) | 1, std::memory_order_relaxed); }
+  void end(std::uint64_t now) { word_.store(until(now), std::memory_order_relaxed); }
+
+  /// Units: ticks, to within two. Threads: any.
+  std::uint64_t until(std::uint64_t now) const {
+    const std::uint64_t word = word_.load(std::memory_order_relaxed);
+    return word % 2 == 0 ? word : (word + now) & ~std::uint64_t{1};
+  }
+
+ private:
+  std::atomic<std::uint64_t> word_{0};
+};
+
+}  // namespace regatta
