@@ -42,7 +42,8 @@ same_files() { for file in "$kReal"/*_batch*.bin; do cmp "$file" "$1/${file##*/}
 
 # archive NAME FOLDER: as the authors pack it, in one folder.
 archive() {
-  tar --use-compress-program='gzip -1' -cf "$work/served/$1" --transform='s,^\.,cifar-10-batches-bin,' \
+  tar --use-compress-program='gzip -1' -cf "$work/served/$1" \
+    --transform='s,^\.,cifar-10-batches-bin,' \
     -C "$2" .
 }
 
@@ -79,18 +80,21 @@ check "and is said to be complete" said "holds the six files already"
 
 echo damaged >"$target/data_batch_2.bin"
 rm "$target/test_batch.bin"
-check "mends a folder with a damaged and a missing file" fetch --url "$address/good.tar.gz" "$target"
+check "mends a folder with a damaged and a missing file" \
+  fetch --url "$address/good.tar.gz" "$target"
 check "the mended files are the real ones" same_files "$target"
 
 bad=$work/bad
 check "refuses other files" fetch_fails --url "$address/wrong.tar.gz" "$bad"
-check "shows the digest found" said "data_batch_1.bin has MD5 $(echo wrong | md5sum | cut -d' ' -f1)"
+check "shows the digest found" \
+  said "data_batch_1.bin has MD5 $(echo wrong | md5sum | cut -d' ' -f1)"
 check "shows the digest expected" said "expected 5dd7e06a14cb22eb9f671a540d1b7c25"
 check "leaves none of them in place" is_empty "$bad"
 check "refuses an archive cut short" fetch_fails --url "$address/cut.tar.gz" "$bad"
 check "says that it is not whole" said "is not a whole tar.gz archive"
 check "leaves no part of it in place" is_empty "$bad"
-check "fails on an address that does not answer" fetch_fails --url http://127.0.0.1:1/x.tar.gz "$bad"
+check "fails on an address that does not answer" \
+  fetch_fails --url http://127.0.0.1:1/x.tar.gz "$bad"
 check "names the address" said "cannot download http://127.0.0.1:1/x.tar.gz"
 check "tells the way out" said "--dataset shapes"
 check "refuses an unknown option" fetch_fails --mirror "$address" "$bad"

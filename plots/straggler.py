@@ -4,7 +4,8 @@
 
 Reads the records of ci/straggler: for each strategy the median examples per second with and without
 the straggler, and their ratio beside what is expected. A synchronous strategy waits for the slowest
-of n workers: 1 / factor. An asynchronous one loses that worker's share only: (n - 1 + 1 / factor) / n.
+of n workers: 1 / factor. An asynchronous one loses that worker's share only:
+(n - 1 + 1 / factor) / n.
 """
 
 import statistics
