@@ -53,7 +53,7 @@ Workload parabola() {
           .evaluation_every = 2500,
           .evaluation_batch = 50,
           .metric = Metric::Loss,
-          .target = 0.05,
+          .target = 0.05,  // 19 of 20 reference runs reach it (results/xeon-2-cores/reference)
           .training = training,
           .evaluation = evaluation};
 }

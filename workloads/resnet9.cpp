@@ -143,7 +143,7 @@ Workload resnet9_thin() {
           .evaluation_every = 1024,
           .evaluation_batch = 250,
           .metric = Metric::Accuracy,
-          .target = 60.0,
+          .target = 60.0,  // all of 20 reference runs reach it: 66.2 to 75.9, median 72.1
           .training = train_thin,
           .evaluation = evaluate_thin};
 }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parabola's step written out by hand, f32, without a graph: the bound that parabola_bench
+// holds the engine against. One source, compiled twice with flags of its own
+// (workloads/CMakeLists.txt).
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace regatta {
+
+struct PlainParabola {
+  static constexpr std::size_t kHidden = 5;
+  static constexpr std::size_t kPoints = 50;
+  std::array<float, kPoints> x{};
+  std::array<float, kPoints> y{};
+  std::array<float, kHidden> w1{0.5F, -1.2F, 0.3F, 1.7F, -0.4F};
+  std::array<float, kHidden> w2{-0.7F, 0.9F, 1.1F, -0.2F, 0.6F};
+  std::array<float, kHidden> b1{};
+  float b2 = 0;
+};
+
+/// One step; returns the loss. As a careful reader would compile it: -O2, libm's tanh.
+float plain_step_o2(PlainParabola& state);
+/// The same with -O3 -ffast-math for this machine: the compiler may vectorise tanh (libmvec).
+float plain_step_fast_math(PlainParabola& state);
+
+}  // namespace regatta
