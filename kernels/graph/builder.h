@@ -84,7 +84,8 @@ struct AdamOptions {
   double epsilon = 1e-8;
 };
 
-/// Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples seen).
+/// Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples seen,
+/// this step's included).
 /// Source: airbench94, K. Jordan; the idea: arXiv:1907.08610.
 struct LookaheadOptions {
   std::int64_t period = 5;

@@ -85,6 +85,17 @@ TEST(Text, DotDrawsACrossingEdgeBold) {
   EXPECT_NE(dot.find("n0 -> n2;"), std::string::npos);
 }
 
+TEST(Text, DotJoinsTheMembersOfACollective) {
+  Step step = small_step();
+  Builder builder(step.graph);
+  for (const int member : {0, 1}) {
+    builder.at({.replica = member, .stage = 0, .role = Role::Worker});
+    builder.all_reduce(step.trainables[0].gradient,
+                       {.group = 0, .member = member, .members = 2, .algorithm = "ring"});
+  }
+  EXPECT_NE(to_dot(step.graph).find("n7 -> n8 [dir=both"), std::string::npos);
+}
+
 TEST(Text, HashChangesWithAnAttribute) {
   Step a = small_step();
   Step b = small_step();

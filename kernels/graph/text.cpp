@@ -78,6 +78,12 @@ const char* dot_color(Phase phase) {
   return "white";
 }
 
+/// Members of a collective exchange in both directions and stand side by side.
+std::string collective_edge(NodeId from, NodeId to) {
+  return "  n" + std::to_string(from) + " -> n" + std::to_string(to) +
+         " [dir=both, style=bold, color=\"#cc0000\", constraint=false];\n";
+}
+
 }  // namespace
 
 std::string to_text(const Graph& graph) {
@@ -99,6 +105,7 @@ std::string to_text(const Graph& graph) {
 
 std::string to_dot(const Graph& graph) {
   std::map<Place, std::string> clusters;
+  std::map<std::int64_t, NodeId> last_member;  // by group
   std::string edges;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
@@ -107,6 +114,11 @@ std::string to_dot(const Graph& graph) {
     if (!node.outputs.empty()) label += "\\n" + to_string(node.outputs[0]);
     clusters[node.place] += "    n" + std::to_string(id) + " [label=\"" + label +
                             "\", fillcolor=\"" + dot_color(node.phase) + "\"];\n";
+    if (node.op == Op::AllReduce) {
+      const auto [member, is_first] = last_member.try_emplace(node.attributes.integer("group"), id);
+      if (!is_first) edges += collective_edge(member->second, id);
+      member->second = id;
+    }
     for (Value input : node.inputs) {
       const bool crosses = graph.node(input.node).place != node.place;
       edges += "  n" + std::to_string(input.node) + " -> n" + std::to_string(id) +
