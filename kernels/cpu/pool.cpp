@@ -58,12 +58,23 @@ Range covering(const Geometry& n, std::int64_t index, std::int64_t windows) {
   return {first, std::min(past / n.stride + 1, windows)};
 }
 
-/// body(b, row) for every row of `rows` of every image, dealt to the parts.
+/// A pixel of an image and a run of at most kBlock of its channels.
+struct Block {
+  std::int64_t image, row, column, channel, count;
+};
+
+/// body(block) for every block of all images of `rows` x `columns` pixels, rows dealt to the parts.
 template <typename Body>
-void for_each_row(const Geometry& n, std::int64_t rows, const Body& body) {
+void for_each_block(const Geometry& n, std::int64_t rows, std::int64_t columns, const Body& body) {
   parallel_parts(n.parts, [&](int part) {
     const Range mine = share(n.batch * rows, n.parts, part);
-    for (std::int64_t i = mine.begin; i < mine.end; ++i) body(i / rows, i % rows);
+    for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+      for (std::int64_t column = 0; column < columns; ++column) {
+        for (std::int64_t c = 0; c < n.channels; c += kBlock) {
+          body(Block{i / rows, i % rows, column, c, std::min(kBlock, n.channels - c)});
+        }
+      }
+    }
   });
 }
 
@@ -77,18 +88,12 @@ class MaxPool {
         position_(request.outputs[1].as<std::uint8_t>()) {}
 
   void operator()(const StepContext&) const {
-    for_each_row(n_, n_.rows, [&](std::int64_t b, std::int64_t p) {
-      for (std::int64_t q = 0; q < n_.columns; ++q) {
-        for (std::int64_t c = 0; c < n_.channels; c += kBlock) {
-          pool(b, p, q, c, std::min(kBlock, n_.channels - c));
-        }
-      }
-    });
+    for_each_block(n_, n_.rows, n_.columns, [this](const Block& block) { pool(block); });
   }
 
  private:
-  void pool(std::int64_t b, std::int64_t p, std::int64_t q, std::int64_t c,
-            std::int64_t count) const {
+  void pool(const Block& block) const {
+    const auto [b, p, q, c, count] = block;
     alignas(64) float best[kBlock];
     alignas(64) std::int32_t at[kBlock];
     const Range rows = window(n_, p, n_.height), columns = window(n_, q, n_.width);
@@ -132,18 +137,12 @@ class AveragePool {
         y_(request.outputs[0].as<T>()) {}
 
   void operator()(const StepContext&) const {
-    for_each_row(n_, n_.rows, [&](std::int64_t b, std::int64_t p) {
-      for (std::int64_t q = 0; q < n_.columns; ++q) {
-        for (std::int64_t c = 0; c < n_.channels; c += kBlock) {
-          pool(b, p, q, c, std::min(kBlock, n_.channels - c));
-        }
-      }
-    });
+    for_each_block(n_, n_.rows, n_.columns, [this](const Block& block) { pool(block); });
   }
 
  private:
-  void pool(std::int64_t b, std::int64_t p, std::int64_t q, std::int64_t c,
-            std::int64_t count) const {
+  void pool(const Block& block) const {
+    const auto [b, p, q, c, count] = block;
     alignas(64) float sums[kBlock] = {};
     const Range rows = window(n_, p, n_.height), columns = window(n_, q, n_.width);
     for (std::int64_t h = rows.begin; h < rows.end; ++h) {
@@ -175,18 +174,12 @@ class PoolBackward {
         dx_(request.outputs[0].as<T>()) {}
 
   void operator()(const StepContext&) const {
-    for_each_row(n_, n_.height, [&](std::int64_t b, std::int64_t h) {
-      for (std::int64_t w = 0; w < n_.width; ++w) {
-        for (std::int64_t c = 0; c < n_.channels; c += kBlock) {
-          gather(b, h, w, c, std::min(kBlock, n_.channels - c));
-        }
-      }
-    });
+    for_each_block(n_, n_.height, n_.width, [this](const Block& block) { gather(block); });
   }
 
  private:
-  void gather(std::int64_t b, std::int64_t h, std::int64_t w, std::int64_t c,
-              std::int64_t count) const {
+  void gather(const Block& block) const {
+    const auto [b, h, w, c, count] = block;
     alignas(64) float sums[kBlock] = {};
     const Range rows = covering(n_, h, n_.rows), columns = covering(n_, w, n_.columns);
     for (std::int64_t p = rows.begin; p < rows.end; ++p) {

@@ -4,16 +4,14 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <set>
-#include <thread>
 
 #include "kernels/graph/error.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/lane.h"
+#include "kernels/runtime/lane_threads.h"
 #include "kernels/runtime/memory.h"
 
 namespace regatta {
@@ -58,28 +56,13 @@ class Executor::Impl {
     build_kernels(kernels);
     add_probes();
     connect_lanes();
-    start_threads();
-  }
-
-  ~Impl() {
-    {
-      const std::lock_guard lock(mutex_);
-      quit_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
+    threads_ = std::make_unique<LaneThreads>(lanes_, abort_);
   }
 
   void run(std::int64_t examples) {
-    check(error_ == nullptr, "a failed executor is not run again");
     check(examples <= options_.max_examples, "a run sees no more examples than it was built for");
     count_.target = examples;
-    std::unique_lock lock(mutex_);
-    ++generation_;
-    running_ = threads_.size();
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return running_ == 0; });
-    if (error_ != nullptr) std::rethrow_exception(error_);
+    threads_->run();
   }
 
   std::vector<WorkerReport> worker_reports() const;
@@ -247,58 +230,7 @@ class Executor::Impl {
     return found == loop.end() ? loop.front() : *found;
   }
 
-  void start_threads() {
-    for (auto& lane : lanes_) {
-      threads_.emplace_back([this, &lane = *lane] { serve(lane); });
-    }
-  }
-
-  void serve(Lane& lane) {
-    lane.adopt_thread();
-    std::uint64_t served = 0;
-    for (;;) {
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return quit_ || generation_ > served; });
-        if (quit_) return;
-        served = generation_;
-      }
-      try {
-        start_together(served);
-        lane.run();
-      } catch (const Aborted&) {  // another lane has said why
-      } catch (...) {
-        fail(std::current_exception());
-      }
-      const std::lock_guard lock(mutex_);
-      if (--running_ == 0) changed_.notify_all();
-    }
-  }
-
-  /// No loop begins before all lanes are awake: else the first to wake would claim the examples of
-  /// the others when steps are short.
-  void start_together(std::uint64_t generation) {
-    const std::uint64_t all = generation * lanes_.size();
-    awake_.fetch_add(1, std::memory_order_acq_rel);
-    for (int looks = 0; awake_.load(std::memory_order_acquire) < all; ++looks) {
-      if (looks >= kSpins) std::this_thread::yield();
-    }
-  }
-
-  void fail(std::exception_ptr error) {
-    const std::lock_guard lock(mutex_);
-    if (error_ == nullptr) error_ = std::move(error);
-    abort_.raised = true;
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t generation_ = 0;
-  std::size_t running_ = 0;
-  bool quit_ = false;
-  std::atomic<std::uint64_t> awake_{0};  ///< lanes that have begun a run, over all runs
-  std::exception_ptr error_;
-  std::vector<std::thread> threads_;
+  std::unique_ptr<LaneThreads> threads_;  // last: they use all of the above
 };
 
 std::vector<WorkerReport> Executor::Impl::worker_reports() const {

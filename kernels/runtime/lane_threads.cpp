@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/lane_threads.h"
+
+#include <utility>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// Looks at the other lanes before the core is offered to them.
+constexpr int kLooks = 400;
+
+}  // namespace
+
+LaneThreads::LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, AbortFlag& abort)
+    : abort_(abort) {
+  threads_.reserve(lanes.size());
+  const std::lock_guard lock(mutex_);  // none runs before all are there
+  for (const auto& lane : lanes) {
+    threads_.emplace_back([this, &lane = *lane] { serve(lane); });
+  }
+}
+
+LaneThreads::~LaneThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    quit_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void LaneThreads::run() {
+  check(error_ == nullptr, "a failed executor is not run again");
+  std::unique_lock lock(mutex_);
+  ++generation_;
+  running_ = threads_.size();
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return running_ == 0; });
+  if (error_ != nullptr) std::rethrow_exception(error_);
+}
+
+void LaneThreads::serve(Lane& lane) {
+  lane.adopt_thread();
+  std::uint64_t served = 0;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return quit_ || generation_ > served; });
+      if (quit_) return;
+      served = generation_;
+    }
+    try {
+      start_together(served);
+      lane.run();
+    } catch (const Aborted&) {  // another lane has said why
+    } catch (...) {
+      fail(std::current_exception());
+    }
+    const std::lock_guard lock(mutex_);
+    if (--running_ == 0) changed_.notify_all();
+  }
+}
+
+/// No loop begins before all lanes are awake: else the first to wake would claim the examples of
+/// the others when steps are short.
+void LaneThreads::start_together(std::uint64_t generation) {
+  const std::uint64_t all = generation * threads_.size();
+  awake_.fetch_add(1, std::memory_order_acq_rel);
+  for (int looks = 0; awake_.load(std::memory_order_acquire) < all; ++looks) {
+    if (looks >= kLooks) std::this_thread::yield();
+  }
+}
+
+void LaneThreads::fail(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  if (error_ == nullptr) error_ = std::move(error);
+  abort_.raised = true;
+}
+
+}  // namespace regatta
