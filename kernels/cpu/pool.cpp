@@ -69,9 +69,10 @@ void for_each_block(const Geometry& n, std::int64_t rows, std::int64_t columns, 
   parallel_parts(n.parts, [&](int part) {
     const Range mine = share(n.batch * rows, n.parts, part);
     for (std::int64_t i = mine.begin; i < mine.end; ++i) {
+      const std::int64_t image = i / rows, row = i % rows;
       for (std::int64_t column = 0; column < columns; ++column) {
         for (std::int64_t c = 0; c < n.channels; c += kBlock) {
-          body(Block{i / rows, i % rows, column, c, std::min(kBlock, n.channels - c)});
+          body(Block{image, row, column, c, std::min(kBlock, n.channels - c)});
         }
       }
     }
