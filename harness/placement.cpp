@@ -71,6 +71,7 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
     throw usage("--rate-scale is a finite factor greater than 0");
   }
   recipe.rate_scale = request.rate_scale;
+  recipe.element = request.dtype == "bf16" ? ElementType::BF16 : ElementType::F32;
   recipe.global_batch = request.global_batch.value_or(workload.global_batch);
   if (recipe.global_batch < 1 || recipe.global_batch > train_examples) {
     throw usage("--global-batch is " + std::to_string(recipe.global_batch) + "; the data set has " +
@@ -103,7 +104,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   Placement placement;
   placement.workload = &find_workload(request.workload);
   placement.strategies = find_strategies(request.strategy);
-  check_name("dtype", request.dtype, {"f32"});
+  check_name("dtype", request.dtype, {"f32", "bf16"});
   check_name("device", request.device, {"cpu"});
   check_name("sharing", request.sharing, {"relaxed", "locked"});
   const auto algorithms = all_reduce_algorithms();

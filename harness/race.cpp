@@ -96,6 +96,7 @@ class Race {
     cores_ = available_cores(request.threads);
     data_ = load_data(workload, dataset, request.data_dir);
     placement_ = place(request, data_.train.count);
+    placement_.recipe.train = &data_.train;
     fill_cell(dataset);
     build();
     open_trace();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategies/replicas.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,13 @@ bool is_dealt_out(const Graph& graph) {
     if (node.place.replica != 0 || node.place.role != Role::Worker) return true;
   }
   return false;
+}
+
+/// Those updates are placed by the strategy; others, of running statistics, go with their replica.
+bool assigns_trainable(const Step& step, NodeId id) {
+  return std::any_of(step.trainables.begin(), step.trainables.end(), [&](const Trainable& t) {
+    return std::find(t.updates.begin(), t.updates.end(), id) != t.updates.end();
+  });
 }
 
 }  // namespace
@@ -104,7 +112,7 @@ void Replicas::copy_compute(std::int64_t replica) {
   Copier& copier = copiers_[at(replica)];
   for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
     const Node& node = source_.graph.node(id);
-    if (node.phase == Phase::Update) continue;
+    if (assigns_trainable(source_, id)) continue;
     if (node.op == Op::Input && options_.feed == Feed::Central) {
       for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
         copier.map({id, i}, feed(id, i, replica));

@@ -30,32 +30,79 @@ VariableId Model::add_variable(const std::string& name, std::vector<std::int64_t
   return step_.graph.add(std::move(variable));
 }
 
+Value Model::constant(const std::string& name, std::vector<std::int64_t> dims,
+                      const Initializer& initializer) {
+  const std::string full = layer_ + '.' + name;
+  const auto known = reads_.find(full);
+  if (known != reads_.end()) return known->second;
+  const VariableId variable =
+      add_variable(full, std::move(dims), VariableKind::Parameter, initializer);
+  return reads_[full] = builder_.read(variable);
+}
+
 Value Model::parameter(const std::string& name, std::vector<std::int64_t> dims,
                        const Initializer& initializer) {
-  const VariableId variable =
-      add_variable(layer_ + '.' + name, std::move(dims), VariableKind::Parameter, initializer);
-  const Value value = builder_.read(variable);
-  parameters_.push_back({.variable = variable, .value = value, .layer = layer_});
+  const bool is_new = !reads_.contains(layer_ + '.' + name);
+  const Value value = constant(name, std::move(dims), initializer);
+  const VariableId variable = step_.graph.node(value.node).variables.front();
+  if (is_new) parameters_.push_back({.variable = variable, .value = value, .layer = layer_});
   return value;
+}
+
+VariableId Model::statistic(const std::string& name, std::vector<std::int64_t> dims,
+                            const Initializer& initializer) {
+  const std::string full = layer_ + '.' + name;
+  const auto known = variables_.find(full);
+  if (known != variables_.end()) return known->second;
+  const VariableId id = add_variable(full, std::move(dims), VariableKind::Statistic, initializer);
+  statistics_.emplace_back(id, layer_);
+  return variables_[full] = id;
+}
+
+Value Model::in_element(Value parameter) {
+  if (element_ == ElementType::F32) return parameter;
+  const auto known = casts_.find(parameter);
+  if (known != casts_.end()) return known->second;
+  return casts_[parameter] = builder_.cast(parameter, element_);
+}
+
+Value Model::as_f32(Value x) {
+  return step_.graph.type(x).element == ElementType::F32 ? x : builder_.cast(x, ElementType::F32);
+}
+
+std::vector<Value> Model::images(std::int64_t batch, const TensorType& example,
+                                 const Augmentation& augmentation) {
+  return builder_.input_images(whole(batch), example, augmentation);
 }
 
 Value Model::convolution(Value x, std::int64_t channels, const Window& window) {
   const std::int64_t inputs = step_.graph.type(x).dims.back();
   const Value weights = parameter("weight", {channels, window.kernel, window.kernel, inputs},
                                   fan_in_uniform(inputs * window.kernel * window.kernel));
-  return builder_.convolution(x, weights, window);
+  return convolution(x, weights, window);
+}
+
+Value Model::convolution(Value x, Value weights, const Window& window) {
+  return builder_.convolution(x, in_element(weights), window);
 }
 
 Value Model::normalize(Value x, const Normalization& options) {
+  const Initializer ones{.kind = Initializer::Kind::Ones, .scale = 1, .source = {}};
+  return normalize_by(x, parameter("scale", {step_.graph.type(x).dims.back()}, ones), options);
+}
+
+Value Model::normalize_shift_only(Value x, const Normalization& options) {
+  const Initializer ones{.kind = Initializer::Kind::Ones, .scale = 1, .source = {}};
+  return normalize_by(x, constant("scale", {step_.graph.type(x).dims.back()}, ones), options);
+}
+
+Value Model::normalize_by(Value x, Value scale, const Normalization& options) {
   const std::vector<std::int64_t> channels{step_.graph.type(x).dims.back()};
   const Initializer zeros{};
   const Initializer ones{.kind = Initializer::Kind::Ones, .scale = 1, .source = {}};
-  const Value scale = parameter("scale", channels, ones);
   const Value shift = parameter("shift", channels, zeros);
-  const VariableId mean =
-      add_variable(layer_ + ".running_mean", channels, VariableKind::Statistic, zeros);
-  const VariableId variance =
-      add_variable(layer_ + ".running_variance", channels, VariableKind::Statistic, ones);
+  const VariableId mean = statistic("running_mean", channels, zeros);
+  const VariableId variance = statistic("running_variance", channels, ones);
   if (mode_ == Mode::Training) return builder_.normalize(x, scale, shift, mean, variance, options);
   return builder_.normalize_inference(x, scale, shift, builder_.read(mean), builder_.read(variance),
                                       options.epsilon);
@@ -63,32 +110,61 @@ Value Model::normalize(Value x, const Normalization& options) {
 
 Value Model::dense(Value x, std::int64_t outputs, const Initializer& initializer) {
   const std::int64_t inputs = step_.graph.type(x).dims.back();
-  return builder_.dense(x, parameter("weight", {outputs, inputs}, initializer));
+  return builder_.dense(x, in_element(parameter("weight", {outputs, inputs}, initializer)));
 }
 
-Value Model::bias(Value x) {
-  return builder_.bias(x, parameter("bias", {step_.graph.type(x).dims.back()}, Initializer{}));
+Value Model::bias(Value x, const Initializer& initializer) {
+  return builder_.bias(x, parameter("bias", {step_.graph.type(x).dims.back()}, initializer));
 }
 
-Step Model::finish_training(Value loss, const SgdOptions& sgd, std::int64_t global_batch,
-                            std::int64_t normalization_group) {
+NodeId Model::update(const Parameter& parameter, Value gradient, const Optimizer& optimizer) {
+  const Variable& trained = step_.graph.variable(parameter.variable);
+  const std::string name = trained.name;
+  const std::vector<std::int64_t> dims = trained.type.dims;
+  if (const auto* sgd = std::get_if<SgdOptions>(&optimizer)) {
+    const VariableId velocity = add_variable(name + ".velocity", dims, VariableKind::Slot, {});
+    return builder_.sgd(gradient, parameter.variable, velocity, *sgd);
+  }
+  const VariableId first = add_variable(name + ".first_moment", dims, VariableKind::Slot, {});
+  const VariableId second = add_variable(name + ".second_moment", dims, VariableKind::Slot, {});
+  return builder_.adam(gradient, parameter.variable, first, second,
+                       std::get<AdamOptions>(optimizer));
+}
+
+/// The slow copy of a statistic is one itself, so that each replica has its own.
+NodeId Model::look_ahead(VariableId variable, const LookaheadOptions& options) {
+  const Variable& fast = step_.graph.variable(variable);
+  const VariableKind kind =
+      fast.kind == VariableKind::Statistic ? VariableKind::Statistic : VariableKind::Slot;
+  const Initializer same{.kind = Initializer::Kind::CopyOf, .scale = 1, .source = fast.name};
+  const std::string name = fast.name;
+  const std::vector<std::int64_t> dims = fast.type.dims;
+  return builder_.lookahead(variable, add_variable(name + ".slow", dims, kind, same), options);
+}
+
+Step Model::finish_training(Value loss, const Training& training) {
   std::vector<Value> values;
   for (const Parameter& parameter : parameters_) values.push_back(parameter.value);
   const std::vector<Value> gradients = gradient(step_.graph, loss, values);
   builder_.in(Phase::Update);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    const VariableId velocity = add_variable(
-        step_.graph.variable(parameter.variable).name + ".velocity",
-        step_.graph.variable(parameter.variable).type.dims, VariableKind::Slot, Initializer{});
     builder_.layer(parameter.layer);
-    const NodeId update = builder_.sgd(gradients[i], parameter.variable, velocity, sgd);
-    step_.trainables.push_back(
-        {.variable = parameter.variable, .gradient = gradients[i], .updates = {update}});
+    Trainable trainable{.variable = parameter.variable, .gradient = gradients[i], .updates = {}};
+    const std::string name = step_.graph.variable(parameter.variable).name;
+    trainable.updates.push_back(update(parameter, gradients[i], training.optimizer(name)));
+    if (training.lookahead) {
+      trainable.updates.push_back(look_ahead(parameter.variable, *training.lookahead));
+    }
+    step_.trainables.push_back(trainable);
+  }
+  for (const auto& [variable, layer] : statistics_) {
+    builder_.layer(layer);
+    if (training.lookahead) look_ahead(variable, *training.lookahead);
   }
   step_.losses = {loss};
-  step_.global_batch = global_batch;
-  step_.normalization_group = normalization_group;
+  step_.global_batch = training.global_batch;
+  step_.normalization_group = training.normalization_group;
   verify(step_, "building the model");
   return std::move(step_);
 }

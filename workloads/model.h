@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds a model's step layer by layer, for training or for evaluation. A layer's parameters are
-// named `layer.weight` and so on; the same names in both graphs are the same variables.
+// named `layer.weight` and so on; the same names in both graphs are the same variables, and a layer
+// that is applied again, as to another view of the images, uses the same ones.
+// A model in bf16 keeps its variables in f32; images, activations and the weights of convolution
+// and dense are bf16, the weights cast once a step. Statistics, biases, loss and gradients of
+// weights are f32.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/graph/builder.h"
@@ -15,9 +23,20 @@ namespace regatta {
 
 enum class Mode : std::uint8_t { Training, Evaluation };
 
+/// How a step of training ends.
+struct Training {
+  /// The update of a parameter, by its name.
+  std::function<Optimizer(const std::string&)> optimizer;
+  /// Of all parameters and running statistics.
+  std::optional<LookaheadOptions> lookahead = {};
+  std::int64_t global_batch = 0;
+  std::int64_t normalization_group = 1;
+};
+
 class Model {
  public:
-  explicit Model(Mode mode) : builder_(step_.graph), mode_(mode) {}
+  explicit Model(Mode mode, ElementType element = ElementType::F32)
+      : builder_(step_.graph), mode_(mode), element_(element) {}
 
   Mode mode() const { return mode_; }
   Builder& builder() { return builder_; }
@@ -28,26 +47,39 @@ class Model {
   Value parameter(const std::string& name, std::vector<std::int64_t> dims,
                   const Initializer& initializer);
 
+  /// A variable that is not trained; returns its value.
+  Value constant(const std::string& name, std::vector<std::int64_t> dims,
+                 const Initializer& initializer);
+
+  /// Images and labels, all examples of a batch in the order that the mode wants.
+  std::vector<Value> images(std::int64_t batch, const TensorType& example,
+                            const Augmentation& augmentation);
   /// No bias. PyTorch's default initialisation: uniform in ±1 / sqrt(fan in).
   /// Shapes: x [B, H, W, I] to [B, H', W', channels].
   Value convolution(Value x, std::int64_t channels, const Window& window);
+  /// With weights given. Shapes: w [O, K, K, I].
+  Value convolution(Value x, Value weights, const Window& window);
   /// Scale 1 and shift 0 at first. In evaluation by the running statistics.
   Value normalize(Value x, const Normalization& options);
+  /// Likewise, but the scale stays 1.
+  Value normalize_shift_only(Value x, const Normalization& options);
   /// No bias. Shapes: x [B, I] to [B, outputs].
   Value dense(Value x, std::int64_t outputs, const Initializer& initializer);
-  Value bias(Value x);
+  Value bias(Value x, const Initializer& initializer = Initializer{});
+  /// What losses and metrics take.
+  Value as_f32(Value x);
 
   /// All examples of a batch, in the order that the mode wants.
   InputSlice whole(std::int64_t batch) const {
     return {.batch = batch,
             .offset = 0,
             .global_batch = batch,
-            .order = mode_ == Mode::Training ? ExampleOrder::Shuffled : ExampleOrder::Sequential};
+            .order = mode_ == Mode::Training ? ExampleOrder::Shuffled : ExampleOrder::Sequential,
+            .element = element_};
   }
 
-  /// Appends backward nodes and one SGD update a parameter.
-  Step finish_training(Value loss, const SgdOptions& sgd, std::int64_t global_batch,
-                       std::int64_t normalization_group);
+  /// Appends backward nodes and one update a parameter.
+  Step finish_training(Value loss, const Training& training);
   /// `outputs` are scalars that the harness adds up over batches: the loss, then the metric.
   Step finish_evaluation(std::vector<Value> outputs, std::int64_t batch);
 
@@ -58,14 +90,25 @@ class Model {
     std::string layer;
   };
 
+  Value in_element(Value parameter);
+  Value normalize_by(Value x, Value scale, const Normalization& options);
+  NodeId update(const Parameter& parameter, Value gradient, const Optimizer& optimizer);
+  NodeId look_ahead(VariableId variable, const LookaheadOptions& options);
+  VariableId statistic(const std::string& name, std::vector<std::int64_t> dims,
+                       const Initializer& initializer);
   VariableId add_variable(const std::string& name, std::vector<std::int64_t> dims,
                           VariableKind kind, const Initializer& initializer);
 
   Step step_;
   Builder builder_;
   Mode mode_;
+  ElementType element_;
   std::string layer_;
   std::vector<Parameter> parameters_;
+  std::vector<std::pair<VariableId, std::string>> statistics_;  ///< with their layers
+  std::map<std::string, VariableId> variables_;                 ///< statistics, by name
+  std::map<std::string, Value> reads_;                          ///< of parameters, by name
+  std::map<Value, Value> casts_;                                ///< by the value read
 };
 
 /// Uniform in ±1 / sqrt(fan_in). Source: PyTorch, nn.Linear and nn.Conv2d, reset_parameters().

@@ -27,7 +27,8 @@ Step training(const Recipe& recipe) {
   const Value loss = model.builder().mean_squared_error(prediction, points[1], recipe.global_batch);
   SgdOptions sgd;
   sgd.rate = Schedule::constant(recipe.rate_scale * kRate);
-  return model.finish_training(loss, sgd, recipe.global_batch, 1);
+  return model.finish_training(loss, {.optimizer = [sgd](const std::string&) { return sgd; },
+                                      .global_batch = recipe.global_batch});
 }
 
 Step evaluation(const Recipe& recipe) {

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "kernels/graph/error.h"
 #include "workloads/model.h"
 
 namespace regatta {
@@ -54,7 +53,8 @@ Value network(Model& model, Value images, const Shape& shape) {
   x = residual(model, "layer3", x, 8 * w, shape);
   model.layer("head");
   x = model.builder().reshape(model.builder().max_pool(x, kHeadPool), {8 * w});
-  return model.builder().scale(model.dense(x, kClasses, fan_in_uniform(8 * w)), kLogitScale);
+  const Value logits = model.as_f32(model.dense(x, kClasses, fan_in_uniform(8 * w)));
+  return model.builder().scale(logits, kLogitScale);
 }
 
 Augmentation augmentation(Mode mode) {
@@ -70,21 +70,12 @@ Augmentation augmentation(Mode mode) {
 
 const TensorType kExample{ElementType::U8, {32, 32, 3}};
 
-void require_whole_groups(const Recipe& recipe, const Shape& shape) {
-  const std::int64_t group = shape.normalization_group;
-  if (recipe.global_batch % group == 0) return;
-  throw RunError(ErrorKind::Usage,
-                 "--global-batch is " + std::to_string(recipe.global_batch) +
-                     "; this workload normalises over groups of " + std::to_string(group) +
-                     " examples, so it is a multiple of " + std::to_string(group));
-}
-
 Step training(const Recipe& recipe, const Shape& shape) {
-  require_whole_groups(recipe, shape);
-  Model model(Mode::Training);
+  require_whole_groups(recipe, shape.normalization_group);
+  Model model(Mode::Training, recipe.element);
   model.layer("input");
-  const std::vector<Value> batch = model.builder().input_images(
-      model.whole(recipe.global_batch), kExample, augmentation(Mode::Training));
+  const std::vector<Value> batch =
+      model.images(recipe.global_batch, kExample, augmentation(Mode::Training));
   const Value logits = network(model, batch[0], shape);
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
@@ -96,15 +87,16 @@ Step training(const Recipe& recipe, const Shape& shape) {
   sgd.momentum = 0.9;
   sgd.nesterov = true;
   sgd.weight_decay = 5e-4;
-  return model.finish_training(loss, sgd, recipe.global_batch, shape.normalization_group);
+  return model.finish_training(loss, {.optimizer = [sgd](const std::string&) { return sgd; },
+                                      .global_batch = recipe.global_batch,
+                                      .normalization_group = shape.normalization_group});
 }
 
 Step evaluation(const Recipe& recipe, const Shape& shape) {
-  Model model(Mode::Evaluation);
+  Model model(Mode::Evaluation, recipe.element);
   model.layer("input");
   const std::int64_t size = recipe.evaluation_batch;
-  const std::vector<Value> batch =
-      model.builder().input_images(model.whole(size), kExample, augmentation(Mode::Evaluation));
+  const std::vector<Value> batch = model.images(size, kExample, augmentation(Mode::Evaluation));
   const Value logits = network(model, batch[0], shape);
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(logits, batch[1], CrossEntropy{});

@@ -5,6 +5,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
+#include "workloads/airbench94.h"
 #include "workloads/data/cifar10.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
@@ -29,8 +30,16 @@ bool reaches(Metric metric, double value, double target) {
   return metric == Metric::Accuracy ? value >= target : value <= target;
 }
 
+void require_whole_groups(const Recipe& recipe, std::int64_t group) {
+  if (recipe.global_batch % group == 0) return;
+  throw RunError(ErrorKind::Usage,
+                 "--global-batch is " + std::to_string(recipe.global_batch) +
+                     "; this workload normalises over groups of " + std::to_string(group) +
+                     " examples, so it is a multiple of " + std::to_string(group));
+}
+
 const std::vector<Workload>& all_workloads() {
-  static const std::vector<Workload> workloads{parabola(), resnet9_thin(), resnet9()};
+  static const std::vector<Workload> workloads{parabola(), resnet9_thin(), airbench94(), resnet9()};
   return workloads;
 }
 

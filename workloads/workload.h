@@ -20,7 +20,9 @@ struct Recipe {
   std::int64_t train_examples = 0;  ///< in the data set
   std::int64_t total_examples = 0;  ///< trained on in the whole run; schedules end there
   std::int64_t evaluation_batch = 0;
-  double rate_scale = 1;  ///< multiplies the recipe's learning rate
+  double rate_scale = 1;                   ///< multiplies the recipe's learning rate
+  ElementType element = ElementType::F32;  ///< of activations and weights
+  const DataSet* train = nullptr;  ///< for first weights that are taken from it; may be null
 };
 
 /// How a run is judged.
@@ -46,6 +48,9 @@ struct Workload {
   Step (*training)(const Recipe& recipe) = nullptr;
   Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then examples correct
 };
+
+/// Throws: RunError(Usage) for a batch that is no multiple of a normalisation group.
+void require_whole_groups(const Recipe& recipe, std::int64_t group);
 
 const std::vector<Workload>& all_workloads();
 

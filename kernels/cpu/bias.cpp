@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// bias: y = x + b along the last dimension; db = sum of dy over all rows.
+// bias: y = x + b along the last dimension; db = sum of dy over all rows. b and db are f32.
 #include <vector>
 
 #include "kernels/cpu/channels.h"
@@ -17,7 +17,7 @@ class Bias {
  public:
   explicit Bias(const KernelRequest& request)
       : x_(request.inputs[0].as<T>()),
-        b_(request.inputs[1].as<T>()),
+        b_(request.inputs[1].f32()),
         y_(request.outputs[0].as<T>()),
         count_(request.outputs[0].elements()),
         row_(request.inputs[1].elements(), count_),
@@ -26,7 +26,7 @@ class Bias {
 
   void operator()(const StepContext&) const {
     float* wide = wide_.get();
-    for (std::int64_t c = 0; c < row_.channels; ++c) wide[c] = load(b_[c]);
+    for (std::int64_t c = 0; c < row_.channels; ++c) wide[c] = b_[c];
     repeat_channels(row_, wide);
     const std::int64_t rows = count_ / row_.channels;
     parallel_parts(parts_, [&](int part) {
@@ -46,7 +46,7 @@ class Bias {
   }
 
   const T* x_;
-  const T* b_;
+  const float* b_;
   T* y_;
   std::int64_t count_;
   WideRow row_;
@@ -97,7 +97,7 @@ class BiasBackward {
 }  // namespace
 
 KernelPointer bias(const KernelRequest& request) {
-  if (request.inputs[0].type.element != request.inputs[1].type.element) return nullptr;
+  if (request.inputs[1].type.element != ElementType::F32) return nullptr;
   return with_element(request.inputs[0].type.element,
                       [&]<typename T>(T) { return make_kernel(Bias<T>(request)); });
 }

@@ -22,6 +22,7 @@ void add_cpu_kernels(KernelTable& table) {
   table.add(Op::Add, cpu::add);
   table.add(Op::Scale, cpu::scale);
   table.add(Op::Cast, cpu::cast);
+  table.add(Op::Translate, cpu::translate);
   table.add(Op::SoftmaxCrossEntropy, cpu::softmax_cross_entropy);
   table.add(Op::MeanSquaredError, cpu::mean_squared_error);
   table.add(Op::CountCorrect, cpu::count_correct);

@@ -59,6 +59,9 @@ KernelPointer sum(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 
+// translate.cpp
+KernelPointer translate(const KernelRequest&);
+
 // loss.cpp
 KernelPointer softmax_cross_entropy(const KernelRequest&);
 KernelPointer softmax_cross_entropy_backward(const KernelRequest&);

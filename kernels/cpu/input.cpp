@@ -8,8 +8,11 @@
 
 #include "kernels/cpu/batch.h"
 #include "kernels/cpu/buffer.h"
+#include "kernels/cpu/element.h"
 #include "kernels/cpu/factories.h"
+#include "kernels/cpu/parallel.h"
 #include "kernels/cpu/prefetcher.h"
+#include "kernels/graph/collective.h"
 
 namespace regatta::cpu {
 namespace {
@@ -21,6 +24,7 @@ class Input final : public Kernel {
         examples_(request.outputs[0]),
         targets_(request.outputs[1]),
         abort_(request.abort),
+        parts_(parts_for(request.threads, request.outputs[0].elements())),
         staging_{Staging(request), Staging(request)},
         prefetcher_([this](std::int64_t step, std::size_t buffer) {
           fill_batch(plan_, step, order_, staging_[buffer].view());
@@ -29,12 +33,25 @@ class Input final : public Kernel {
   void run(const StepContext& context) override {
     prefetcher_.take(context.step, abort_, [this](std::size_t buffer) {
       const BatchView batch = staging_[buffer].view();
-      std::memcpy(examples_.data, batch.examples, static_cast<std::size_t>(examples_.type.bytes()));
+      yield(batch.examples);
       std::memcpy(targets_.data, batch.targets, static_cast<std::size_t>(targets_.type.bytes()));
     });
   }
 
  private:
+  void yield(const float* examples) {
+    if (examples_.type.element == ElementType::F32) {
+      std::memcpy(examples_.data, examples, static_cast<std::size_t>(examples_.type.bytes()));
+      return;
+    }
+    parallel_parts(parts_, [&](int part) {
+      const Range mine = share(examples_.elements(), parts_, part);
+      auto* const to = examples_.as<Bf16>();
+#pragma omp simd
+      for (std::int64_t i = mine.begin; i < mine.end; ++i) store(to[i], examples[i]);
+    });
+  }
+
   struct Staging {
     explicit Staging(const KernelRequest& request)
         : examples(make_buffer<float>(static_cast<std::size_t>(request.outputs[0].elements()))),
@@ -50,6 +67,7 @@ class Input final : public Kernel {
   Tensor examples_;
   Tensor targets_;
   const AbortFlag* abort_;
+  int parts_;
   EpochOrder order_;  ///< of the prefetcher's thread
   std::array<Staging, 2> staging_;
   Prefetcher prefetcher_;  // last: its thread uses all of the above
@@ -59,7 +77,10 @@ class Input final : public Kernel {
 
 KernelPointer input(const KernelRequest& request) {
   BatchPlan plan(request);
-  if (!plan.is_constant()) return std::make_unique<Input>(request, std::move(plan));
+  const ElementType element = request.outputs[0].type.element;
+  if (element != ElementType::F32 && element != ElementType::BF16) return nullptr;
+  if (!plan.is_constant() || element == ElementType::BF16)
+    return std::make_unique<Input>(request, std::move(plan));
   EpochOrder order;
   fill_batch(plan, 0, order,
              {.examples = request.outputs[0].f32(), .targets = request.outputs[1].data});

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen when this step has ended).
-// Runs every `period` steps. Where loops share the parameter, no loop counts all steps: there each
-// loop's kernel runs when the examples seen by all have passed another multiple of
-// period * global_batch since that kernel's own last look.
+// Runs every `period` steps, and with d = 1 when all examples of the run have been seen. Where
+// loops share the parameter, no loop counts all steps: there each loop's kernel runs when the
+// examples seen by all have passed another multiple of period * global_batch since that kernel's
+// own last look.
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/shared_update.h"
 #include "kernels/runtime/schedule.h"
@@ -19,11 +20,14 @@ class Lookahead {
         parts_(parts_for(request.threads, request.variables[0]->tensor.elements())),
         decay_at_(request.node.attributes),
         period_(request.node.attributes.integer("period")),
-        global_batch_(request.node.attributes.integer("global_batch")) {}
+        global_batch_(request.node.attributes.integer("global_batch")),
+        total_examples_(request.node.attributes.integer("total_examples")) {}
 
   void operator()(const StepContext& context) {
-    if (!due(context)) return;
-    const auto take = static_cast<float>(1 - decay_at_(context.examples + global_batch_));
+    const std::int64_t seen = context.examples + global_batch_;
+    const bool last = seen >= total_examples_;
+    if (!due(context) && !last) return;
+    const auto take = last ? 0.0F : static_cast<float>(1 - decay_at_(seen));
     update_elements(*parameter_, parts_, [&](auto access, auto begin, auto end) {
       update<decltype(access)>(take, begin, end);
     });
@@ -58,6 +62,7 @@ class Lookahead {
   ScheduleFunction decay_at_;
   std::int64_t period_;
   std::int64_t global_batch_;
+  std::int64_t total_examples_;
   std::int64_t last_ = 0;  ///< multiple of the period that was passed last
 };
 

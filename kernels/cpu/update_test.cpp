@@ -77,13 +77,14 @@ TEST(Adam, AgreesWithTheReferenceOverSteps) {
 
 TEST(Lookahead, AgreesWithTheReferenceOverTwoPeriods) {
   for (const Dims& dims : kSizes) {
-    expect_agrees_over_steps(
-        {Op::Lookahead,
-         with_schedule({{"period", std::int64_t{3}}, {"global_batch", std::int64_t{10}}},
-                       {0.5, 0.9}),
-         {},
-         {random_array(dims, 1), random_array(dims, 2)},
-         "lookahead"});
+    expect_agrees_over_steps({Op::Lookahead,
+                              with_schedule({{"period", std::int64_t{3}},
+                                             {"global_batch", std::int64_t{10}},
+                                             {"total_examples", std::int64_t{50}}},
+                                            {0.5, 0.9}),
+                              {},
+                              {random_array(dims, 1), random_array(dims, 2)},
+                              "lookahead"});
   }
 }
 
@@ -201,18 +202,19 @@ TEST(Lookahead, RunsOnAPeriodOfExamplesWhereLoopsShareTheParameter) {
   storages[1].tensor = slow.tensor();
   storages[0].sharing = storages[1].sharing = Sharing::Relaxed;
   const std::vector<VariableStorage*> variables{&storages[0], &storages[1]};
-  const Node node{
-      .op = Op::Lookahead,
-      .attributes = with_schedule({{"period", std::int64_t{2}}, {"global_batch", std::int64_t{10}}},
-                                  {0.5, 0.5})};
+  const Node node{.op = Op::Lookahead,
+                  .attributes = with_schedule({{"period", std::int64_t{2}},
+                                               {"global_batch", std::int64_t{10}},
+                                               {"total_examples", std::int64_t{110}}},
+                                              {0.5, 0.5})};
   const auto kernel = cpu_table().build(
       {.node = node, .inputs = {}, .outputs = {}, .variables = variables, .versions_seen = {}});
   std::vector<std::uint64_t> versions;
-  for (std::int64_t examples : {0, 10, 19, 20, 35, 41, 45, 90}) {
+  for (std::int64_t examples : {0, 10, 19, 20, 35, 41, 45, 90, 95, 100}) {
     kernel->run({.step = 0, .examples = examples});
     versions.push_back(storages[0].version);
   }
-  EXPECT_EQ(versions, (std::vector<std::uint64_t>{0, 0, 0, 1, 1, 2, 2, 3}));
+  EXPECT_EQ(versions, (std::vector<std::uint64_t>{0, 0, 0, 1, 1, 2, 2, 3, 3, 4}));
 }
 
 }  // namespace

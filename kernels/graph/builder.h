@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "kernels/graph/graph.h"
@@ -54,6 +56,7 @@ struct InputSlice {
   std::int64_t offset = 0;
   std::int64_t global_batch = 0;
   ExampleOrder order = ExampleOrder::Shuffled;
+  ElementType element = ElementType::F32;  ///< that images are yielded in: f32 or bf16
 };
 
 /// A piecewise linear function of the examples seen; constant outside its points.
@@ -84,13 +87,26 @@ struct AdamOptions {
   double epsilon = 1e-8;
 };
 
+/// How a parameter is updated.
+using Optimizer = std::variant<SgdOptions, AdamOptions>;
+
 /// Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples seen,
-/// this step's included).
+/// this step's included). When the last of `total_examples` has been seen: w = slow.
 /// Source: airbench94, K. Jordan; the idea: arXiv:1907.08610.
 struct LookaheadOptions {
   std::int64_t period = 5;
   std::int64_t global_batch = 1;
+  std::int64_t total_examples = std::numeric_limits<std::int64_t>::max();
   Schedule decay;
+};
+
+/// Where another image is taken from: pixel (row, column) of the result is pixel (row + rows,
+/// column + columns) of the image, reflected at its border; then the result is mirrored.
+/// Units: pixels.
+struct Translation {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  enum class Mirror : std::uint8_t { No, Yes } mirror = Mirror::No;
 };
 
 /// A node's part in a collective.
@@ -124,7 +140,7 @@ class Builder {
   bool wants(std::size_t index) const { return wanted_.at(index); }
   void want(std::vector<bool> wanted) { wanted_ = std::move(wanted); }
 
-  /// Images and labels: Shapes: [batch, H, W, C] f32 and [batch] i32.
+  /// Images and labels: Shapes: [batch, H, W, C] and [batch] i32.
   std::vector<Value> input_images(const InputSlice& slice, const TensorType& example,
                                   const Augmentation& augmentation);
   /// Features and targets: Shapes: [batch, features] and [batch, targets] f32.
@@ -155,6 +171,8 @@ class Builder {
   /// Rows [offset, offset + count) of the slowest dimension.
   Value slice(Value x, std::int64_t offset, std::int64_t count);
   Value cast(Value x, ElementType element);
+  /// Shapes: x [B, H, W, C].
+  Value translate(Value x, const Translation& translation);
   /// Loss: a scalar, sum over examples / divisor. Shapes: logits [B, K], labels [B] i32.
   Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options);
   /// Loss: sum over examples of the mean over outputs of (p - t)², / divisor. Shapes: [B, O].

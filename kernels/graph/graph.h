@@ -60,10 +60,19 @@ struct Node {
 
 /// How a variable gets its first value. Every element is a function of (seed, name, index).
 struct Initializer {
-  enum class Kind : std::uint8_t { Zeros, Ones, Normal, Uniform, CopyOf };
+  enum class Kind : std::uint8_t {
+    Zeros,
+    Ones,
+    Normal,
+    Uniform,
+    Dirac,  ///< of weights [O, K, K, I]: the first I filters pass their channel, others are Uniform
+    Given,  ///< `values`, whatever the seed
+    CopyOf
+  };
   Kind kind = Kind::Zeros;
-  double scale = 1;    ///< Normal: standard deviation. Uniform: bound of [-scale, scale].
+  double scale = 1;    ///< Normal: standard deviation. Uniform, Dirac: bound of [-scale, scale].
   std::string source;  ///< CopyOf: the variable whose first value this one starts with
+  std::vector<float> values = {};  ///< Given: all elements
 };
 
 /// What a variable is for.

@@ -56,6 +56,7 @@ constexpr std::array kOps = {
     view(Op::Reshape, "reshape", infer_reshape, gradient_reshape),
     view(Op::Slice, "slice", infer_slice, nullptr),
     compute(Op::Cast, "cast", infer_cast, gradient_cast),
+    compute(Op::Translate, "translate", infer_translate),
     compute(Op::SoftmaxCrossEntropy, "softmax_cross_entropy", infer_softmax_cross_entropy,
             gradient_softmax_cross_entropy),
     compute(Op::MeanSquaredError, "mean_squared_error", infer_mean_squared_error,

@@ -35,6 +35,7 @@ enum class Op : std::uint8_t {
   Reshape,
   Slice,
   Cast,
+  Translate,
   SoftmaxCrossEntropy,
   MeanSquaredError,
   CountCorrect,

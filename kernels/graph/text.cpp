@@ -16,6 +16,14 @@ std::string value_text(Value value) {
   return text;
 }
 
+/// So that the text, and a graph's hash with it, tells different values apart.
+std::string hash_of(const std::vector<float>& values) {
+  char text[17];
+  const std::uint64_t hash = fnv1a(values.data(), values.size() * sizeof(float));
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
 std::string initializer_text(const Initializer& initializer) {
   char scale[32];
   std::snprintf(scale, sizeof scale, "(%.6g)", initializer.scale);
@@ -24,6 +32,8 @@ std::string initializer_text(const Initializer& initializer) {
     case Initializer::Kind::Ones: return "ones";
     case Initializer::Kind::Normal: return std::string("normal") + scale;
     case Initializer::Kind::Uniform: return std::string("uniform") + scale;
+    case Initializer::Kind::Dirac: return std::string("dirac") + scale;
+    case Initializer::Kind::Given: return "given(" + hash_of(initializer.values) + ")";
     case Initializer::Kind::CopyOf: return "copy_of(" + initializer.source + ")";
   }
   return "unknown";

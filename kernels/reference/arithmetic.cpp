@@ -60,6 +60,27 @@ KernelPointer cast(const KernelRequest& request) {
   return from == to ? copy(request) : nullptr;
 }
 
+KernelPointer translate(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], y = request.outputs[0];
+  const Attributes& attributes = request.node.attributes;
+  const std::int64_t rows = attributes.integer("rows"), columns = attributes.integer("columns");
+  const bool mirrored = attributes.integer("mirror") != 0;
+  const std::int64_t height = x.type.dim(1), width = x.type.dim(2), channels = x.type.dim(3);
+  const auto reflected = [](std::int64_t i, std::int64_t side) {
+    return i < 0 ? -i : i < side ? i : 2 * side - 2 - i;
+  };
+  return make_kernel([=](const StepContext&) {
+    for (std::int64_t i = 0; i < y.elements(); ++i) {
+      const std::int64_t c = i % channels;
+      const std::int64_t q = i / channels % width, p = i / channels / width % height;
+      const std::int64_t b = i / channels / width / height;
+      const std::int64_t row = reflected(p + rows, height);
+      const std::int64_t column = reflected((mirrored ? width - 1 - q : q) + columns, width);
+      y.f32()[i] = x.f32()[((b * height + row) * width + column) * channels + c];
+    }
+  });
+}
+
 KernelPointer copy(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
   return make_kernel([=](const StepContext&) {

@@ -48,6 +48,7 @@ KernelPointer add(const KernelRequest&);
 KernelPointer scale(const KernelRequest&);
 KernelPointer sum(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
+KernelPointer translate(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 KernelPointer read(const KernelRequest&);
 

@@ -36,6 +36,7 @@ void add_forward(KernelTable& table) {
   table.add(Op::NormalizeInference, f32_only(reference::normalize_inference));
   table.add(Op::Add, f32_only(reference::add));
   table.add(Op::Scale, f32_only(reference::scale));
+  table.add(Op::Translate, f32_only(reference::translate));
   table.add(Op::Sum, f32_only(reference::sum));
   table.add(Op::SoftmaxCrossEntropy, f32_only(reference::softmax_cross_entropy));
   table.add(Op::MeanSquaredError, f32_only(reference::mean_squared_error));

@@ -126,5 +126,16 @@ TEST(Lookahead, RunsOnceAPeriodWithTheDecayAfterTheBatch) {
   expect_near(training.run({1, 1, 1, 1}, {.examples = 20}), {0, -0.25F, -1.25F, -0.75F});
 }
 
+// The first step is the last of the run, and no multiple of the period: w is what slow is.
+TEST(Lookahead, EndsWithTheSlowCopy) {
+  Training training;
+  training.builder.sgd(training.gradient, training.parameter, training.slot,
+                       {.rate = Schedule::constant(1)});
+  training.builder.lookahead(
+      training.parameter, training.second_slot,
+      {.period = 5, .global_batch = 10, .total_examples = 30, .decay = Schedule::constant(0.5)});
+  expect_near(training.run({1}, {.examples = 20}), {0});
+}
+
 }  // namespace
 }  // namespace regatta

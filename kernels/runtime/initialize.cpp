@@ -7,6 +7,21 @@
 #include "kernels/graph/random.h"
 
 namespace regatta {
+namespace {
+
+/// Source: PyTorch, torch.nn.init.dirac_: the middle of the window passes channel o to filter o.
+void set_dirac(const TensorType& type, float* weights) {
+  check(type.rank() == 4, "only weights [O, K, K, I] start as dirac");
+  const std::int64_t inputs = type.dim(3);
+  const std::int64_t filter = type.elements() / type.dim(0);
+  const std::int64_t middle = (type.dim(1) / 2 * type.dim(2) + type.dim(2) / 2) * inputs;
+  for (std::int64_t o = 0; o < std::min(type.dim(0), inputs); ++o) {
+    std::fill_n(weights + o * filter, filter, 0.0F);
+    weights[o * filter + middle + o] = 1;
+  }
+}
+
+}  // namespace
 
 void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* destination) {
   const Variable& variable = graph.variable(id);
@@ -27,6 +42,16 @@ void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* de
       for (std::uint32_t i = 0; i < count; ++i) {
         destination[i] = scale * (2 * stream.uniform(i) - 1);
       }
+      return;
+    case Initializer::Kind::Dirac:
+      for (std::uint32_t i = 0; i < count; ++i) {
+        destination[i] = scale * (2 * stream.uniform(i) - 1);
+      }
+      set_dirac(variable.type, destination);
+      return;
+    case Initializer::Kind::Given:
+      check(initializer.values.size() == count, "a variable is given all its first values");
+      std::copy(initializer.values.begin(), initializer.values.end(), destination);
       return;
     case Initializer::Kind::CopyOf: break;
   }

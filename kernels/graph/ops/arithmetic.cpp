@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // add, scale, cast, sum of n; reshape and slice are views: the same memory under another type.
+// translate: images moved and mirrored, for evaluation on several views; it has no gradient.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -15,6 +16,12 @@ Value Builder::slice(Value x, std::int64_t offset, std::int64_t count) {
 }
 Value Builder::cast(Value x, ElementType element) {
   return node(Op::Cast, {x}, {{"element", static_cast<std::int64_t>(element)}});
+}
+Value Builder::translate(Value x, const Translation& translation) {
+  return node(Op::Translate, {x},
+              {{"rows", translation.rows},
+               {"columns", translation.columns},
+               {"mirror", static_cast<std::int64_t>(translation.mirror)}});
 }
 Value Builder::sum(std::vector<Value> values, double factor) {
   return node(Op::Sum, std::move(values), {{"factor", factor}});
@@ -55,6 +62,18 @@ Types infer_cast(const InferRequest& request) {
       {static_cast<ElementType>(request.attributes.integer("element")), request.inputs[0].dims}};
 }
 
+Types infer_translate(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.inputs[0].rank() == 4, "translate: x [B, H, W, C]");
+  const TensorType& x = request.inputs[0];
+  const auto inside = [](std::int64_t shift, std::int64_t side) {
+    return shift < side && -shift < side;
+  };
+  check(inside(request.attributes.integer("rows"), x.dim(1)) &&
+            inside(request.attributes.integer("columns"), x.dim(2)),
+        "translate moves an image by less than its side");
+  return {x};
+}
+
 Values gradient_add(Builder&, Value, const Node&, std::span<const Value> gradients) {
   return {gradients[0], gradients[0]};
 }
@@ -71,7 +90,10 @@ Values gradient_reshape(Builder& builder, Value, const Node& node,
 }
 
 Values gradient_cast(Builder& builder, Value, const Node& node, std::span<const Value> gradients) {
-  return {builder.cast(gradients[0], builder.graph().type(node.inputs[0]).element)};
+  // The gradient of bf16 weights is f32 already.
+  const ElementType element = builder.graph().type(node.inputs[0]).element;
+  if (builder.graph().type(gradients[0]).element == element) return {gradients[0]};
+  return {builder.cast(gradients[0], element)};
 }
 
 }  // namespace rules

@@ -10,6 +10,9 @@ Attributes slice_attributes(const InputSlice& slice) {
   Attributes attributes{
       {"batch", slice.batch}, {"offset", slice.offset}, {"global_batch", slice.global_batch}};
   if (slice.order == ExampleOrder::Sequential) attributes.set("sequential", std::int64_t{1});
+  if (slice.element != ElementType::F32) {
+    attributes.set("element", static_cast<std::int64_t>(slice.element));
+  }
   return attributes;
 }
 
@@ -51,6 +54,9 @@ Types infer_input(const InferRequest& request) {
   const std::int64_t batch = request.attributes.integer("batch");
   check(batch > 0, "an input yields at least one example");
   TensorType examples{ElementType::F32, with_batch(batch, request.attributes.integers("example"))};
+  if (request.attributes.has("element")) {
+    examples.element = static_cast<ElementType>(request.attributes.integer("element"));
+  }
   if (request.attributes.has("targets")) {
     return {examples, {ElementType::F32, {batch, request.attributes.integer("targets")}}};
   }

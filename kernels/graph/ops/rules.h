@@ -56,6 +56,7 @@ Types infer_sum(const InferRequest&);
 Types infer_reshape(const InferRequest&);
 Types infer_slice(const InferRequest&);
 Types infer_cast(const InferRequest&);
+Types infer_translate(const InferRequest&);
 Values gradient_add(Builder&, Value, const Node&, std::span<const Value>);
 Values gradient_scale(Builder&, Value, const Node&, std::span<const Value>);
 Values gradient_reshape(Builder&, Value, const Node&, std::span<const Value>);

@@ -49,7 +49,9 @@ NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, Var
 }
 
 NodeId Builder::lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options) {
-  Attributes attributes{{"period", options.period}, {"global_batch", options.global_batch}};
+  Attributes attributes{{"period", options.period},
+                        {"global_batch", options.global_batch},
+                        {"total_examples", options.total_examples}};
   set_schedule(attributes, options.decay);
   return graph_.add({.op = Op::Lookahead,
                      .attributes = attributes,

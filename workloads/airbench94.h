@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// airbench94: the fastest published recipe for 94 % on CIFAR-10 of its day, here with normalisation
+// in groups. Source: K. Jordan, airbench (legacy/airbench94.py), arXiv:2404.00498.
+#pragma once
+
+#include "workloads/workload.h"
+
+namespace regatta {
+
+Workload airbench94();
+
+}  // namespace regatta

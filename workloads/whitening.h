@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Filters that whiten small patches of images: what they yield is uncorrelated and of variance 1.
+// With patches as rows of P, C = P'P / n (the mean is not taken off) and its eigenvectors v_i of
+// eigenvalues l_i, filter i is v_i / sqrt(l_i + epsilon); then come the same filters negated.
+// Source: D. Page, "How to train your ResNet" 8; K. Jordan, airbench94.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/data_set.h"
+
+namespace regatta {
+
+struct WhiteningOptions {
+  std::int64_t kernel = 2;  ///< side of a patch, pixels
+  std::int64_t images = 0;  ///< the first of the data set; all if it has fewer
+  double epsilon = 0;
+};
+
+/// Shapes: [2 * kernel * kernel * channels, kernel, kernel, channels]. Images are normalised by the
+/// mean and deviation of `augmentation`, and not augmented.
+std::vector<float> whitening_filters(const DataSet& data, const Augmentation& augmentation,
+                                     const WhiteningOptions& options);
+
+/// A symmetric matrix's eigenvalues, ascending, and in row i of `vectors` the unit eigenvector of
+/// the i-th, its largest component positive. By cyclic Jacobi rotations.
+/// Shapes: matrix [n, n]. Source: Golub and Van Loan, Matrix Computations, section 8.5.
+struct Eigensystem {
+  std::vector<double> values;
+  std::vector<double> vectors;
+};
+Eigensystem eigensystem(std::vector<double> matrix, std::int64_t n);
+
+}  // namespace regatta
