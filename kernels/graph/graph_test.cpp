@@ -6,6 +6,7 @@
 #include <array>
 
 #include "kernels/graph/builder.h"
+#include "kernels/graph/expiry.h"
 #include "kernels/graph/gradient.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
@@ -158,6 +159,29 @@ TEST(VerifyDeathTest, AbortsWithTheRewriteAndTheRule) {
   Step step = small_step();
   step.trainables[0].updates.clear();
   EXPECT_DEATH(verify(step, "my_rewrite"), "after my_rewrite: trainable w is never assigned");
+}
+
+// The rate of the update ends at 70 examples; a loss, and what it needs, never does.
+TEST(Expiry, FollowsFromAnUpdateToTheBackwardNodesThatMakeItsGradientAlone) {
+  const Step step = small_step();
+  const std::vector<std::int64_t> never = expiries(step);
+  EXPECT_TRUE(std::all_of(never.begin(), never.end(), [](auto at) { return at == kNever; }));
+  Step ends = step;
+  ends.graph = Graph();
+  for (const Variable& variable : step.graph.variables()) ends.graph.add(variable);
+  for (Node node : step.graph.nodes()) {
+    if (node.op == Op::Sgd) {
+      node.attributes.set("schedule_examples", std::vector<double>{0, 69.5, 200});
+      node.attributes.set("schedule_values", std::vector<double>{0.1, 0, 0});
+    }
+    ends.graph.add(std::move(node));
+  }
+  const std::vector<std::int64_t> at = expiries(ends);
+  for (std::size_t id = 0; id < at.size(); ++id) {
+    const Node& node = ends.graph.nodes()[id];
+    const bool needed = node.phase == Phase::Forward || node.phase == Phase::Input;
+    EXPECT_EQ(at[id], needed ? kNever : 70) << to_string(node.op);
+  }
 }
 
 TEST(Cost, CountsMultiplyAddsOfAConvolution) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "kernels/graph/error.h"
+#include "kernels/graph/expiry.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/lane.h"
@@ -40,6 +41,20 @@ struct RequestMemory {
   std::vector<std::uint64_t*> versions_seen;
 };
 
+/// A kernel that rests once so many examples have been seen (kernels/graph/expiry.h).
+class Expiring final : public Kernel {
+ public:
+  Expiring(std::unique_ptr<Kernel> kernel, std::int64_t expiry)
+      : kernel_(std::move(kernel)), expiry_(expiry) {}
+  void run(const StepContext& context) override {
+    if (context.examples < expiry_) kernel_->run(context);
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  std::int64_t expiry_;
+};
+
 }  // namespace
 
 class Executor::Impl {
@@ -49,6 +64,7 @@ class Executor::Impl {
         options_(options),
         plan_(step_.graph, options.plan),
         memory_(step_.graph, plan_, options.seed),
+        expiries_(expiries(step_)),
         workers_(worker_places(plan_)),
         gates_(static_cast<std::size_t>(plan_.loop_count())) {
     ns_per_tick();  // calibrates the clock before it is needed
@@ -72,6 +88,7 @@ class Executor::Impl {
   ExecutorOptions options_;
   Plan plan_;
   Memory memory_;
+  std::vector<std::int64_t> expiries_;  ///< by node
   std::vector<Place> workers_;
   AbortFlag abort_;
   ExampleCount count_;
@@ -163,18 +180,20 @@ class Executor::Impl {
     }
     evidence.outputs = request.outputs;
     const Patience patience = patience_of(lane.plan());
-    lane.add_kernel(kernels.build({.node = node,
-                                   .inputs = request.inputs,
-                                   .outputs = request.outputs,
-                                   .variables = request.variables,
-                                   .versions_seen = request.versions_seen,
-                                   .threads = threads,
-                                   .data = options_.data,
-                                   .seed = options_.seed,
-                                   .abort = &abort_,
-                                   .spins = patience.spins,
-                                   .yields = patience.yields}),
-                    evidence);
+    auto kernel = kernels.build({.node = node,
+                                 .inputs = request.inputs,
+                                 .outputs = request.outputs,
+                                 .variables = request.variables,
+                                 .versions_seen = request.versions_seen,
+                                 .threads = threads,
+                                 .data = options_.data,
+                                 .seed = options_.seed,
+                                 .abort = &abort_,
+                                 .spins = patience.spins,
+                                 .yields = patience.yields});
+    const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
+    if (expiry != kNever) kernel = std::make_unique<Expiring>(std::move(kernel), expiry);
+    lane.add_kernel(std::move(kernel), evidence);
   }
 
   void add_state(Evidence& evidence, VariableId v) {

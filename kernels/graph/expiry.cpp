@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/graph/expiry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace regatta {
+namespace {
+
+/// Where the rate of an update becomes zero for good.
+std::int64_t end_of_learning(const Node& update) {
+  const std::vector<double>& values = update.attributes.reals("schedule_values");
+  const std::vector<double>& examples = update.attributes.reals("schedule_examples");
+  const auto last = std::find_if(values.rbegin(), values.rend(), [](double v) { return v != 0; });
+  if (last == values.rbegin()) return kNever;
+  if (last == values.rend()) return 0;
+  const auto first_zero = static_cast<std::size_t>(values.rend() - last);
+  return static_cast<std::int64_t>(std::ceil(examples[first_zero]));
+}
+
+bool learns(const Node& node) { return node.op == Op::Sgd || node.op == Op::Adam; }
+
+}  // namespace
+
+std::vector<std::int64_t> expiries(const Step& step) {
+  const std::vector<Node>& nodes = step.graph.nodes();
+  std::vector<std::int64_t> expiry(nodes.size(), kNever);
+  std::map<Value, std::int64_t> needed;  // values that are read, until when
+  for (Value loss : step.losses) needed[loss] = kNever;
+  for (std::size_t id = nodes.size(); id-- > 0;) {
+    const Node& node = nodes[id];
+    std::vector<std::int64_t> outputs;  // until when each is needed; 0: never read
+    for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
+      const auto found = needed.find({static_cast<NodeId>(id), i});
+      outputs.push_back(found == needed.end() ? 0 : found->second);
+    }
+    const std::int64_t read =
+        outputs.empty() ? 0 : *std::max_element(outputs.begin(), outputs.end());
+    if (learns(node)) {
+      expiry[id] = end_of_learning(node);
+    } else if (read > 0 && !op_info(node.op).assigns && node.op != Op::AllReduce) {
+      expiry[id] = read;
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      // A bucket travels as long as one of its gradients is needed.
+      const std::int64_t until = node.op == Op::AllReduce ? outputs[i] : expiry[id];
+      std::int64_t& input = needed[node.inputs[i]];
+      input = std::max(input, until);
+    }
+  }
+  return expiry;
+}
+
+}  // namespace regatta
