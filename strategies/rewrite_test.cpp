@@ -111,6 +111,21 @@ TEST(Loops, AreOneForSynchronousAndOneAReplicaForAsynchronousStrategies) {
   EXPECT_EQ(loop_count(rewritten("independent", replicas(3))), 3U);
 }
 
+/// Lookahead has no input and no output: it goes with the update of its parameter.
+TEST(Loops, HoldTheLookaheadOfTheirReplica) {
+  Recipe recipe;
+  recipe.global_batch = 256;
+  recipe.train_examples = 256;
+  recipe.total_examples = 2560;
+  const Step step = find_workload("airbench94").training(recipe);
+  for (const char* name : {"all_reduce", "in_graph"}) {
+    EXPECT_EQ(loop_count(apply(find_strategies(name), step, replicas(2))), 1U) << name;
+  }
+  const Step placed = apply(find_strategies("async_shared"), step, replicas(2));
+  EXPECT_EQ(loop_count(placed), 2U);
+  EXPECT_EQ(count(placed.graph, Op::Lookahead), 2 * count(step.graph, Op::Lookahead));
+}
+
 TEST(AsyncShared, SendsNothing) {
   const Graph graph = part(rewritten("async_shared", replicas(3)));
   EXPECT_TRUE(traffic(graph).empty());

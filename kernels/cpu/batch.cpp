@@ -62,7 +62,8 @@ void check_features(const DataSet& data, std::int64_t features, std::int64_t tar
 
 void prepare_order(const BatchPlan& plan, std::int64_t epoch, EpochOrder& order) {
   if (order.epoch == epoch) return;
-  order.order = example_order(plan.seed, epoch, plan.data->count);
+  order.order.resize(static_cast<std::size_t>(plan.data->count));  // allocates the first time only
+  draw_example_order(plan.seed, epoch, order.order);
   order.epoch = epoch;
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace regatta {
 namespace {
@@ -30,7 +31,7 @@ std::vector<int> loops(const Graph& graph) {
   const auto count = static_cast<NodeId>(graph.nodes().size());
   Components components(graph.nodes().size());
   std::map<std::int64_t, NodeId> group_member;
-  std::map<VariableId, NodeId> variable_user;
+  std::map<std::pair<VariableId, Place>, NodeId> variable_user;
   for (NodeId id = 0; id < count; ++id) {
     const Node& node = graph.node(id);
     for (Value input : node.inputs) components.join(id, input.node);
@@ -39,8 +40,7 @@ std::vector<int> loops(const Graph& graph) {
                       group_member.try_emplace(node.attributes.integer("group"), id).first->second);
     }
     for (VariableId v : node.variables) {
-      if (graph.variable(v).sharing != Sharing::None) continue;
-      components.join(id, variable_user.try_emplace(v, id).first->second);
+      components.join(id, variable_user.try_emplace({v, node.place}, id).first->second);
     }
   }
   std::vector<int> result;

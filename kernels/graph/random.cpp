@@ -69,12 +69,16 @@ std::uint64_t fnv1a(std::string_view text) { return fnv1a(text.data(), text.size
 std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch,
                                         std::int64_t count) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(count));
+  draw_example_order(seed, epoch, order);
+  return order;
+}
+
+void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order) {
   std::iota(order.begin(), order.end(), 0);
   const RandomStream stream(seed, Purpose::Order, static_cast<std::uint32_t>(epoch));
-  for (auto i = static_cast<std::uint32_t>(count); i > 1; --i) {
+  for (auto i = static_cast<std::uint32_t>(order.size()); i > 1; --i) {
     std::swap(order[i - 1], order[stream.below(i, i)]);
   }
-  return order;
 }
 
 AugmentationDraw draw_augmentation(std::uint64_t seed, std::int64_t epoch, std::int64_t example,
