@@ -1,85 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions by oneDNN: images stay NHWC; weights, which are small, are brought each run from
-// [O, K, K, I] to the layout that oneDNN's implementation prefers, and gradients back.
-#include "kernels/cpu/factories.h"
-#include "kernels/cpu/onednn.h"
+// Which of the ways computes a convolution (convolution_paths.h).
+#include "kernels/cpu/convolution_paths.h"
 
 namespace regatta::cpu {
-namespace {
 
-using onednn::Descriptor;
-using onednn::Format;
-using onednn::Pass;
-
-dnnl::memory::dims image_dims(const TensorType& t) {
-  return {t.dim(0), t.dim(3), t.dim(1), t.dim(2)};
-}
-
-Descriptor image(const TensorType& t) {
-  return onednn::describe(image_dims(t), t.element, Format::nhwc);
-}
-
-Descriptor weights(const TensorType& t, Format format) {
-  return onednn::describe(image_dims(t), t.element, format);
-}
-
-/// The tensors of a convolution, whichever of them a pass computes.
-struct Tensors {
-  Tensor x;
-  Tensor weights;
-  Tensor y;
-};
-
-onednn::Choice choose(const KernelRequest& request, const Tensors& tensors, Pass pass) {
-  return onednn::choose(onednn::Convolution{.pass = pass,
-                                            .x = image(tensors.x.type),
-                                            .weights = weights(tensors.weights.type, Format::any),
-                                            .y = image(tensors.y.type),
-                                            .stride = request.node.attributes.integer("stride"),
-                                            .padding = request.node.attributes.integer("padding")});
-}
-
-}  // namespace
-
-KernelPointer convolution(const KernelRequest& request) {
-  const Tensors t{request.inputs[0], request.inputs[1], request.outputs[0]};
-  const onednn::Choice choice = choose(request, t, Pass::Forward);
-  auto program = std::make_unique<onednn::Program>();
-  const dnnl::memory w =
-      program->read_as(choice.weights, weights(t.weights.type, Format::ohwi), t.weights.data);
-  program->add(choice.primitive, choice.scratchpad,
-               {{DNNL_ARG_SRC, program->bind(choice.x, t.x.data)},
-                {DNNL_ARG_WEIGHTS, w},
-                {DNNL_ARG_DST, program->bind(choice.y, t.y.data)}});
-  return program;
-}
+KernelPointer convolution(const KernelRequest& request) { return convolution_onednn(request); }
 
 KernelPointer convolution_backward_data(const KernelRequest& request) {
-  const Tensors t{request.outputs[0], request.inputs[1], request.inputs[0]};
-  const onednn::Choice choice = choose(request, t, Pass::BackwardData);
-  auto program = std::make_unique<onednn::Program>();
-  const dnnl::memory w =
-      program->read_as(choice.weights, weights(t.weights.type, Format::ohwi), t.weights.data);
-  program->add(choice.primitive, choice.scratchpad,
-               {{DNNL_ARG_DIFF_DST, program->bind(choice.y, t.y.data)},
-                {DNNL_ARG_WEIGHTS, w},
-                {DNNL_ARG_DIFF_SRC, program->bind(choice.x, t.x.data)}});
-  return program;
+  return can_flip(request) ? convolution_backward_data_flipped(request)
+                           : convolution_backward_data_onednn(request);
 }
 
 KernelPointer convolution_backward_weights(const KernelRequest& request) {
-  const Tensors t{request.inputs[1], request.outputs[0], request.inputs[0]};
-  const onednn::Choice choice = choose(request, t, Pass::BackwardWeights);
-  auto program = std::make_unique<onednn::Program>();
-  const Descriptor plain = weights(t.weights.type, Format::ohwi);
-  const dnnl::memory dw = program->write_as(choice.weights, plain, t.weights.data);
-  program->add(choice.primitive, choice.scratchpad,
-               {{DNNL_ARG_DIFF_DST, program->bind(choice.y, t.y.data)},
-                {DNNL_ARG_SRC, program->bind(choice.x, t.x.data)},
-                {DNNL_ARG_DIFF_WEIGHTS, dw}});
-  program->copy(dw, program->bind(plain, t.weights.data));
-  return program;
+  return can_use_tiles(request) ? convolution_backward_weights_tiles(request)
+                                : convolution_backward_weights_onednn(request);
 }
 
 }  // namespace regatta::cpu

@@ -95,6 +95,23 @@ TEST(Convolution, AgreesInBf16InAllPasses) {
   }
 }
 
+// Batches that fill a group of 32 images and ones that do not, several groups, channels that fill
+// no tile, more channels than a chunk, rows in several blocks, and both windows: what our own
+// passes in bf16 cut their work by.
+constexpr Shape kTiledShapes[] = {
+    {37, 7, 5, 24, 40, 3, 1, 1},  {32, 3, 3, 144, 272, 3, 1, 1}, {65, 5, 6, 16, 16, 3, 1, 2},
+    {70, 6, 5, 40, 20, 2, 1, 1},  {33, 31, 31, 24, 64, 3, 1, 1}, {17, 9, 8, 130, 17, 3, 1, 0},
+    {160, 2, 3, 33, 65, 3, 1, 1}, {20, 17, 4, 160, 48, 2, 1, 0},
+};
+
+TEST(Convolution, AgreesInBf16WhereTheBatchIsLarge) {
+  for (const Shape& s : kTiledShapes) {
+    expect_agrees_in_bf16(forward(s), 2, sum_of(s.kernel * s.kernel * s.inputs));
+    expect_agrees_in_bf16(backward_data(s), 2, sum_of(s.kernel * s.kernel * s.outputs));
+    expect_agrees_in_bf16(backward_weights(s), 2, sum_of(terms_of_weights(s)));
+  }
+}
+
 TEST(Convolution, TakesAGradientThatIsNotAlignedToACacheLine) {
   // Gradients of an all_reduce lie one after the other in their bucket.
   const Shape s{2, 7, 9, 3, 5, 3, 1, 1};

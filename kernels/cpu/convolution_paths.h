@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ways to compute a convolution: oneDNN's own passes, and two of ours for bf16 that are faster
+// where they apply (convolution_bench.cpp). A factory must only be asked for what its
+// condition allows.
+#pragma once
+
+#include "kernels/cpu/factories.h"
+
+namespace regatta::cpu {
+
+// convolution_onednn.cpp
+KernelPointer convolution_onednn(const KernelRequest&);
+KernelPointer convolution_backward_data_onednn(const KernelRequest&);
+KernelPointer convolution_backward_weights_onednn(const KernelRequest&);
+
+// convolution_flipped.cpp: backward data as a forward convolution of oneDNN with turned weights.
+bool can_flip(const KernelRequest&);
+KernelPointer convolution_backward_data_flipped(const KernelRequest&);
+
+// convolution_tiles.cpp: backward weights by products of AMX tiles.
+bool can_use_tiles(const KernelRequest&);
+KernelPointer convolution_backward_weights_tiles(const KernelRequest&);
+
+}  // namespace regatta::cpu

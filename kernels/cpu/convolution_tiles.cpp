@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Backward weights of a convolution of bf16 with stride 1 by AMX:
+//   dw[o,r,s,i] = sum over images b and pixels u, v of x[b, u+r-padding, v+s-padding, i]
+//   dy[b,u,v,o]
+// The terms that one product of tiles adds up are 32 images at one pixel. So a tap (r, s) only
+// chooses which tile of x meets which tile of dy: nothing is shifted inside a tile, and no product
+// is spent on the border. Tiles of x (16 inputs x 32 images) are transposed from the images, those
+// of dy (32 images x 16 outputs) interleaved by pairs of images, both a block of rows at a time so
+// that they are read again from the level-2 cache. Unpacking leaves outputs in another order within
+// 32; write_out() undoes it. Sums are f32; images are dealt to threads only where channels are too
+// few, and their sums added in order, so results depend on the number of threads at most.
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+#include "kernels/cpu/amx.h"
+#include "kernels/cpu/buffer.h"
+#include "kernels/cpu/convolution_paths.h"
+#include "kernels/cpu/element.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/transpose_avx512.h"
+
+namespace regatta::cpu {
+namespace {
+
+constexpr std::int64_t kGroup = kTileTerms;  // images whose products are added up together
+constexpr std::int64_t kPair = 32;           // channels of two tiles
+// Per thread: sums of 128 x 128 channels for 9 taps take 576 KiB, the tiles that they are computed
+// from at most 1 MiB; both stay in 2 MiB of level-2 cache.
+constexpr std::int64_t kChunk = 128;
+constexpr std::int64_t kBlockBytes = 1 << 20;
+
+std::int64_t parts_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+struct Shape {
+  std::int64_t batch, height, width, inputs;  ///< x
+  std::int64_t rows, columns, outputs;        ///< dy
+  std::int64_t kernel, padding;
+};
+
+Shape shape_of(const KernelRequest& request) {
+  const TensorType& dy = request.inputs[0].type;
+  const TensorType& x = request.inputs[1].type;
+  return {.batch = x.dim(0),
+          .height = x.dim(1),
+          .width = x.dim(2),
+          .inputs = x.dim(3),
+          .rows = dy.dim(1),
+          .columns = dy.dim(2),
+          .outputs = dy.dim(3),
+          .kernel = request.node.attributes.integer("kernel"),
+          .padding = request.node.attributes.integer("padding")};
+}
+
+/// How the work is cut. A task is one chunk of inputs x one chunk of outputs x one part of the
+/// groups of images; a block is what is converted and multiplied at a time.
+struct Plan {
+  std::int64_t groups;
+  std::int64_t input_chunks, input_pairs;    ///< pairs in a chunk
+  std::int64_t output_chunks, output_pairs;  ///< likewise
+  std::int64_t image_parts;
+  std::int64_t block_rows;    ///< of dy
+  std::int64_t block_groups;  ///< more than one only where block_rows are all rows
+  std::int64_t slots;         ///< rows of x of a group that are kept, as a ring
+
+  std::int64_t tasks() const { return input_chunks * output_chunks * image_parts; }
+};
+
+Plan plan_of(const Shape& s, std::int64_t threads) {
+  Plan p{};
+  p.groups = parts_of(s.batch, kGroup);
+  p.input_chunks = parts_of(s.inputs, kChunk);
+  p.input_pairs = parts_of(parts_of(s.inputs, kPair), p.input_chunks);
+  p.output_chunks = parts_of(s.outputs, kChunk);
+  p.output_pairs = parts_of(parts_of(s.outputs, kPair), p.output_chunks);
+  const std::int64_t chunks = p.input_chunks * p.output_chunks;
+  p.image_parts = std::min(threads / std::gcd(threads, chunks), p.groups);
+
+  const auto tile = static_cast<std::int64_t>(kTileBytes);
+  const std::int64_t x_row = s.width * p.input_pairs * 2 * tile;
+  const std::int64_t dy_row = s.columns * p.output_pairs * 2 * tile;
+  const std::int64_t group = s.height * x_row + s.rows * dy_row;
+  if (group <= kBlockBytes) {
+    p.block_rows = s.rows;
+    p.slots = s.height;
+    const std::int64_t part = parts_of(p.groups, p.image_parts);
+    p.block_groups = parts_of(part, parts_of(part, kBlockBytes / group));
+  } else {
+    const std::int64_t halo = (s.kernel - 1) * x_row;
+    const std::int64_t fitting = std::max<std::int64_t>(1, (kBlockBytes - halo) / (x_row + dy_row));
+    p.block_rows = parts_of(s.rows, parts_of(s.rows, fitting));
+    p.slots = std::min(s.height, p.block_rows + s.kernel - 1);
+    p.block_groups = 1;
+  }
+  return p;
+}
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
+
+/// Eight whole tiles, until the end of its scope. oneDNN sets up its own before each use.
+class Tiles {
+ public:
+  Tiles() {
+    struct alignas(64) {
+      std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+      std::uint16_t column_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+      std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+    } const configuration;
+    _tile_loadconfig(&configuration);
+  }
+  Tiles(const Tiles&) = delete;
+  Tiles& operator=(const Tiles&) = delete;
+  ~Tiles() { _tile_release(); }
+};
+
+/// x of 32 channels at one pixel for one group of images, as two tiles 16 inputs x 32 images.
+void transpose_x(const std::uint16_t* x, std::int64_t image, int images, __mmask32 channels,
+                 std::uint16_t* first, std::uint16_t* second) {
+  transpose_words(x, image, images, channels, [&](int c, __m512i values) {
+    std::uint16_t* tile = c < kTileSide ? first : second;
+    _mm512_store_si512(tile + c % kTileSide * kTileTerms, values);
+  });
+}
+
+/// dy likewise, as two tiles 32 images x 16 outputs.
+void interleave_dy(const std::uint16_t* dy, std::int64_t image, int images, __mmask32 channels,
+                   std::uint16_t* tiles) {
+  constexpr std::int64_t kTileElements = kTileBytes / sizeof(std::uint16_t);
+  for (int i = 0; i < kTileSide; ++i) {
+    const __m512i even = 2 * i < images ? _mm512_maskz_loadu_epi16(channels, dy + 2 * i * image)
+                                        : _mm512_setzero_si512();
+    const __m512i odd = 2 * i + 1 < images
+                            ? _mm512_maskz_loadu_epi16(channels, dy + (2 * i + 1) * image)
+                            : _mm512_setzero_si512();
+    _mm512_store_si512(tiles + i * kTileTerms, _mm512_unpacklo_epi16(even, odd));
+    _mm512_store_si512(tiles + kTileElements + i * kTileTerms, _mm512_unpackhi_epi16(even, odd));
+  }
+}
+
+// Tiles by what they hold in accumulate(): sums of tap s in 2 s and 2 s + 1, then x, then dy.
+
+template <int kTaps>
+void load_sums(const float* sums) {
+  const auto at = [&](int tile) { return sums + tile * 256; };
+  _tile_loadd(0, at(0), 64);
+  _tile_loadd(1, at(1), 64);
+  _tile_loadd(2, at(2), 64);
+  _tile_loadd(3, at(3), 64);
+  if constexpr (kTaps == 3) {
+    _tile_loadd(4, at(4), 64);
+    _tile_loadd(5, at(5), 64);
+  }
+}
+
+void zero_sums() {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_zero(4);
+  _tile_zero(5);
+}
+
+template <int kTaps>
+void store_sums(float* sums) {
+  const auto at = [&](int tile) { return sums + tile * 256; };
+  _tile_stored(0, at(0), 64);
+  _tile_stored(1, at(1), 64);
+  _tile_stored(2, at(2), 64);
+  _tile_stored(3, at(3), 64);
+  if constexpr (kTaps == 3) {
+    _tile_stored(4, at(4), 64);
+    _tile_stored(5, at(5), 64);
+  }
+}
+
+/// One row of x against one row of dy for all taps s: column w of x meets columns w + padding - s
+/// of dy.
+template <int kTaps>
+[[gnu::always_inline]] inline void multiply_row(const std::byte* x, const std::byte* dy,
+                                                const Shape& shape) {
+  const auto columns = static_cast<std::uint64_t>(shape.columns);
+  for (std::int64_t w = 0; w < shape.width; ++w) {
+    const std::int64_t v = w + shape.padding;
+    const std::byte* at = dy + v * static_cast<std::int64_t>(2 * kTileBytes);
+    _tile_loadd(6, x + w * static_cast<std::int64_t>(kTileBytes), 64);
+    if (static_cast<std::uint64_t>(v) < columns) {
+      _tile_loadd(7, at, 64);
+      _tile_dpbf16ps(0, 6, 7);
+      _tile_loadd(7, at + kTileBytes, 64);
+      _tile_dpbf16ps(1, 6, 7);
+    }
+    if (static_cast<std::uint64_t>(v - 1) < columns) {
+      _tile_loadd(7, at - 2 * kTileBytes, 64);
+      _tile_dpbf16ps(2, 6, 7);
+      _tile_loadd(7, at - kTileBytes, 64);
+      _tile_dpbf16ps(3, 6, 7);
+    }
+    if constexpr (kTaps == 3) {
+      if (static_cast<std::uint64_t>(v - 2) < columns) {
+        _tile_loadd(7, at - 4 * kTileBytes, 64);
+        _tile_dpbf16ps(4, 6, 7);
+        _tile_loadd(7, at - 3 * kTileBytes, 64);
+        _tile_dpbf16ps(5, 6, 7);
+      }
+    }
+  }
+}
+
+class WeightGradient final : public Kernel {
+ public:
+  explicit WeightGradient(const KernelRequest& request)
+      : shape_(shape_of(request)),
+        plan_(plan_of(shape_, request.threads)),
+        threads_(static_cast<int>(std::min<std::int64_t>(request.threads, plan_.tasks()))),
+        dy_(request.inputs[0].as<std::uint16_t>()),
+        x_(request.inputs[1].as<std::uint16_t>()),
+        dw_(request.outputs[0].f32()) {
+    const auto tile = static_cast<std::int64_t>(kTileBytes);
+    x_row_ = plan_.input_pairs * 2 * shape_.width * tile;
+    dy_row_ = plan_.output_pairs * 2 * shape_.columns * tile;
+    x_bytes_ = plan_.block_groups * plan_.slots * x_row_;
+    dy_bytes_ = plan_.block_groups * plan_.block_rows * dy_row_;
+    blocks_ = make_buffer<std::byte>(static_cast<std::size_t>(threads_ * (x_bytes_ + dy_bytes_)));
+    sums_size_ = shape_.kernel * shape_.kernel * plan_.input_pairs * plan_.output_pairs * 4 *
+                 kTileSide * kTileSide;
+    sums_ = make_buffer<float>(static_cast<std::size_t>(plan_.tasks() * sums_size_));
+  }
+
+  void run(const StepContext&) override {
+    parallel_parts(threads_, [this](int thread) { multiply_tasks(thread); });
+    parallel_parts(threads_, [this](int thread) { write_out(thread); });
+  }
+
+ private:
+  /// Groups and rows of dy of a block, and the corner of its chunk.
+  struct Block {
+    std::int64_t group, groups, row, rows;
+    std::int64_t input, output;
+    std::byte* x;
+    std::byte* dy;
+  };
+
+  void multiply_tasks(int thread) {
+    const Tiles tiles;
+    for (std::int64_t task = thread; task < plan_.tasks(); task += threads_) {
+      const std::int64_t part = task % plan_.image_parts, chunk = task / plan_.image_parts;
+      Block block{};
+      block.x = blocks_.get() + thread * (x_bytes_ + dy_bytes_);
+      block.dy = block.x + x_bytes_;
+      block.input = chunk % plan_.input_chunks * plan_.input_pairs * kPair;
+      block.output = chunk / plan_.input_chunks * plan_.output_pairs * kPair;
+      const std::int64_t begin = part * plan_.groups / plan_.image_parts;
+      const std::int64_t end = (part + 1) * plan_.groups / plan_.image_parts;
+      for (block.group = begin; block.group < end; block.group += plan_.block_groups) {
+        block.groups = std::min(plan_.block_groups, end - block.group);
+        multiply_rows(block, sums_.get() + task * sums_size_, block.group == begin);
+      }
+    }
+  }
+
+  void multiply_rows(Block block, float* sums, bool first) {
+    std::int64_t converted = 0;
+    for (block.row = 0; block.row < shape_.rows; block.row += plan_.block_rows) {
+      block.rows = std::min(plan_.block_rows, shape_.rows - block.row);
+      const std::int64_t needed =
+          std::min(shape_.height, block.row + block.rows + shape_.kernel - 1 - shape_.padding);
+      for (std::int64_t group = 0; group < block.groups; ++group) {
+        for (std::int64_t h = converted; h < needed; ++h) convert_x(block, group, h);
+        for (std::int64_t u = 0; u < block.rows; ++u) convert_dy(block, group, u);
+      }
+      converted = std::max(converted, needed);
+      multiply_block(block, sums, first && block.row == 0);
+    }
+  }
+
+  int images(const Block& block, std::int64_t group) const {
+    return static_cast<int>(std::min(kGroup, shape_.batch - (block.group + group) * kGroup));
+  }
+
+  /// Tiles of a row of x: [tile][column].
+  std::byte* x_row(const Block& block, std::int64_t group, std::int64_t h) const {
+    return block.x + (group * plan_.slots + h % plan_.slots) * x_row_;
+  }
+
+  /// Tiles of a row of dy: [pair][column][2].
+  std::byte* dy_row(const Block& block, std::int64_t group, std::int64_t u) const {
+    return block.dy + (group * plan_.block_rows + u) * dy_row_;
+  }
+
+  void convert_x(const Block& block, std::int64_t group, std::int64_t h) {
+    const std::int64_t image = shape_.height * shape_.width * shape_.inputs;
+    const std::int64_t tile = shape_.width * static_cast<std::int64_t>(kTileBytes / 2);
+    const std::uint16_t* from = x_ + (block.group + group) * kGroup * image +
+                                h * shape_.width * shape_.inputs + block.input;
+    auto* to = reinterpret_cast<std::uint16_t*>(x_row(block, group, h));
+    for (std::int64_t w = 0; w < shape_.width; ++w) {
+      for (std::int64_t pair = 0; pair < plan_.input_pairs; ++pair) {
+        std::uint16_t* tiles = to + 2 * pair * tile + w * static_cast<std::int64_t>(kTileBytes / 2);
+        transpose_x(from + w * shape_.inputs + pair * kPair, image, images(block, group),
+                    channels(shape_.inputs - block.input - pair * kPair), tiles, tiles + tile);
+      }
+    }
+  }
+
+  void convert_dy(const Block& block, std::int64_t group, std::int64_t u) {
+    const std::int64_t image = shape_.rows * shape_.columns * shape_.outputs;
+    const std::uint16_t* from = dy_ + (block.group + group) * kGroup * image +
+                                (block.row + u) * shape_.columns * shape_.outputs + block.output;
+    auto* to = reinterpret_cast<std::uint16_t*>(dy_row(block, group, u));
+    for (std::int64_t v = 0; v < shape_.columns; ++v) {
+      for (std::int64_t pair = 0; pair < plan_.output_pairs; ++pair) {
+        interleave_dy(from + v * shape_.outputs + pair * kPair, image, images(block, group),
+                      channels(shape_.outputs - block.output - pair * kPair),
+                      to + (pair * shape_.columns + v) * static_cast<std::int64_t>(kTileBytes));
+      }
+    }
+  }
+
+  static __mmask32 channels(std::int64_t left) {
+    return first_of_32(std::clamp<std::int64_t>(left, 0, kPair));
+  }
+
+  void multiply_block(const Block& block, float* sums, bool first) {
+    // Loads of tiles are assembler that the compiler does not take for reads.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    for (std::int64_t pair = 0; pair < plan_.output_pairs; ++pair) {
+      for (std::int64_t tile = 0; tile < 2 * plan_.input_pairs; ++tile) {
+        if (block.input + tile * kTileSide >= shape_.inputs) continue;
+        for (std::int64_t r = 0; r < shape_.kernel; ++r) {
+          float* at = sums + sums_index(r, tile, pair);
+          if (shape_.kernel == 3) {
+            accumulate<3>(block, {pair, tile, r}, at, first);
+          } else {
+            accumulate<2>(block, {pair, tile, r}, at, first);
+          }
+        }
+      }
+    }
+  }
+
+  struct Target {
+    std::int64_t pair, tile, r;
+  };
+
+  template <int kTaps>
+  void accumulate(const Block& block, const Target& target, float* sums, bool first) {
+    if (first) {
+      zero_sums();
+    } else {
+      load_sums<kTaps>(sums);
+    }
+    const std::int64_t shift = target.r - shape_.padding;
+    const std::int64_t begin = std::max<std::int64_t>(0, -shift - block.row);
+    const std::int64_t end = std::min(block.rows, shape_.height - shift - block.row);
+    const auto tile = static_cast<std::int64_t>(kTileBytes);
+    for (std::int64_t group = 0; group < block.groups; ++group) {
+      for (std::int64_t u = begin; u < end; ++u) {
+        const std::byte* x = x_row(block, group, block.row + u + shift);
+        const std::byte* dy = dy_row(block, group, u);
+        multiply_row<kTaps>(x + target.tile * shape_.width * tile,
+                            dy + target.pair * shape_.columns * 2 * tile, shape_);
+      }
+    }
+    store_sums<kTaps>(sums);
+  }
+
+  /// Sums of a task: [r][tile of inputs][pair of outputs][s][2][16 inputs][16 outputs].
+  std::int64_t sums_index(std::int64_t r, std::int64_t tile, std::int64_t pair) const {
+    return ((r * 2 * plan_.input_pairs + tile) * plan_.output_pairs + pair) * shape_.kernel * 2 *
+           kTileSide * kTileSide;
+  }
+
+  /// This thread's share of dw: tiles of inputs are dealt out.
+  void write_out(int thread) {
+    const std::int64_t chunk_tiles = 2 * plan_.input_pairs;
+    const std::int64_t chunks = plan_.input_chunks * plan_.output_chunks;
+    for (std::int64_t index = thread; index < chunks * chunk_tiles; index += threads_) {
+      const std::int64_t chunk = index / chunk_tiles, tile = index % chunk_tiles;
+      const std::int64_t input =
+          chunk % plan_.input_chunks * plan_.input_pairs * kPair + tile * kTileSide;
+      const std::int64_t output = chunk / plan_.input_chunks * plan_.output_pairs * kPair;
+      if (input >= shape_.inputs) continue;
+      for (std::int64_t r = 0; r < shape_.kernel; ++r) {
+        for (std::int64_t pair = 0; pair < plan_.output_pairs; ++pair) {
+          const float* sums =
+              sums_.get() + chunk * plan_.image_parts * sums_size_ + sums_index(r, tile, pair);
+          for (std::int64_t s = 0; s < shape_.kernel; ++s) {
+            for (std::int64_t half = 0; half < 2; ++half) {
+              write_tile(sums + (2 * s + half) * kTileSide * kTileSide, {input, r, s},
+                         output + pair * kPair + 4 * half);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  struct Corner {
+    std::int64_t input, r, s;
+  };
+
+  void write_tile(const float* sums, const Corner& corner, std::int64_t output) {
+    Rows16 rows;
+    for (int i = 0; i < kTileSide; ++i) {
+      __m512 sum = _mm512_load_ps(sums + i * kTileSide);
+      for (std::int64_t part = 1; part < plan_.image_parts; ++part) {
+        sum = _mm512_add_ps(sum, _mm512_load_ps(sums + part * sums_size_ + i * kTileSide));
+      }
+      rows[i] = _mm512_castps_si512(sum);
+    }
+    transpose(rows);
+    const auto inputs = static_cast<__mmask16>(
+        first_of_32(std::clamp<std::int64_t>(shape_.inputs - corner.input, 0, kTileSide)));
+    for (int d = 0; d < kTileSide; ++d) {
+      const std::int64_t o = output + unpacked_column(d);
+      if (o >= shape_.outputs) continue;
+      float* to = dw_ +
+                  ((o * shape_.kernel + corner.r) * shape_.kernel + corner.s) * shape_.inputs +
+                  corner.input;
+      _mm512_mask_storeu_ps(to, inputs, _mm512_castsi512_ps(rows[d]));
+    }
+  }
+
+  Shape shape_;
+  Plan plan_;
+  int threads_;
+  const std::uint16_t* dy_;
+  const std::uint16_t* x_;
+  float* dw_;
+  std::int64_t x_row_, dy_row_, x_bytes_, dy_bytes_, sums_size_;
+  Buffer<std::byte> blocks_;
+  Buffer<float> sums_;
+};
+
+#pragma GCC pop_options
+
+}  // namespace
+
+bool can_use_tiles(const KernelRequest& request) {
+  if (request.inputs[0].type.element != ElementType::BF16) return false;
+  const Shape s = shape_of(request);
+  return request.node.attributes.integer("stride") == 1 && (s.kernel == 2 || s.kernel == 3) &&
+         s.padding < s.kernel && s.batch >= kGroup / 2 && s.inputs >= kTileSide &&
+         s.outputs >= kTileSide && has_amx_bf16();
+}
+
+KernelPointer convolution_backward_weights_tiles(const KernelRequest& request) {
+  return std::make_unique<WeightGradient>(request);
+}
+
+}  // namespace regatta::cpu
