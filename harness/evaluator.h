@@ -33,6 +33,7 @@ class Evaluator {
 
   /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite.
   Judgement judge(Executor& training);
+  std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
 
  private:
   void adopt_variables(Executor& training);

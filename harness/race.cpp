@@ -48,6 +48,14 @@ std::vector<int> available_cores(std::int64_t wanted) {
   return cores;
 }
 
+std::int64_t bytes_of(const DataSet& data) {
+  const auto elements = [](const auto& values) {
+    return static_cast<std::int64_t>(values.size() * sizeof(values[0]));
+  };
+  return elements(data.images) + elements(data.labels) + elements(data.features) +
+         elements(data.targets);
+}
+
 std::int64_t peak_rss_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -296,6 +304,8 @@ void Race::finish() {
   }
   summarize(*executor_, backend_->transport.traffic(), record_);
   record_.memory = {.planned_bytes = executor_->planned_bytes(),
+                    .evaluation_planned_bytes = evaluator_->planned_bytes(),
+                    .data_bytes = bytes_of(data_.train) + bytes_of(data_.test),
                     .peak_rss_bytes = peak_rss_bytes()};
   record_.machine = machine_facts();
   record_.machine.cores_used = static_cast<std::int64_t>(cores_.size());

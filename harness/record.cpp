@@ -92,7 +92,10 @@ Json to_json(const Checksums& checksums) {
 }
 
 Json to_json(const MemoryRecord& memory) {
-  return {{"planned_bytes", memory.planned_bytes}, {"peak_rss_bytes", memory.peak_rss_bytes}};
+  return {{"planned_bytes", memory.planned_bytes},
+          {"evaluation_planned_bytes", memory.evaluation_planned_bytes},
+          {"data_bytes", memory.data_bytes},
+          {"peak_rss_bytes", memory.peak_rss_bytes}};
 }
 
 Json to_json(const LossSample& sample) {

@@ -112,7 +112,9 @@ struct Checksums {
 };
 
 struct MemoryRecord {
-  std::int64_t planned_bytes = 0;
+  std::int64_t planned_bytes = 0;             ///< tensors of training: arenas and variables
+  std::int64_t evaluation_planned_bytes = 0;  ///< likewise of evaluation
+  std::int64_t data_bytes = 0;                ///< both parts of the data set
   std::int64_t peak_rss_bytes = 0;
 };
 
