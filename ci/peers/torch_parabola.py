@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's side of the parabola: microseconds for one eager step of 50 points, one thread.
+"""PyTorch's side of the parabola: microseconds for one eager step of 50 points, one thread,
+as one line of JSON.
 
     ci/peers/torch_parabola.py        (Debian: python3-torch)
 """
 
+import json
 import statistics
 import time
 
@@ -29,8 +31,9 @@ def main() -> None:
             loss.backward()
             optimizer.step()
         rounds.append((time.perf_counter() - begin) / STEPS * 1e6)
-    print(f"torch {torch.__version__} eager: {statistics.median(rounds):.1f} us a step "
-          f"(median of {ROUNDS} rounds of {STEPS} steps)")
+    print(json.dumps({"torch": torch.__version__, "network": "parabola",
+                      "us_per_step": statistics.median(rounds), "lowest": min(rounds),
+                      "highest": max(rounds)}))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's side of resnet9 and resnet9_thin: training images per second, f32, on the CPU.
+"""PyTorch's side of resnet9 and resnet9_thin: training images per second on the CPU.
 
-    ci/peers/torch_resnet9.py [--width 16] [--batch 128] [--threads 2] [--rounds 5]
+    ci/peers/torch_resnet9.py [--width 16] [--batch 128] [--dtype bf16] [--threads 2] [--rounds 5]
 
 The same network, loss and optimizer as workloads/resnet9.cpp, with normalisation over the whole
 batch (PyTorch's own BatchNorm2d, which does less work than groups) and random images: no input
 pipeline is timed here. Width 16 is resnet9_thin, 64 is resnet9.
 """
 
-import argparse
-import statistics
-import time
-
 import torch
 from torch import nn
+
+import torch_speed
 
 
 def block(inputs: int, outputs: int) -> nn.Sequential:
@@ -38,38 +36,18 @@ def network(w: int) -> nn.Sequential:
                          nn.Linear(8 * w, 10, bias=False))
 
 
+def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    return nn.functional.cross_entropy(0.125 * logits, labels)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = torch_speed.parser(__doc__, batch=128)
     parser.add_argument("--width", type=int, default=16)
-    parser.add_argument("--batch", type=int, default=128)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=10)
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    model = network(arguments.width).to(memory_format=torch.channels_last)
+    arguments = torch_speed.parse(parser)
+    model = torch_speed.channels_last(network(arguments.width))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True,
                                 weight_decay=5e-4)
-    images = torch.randn(arguments.batch, 3, 32, 32).to(memory_format=torch.channels_last)
-    labels = torch.randint(0, 10, (arguments.batch,))
-
-    def step() -> None:
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(0.125 * model(images), labels).backward()
-        optimizer.step()
-
-    for _ in range(3):
-        step()
-    speeds = []
-    for _ in range(arguments.rounds):
-        begin = time.perf_counter()
-        for _ in range(arguments.steps):
-            step()
-        speeds.append(arguments.batch * arguments.steps / (time.perf_counter() - begin))
-    print(f"torch {torch.__version__} width {arguments.width} batch {arguments.batch} "
-          f"threads {arguments.threads}: {statistics.median(speeds):.0f} images/s "
-          f"(median of {arguments.rounds}, {min(speeds):.0f} to {max(speeds):.0f})")
+    torch_speed.measure(f"resnet9 width {arguments.width}", arguments, model, optimizer, loss)
 
 
 if __name__ == "__main__":
