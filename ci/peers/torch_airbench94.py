@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of airbench94: training images per second on the CPU.
 
-    ci/peers/torch_airbench94.py [--batch 1024] [--dtype bf16] [--group 256] [--threads 2]
+    ci/peers/torch_airbench94.py [--batch 1024] [--dtype bf16] [--group 128] [--threads 2]
 
 The network and step of airbench94 (K. Jordan, "94% on CIFAR-10 in 3.29 Seconds on a Single GPU",
 2024, legacy/airbench94.py): frozen 2 x 2 filters of 24 channels, three blocks of convolution, max
@@ -76,7 +76,7 @@ def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 def main() -> None:
     parser = torch_speed.parser(__doc__, batch=1024)
-    parser.add_argument("--group", type=int, default=256)
+    parser.add_argument("--group", type=int, default=128)
     arguments = torch_speed.parse(parser)
     model = torch_speed.channels_last(network(arguments.group))
     torch_speed.measure("airbench94", arguments, model, optimizer_of(model), loss)
