@@ -113,6 +113,7 @@ Json measure(const Options& options) {
                                                        : std::string(workload.data_sets.front());
   const DataSets data = load_data(workload, dataset, request.data_dir);
   Placement placement = place(request, data.train.count);
+  placement.recipe.train = &data.train;
   const std::int64_t batch = placement.recipe.global_batch;
   const std::int64_t steps = (options.rounds + 1) * options.steps_a_round;
   placement.recipe.total_examples = steps * batch;
