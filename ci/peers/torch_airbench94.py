@@ -8,8 +8,8 @@ The network and step of airbench94 (K. Jordan, "94% on CIFAR-10 in 3.29 Seconds 
 2024, legacy/airbench94.py): frozen 2 x 2 filters of 24 channels, three blocks of convolution, max
 pooling, normalisation, GELU, convolution, normalisation, GELU, a linear head scaled by 1/9, label
 smoothing 0.2, SGD with Nesterov momentum 0.85 and other rates for the biases of normalisation.
-Normalisation has its scale frozen at 1 and takes statistics over groups of `--group` examples, which
-are views of the batch: reshaping channels-last images into groups would copy them. No input
+Normalisation has its scale frozen at 1 and takes statistics over groups of `--group` examples,
+which are views of the batch: reshaping channels-last images into groups would copy them. No input
 pipeline, whitening or lookahead is timed.
 """
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the PyTorch sides share: arguments, random batches in memory, bf16, timing, one line of JSON.
+"""What the PyTorch sides share: arguments, random batches in memory, bf16, timing, output.
 
-Each script builds its network and optimizer and hands them to measure(), which prints
-{"torch", "network", "dtype", "batch", "threads", "images_per_s", "lowest", "highest"}: the median,
-lowest and highest of the rounds. A step is forward, backward and update; no input pipeline is timed.
-bf16 is PyTorch's own mixed precision for CPUs: autocast over f32 weights.
+Each script builds its network and optimizer and hands them to measure(), which prints one line of
+JSON: {"torch", "network", "dtype", "batch", "threads", "images_per_s", "lowest", "highest"}, the
+median, lowest and highest of the rounds. A step is forward, backward and update; no input pipeline
+is timed. bf16 is PyTorch's own mixed precision for CPUs: autocast over f32 weights.
 """
 
 import argparse
