@@ -45,8 +45,7 @@ Values gradient_dense(Builder& builder, Value, const Node& node, std::span<const
 
 Types infer_bias(const InferRequest& request) {
   check(request.inputs.size() == 2 && request.inputs[1].rank() == 1 &&
-            request.inputs[0].rank() >= 1 &&
-            request.inputs[1].element == ElementType::F32 &&
+            request.inputs[0].rank() >= 1 && request.inputs[1].element == ElementType::F32 &&
             request.inputs[0].dims.back() == request.inputs[1].dim(0),
         "bias: x [..., C], b [C] in f32");
   return {request.inputs[0]};
