@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
-// w -= rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1.
+// w -= weight * rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1.
 // t is the loop's step + 1; where loops share the variable, the updates finished before + 1.
 // Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
 #include <cmath>
@@ -25,13 +25,14 @@ class Adam {
         rate_at_(request.node.attributes),
         beta1_(request.node.attributes.real("beta1")),
         beta2_(request.node.attributes.real("beta2")),
+        weight_(request.node.attributes.real("weight")),
         epsilon_(static_cast<float>(request.node.attributes.real("epsilon"))) {}
 
   void operator()(const StepContext& context) const {
     const auto t = static_cast<double>(number_of_update(context));
-    const Scales scales{
-        .rate = static_cast<float>(rate_at_(context.examples) / (1 - std::pow(beta1_, t))),
-        .second = static_cast<float>(1 / (1 - std::pow(beta2_, t)))};
+    const Scales scales{.rate = static_cast<float>(weight_ * rate_at_(context.examples) /
+                                                   (1 - std::pow(beta1_, t))),
+                        .second = static_cast<float>(1 / (1 - std::pow(beta2_, t)))};
     update_elements(*parameter_, parts_, [&](auto access, auto begin, auto end) {
       update<decltype(access)>(scales, begin, end);
     });
@@ -80,6 +81,7 @@ class Adam {
   ScheduleFunction rate_at_;
   double beta1_;
   double beta2_;
+  double weight_;
   float epsilon_;
 };
 

@@ -103,6 +103,7 @@ bool can_flip(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
   return request.inputs[0].type.element == ElementType::BF16 &&
          request.inputs[1].type.element == ElementType::BF16 && attributes.integer("stride") == 1 &&
+         !attributes.has("groups") &&
          attributes.integer("padding") < attributes.integer("kernel") && has_amx_bf16();
 }
 

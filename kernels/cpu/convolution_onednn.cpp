@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Convolutions by oneDNN: images stay NHWC; weights, which are small, are brought each run from
-// [O, K, K, I] to the layout that oneDNN's implementation prefers, and gradients back.
+// [O, K, K, I / groups] to the layout that oneDNN's implementation prefers, and gradients back.
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/cpu/onednn.h"
 
@@ -20,21 +20,37 @@ Descriptor image(const TensorType& t) {
   return onednn::describe(image_dims(t), t.element, Format::nhwc);
 }
 
-Descriptor weights(const TensorType& t, Format format) {
-  return onednn::describe(image_dims(t), t.element, format);
-}
-
 /// The tensors of a convolution, whichever of them a pass computes.
 struct Tensors {
   Tensor x;
   Tensor weights;
   Tensor y;
+  std::int64_t groups() const { return x.type.dim(3) / weights.type.dim(3); }
 };
+
+/// oneDNN's dimensions of weights: with several groups they come first, before a group's outputs.
+dnnl::memory::dims weights_dims(const Tensors& tensors) {
+  const TensorType& w = tensors.weights.type;
+  const std::int64_t groups = tensors.groups();
+  if (groups == 1) return image_dims(w);
+  return {groups, w.dim(0) / groups, w.dim(3), w.dim(1), w.dim(2)};
+}
+
+/// In the layout that an implementation wants.
+Descriptor any_weights(const Tensors& tensors) {
+  return onednn::describe(weights_dims(tensors), tensors.weights.type.element, Format::any);
+}
+
+/// As they lie in the graph's tensor.
+Descriptor plain_weights(const Tensors& tensors) {
+  return onednn::describe(weights_dims(tensors), tensors.weights.type.element,
+                          tensors.groups() == 1 ? Format::ohwi : Format::gohwi);
+}
 
 onednn::Choice choose(const KernelRequest& request, const Tensors& tensors, Pass pass) {
   return onednn::choose(onednn::Convolution{.pass = pass,
                                             .x = image(tensors.x.type),
-                                            .weights = weights(tensors.weights.type, Format::any),
+                                            .weights = any_weights(tensors),
                                             .y = image(tensors.y.type),
                                             .stride = request.node.attributes.integer("stride"),
                                             .padding = request.node.attributes.integer("padding")});
@@ -46,8 +62,7 @@ KernelPointer convolution_onednn(const KernelRequest& request) {
   const Tensors t{request.inputs[0], request.inputs[1], request.outputs[0]};
   const onednn::Choice choice = choose(request, t, Pass::Forward);
   auto program = std::make_unique<onednn::Program>();
-  const dnnl::memory w =
-      program->read_as(choice.weights, weights(t.weights.type, Format::ohwi), t.weights.data);
+  const dnnl::memory w = program->read_as(choice.weights, plain_weights(t), t.weights.data);
   program->add(choice.primitive, choice.scratchpad,
                {{DNNL_ARG_SRC, program->bind(choice.x, t.x.data)},
                 {DNNL_ARG_WEIGHTS, w},
@@ -59,8 +74,7 @@ KernelPointer convolution_backward_data_onednn(const KernelRequest& request) {
   const Tensors t{request.outputs[0], request.inputs[1], request.inputs[0]};
   const onednn::Choice choice = choose(request, t, Pass::BackwardData);
   auto program = std::make_unique<onednn::Program>();
-  const dnnl::memory w =
-      program->read_as(choice.weights, weights(t.weights.type, Format::ohwi), t.weights.data);
+  const dnnl::memory w = program->read_as(choice.weights, plain_weights(t), t.weights.data);
   program->add(choice.primitive, choice.scratchpad,
                {{DNNL_ARG_DIFF_DST, program->bind(choice.y, t.y.data)},
                 {DNNL_ARG_WEIGHTS, w},
@@ -72,7 +86,7 @@ KernelPointer convolution_backward_weights_onednn(const KernelRequest& request) 
   const Tensors t{request.inputs[1], request.outputs[0], request.inputs[0]};
   const onednn::Choice choice = choose(request, t, Pass::BackwardWeights);
   auto program = std::make_unique<onednn::Program>();
-  const Descriptor plain = weights(t.weights.type, Format::ohwi);
+  const Descriptor plain = plain_weights(t);
   const dnnl::memory dw = program->write_as(choice.weights, plain, t.weights.data);
   program->add(choice.primitive, choice.scratchpad,
                {{DNNL_ARG_DIFF_DST, program->bind(choice.y, t.y.data)},

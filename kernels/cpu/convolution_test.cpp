@@ -7,15 +7,23 @@ namespace {
 struct Shape {
   std::int64_t batch, height, width, inputs, outputs;
   std::int64_t kernel, stride, padding;
+  std::int64_t groups = 1;
 };
 
 // Odd channels, one example, odd and unequal sides, stride 2, no padding, 1 x 1 windows, a border
-// that the stride leaves over, and a layer of resnet9_thin.
+// that the stride leaves over, and a layer of resnet9_thin; then groups, with several channels each
+// and with one (depthwise), sides 4 to 32, odd batches and channels.
 constexpr Shape kShapes[] = {
-    {1, 5, 5, 1, 1, 3, 1, 1},   {2, 7, 9, 3, 5, 3, 1, 1},    {3, 8, 8, 5, 24, 3, 2, 1},
-    {1, 9, 7, 24, 3, 3, 2, 0},  {2, 6, 6, 64, 24, 1, 1, 0},  {2, 11, 11, 3, 64, 5, 2, 2},
-    {1, 4, 4, 64, 64, 3, 1, 0}, {2, 5, 5, 24, 64, 2, 1, 0},  {4, 16, 16, 16, 32, 3, 1, 1},
-    {2, 8, 8, 3, 16, 2, 1, 0},  {5, 3, 3, 64, 128, 3, 1, 1},
+    {1, 5, 5, 1, 1, 3, 1, 1},         {2, 7, 9, 3, 5, 3, 1, 1},
+    {3, 8, 8, 5, 24, 3, 2, 1},        {1, 9, 7, 24, 3, 3, 2, 0},
+    {2, 6, 6, 64, 24, 1, 1, 0},       {2, 11, 11, 3, 64, 5, 2, 2},
+    {1, 4, 4, 64, 64, 3, 1, 0},       {2, 5, 5, 24, 64, 2, 1, 0},
+    {4, 16, 16, 16, 32, 3, 1, 1},     {2, 8, 8, 3, 16, 2, 1, 0},
+    {5, 3, 3, 64, 128, 3, 1, 1},      {2, 6, 5, 6, 4, 3, 1, 1, 2},
+    {1, 7, 7, 32, 64, 3, 2, 1, 2},    {3, 32, 32, 32, 32, 3, 1, 1, 32},
+    {3, 32, 32, 24, 24, 3, 2, 1, 24}, {1, 16, 16, 144, 144, 3, 1, 1, 144},
+    {5, 9, 8, 5, 5, 3, 2, 1, 5},      {3, 4, 4, 80, 80, 3, 1, 1, 80},
+    {2, 8, 8, 3, 6, 3, 1, 0, 3},
 };
 
 std::string name_of(const Shape& s) {
@@ -28,7 +36,7 @@ std::string name_of(const Shape& s) {
 struct Arrays {
   explicit Arrays(const Shape& s)
       : x(random_array({s.batch, s.height, s.width, s.inputs}, 1)),
-        w(random_array({s.outputs, s.kernel, s.kernel, s.inputs}, 2)),
+        w(random_array({s.outputs, s.kernel, s.kernel, s.inputs / s.groups}, 2)),
         dy(random_array({s.batch, side(s, s.height), side(s, s.width), s.outputs}, 3)) {}
   static std::int64_t side(const Shape& s, std::int64_t n) {
     return (n + 2 * s.padding - s.kernel) / s.stride + 1;
@@ -37,7 +45,9 @@ struct Arrays {
 };
 
 Attributes window(const Shape& s) {
-  return {{"kernel", s.kernel}, {"stride", s.stride}, {"padding", s.padding}};
+  Attributes attributes{{"kernel", s.kernel}, {"stride", s.stride}, {"padding", s.padding}};
+  if (s.groups != 1) attributes.set("groups", s.groups);
+  return attributes;
 }
 
 Attributes rebuild(const Shape& s, const Array& target) {
@@ -67,19 +77,23 @@ OpCase backward_weights(const Shape& s) {
           "backward weights " + name_of(s)};
 }
 
+std::int64_t terms_of_y(const Shape& s) { return s.kernel * s.kernel * s.inputs / s.groups; }
+
+std::int64_t terms_of_x(const Shape& s) { return s.kernel * s.kernel * s.outputs / s.groups; }
+
 std::int64_t terms_of_weights(const Shape& s) {
   return s.batch * Arrays::side(s, s.height) * Arrays::side(s, s.width);
 }
 
 TEST(Convolution, AgreesWithTheReference) {
   for (const Shape& s : kShapes) {
-    expect_agrees(forward(s), sum_of(s.kernel * s.kernel * s.inputs));
+    expect_agrees(forward(s), sum_of(terms_of_y(s)));
   }
 }
 
 TEST(ConvolutionBackwardData, AgreesWithTheReference) {
   for (const Shape& s : kShapes) {
-    expect_agrees(backward_data(s), sum_of(s.kernel * s.kernel * s.outputs));
+    expect_agrees(backward_data(s), sum_of(terms_of_x(s)));
   }
 }
 
@@ -89,8 +103,8 @@ TEST(ConvolutionBackwardWeights, AgreesWithTheReference) {
 
 TEST(Convolution, AgreesInBf16InAllPasses) {
   for (const Shape& s : kShapes) {
-    expect_agrees_in_bf16(forward(s), 2, sum_of(s.kernel * s.kernel * s.inputs));
-    expect_agrees_in_bf16(backward_data(s), 2, sum_of(s.kernel * s.kernel * s.outputs));
+    expect_agrees_in_bf16(forward(s), 2, sum_of(terms_of_y(s)));
+    expect_agrees_in_bf16(backward_data(s), 2, sum_of(terms_of_x(s)));
     expect_agrees_in_bf16(backward_weights(s), 2, sum_of(terms_of_weights(s)));
   }
 }

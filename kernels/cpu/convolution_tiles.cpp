@@ -441,6 +441,7 @@ class WeightGradient final : public Kernel {
 
 bool can_use_tiles(const KernelRequest& request) {
   if (request.inputs[0].type.element != ElementType::BF16) return false;
+  if (request.node.attributes.has("groups")) return false;
   const Shape s = shape_of(request);
   return request.node.attributes.integer("stride") == 1 && (s.kernel == 2 || s.kernel == 3) &&
          s.padding < s.kernel && s.batch >= kGroup / 2 && s.inputs >= kTileSide &&

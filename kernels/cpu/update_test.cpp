@@ -68,7 +68,8 @@ TEST(Adam, AgreesWithTheReferenceOverSteps) {
     }
     expect_agrees_over_steps(
         {Op::Adam,
-         with_schedule({{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}}, {0.1, 0.2}),
+         with_schedule({{"beta1", 0.9}, {"beta2", 0.999}, {"epsilon", 1e-8}, {"weight", 0.5}},
+                       {0.1, 0.2}),
          {random_array(dims, 1)},
          {random_array(dims, 2), random_array(dims, 3), second},
          "adam"});

@@ -79,12 +79,15 @@ struct SgdOptions {
   double weight = 1;
 };
 
-/// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
+/// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1. `weight` is the share of the global batch
+/// behind the gradient, whose size Adam divides away: it multiplies the rate, so that an
+/// asynchronous push of m examples counts m / global batch.
 struct AdamOptions {
   Schedule rate;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  double weight = 1;
 };
 
 /// How a parameter is updated.
@@ -155,8 +158,9 @@ class Builder {
   Value tanh(Value x);
   Value relu(Value x);
   Value gelu(Value x);  ///< exact: x Φ(x)
-  /// Shapes: x [B, H, W, I], w [O, K, K, I], y [B, H', W', O].
-  Value convolution(Value x, Value weights, const Window& window);
+  /// Output o reads the inputs of its group only; as many groups as channels: depthwise.
+  /// Shapes: x [B, H, W, I], w [O, K, K, I / groups], y [B, H', W', O].
+  Value convolution(Value x, Value weights, const Window& window, std::int64_t groups = 1);
   Value max_pool(Value x, const Window& window);
   Value average_pool(Value x, const Window& window);
   /// Shapes: x [B, H, W, C]; scale, shift, running_mean, running_variance [C].

@@ -194,5 +194,28 @@ TEST(Cost, CountsMultiplyAddsOfAConvolution) {
   EXPECT_EQ(cost(graph, y.node), 2 * 8 * 8 * 5 * 3 * 3 * 3);
 }
 
+TEST(Cost, CountsAGroupsInputsOnlyInAllPasses) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = builder.read(add_variable(graph, "x", {2, 8, 8, 6}));
+  const Value w = builder.read(add_variable(graph, "w", {6, 3, 3, 2}));
+  const Value y = builder.convolution(x, w, {.kernel = 3, .stride = 1, .padding = 1}, 3);
+  const Value target = builder.read(add_variable(graph, "target", {2, 8 * 8 * 6}));
+  const Value loss = builder.mean_squared_error(builder.reshape(y, {8 * 8 * 6}), target, 2);
+  const std::array wanted{x, w};
+  for (const Value slope : gradient(graph, loss, wanted)) {
+    EXPECT_EQ(cost(graph, slope.node), 2 * 8 * 8 * 6 * 3 * 3 * 2);
+  }
+  EXPECT_EQ(cost(graph, y.node), 2 * 8 * 8 * 6 * 3 * 3 * 2);
+}
+
+TEST(GraphDeathTest, RefusesWeightsThatDoNotFitTheGroups) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = builder.read(add_variable(graph, "x", {2, 8, 8, 6}));
+  const Value w = builder.read(add_variable(graph, "w", {6, 3, 3, 2}));
+  EXPECT_DEATH(builder.convolution(x, w, {.kernel = 3}, 2), "w \\[O, K, K, I / groups\\]");
+}
+
 }  // namespace
 }  // namespace regatta

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // convolution: y[b,p,q,o] = sum over r,s,i of x[b, p*stride+r-padding, q*stride+s-padding, i]
-// w[o,r,s,i], zero outside x. It is a sum of products, each of one x and one w into one y; the
-// backward ops visit the same products, with dx += dy w and dw += dy x.
+// w[o,r,s,i], zero outside x, i counted within the group of o. It is a sum of products, each of one
+// x and one w into one y; the backward ops visit the same products, with dx += dy w and dw += dy x.
 #include <algorithm>
 #include <vector>
 
@@ -15,9 +15,11 @@ struct Shape {
   std::int64_t batch, height, width, inputs;  // of x
   std::int64_t rows, columns, outputs;        // of y
   std::int64_t kernel, stride, padding;
+  std::int64_t group_inputs, group_outputs;
 };
 
-Shape shape_of(const Attributes& attributes, const TensorType& x, const TensorType& y) {
+Shape shape_of(const Attributes& attributes, const TensorType& x, const TensorType& w,
+               const TensorType& y) {
   return {.batch = x.dim(0),
           .height = x.dim(1),
           .width = x.dim(2),
@@ -27,7 +29,9 @@ Shape shape_of(const Attributes& attributes, const TensorType& x, const TensorTy
           .outputs = y.dim(3),
           .kernel = attributes.integer("kernel"),
           .stride = attributes.integer("stride"),
-          .padding = attributes.integer("padding")};
+          .padding = attributes.integer("padding"),
+          .group_inputs = w.dim(3),
+          .group_outputs = y.dim(3) * w.dim(3) / x.dim(3)};
 }
 
 /// Calls visit(index in y, index in x, index in w) for every product.
@@ -44,8 +48,11 @@ void for_each_product(const Shape& n, Visit visit) {
             const std::int64_t y = ((b * n.rows + p) * n.columns + q) * n.outputs;
             const std::int64_t x = ((b * n.height + h) * n.width + w) * n.inputs;
             for (std::int64_t o = 0; o < n.outputs; ++o) {
-              const std::int64_t weight = ((o * n.kernel + r) * n.kernel + s) * n.inputs;
-              for (std::int64_t i = 0; i < n.inputs; ++i) visit(y + o, x + i, weight + i);
+              const std::int64_t weight = ((o * n.kernel + r) * n.kernel + s) * n.group_inputs;
+              const std::int64_t first = x + o / n.group_outputs * n.group_inputs;
+              for (std::int64_t i = 0; i < n.group_inputs; ++i) {
+                visit(y + o, first + i, weight + i);
+              }
             }
           }
         }
@@ -75,7 +82,7 @@ class Sums {
 
 KernelPointer convolution(const KernelRequest& request) {
   const Tensor x = request.inputs[0], w = request.inputs[1], y = request.outputs[0];
-  const Shape shape = shape_of(request.node.attributes, x.type, y.type);
+  const Shape shape = shape_of(request.node.attributes, x.type, w.type, y.type);
   return make_kernel([=, sums = Sums(y)](const StepContext&) mutable {
     sums.clear();
     for_each_product(shape, [&](std::int64_t iy, std::int64_t ix, std::int64_t iw) {
@@ -87,7 +94,7 @@ KernelPointer convolution(const KernelRequest& request) {
 
 KernelPointer convolution_backward_data(const KernelRequest& request) {
   const Tensor dy = request.inputs[0], w = request.inputs[1], dx = request.outputs[0];
-  const Shape shape = shape_of(request.node.attributes, dx.type, dy.type);
+  const Shape shape = shape_of(request.node.attributes, dx.type, w.type, dy.type);
   return make_kernel([=, sums = Sums(dx)](const StepContext&) mutable {
     sums.clear();
     for_each_product(shape, [&](std::int64_t iy, std::int64_t ix, std::int64_t iw) {
@@ -99,7 +106,7 @@ KernelPointer convolution_backward_data(const KernelRequest& request) {
 
 KernelPointer convolution_backward_weights(const KernelRequest& request) {
   const Tensor dy = request.inputs[0], x = request.inputs[1], dw = request.outputs[0];
-  const Shape shape = shape_of(request.node.attributes, x.type, dy.type);
+  const Shape shape = shape_of(request.node.attributes, x.type, dw.type, dy.type);
   return make_kernel([=, sums = Sums(dw)](const StepContext&) mutable {
     sums.clear();
     for_each_product(shape, [&](std::int64_t iy, std::int64_t ix, std::int64_t iw) {

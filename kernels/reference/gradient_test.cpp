@@ -181,19 +181,32 @@ void convolution(Problem& p) {
   p.end_with_error_of(p.builder().convolution(x, weights, window));
 }
 
-Window pooling_window(Problem& p) {
+/// Every window has a pixel of the image.
+Window window_on_pixels(Problem& p) {
   const std::int64_t kernel = p.integer(1, 3);
   return {.kernel = kernel, .stride = p.integer(1, 3), .padding = p.integer(0, kernel - 1)};
 }
 
+/// One to three groups of one or two inputs and outputs each; one of each is depthwise.
+void grouped_convolution(Problem& p) {
+  Dims image = random_image(p);
+  const std::int64_t groups = p.integer(1, 3), group_inputs = p.integer(1, 2);
+  image.back() = groups * group_inputs;
+  const Window window = window_on_pixels(p);
+  const Value x = p.leaf("x", image);
+  const Value weights =
+      p.leaf("weights", {groups * p.integer(1, 2), window.kernel, window.kernel, group_inputs});
+  p.end_with_error_of(p.builder().convolution(x, weights, window, groups));
+}
+
 void max_pool(Problem& p) {
   const Value x = p.leaf_without_ties("x", random_image(p));
-  p.end_with_error_of(p.builder().max_pool(x, pooling_window(p)));
+  p.end_with_error_of(p.builder().max_pool(x, window_on_pixels(p)));
 }
 
 void average_pool(Problem& p) {
   const Value x = p.leaf("x", random_image(p));
-  p.end_with_error_of(p.builder().average_pool(x, pooling_window(p)));
+  p.end_with_error_of(p.builder().average_pool(x, window_on_pixels(p)));
 }
 
 void normalize(Problem& p) {
@@ -248,6 +261,7 @@ constexpr Case kCases[] = {
     {"relu", relu},
     {"gelu", gelu},
     {"convolution", convolution},
+    {"grouped_convolution", grouped_convolution},
     {"max_pool", max_pool},
     {"average_pool", average_pool},
     {"normalize", normalize},

@@ -69,6 +69,18 @@ TEST(Convolution, SumsTheWindowAndTakesZerosOutside) {
   EXPECT_EQ(elements(interpreter, padded), (Floats{1, 5, 11, 28}));
 }
 
+// Two groups of one input and two outputs each, windows of one pixel: y = (w0 x0, w1 x0, w2 x1, w3
+// x1).
+TEST(Convolution, ReadsTheInputsOfItsGroupOnly) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = leaf(builder, "x", {1, 1, 2, 2});
+  const Value y = builder.convolution(x, leaf(builder, "w", {4, 1, 1, 1}), {.kernel = 1}, 2);
+  Interpreter interpreter(graph, 0, {{"x", {1, 2, 3, 4}}, {"w", {1, 10, 100, 1000}}});
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, y), (Floats{1, 10, 200, 2000, 3, 30, 400, 4000}));
+}
+
 // As in every framework it is a correlation: the kernel is not mirrored. Channels vary fastest.
 TEST(Convolution, DoesNotMirrorTheKernelAndMixesChannels) {
   Graph graph;

@@ -41,6 +41,12 @@ std::vector<VariableStorage*> assigned(const KernelRequest& request) {
   return {request.variables.begin(), request.variables.end()};
 }
 
+/// From 1. Loops that share a variable count their updates together.
+std::int64_t number_of_update(const VariableStorage& parameter, const StepContext& context) {
+  if (parameter.sharing == Sharing::None) return context.step + 1;
+  return static_cast<std::int64_t>(parameter.version) + 1;
+}
+
 }  // namespace
 
 KernelPointer sgd(const KernelRequest& request) {
@@ -73,12 +79,12 @@ KernelPointer adam(const KernelRequest& request) {
   const Tensor first = request.variables[1]->tensor, second = request.variables[2]->tensor;
   const ScheduleFunction rate_at(attributes);
   const double beta1 = attributes.real("beta1"), beta2 = attributes.real("beta2");
-  const double epsilon = attributes.real("epsilon");
+  const double epsilon = attributes.real("epsilon"), weight = attributes.real("weight");
   return make_kernel([=, staleness = Staleness(request),
                       variables = assigned(request)](const StepContext& context) {
     staleness.count(context.counters);
-    const double rate = rate_at(context.examples);
-    const auto t = static_cast<double>(context.step + 1);
+    const double rate = weight * rate_at(context.examples);
+    const auto t = static_cast<double>(number_of_update(*variables.front(), context));
     for (std::int64_t i = 0; i < gradient.elements(); ++i) {
       const double g = gradient.f32()[i];
       const double m = beta1 * first.f32()[i] + (1 - beta1) * g;

@@ -112,6 +112,24 @@ TEST(Adam, FirstStepIsTheRateWhateverTheGradient) {
   expect_near(training.run({-1e3F}), {1.1F}, 1e-5F);
 }
 
+TEST(Adam, WeightMultipliesTheStep) {
+  Training training;
+  training.builder.adam(training.gradient, training.parameter, training.slot, training.second_slot,
+                        {.rate = Schedule::constant(0.1), .weight = 0.25});
+  expect_near(training.run({1, -0.5F}), {0.975F, 0.9683416F});
+}
+
+// A gradient of 1 each time. Three updates by loops of their own, each in its step 0, are the same
+// as three steps of one loop: corrected, both moments are 1.
+TEST(Adam, CorrectsByTheUpdatesOfAllLoopsThatShareTheParameter) {
+  Training training(Sharing::Relaxed);
+  training.builder.adam(training.gradient, training.parameter, training.slot, training.second_slot,
+                        {.rate = Schedule::constant(0.1)});
+  Interpreter interpreter(training.graph, 0, {{"gradient", {1}}, {"parameter", {1}}});
+  for (int update = 0; update < 3; ++update) interpreter.run_all({.step = 0});
+  EXPECT_NEAR(interpreter.variable(training.parameter)[0], 0.7F, 1e-5F);
+}
+
 // Sgd takes 1 off in each step; slow starts at 0. In step 1 (the second) w = -1 and the decay at
 // 20 + 10 examples is 0.75: slow = 0 + 0.25 (-1 - 0) = -0.25 = w. Then w = -1.25, -2.25 and
 // slow = -0.25 + 0.25 (-2.25 + 0.25) = -0.75.

@@ -2,13 +2,17 @@
 //
 // convolution: y[b,p,q,o] = sum over r,s,i of x[b, p*stride+r-padding, q*stride+s-padding, i]
 // w[o,r,s,i], zero outside x. Output side: (side + 2 padding - kernel) / stride + 1, rounded down.
+// With g groups, inputs and outputs are cut into g runs, and a run of outputs reads its own run of
+// inputs: i counts within the run. The attribute is there where g is not 1.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
 
-Value Builder::convolution(Value x, Value weights, const Window& window) {
-  return node(Op::Convolution, {x, weights},
-              {{"kernel", window.kernel}, {"stride", window.stride}, {"padding", window.padding}});
+Value Builder::convolution(Value x, Value weights, const Window& window, std::int64_t groups) {
+  Attributes attributes{
+      {"kernel", window.kernel}, {"stride", window.stride}, {"padding", window.padding}};
+  if (groups != 1) attributes.set("groups", groups);
+  return node(Op::Convolution, {x, weights}, attributes);
 }
 
 namespace rules {
@@ -20,9 +24,11 @@ Types infer_convolution(const InferRequest& request) {
   const std::int64_t kernel = request.attributes.integer("kernel");
   const std::int64_t stride = request.attributes.integer("stride");
   const std::int64_t padding = request.attributes.integer("padding");
-  check(x.rank() == 4 && w.rank() == 4 && x.dim(3) == w.dim(3) && w.dim(1) == kernel &&
-            w.dim(2) == kernel,
-        "convolution: x [B, H, W, I], w [O, K, K, I]");
+  const std::int64_t groups =
+      request.attributes.has("groups") ? request.attributes.integer("groups") : 1;
+  check(groups > 0 && x.rank() == 4 && w.rank() == 4 && x.dim(3) == groups * w.dim(3) &&
+            w.dim(0) % groups == 0 && w.dim(1) == kernel && w.dim(2) == kernel,
+        "convolution: x [B, H, W, I], w [O, K, K, I / groups]");
   check(stride > 0 && padding >= 0 && x.dim(1) + 2 * padding >= kernel &&
             x.dim(2) + 2 * padding >= kernel,
         "convolution: the window fits into the padded image");

@@ -35,8 +35,10 @@ NodeId Builder::sgd(Value gradient, VariableId parameter, VariableId velocity,
 
 NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
                      const AdamOptions& options) {
-  Attributes attributes{
-      {"beta1", options.beta1}, {"beta2", options.beta2}, {"epsilon", options.epsilon}};
+  Attributes attributes{{"beta1", options.beta1},
+                        {"beta2", options.beta2},
+                        {"epsilon", options.epsilon},
+                        {"weight", options.weight}};
   set_schedule(attributes, options.rate);
   return graph_.add({.op = Op::Adam,
                      .attributes = attributes,
