@@ -26,9 +26,10 @@ void list_workloads(std::ostream& out) {
     const std::string target = workload.metric == Metric::Accuracy
                                    ? fmt::format("accuracy {:g} %", workload.target)
                                    : fmt::format("loss {:g}", workload.target);
-    out << fmt::format("  {:16} {:9} {} ({}; batch {}; target {})\n", workload.name, workload.tier,
-                       workload.summary, fmt::join(workload.data_sets, ", "), workload.global_batch,
-                       target);
+    out << fmt::format("  {:18} {:9} {} ({}; batch {}{}; target {})\n", workload.name,
+                       workload.tier, workload.summary, fmt::join(workload.data_sets, ", "),
+                       workload.global_batch,
+                       workload.batch_scope == BatchScope::Replica ? " a replica" : "", target);
   }
 }
 

@@ -72,7 +72,8 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   }
   recipe.rate_scale = request.rate_scale;
   recipe.element = request.dtype == "bf16" ? ElementType::BF16 : ElementType::F32;
-  recipe.global_batch = request.global_batch.value_or(workload.global_batch);
+  recipe.global_batch =
+      request.global_batch.value_or(default_global_batch(workload, placement.options.replicas));
   if (recipe.global_batch < 1 || recipe.global_batch > train_examples) {
     throw usage("--global-batch is " + std::to_string(recipe.global_batch) + "; the data set has " +
                 std::to_string(train_examples) + " examples, so 1 to that many are possible");

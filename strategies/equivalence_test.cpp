@@ -20,6 +20,7 @@
 #include "strategies/test_support.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
+#include "workloads/mobilenet_v2.h"
 
 namespace regatta {
 namespace {
@@ -30,6 +31,7 @@ using testing_support::TrialOptions;
 
 constexpr std::int64_t kSteps = 20;
 constexpr std::int64_t kFewSteps = 4;        // of airbench94, whose rates let roundings grow fast
+constexpr std::int64_t kTwoSteps = 2;        // of mobilenet_v2_narrow, likewise
 constexpr std::int64_t kRecipeSteps = 2328;  // of the complete ResNet-9 recipe
 
 struct Case {
@@ -57,6 +59,10 @@ const DataSet& data_of(const std::string& workload) {
   return workload == "parabola" ? curve : shapes;
 }
 
+Workload workload_of(const std::string& name) {
+  return name == "mobilenet_v2_narrow" ? mobilenet_v2_narrow() : find_workload(name);
+}
+
 Step step_of(const Case& test) {
   const DataSet& data = data_of(test.workload);
   Recipe recipe;
@@ -65,10 +71,11 @@ Step step_of(const Case& test) {
   recipe.total_examples = kRecipeSteps * test.global_batch;
   recipe.element = test.element;
   recipe.train = &data;
-  return find_workload(test.workload).training(recipe);
+  return workload_of(test.workload).training(recipe);
 }
 
 std::int64_t steps_of(const Case& test) {
+  if (test.workload == "mobilenet_v2_narrow") return kTwoSteps;
   return test.workload == "airbench94" ? kFewSteps : kSteps;
 }
 

@@ -86,6 +86,13 @@ Value Model::convolution(Value x, Value weights, const Window& window) {
   return builder_.convolution(x, in_element(weights), window);
 }
 
+Value Model::depthwise_convolution(Value x, const Window& window) {
+  const std::int64_t channels = step_.graph.type(x).dims.back();
+  const Value weights = parameter("weight", {channels, window.kernel, window.kernel, 1},
+                                  fan_in_uniform(window.kernel * window.kernel));
+  return builder_.convolution(x, in_element(weights), window, channels);
+}
+
 Value Model::normalize(Value x, const Normalization& options) {
   const Initializer ones{.kind = Initializer::Kind::Ones, .scale = 1, .source = {}};
   return normalize_by(x, parameter("scale", {step_.graph.type(x).dims.back()}, ones), options);

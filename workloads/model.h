@@ -59,6 +59,8 @@ class Model {
   Value convolution(Value x, std::int64_t channels, const Window& window);
   /// With weights given. Shapes: w [O, K, K, I].
   Value convolution(Value x, Value weights, const Window& window);
+  /// Each channel by itself, otherwise as the first. Shapes: x [B, H, W, C] to [B, H', W', C].
+  Value depthwise_convolution(Value x, const Window& window);
   /// Scale 1 and shift 0 at first. In evaluation by the running statistics.
   Value normalize(Value x, const Normalization& options);
   /// Likewise, but the scale stays 1.

@@ -9,6 +9,7 @@
 #include "workloads/data/cifar10.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
+#include "workloads/mobilenet_v2.h"
 #include "workloads/parabola.h"
 #include "workloads/resnet9.h"
 
@@ -38,8 +39,14 @@ void require_whole_groups(const Recipe& recipe, std::int64_t group) {
                      " examples, so it is a multiple of " + std::to_string(group));
 }
 
+std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas) {
+  return workload.batch_scope == BatchScope::Replica ? replicas * workload.global_batch
+                                                     : workload.global_batch;
+}
+
 const std::vector<Workload>& all_workloads() {
-  static const std::vector<Workload> workloads{parabola(), resnet9_thin(), airbench94(), resnet9()};
+  static const std::vector<Workload> workloads{parabola(), resnet9_thin(), airbench94(),
+                                               resnet9(),  mobilenet_v2(), mobilenet_v2_full()};
   return workloads;
 }
 

@@ -25,6 +25,12 @@ struct Recipe {
   const DataSet* train = nullptr;  ///< for first weights that are taken from it; may be null
 };
 
+/// What a workload's batch is of.
+enum class BatchScope : std::uint8_t {
+  Step,    ///< of all replicas together
+  Replica  ///< of each: the global batch grows with the replicas
+};
+
 /// How a run is judged.
 enum class Metric : std::uint8_t {
   Accuracy,
@@ -39,9 +45,10 @@ struct Workload {
   std::string_view tier;
   std::string_view summary;
   std::vector<std::string_view> data_sets;  ///< the first is the default
-  std::int64_t global_batch = 0;
+  std::int64_t global_batch = 0;            ///< with one replica
+  BatchScope batch_scope = BatchScope::Step;
   double epochs = 0;                  ///< of the default data set
-  std::int64_t evaluation_every = 0;  ///< examples; a multiple of the global batch
+  std::int64_t evaluation_every = 0;  ///< examples; in whole global batches
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
   double target = 0;  ///< evidence stands beside the recipe
@@ -51,6 +58,8 @@ struct Workload {
 
 /// Throws: RunError(Usage) for a batch that is no multiple of a normalisation group.
 void require_whole_groups(const Recipe& recipe, std::int64_t group);
+/// What a step trains on where nobody says otherwise. Units: examples.
+std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas);
 
 const std::vector<Workload>& all_workloads();
 

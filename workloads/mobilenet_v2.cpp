@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/mobilenet_v2.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "workloads/model.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kClasses = 10;
+constexpr Window kPoint{.kernel = 1, .stride = 1, .padding = 0};
+constexpr Window kStem{.kernel = 3, .stride = 1, .padding = 1};
+constexpr Window kHeadPool{.kernel = 4, .stride = 4, .padding = 0};
+constexpr std::int64_t kStemChannels = 32;
+constexpr std::int64_t kHeadChannels = 1280;
+
+/// Blocks that follow each other; the first has the stride.
+struct Stage {
+  std::int64_t expansion;
+  std::int64_t channels;
+  std::int64_t blocks;
+  std::int64_t stride;
+};
+
+// The paper's table, but for stride 1 in stem and second stage: images are 32 x 32.
+constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 1},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                             {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+
+/// What the sizes differ in.
+struct Shape {
+  std::int64_t narrower = 1;              ///< divides all channels but those of images and classes
+  std::int64_t normalization_group = 32;  ///< examples
+};
+
+// Groups of 32 and not of a replica's 64: a given --global-batch of 64 can then be dealt to two
+// workers, and one of 128 as 64 + 32 + 32 to three. Page finds groups of about 32 the best.
+constexpr Shape kFull{};
+constexpr Shape kNarrow{.narrower = 4, .normalization_group = 8};
+
+/// Convolutions with normalisation, each a layer of its own.
+class Network {
+ public:
+  Network(Model& model, const Shape& shape) : model_(model), shape_(shape) {}
+
+  /// Shapes: images [B, 32, 32, 3] to logits [B, 10].
+  Value logits(Value images) {
+    Value x = relu(convolution("stem", images, wide(kStemChannels), kStem));
+    std::int64_t number = 0;
+    for (const Stage& stage : kStages) {
+      for (std::int64_t i = 0; i < stage.blocks; ++i) {
+        x = block("block" + std::to_string(++number), x, stage, i == 0 ? stage.stride : 1);
+      }
+    }
+    x = relu(convolution("head", x, wide(kHeadChannels), kPoint));
+    model_.layer("classifier");
+    x = model_.builder().reshape(model_.builder().average_pool(x, kHeadPool),
+                                 {wide(kHeadChannels)});
+    const Initializer uniform = fan_in_uniform(wide(kHeadChannels));
+    return model_.bias(model_.as_f32(model_.dense(x, kClasses, uniform)), uniform);
+  }
+
+ private:
+  /// Expand, filter each channel by itself, project without an activation. Where the image keeps
+  /// its size x is added; where channels change it passes a convolution first, which the paper's
+  /// network does not have.
+  Value block(const std::string& layer, Value x, const Stage& stage, std::int64_t stride) {
+    const std::int64_t outputs = wide(stage.channels);
+    Value y = relu(convolution(layer + ".expand", x, stage.expansion * channels_of(x), kPoint));
+    y = relu(depthwise(layer + ".depthwise", y, stride));
+    y = convolution(layer + ".project", y, outputs, kPoint);
+    if (stride != 1) return y;
+    if (channels_of(x) != outputs) x = convolution(layer + ".shortcut", x, outputs, kPoint);
+    return model_.builder().add(y, x);
+  }
+
+  Value convolution(const std::string& layer, Value x, std::int64_t channels,
+                    const Window& window) {
+    model_.layer(layer);
+    return normalize(model_.convolution(x, channels, window));
+  }
+
+  Value depthwise(const std::string& layer, Value x, std::int64_t stride) {
+    model_.layer(layer);
+    return normalize(
+        model_.depthwise_convolution(x, {.kernel = 3, .stride = stride, .padding = 1}));
+  }
+
+  Value normalize(Value x) {
+    return model_.normalize(
+        x, {.group = shape_.normalization_group, .epsilon = 1e-5, .momentum = 0.1});
+  }
+
+  Value relu(Value x) { return model_.builder().relu(x); }
+  std::int64_t wide(std::int64_t channels) const { return channels / shape_.narrower; }
+  std::int64_t channels_of(Value x) { return model_.builder().graph().type(x).dim(3); }
+
+  Model& model_;
+  Shape shape_;
+};
+
+const TensorType kExample{ElementType::U8, {32, 32, 3}};
+
+/// The data set's mean and the deviation that the source gives, in units of a byte.
+Augmentation standardized() {
+  Augmentation result;
+  result.mean = {0.4914 * 255, 0.4822 * 255, 0.4465 * 255};
+  result.deviation = {0.2023 * 255, 0.1994 * 255, 0.2010 * 255};
+  return result;
+}
+
+/// As standardized(), and a random crop and flip. The source pads with zeros, the input op by
+/// reflection.
+Augmentation cropped() {
+  Augmentation result = standardized();
+  result.pad = 4;
+  result.flip = Augmentation::Flip::Random;
+  return result;
+}
+
+/// What the recipes differ in.
+struct Course {
+  Augmentation augmentation;
+  Optimizer optimizer;
+};
+
+Step training(const Recipe& recipe, const Shape& shape, const Course& course) {
+  require_whole_groups(recipe, shape.normalization_group);
+  Model model(Mode::Training, recipe.element);
+  model.layer("input");
+  const std::vector<Value> batch = model.images(recipe.global_batch, kExample, course.augmentation);
+  const Value logits = Network(model, shape).logits(batch[0]);
+  model.layer("loss");
+  const Value loss = model.builder().softmax_cross_entropy(
+      logits, batch[1], {.label_smoothing = 0, .divisor = recipe.global_batch});
+  return model.finish_training(loss,
+                               {.optimizer = [&](const std::string&) { return course.optimizer; },
+                                .global_batch = recipe.global_batch,
+                                .normalization_group = shape.normalization_group});
+}
+
+Step evaluation(const Recipe& recipe, const Shape& shape) {
+  Model model(Mode::Evaluation, recipe.element);
+  model.layer("input");
+  const std::int64_t size = recipe.evaluation_batch;
+  const std::vector<Value> batch = model.images(size, kExample, standardized());
+  const Value logits = Network(model, shape).logits(batch[0]);
+  model.layer("loss");
+  const Value loss = model.builder().softmax_cross_entropy(logits, batch[1], CrossEntropy{});
+  return model.finish_evaluation({loss, model.builder().count_correct(logits, batch[1])}, size);
+}
+
+Course textbook(const Recipe& recipe) {
+  AdamOptions adam;
+  adam.rate = Schedule::constant(recipe.rate_scale * 0.001);
+  return {.augmentation = standardized(), .optimizer = adam};
+}
+
+/// peak / 2 (1 + cos(pi t)), t the share of the run; between points a straight line, which is off
+/// by at most peak * pi² / (16 kPieces²), 0.04 % of the peak.
+Schedule half_cosine(double peak, double total_examples) {
+  constexpr int kPieces = 40;
+  Schedule schedule;
+  for (int i = 0; i <= kPieces; ++i) {
+    const double share = static_cast<double>(i) / kPieces;
+    schedule.examples.push_back(share * total_examples);
+    schedule.values.push_back(peak / 2 * (1 + std::cos(std::numbers::pi * share)));
+  }
+  return schedule;
+}
+
+Course source_recipe(const Recipe& recipe) {
+  SgdOptions sgd;
+  sgd.rate = half_cosine(recipe.rate_scale * 0.1, static_cast<double>(recipe.total_examples));
+  sgd.momentum = 0.9;
+  sgd.weight_decay = 5e-4;
+  return {.augmentation = cropped(), .optimizer = sgd};
+}
+
+Step train(const Recipe& recipe) { return training(recipe, kFull, textbook(recipe)); }
+Step train_full(const Recipe& recipe) { return training(recipe, kFull, source_recipe(recipe)); }
+Step train_narrow(const Recipe& recipe) { return training(recipe, kNarrow, textbook(recipe)); }
+Step train_narrow_full(const Recipe& recipe) {
+  return training(recipe, kNarrow, source_recipe(recipe));
+}
+Step evaluate(const Recipe& recipe) { return evaluation(recipe, kFull); }
+Step evaluate_narrow(const Recipe& recipe) { return evaluation(recipe, kNarrow); }
+
+/// TODO of the reference runs: none has been made yet.
+constexpr double kTextbookTarget = 60.0;
+
+}  // namespace
+
+Workload mobilenet_v2() {
+  return {.name = "mobilenet_v2",
+          .tier = "standard",
+          .summary = "MobileNetV2 from random weights, Adam 0.001: 5 epochs of CIFAR-10",
+          .data_sets = {"cifar10", "shapes"},
+          .global_batch = 64,
+          .batch_scope = BatchScope::Replica,
+          .epochs = 5,
+          .evaluation_every = 12'480,
+          .evaluation_batch = 500,
+          .metric = Metric::Accuracy,
+          .target = kTextbookTarget,
+          .training = train,
+          .evaluation = evaluate};
+}
+
+Workload mobilenet_v2_full() {
+  return {.name = "mobilenet_v2_full",
+          .tier = "full",
+          .summary = "MobileNetV2, its source's recipe: 200 epochs of CIFAR-10, SGD, cosine",
+          .data_sets = {"cifar10", "shapes"},
+          .global_batch = 128,
+          .epochs = 200,
+          .evaluation_every = 390 * 128,
+          .evaluation_batch = 500,
+          .metric = Metric::Accuracy,
+          // What others report is disputed: 94.43 (README; an older schedule of 350 epochs), about
+          // 94 only with a decay of 4e-5 (issues #29, #112), 92.2 for this very recipe
+          // (mmpretrain #141). The last is the only one of the same schedule and decay.
+          .target = 92.0,
+          .training = train_full,
+          .evaluation = evaluate};
+}
+
+Workload mobilenet_v2_narrow() {
+  Workload narrow = mobilenet_v2();
+  narrow.name = "mobilenet_v2_narrow";
+  narrow.training = train_narrow;
+  narrow.evaluation = evaluate_narrow;
+  return narrow;
+}
+
+}  // namespace regatta
