@@ -31,7 +31,7 @@ using testing_support::TrialOptions;
 
 constexpr std::int64_t kSteps = 20;
 constexpr std::int64_t kFewSteps = 4;        // of airbench94, whose rates let roundings grow fast
-constexpr std::int64_t kTwoSteps = 2;        // of mobilenet_v2_narrow, likewise
+constexpr std::int64_t kTwoSteps = 2;        // of mobilenet_v2_full_narrow, likewise
 constexpr std::int64_t kRecipeSteps = 2328;  // of the complete ResNet-9 recipe
 
 struct Case {
@@ -60,7 +60,7 @@ const DataSet& data_of(const std::string& workload) {
 }
 
 Workload workload_of(const std::string& name) {
-  return name == "mobilenet_v2_narrow" ? mobilenet_v2_narrow() : find_workload(name);
+  return name == "mobilenet_v2_full_narrow" ? mobilenet_v2_full_narrow() : find_workload(name);
 }
 
 Step step_of(const Case& test) {
@@ -75,7 +75,7 @@ Step step_of(const Case& test) {
 }
 
 std::int64_t steps_of(const Case& test) {
-  if (test.workload == "mobilenet_v2_narrow") return kTwoSteps;
+  if (test.workload == "mobilenet_v2_full_narrow") return kTwoSteps;
   return test.workload == "airbench94" ? kFewSteps : kSteps;
 }
 
@@ -218,8 +218,30 @@ std::vector<Case> image_cases() {
   return cases;
 }
 
+/// Depthwise convolutions and shortcuts; 5 groups of 8 over 2, 3 and 5 workers.
+std::vector<Case> depthwise_cases() {
+  std::vector<Case> cases;
+  for (std::int64_t n : {2, 3, 5}) {
+    for (const char* strategy : {"in_graph", "central_storage", "all_reduce"}) {
+      if (n != 3 && std::string(strategy) != "all_reduce") continue;
+      cases.push_back({.workload = "mobilenet_v2_full_narrow",
+                       .strategy = strategy,
+                       .replicas = n,
+                       .stages = 1,
+                       .global_batch = 40});
+    }
+  }
+  cases.push_back({.workload = "mobilenet_v2_full_narrow",
+                   .strategy = "model_parallel",
+                   .replicas = 1,
+                   .stages = 3,
+                   .global_batch = 40});
+  return cases;
+}
+
 INSTANTIATE_TEST_SUITE_P(Parabola, Synchronous, testing::ValuesIn(parabola_cases()), name_of);
 INSTANTIATE_TEST_SUITE_P(Images, Synchronous, testing::ValuesIn(image_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Depthwise, Synchronous, testing::ValuesIn(depthwise_cases()), name_of);
 
 /// The fault that other suites have had: gradients averaged by workers, not by examples. Replica r
 /// of n with m of B examples then counts B / (n m) times what it should.
@@ -258,6 +280,10 @@ TEST(Equivalence, DriftsNoFurtherThanFirstWeightsOneRoundingApart) {
   const Case cases[] = {
       {.workload = "parabola", .strategy = "all_reduce", .replicas = 5, .global_batch = 50},
       {.workload = "resnet9_thin", .strategy = "all_reduce", .replicas = 5, .global_batch = 80},
+      {.workload = "mobilenet_v2_full_narrow",
+       .strategy = "all_reduce",
+       .replicas = 5,
+       .global_batch = 40},
       {.workload = "resnet9", .strategy = "all_reduce", .replicas = 2, .global_batch = 64},
       {.workload = "resnet9_thin",
        .strategy = "all_reduce",

@@ -183,7 +183,7 @@ Course source_recipe(const Recipe& recipe) {
 Step train(const Recipe& recipe) { return training(recipe, kFull, textbook(recipe)); }
 Step train_full(const Recipe& recipe) { return training(recipe, kFull, source_recipe(recipe)); }
 Step train_narrow(const Recipe& recipe) { return training(recipe, kNarrow, textbook(recipe)); }
-Step train_narrow_full(const Recipe& recipe) {
+Step train_full_narrow(const Recipe& recipe) {
   return training(recipe, kNarrow, source_recipe(recipe));
 }
 Step evaluate(const Recipe& recipe) { return evaluation(recipe, kFull); }
@@ -232,6 +232,14 @@ Workload mobilenet_v2_narrow() {
   Workload narrow = mobilenet_v2();
   narrow.name = "mobilenet_v2_narrow";
   narrow.training = train_narrow;
+  narrow.evaluation = evaluate_narrow;
+  return narrow;
+}
+
+Workload mobilenet_v2_full_narrow() {
+  Workload narrow = mobilenet_v2_full();
+  narrow.name = "mobilenet_v2_full_narrow";
+  narrow.training = train_full_narrow;
   narrow.evaluation = evaluate_narrow;
   return narrow;
 }

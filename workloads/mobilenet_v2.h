@@ -13,7 +13,8 @@ namespace regatta {
 
 Workload mobilenet_v2();
 Workload mobilenet_v2_full();
-/// An eighth of the channels and groups of 8 examples, for tests: not in the table of workloads.
+// A quarter of the channels and groups of 8 examples, for tests: not in the table of workloads.
 Workload mobilenet_v2_narrow();
+Workload mobilenet_v2_full_narrow();
 
 }  // namespace regatta

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Adam under the strategies, on a network of the parabola's size: synchronous ones follow `single`,
+// asynchronous ones share both moments with the parameter.
+//
+// The bound: Adam divides by the size of the gradient, so a rounding of a small gradient is a
+// rounding of the step, 2^-23 of the rate or a few times that, added up over 20 steps of weights
+// around 1; an average by workers instead of by examples would not show in a step whose size is the
+// rate's, the equivalence of sgd is there for that.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "strategies/test_support.h"
+#include "workloads/data/curve.h"
+#include "workloads/model.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::relative_difference;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+constexpr std::int64_t kPoints = 50;
+
+Step curve_by_adam() {
+  const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 1, .source = {}};
+  Model model(Mode::Training);
+  model.layer("input");
+  const std::vector<Value> points = model.builder().input_features(model.whole(kPoints), 1, 1);
+  model.layer("hidden");
+  const Value hidden = model.builder().tanh(model.bias(model.dense(points[0], 5, normal)));
+  model.layer("output");
+  const Value prediction = model.bias(model.dense(hidden, 1, normal));
+  model.layer("loss");
+  const Value loss = model.builder().mean_squared_error(prediction, points[1], kPoints);
+  AdamOptions adam;
+  adam.rate = Schedule::constant(0.01);
+  return model.finish_training(
+      loss, {.optimizer = [&](const std::string&) { return adam; }, .global_batch = kPoints});
+}
+
+TrialOptions options_of(const std::string& strategy, std::int64_t replicas, std::int64_t steps) {
+  TrialOptions options;
+  options.strategy = strategy;
+  options.options.replicas = replicas;
+  options.steps = steps;
+  return options;
+}
+
+class Adam : public testing::TestWithParam<std::string> {};
+
+TEST_P(Adam, FollowsSingle) {
+  const DataSet curve = make_curve();
+  Trial single(curve_by_adam(), curve, options_of("single", 1, 20));
+  for (std::int64_t replicas : {2, 3, 5}) {
+    Trial run(curve_by_adam(), curve, options_of(GetParam(), replicas, 20));
+    EXPECT_LT(relative_difference(run.parameters(), single.parameters()), 1e-5) << replicas;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Under, Adam, testing::Values("in_graph", "central_storage", "all_reduce"),
+                         [](const auto& test) { return test.param; });
+
+class SharedAdam : public testing::TestWithParam<Sharing> {};
+
+TEST_P(SharedAdam, LearnsTheCurveWithSharedMoments) {
+  const DataSet curve = make_curve();
+  TrialOptions options = options_of("async_shared", 2, 2000);
+  options.options.sharing = GetParam();
+  Trial run(curve_by_adam(), curve, options);
+  for (const Variable& variable : run.graph().variables()) {
+    EXPECT_EQ(variable.sharing, GetParam()) << variable.name;
+  }
+  const auto loops = run.executor().loops();
+  // On a busy machine one worker may have done nearly all: the one with more steps is looked at.
+  const LoopReport& busier = loops[0].steps > loops[1].steps ? loops[0] : loops[1];
+  EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
+}
+
+TEST(AsynchronousAdam, WeighsAPushByItsShareOfTheBatch) {
+  StrategyOptions options;
+  options.replicas = 3;
+  const Step step = apply(find_strategies("async_shared"), curve_by_adam(), options);
+  double sum = 0;
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op == Op::Adam) sum += node.attributes.real("weight");
+  }
+  EXPECT_NEAR(sum, 4.0, 1e-12);  // of four parameters, each 17/50 + 17/50 + 16/50
+}
+
+INSTANTIATE_TEST_SUITE_P(Sharing, SharedAdam, testing::Values(Sharing::Relaxed, Sharing::Locked),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
+
+}  // namespace
+}  // namespace regatta
