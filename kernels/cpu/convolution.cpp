@@ -13,6 +13,8 @@ KernelPointer convolution_backward_data(const KernelRequest& request) {
 }
 
 KernelPointer convolution_backward_weights(const KernelRequest& request) {
+  if (is_product_of_pixels(request)) return convolution_backward_weights_product(request);
+  if (is_depthwise_of_lanes(request)) return convolution_backward_weights_depthwise(request);
   return can_use_tiles(request) ? convolution_backward_weights_tiles(request)
                                 : convolution_backward_weights_onednn(request);
 }

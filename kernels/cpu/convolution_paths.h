@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways to compute a convolution: oneDNN's own passes, and two of ours for bf16 that are faster
+// The ways to compute a convolution: oneDNN's own passes, and others for bf16 that are faster
 // where they apply (convolution_bench.cpp). A factory must only be asked for what its
 // condition allows.
 #pragma once
@@ -21,5 +21,13 @@ KernelPointer convolution_backward_data_flipped(const KernelRequest&);
 // convolution_tiles.cpp: backward weights by products of AMX tiles.
 bool can_use_tiles(const KernelRequest&);
 KernelPointer convolution_backward_weights_tiles(const KernelRequest&);
+
+// convolution_point.cpp: backward weights of a window of one pixel as a product of matrices.
+bool is_product_of_pixels(const KernelRequest&);
+KernelPointer convolution_backward_weights_product(const KernelRequest&);
+
+// convolution_depthwise.cpp: backward weights, channels in the lanes of registers.
+bool is_depthwise_of_lanes(const KernelRequest&);
+KernelPointer convolution_backward_weights_depthwise(const KernelRequest&);
 
 }  // namespace regatta::cpu

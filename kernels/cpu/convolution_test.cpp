@@ -12,7 +12,7 @@ struct Shape {
 
 // Odd channels, one example, odd and unequal sides, stride 2, no padding, 1 x 1 windows, a border
 // that the stride leaves over, and a layer of resnet9_thin; then groups, with several channels each
-// and with one (depthwise), sides 4 to 32, odd batches and channels.
+// and with one (depthwise), sides 4 to 32, odd batches and channels; and many weights of one pixel.
 constexpr Shape kShapes[] = {
     {1, 5, 5, 1, 1, 3, 1, 1},         {2, 7, 9, 3, 5, 3, 1, 1},
     {3, 8, 8, 5, 24, 3, 2, 1},        {1, 9, 7, 24, 3, 3, 2, 0},
@@ -23,14 +23,14 @@ constexpr Shape kShapes[] = {
     {1, 7, 7, 32, 64, 3, 2, 1, 2},    {3, 32, 32, 32, 32, 3, 1, 1, 32},
     {3, 32, 32, 24, 24, 3, 2, 1, 24}, {1, 16, 16, 144, 144, 3, 1, 1, 144},
     {5, 9, 8, 5, 5, 3, 2, 1, 5},      {3, 4, 4, 80, 80, 3, 1, 1, 80},
-    {2, 8, 8, 3, 6, 3, 1, 0, 3},
+    {2, 8, 8, 3, 6, 3, 1, 0, 3},      {3, 5, 7, 72, 64, 1, 1, 0},
 };
 
 std::string name_of(const Shape& s) {
   return std::to_string(s.batch) + "x" + std::to_string(s.height) + "x" + std::to_string(s.width) +
          " " + std::to_string(s.inputs) + " -> " + std::to_string(s.outputs) + " kernel " +
          std::to_string(s.kernel) + " stride " + std::to_string(s.stride) + " padding " +
-         std::to_string(s.padding);
+         std::to_string(s.padding) + " groups " + std::to_string(s.groups);
 }
 
 struct Arrays {
