@@ -10,9 +10,13 @@ namespace {
 
 [[noreturn]] void fail(const std::string& words, dnnl_status_t status,
                        const std::source_location& where) {
+  const bool missing = status == dnnl_unimplemented;
   throw RunError(ErrorKind::Unsupported,
                  "oneDNN: " + words + " (status " + std::to_string(static_cast<int>(status)) +
-                     ") at " + where.file_name() + ":" + std::to_string(where.line()));
+                     ") at " + where.file_name() + ":" + std::to_string(where.line()) +
+                     (missing ? "; it computes bf16 only with AVX-512: on other processors run "
+                                "with --dtype f32"
+                              : ""));
 }
 
 /// The result of `call`. Throws: RunError(Unsupported).
