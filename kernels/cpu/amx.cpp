@@ -23,7 +23,7 @@ Leaf cpuid(unsigned leaf, unsigned subleaf) {
 
 bool detect() {
   constexpr unsigned kBf16 = 1U << 22U, kTile = 1U << 24U;
-  if (!has_avx512() || cpuid(0, 0).a < 7) return false;
+  if (!has_avx512() || !__builtin_cpu_supports("avx512bf16") || cpuid(0, 0).a < 7) return false;
   if ((cpuid(7, 0).d & (kBf16 | kTile)) != (kBf16 | kTile)) return false;
   // Refused where the operating system does not save tiles.
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

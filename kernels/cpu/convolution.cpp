@@ -5,9 +5,12 @@
 
 namespace regatta::cpu {
 
-KernelPointer convolution(const KernelRequest& request) { return convolution_onednn(request); }
+KernelPointer convolution(const KernelRequest& request) {
+  return can_go_by_pixels(request) ? convolution_pixels(request) : convolution_onednn(request);
+}
 
 KernelPointer convolution_backward_data(const KernelRequest& request) {
+  if (can_go_by_pixels(request)) return convolution_backward_data_pixels(request);
   return can_flip(request) ? convolution_backward_data_flipped(request)
                            : convolution_backward_data_onednn(request);
 }

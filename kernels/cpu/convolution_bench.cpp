@@ -79,13 +79,18 @@ void arguments(benchmark::internal::Benchmark* b) {
   b->Unit(benchmark::kMillisecond)->UseRealTime();
 }
 
-BENCHMARK_CAPTURE(airbench94, forward, Op::Convolution, convolution_onednn)
+BENCHMARK_CAPTURE(airbench94, forward_onednn, Op::Convolution, convolution_onednn)
+    ->Apply(arguments<6, 256>);
+BENCHMARK_CAPTURE(airbench94, forward_pixels, Op::Convolution, convolution_pixels)
     ->Apply(arguments<6, 256>);
 BENCHMARK_CAPTURE(airbench94, backward_data_onednn, Op::ConvolutionBackwardData,
                   convolution_backward_data_onednn)
     ->Apply(arguments<6, 256>);
 BENCHMARK_CAPTURE(airbench94, backward_data_flipped, Op::ConvolutionBackwardData,
                   convolution_backward_data_flipped)
+    ->Apply(arguments<6, 256>);
+BENCHMARK_CAPTURE(airbench94, backward_data_pixels, Op::ConvolutionBackwardData,
+                  convolution_backward_data_pixels)
     ->Apply(arguments<6, 256>);
 BENCHMARK_CAPTURE(airbench94, backward_weights_onednn, Op::ConvolutionBackwardWeights,
                   convolution_backward_weights_onednn)
@@ -94,11 +99,18 @@ BENCHMARK_CAPTURE(airbench94, backward_weights_tiles, Op::ConvolutionBackwardWei
                   convolution_backward_weights_tiles)
     ->Apply(arguments<6, 256>);
 
+BENCHMARK_CAPTURE(resnet9, forward_onednn, Op::Convolution, convolution_onednn)
+    ->Apply(arguments<5, 128>);
+BENCHMARK_CAPTURE(resnet9, forward_pixels, Op::Convolution, convolution_pixels)
+    ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9, backward_data_onednn, Op::ConvolutionBackwardData,
                   convolution_backward_data_onednn)
     ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9, backward_data_flipped, Op::ConvolutionBackwardData,
                   convolution_backward_data_flipped)
+    ->Apply(arguments<5, 128>);
+BENCHMARK_CAPTURE(resnet9, backward_data_pixels, Op::ConvolutionBackwardData,
+                  convolution_backward_data_pixels)
     ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9, backward_weights_onednn, Op::ConvolutionBackwardWeights,
                   convolution_backward_weights_onednn)
@@ -107,11 +119,18 @@ BENCHMARK_CAPTURE(resnet9, backward_weights_tiles, Op::ConvolutionBackwardWeight
                   convolution_backward_weights_tiles)
     ->Apply(arguments<5, 128>);
 
+BENCHMARK_CAPTURE(resnet9_thin, forward_onednn, Op::Convolution, convolution_onednn)
+    ->Apply(arguments<5, 128>);
+BENCHMARK_CAPTURE(resnet9_thin, forward_pixels, Op::Convolution, convolution_pixels)
+    ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9_thin, backward_data_onednn, Op::ConvolutionBackwardData,
                   convolution_backward_data_onednn)
     ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9_thin, backward_data_flipped, Op::ConvolutionBackwardData,
                   convolution_backward_data_flipped)
+    ->Apply(arguments<5, 128>);
+BENCHMARK_CAPTURE(resnet9_thin, backward_data_pixels, Op::ConvolutionBackwardData,
+                  convolution_backward_data_pixels)
     ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9_thin, backward_weights_onednn, Op::ConvolutionBackwardWeights,
                   convolution_backward_weights_onednn)

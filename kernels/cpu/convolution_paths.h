@@ -18,6 +18,11 @@ KernelPointer convolution_backward_weights_onednn(const KernelRequest&);
 bool can_flip(const KernelRequest&);
 KernelPointer convolution_backward_data_flipped(const KernelRequest&);
 
+// convolution_pixels.cpp: forward and backward data by products of AMX tiles.
+bool can_go_by_pixels(const KernelRequest&);
+KernelPointer convolution_pixels(const KernelRequest&);
+KernelPointer convolution_backward_data_pixels(const KernelRequest&);
+
 // convolution_tiles.cpp: backward weights by products of AMX tiles.
 bool can_use_tiles(const KernelRequest&);
 KernelPointer convolution_backward_weights_tiles(const KernelRequest&);

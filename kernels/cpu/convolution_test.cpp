@@ -113,9 +113,10 @@ TEST(Convolution, AgreesInBf16InAllPasses) {
 // no tile, more channels than a chunk, rows in several blocks, and both windows: what our own
 // passes in bf16 cut their work by.
 constexpr Shape kTiledShapes[] = {
-    {37, 7, 5, 24, 40, 3, 1, 1},  {32, 3, 3, 144, 272, 3, 1, 1}, {65, 5, 6, 16, 16, 3, 1, 2},
-    {70, 6, 5, 40, 20, 2, 1, 1},  {33, 31, 31, 24, 64, 3, 1, 1}, {17, 9, 8, 130, 17, 3, 1, 0},
-    {160, 2, 3, 33, 65, 3, 1, 1}, {20, 17, 4, 160, 48, 2, 1, 0},
+    {37, 7, 5, 24, 40, 3, 1, 1},   {32, 3, 3, 144, 272, 3, 1, 1}, {65, 5, 6, 16, 16, 3, 1, 2},
+    {70, 6, 5, 40, 20, 2, 1, 1},   {33, 31, 31, 24, 64, 3, 1, 1}, {17, 9, 8, 130, 17, 3, 1, 0},
+    {32, 5, 4, 64, 96, 3, 1, 2},   {64, 4, 5, 32, 64, 2, 1, 0},   {160, 2, 3, 33, 65, 3, 1, 1},
+    {20, 17, 4, 160, 48, 2, 1, 0},
 };
 
 TEST(Convolution, AgreesInBf16WhereTheBatchIsLarge) {

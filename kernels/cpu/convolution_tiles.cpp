@@ -15,6 +15,7 @@
 #include <numeric>
 
 #include "kernels/cpu/amx.h"
+#include "kernels/cpu/amx_tiles.h"
 #include "kernels/cpu/buffer.h"
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/cpu/element.h"
@@ -98,22 +99,6 @@ Plan plan_of(const Shape& s, std::int64_t threads) {
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
-
-/// Eight whole tiles, until the end of its scope. oneDNN sets up its own before each use.
-class Tiles {
- public:
-  Tiles() {
-    struct alignas(64) {
-      std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      std::uint16_t column_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-      std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-    } const configuration;
-    _tile_loadconfig(&configuration);
-  }
-  Tiles(const Tiles&) = delete;
-  Tiles& operator=(const Tiles&) = delete;
-  ~Tiles() { _tile_release(); }
-};
 
 /// x of 32 channels at one pixel for one group of images, as two tiles 16 inputs x 32 images.
 void transpose_x(const std::uint16_t* x, std::int64_t image, int images, __mmask32 channels,

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tile registers of a thread, set up. Only for code compiled for AMX (a region of
+// `#pragma GCC target`) that runs where has_amx_bf16(). Loads of tiles are assembler that the
+// compiler does not take for reads: put a signal fence between plain writes and such loads.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace regatta::cpu {
+
+#pragma GCC push_options
+#pragma GCC target("amx-tile")
+
+/// Eight whole tiles, until the end of its scope. oneDNN sets up its own before each use.
+class Tiles {
+ public:
+  Tiles() {
+    struct alignas(64) {
+      std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+      std::uint16_t column_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+      std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+    } const configuration;
+    _tile_loadconfig(&configuration);
+  }
+  Tiles(const Tiles&) = delete;
+  Tiles& operator=(const Tiles&) = delete;
+  ~Tiles() { _tile_release(); }
+};
+
+#pragma GCC pop_options
+
+}  // namespace regatta::cpu
