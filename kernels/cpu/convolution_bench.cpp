@@ -103,7 +103,7 @@ BENCHMARK_CAPTURE(airbench94, backward_weights_tiles, Op::ConvolutionBackwardWei
 BENCHMARK_CAPTURE(resnet9, forward_onednn, Op::Convolution, convolution_onednn)
     ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9, forward_pixels, Op::Convolution, convolution_pixels)
-    ->Apply(arguments<5, 128, 1>);
+    ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9, backward_data_onednn, Op::ConvolutionBackwardData,
                   convolution_backward_data_onednn)
     ->Apply(arguments<5, 128>);
@@ -112,7 +112,7 @@ BENCHMARK_CAPTURE(resnet9, backward_data_flipped, Op::ConvolutionBackwardData,
     ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9, backward_data_pixels, Op::ConvolutionBackwardData,
                   convolution_backward_data_pixels)
-    ->Apply(arguments<5, 128, 1>);
+    ->Apply(arguments<5, 128>);
 BENCHMARK_CAPTURE(resnet9, backward_weights_onednn, Op::ConvolutionBackwardWeights,
                   convolution_backward_weights_onednn)
     ->Apply(arguments<5, 128>);
