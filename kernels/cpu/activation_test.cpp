@@ -39,7 +39,7 @@ double normal(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
 TEST(FastTanh, ErrsByAFewUnitsInTheLastPlace) {
   const Errors errors = errors_of(
-      fast_tanh, [](double x) { return std::tanh(x); }, 100);
+      fast_tanh<float>, [](double x) { return std::tanh(x); }, 100);
   RecordProperty("absolute", std::to_string(errors.absolute));
   RecordProperty("ulps", std::to_string(errors.ulps));
   EXPECT_LT(errors.absolute, 4e-7) << errors.ulps;
@@ -48,7 +48,7 @@ TEST(FastTanh, ErrsByAFewUnitsInTheLastPlace) {
 
 TEST(FastErf, ErrsByAFewUnitsInTheLastPlace) {
   const Errors errors = errors_of(
-      fast_erf, [](double x) { return std::erf(x); }, 100);
+      fast_erf<float>, [](double x) { return std::erf(x); }, 100);
   EXPECT_LT(errors.absolute, 4e-7) << errors.ulps;
   EXPECT_LT(errors.ulps, 8) << errors.absolute;
 }

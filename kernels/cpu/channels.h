@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 #include "kernels/cpu/buffer.h"
 
@@ -25,6 +26,17 @@ struct WideRow {
                 channel_count - 1) /
                channel_count),
         width(channels * repeat) {}
+
+  /// As many rows as fill whole registers, at least four of them.
+  static WideRow of_registers(std::int64_t channel_count) {
+    constexpr std::int64_t kRegister = 16;
+    const std::int64_t step = kRegister / std::gcd(channel_count, kRegister);
+    const std::int64_t least = step * channel_count;
+    WideRow row(channel_count, kFew);
+    row.repeat = (kMinimum + least - 1) / least * step;
+    row.width = row.repeat * channel_count;
+    return row;
+  }
 
   std::int64_t channels;
   std::int64_t repeat;
@@ -57,11 +69,21 @@ class ChannelSums {
         lanes_(make_buffer<float>(kTerms * static_cast<std::size_t>(row.width))),
         totals_(make_buffer<double>(kTerms * static_cast<std::size_t>(row.channels))) {}
 
-  /// Adds up elements [begin, end), whole rows. body(offset, count, sums) adds elements
-  /// [offset, offset + count) to sums[term * row.width + lane].
+  void clear() {
+    std::fill_n(totals_.get(), kTerms * static_cast<std::size_t>(row_.channels), 0.0);
+  }
+
+  /// Adds up elements [begin, end), whole rows, and nothing else.
   template <typename Body>
   void sweep(std::int64_t begin, std::int64_t end, const Body& body) {
-    std::fill_n(totals_.get(), kTerms * static_cast<std::size_t>(row_.channels), 0.0);
+    clear();
+    add(begin, end, body);
+  }
+
+  /// Adds elements [begin, end), whole rows, to what is there. body(offset, count, sums) adds
+  /// elements [offset, offset + count) to sums[term * row.width + lane].
+  template <typename Body>
+  void add(std::int64_t begin, std::int64_t end, const Body& body) {
     const std::int64_t block = kBlockRows * row_.width;
     for (std::int64_t start = begin; start < end; start += block) {
       std::fill_n(lanes_.get(), kTerms * static_cast<std::size_t>(row_.width), 0.0F);

@@ -41,6 +41,12 @@ void add_cpu_kernels(KernelTable& table) {
   table.add(Op::SoftmaxCrossEntropyBackward, cpu::softmax_cross_entropy_backward);
   table.add(Op::MeanSquaredErrorBackward, cpu::mean_squared_error_backward);
 
+  table.add(Op::FusedNormalize, cpu::normalize);
+  table.add(Op::FusedNormalizeBackward, cpu::normalize_backward);
+  table.add(Op::FusedNormalizeInference, cpu::normalize_inference);
+  table.add(Op::FusedBias, cpu::fused_bias);
+  table.add(Op::FusedBiasBackward, cpu::fused_bias_backward);
+
   table.add(Op::Sum, cpu::sum);
   table.add(Op::Copy, cpu::copy);
 

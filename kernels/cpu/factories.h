@@ -47,7 +47,11 @@ KernelPointer average_pool(const KernelRequest&);
 KernelPointer max_pool_backward(const KernelRequest&);
 KernelPointer average_pool_backward(const KernelRequest&);
 
-// normalize.cpp, normalize_backward.cpp
+// fused_bias.cpp
+KernelPointer fused_bias(const KernelRequest&);
+KernelPointer fused_bias_backward(const KernelRequest&);
+
+// normalize.cpp, normalize_inference.cpp, normalize_backward.cpp: single and fused
 KernelPointer normalize(const KernelRequest&);
 KernelPointer normalize_inference(const KernelRequest&);
 KernelPointer normalize_backward(const KernelRequest&);

@@ -15,7 +15,8 @@ namespace regatta::cpu {
 struct Groups {
   Groups(const TensorType& x, std::int64_t group_count, int threads)
       : count(group_count),
-        rows(x.dim(0) / group_count * x.dim(1) * x.dim(2)),
+        examples(x.dim(0) / group_count),
+        rows(examples * x.dim(1) * x.dim(2)),
         channels(x.dim(3)),
         parts(parts_for(threads, x.elements())),
         sliced(group_count % parts != 0) {}
@@ -24,6 +25,16 @@ struct Groups {
   Range elements(std::int64_t group, int part) const {
     const Range mine = sliced ? share(rows, parts, part) : Range{0, rows};
     return {(group * rows + mine.begin) * channels, (group * rows + mine.end) * channels};
+  }
+
+  /// The same cut between examples of the batch, for kernels that look at neighbouring pixels.
+  Range whole_examples(std::int64_t group, int part) const {
+    const Range mine = sliced ? share(examples, parts, part) : Range{0, examples};
+    return {group * examples + mine.begin, group * examples + mine.end};
+  }
+  Range elements_of(const Range& some_examples) const {
+    const std::int64_t size = rows / examples * channels;
+    return {some_examples.begin * size, some_examples.end * size};
   }
 
   /// measure(group, part), then finish(group), then apply(group, part). Unsliced, a thread takes
@@ -57,7 +68,8 @@ struct Groups {
   }
 
   std::int64_t count;
-  std::int64_t rows;  ///< of one group
+  std::int64_t examples;  ///< of one group
+  std::int64_t rows;      ///< of one group
   std::int64_t channels;
   int parts;
   bool sliced;

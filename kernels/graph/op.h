@@ -53,6 +53,12 @@ enum class Op : std::uint8_t {
   NormalizeBackward,
   SoftmaxCrossEntropyBackward,
   MeanSquaredErrorBackward,
+  // several of the above as one (fuse.h)
+  FusedNormalize,
+  FusedNormalizeBackward,
+  FusedNormalizeInference,
+  FusedBias,
+  FusedBiasBackward,
   // between places
   Sum,   ///< of n values times a factor: the mean of n where the factor is 1 / n
   Copy,  ///< to another device of the same process

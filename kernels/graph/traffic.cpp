@@ -63,6 +63,11 @@ std::int64_t cost(const Graph& graph, NodeId id) {
       return inputs(0).elements() * inputs(1).elements() / inputs(1).dim(0);
     case Op::ConvolutionBackwardWeights:
       return inputs(0).elements() * node.outputs[0].elements() / node.outputs[0].dim(0);
+    case Op::FusedNormalize:
+    case Op::FusedNormalizeInference: return inputs(0).elements() + node.outputs[0].elements();
+    case Op::FusedNormalizeBackward: return node.outputs[0].elements() + inputs(0).elements();
+    case Op::FusedBias: return 2 * node.outputs[0].elements();
+    case Op::FusedBiasBackward: return 2 * inputs(0).elements();
     default: return node.outputs.empty() || op_info(node.op).view ? 0 : node.outputs[0].elements();
   }
 }

@@ -43,6 +43,13 @@ KernelPointer normalize(const KernelRequest&);
 KernelPointer normalize_inference(const KernelRequest&);
 KernelPointer normalize_backward(const KernelRequest&);
 
+// fused.cpp
+KernelPointer fused_normalize(const KernelRequest&);
+KernelPointer fused_normalize_inference(const KernelRequest&);
+KernelPointer fused_normalize_backward(const KernelRequest&);
+KernelPointer fused_bias(const KernelRequest&);
+KernelPointer fused_bias_backward(const KernelRequest&);
+
 // arithmetic.cpp
 KernelPointer add(const KernelRequest&);
 KernelPointer scale(const KernelRequest&);

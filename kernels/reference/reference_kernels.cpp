@@ -59,11 +59,20 @@ void add_backward(KernelTable& table) {
   table.add(Op::MeanSquaredErrorBackward, f32_only(reference::mean_squared_error_backward));
 }
 
+void add_fused(KernelTable& table) {
+  table.add(Op::FusedNormalize, f32_only(reference::fused_normalize));
+  table.add(Op::FusedNormalizeInference, f32_only(reference::fused_normalize_inference));
+  table.add(Op::FusedNormalizeBackward, f32_only(reference::fused_normalize_backward));
+  table.add(Op::FusedBias, f32_only(reference::fused_bias));
+  table.add(Op::FusedBiasBackward, f32_only(reference::fused_bias_backward));
+}
+
 }  // namespace
 
 void add_reference_kernels(KernelTable& table) {
   add_forward(table);
   add_backward(table);
+  add_fused(table);
   table.add(Op::Read, reference::read);
   table.add(Op::Cast, reference::cast);
   table.add(Op::Copy, reference::copy);

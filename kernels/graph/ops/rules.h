@@ -50,6 +50,12 @@ Types infer_normalize_inference(const InferRequest&);
 Types infer_normalize_backward(const InferRequest&);
 Values gradient_normalize(Builder&, Value, const Node&, std::span<const Value>);
 
+// fused.cpp
+Types infer_fused_normalize(const InferRequest&);
+Types infer_fused_normalize_backward(const InferRequest&);
+Types infer_fused_normalize_inference(const InferRequest&);
+Types infer_fused_bias_backward(const InferRequest&);
+
 // arithmetic.cpp
 Types infer_add(const InferRequest&);
 Types infer_sum(const InferRequest&);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A normalisation whose statistics are known: a line for each channel, and what is fused with it.
+#pragma once
+
+#include "kernels/cpu/activation_function.h"
+#include "kernels/cpu/channels.h"
+#include "kernels/cpu/windows.h"
+#include "kernels/graph/collective.h"
+
+namespace regatta::cpu {
+
+/// body(offset, i, lanes) for the elements [begin, end), whole rows: `offset` counts all elements,
+/// `i` those of the wide row.
+template <typename Body>
+inline void for_each_row_lanes(const WideRow& row, const Range& elements, const Body& body) {
+  for_each_wide_row(row, elements.begin, elements.end, [&](auto offset, auto count) {
+    for_each_lanes(count, [&](auto i, auto lanes) { body(offset + i, i, lanes); });
+  });
+}
+
+/// slope * (x - mean) + shift, with wide rows of constants.
+class Line {
+ public:
+  explicit Line(const WideRow& row)
+      : row_(row), constants_(make_buffer<float>(static_cast<std::size_t>(3 * row.width))) {}
+
+  /// Of a channel; repeat() follows when all are set.
+  void set(std::int64_t channel, float mean, float slope, float shift) {
+    constants_[static_cast<std::size_t>(channel)] = mean;
+    constants_[static_cast<std::size_t>(row_.width + channel)] = slope;
+    constants_[static_cast<std::size_t>(2 * row_.width + channel)] = shift;
+  }
+  void repeat() const {
+    for (int i = 0; i < 3; ++i) repeat_channels(row_, constants_.get() + i * row_.width);
+  }
+
+  /// x - mean; `i` counts in the wide row.
+  Lanes centered(std::int64_t i, Lanes x) const { return x - at(i); }
+  Lanes slope(std::int64_t i) const { return at(row_.width + i); }
+  /// Of a centered x.
+  Lanes line(std::int64_t i, Lanes centered) const {
+    return slope(i) * centered + at(2 * row_.width + i);
+  }
+
+  /// y = function(line(x)) [+ residual], element by element.
+  template <typename Function, typename T>
+  void apply(const T* x, const T* residual, T* y, const Range& elements) const {
+    if (residual == nullptr) {
+      for_each_row_lanes(row_, elements, [&](auto offset, auto i, auto lanes) {
+        const Lanes z = line(i, centered(i, load_lanes(x + offset, lanes)));
+        store_lanes(y + offset, Function::template value<T>(z), lanes);
+      });
+    } else {
+      for_each_row_lanes(row_, elements, [&](auto offset, auto i, auto lanes) {
+        const Lanes z = line(i, centered(i, load_lanes(x + offset, lanes)));
+        store_lanes(y + offset,
+                    Function::template value<T>(z) + load_lanes(residual + offset, lanes), lanes);
+      });
+    }
+  }
+
+  /// y = max_pool(function(line(x))) of one image. What is compared is rounded already, so that the
+  /// first of equals is the same as if it had been stored. picked and positions may be null.
+  template <typename Function, typename T>
+  void apply_and_pool(const Windows& windows, const T* x, T* y, T* picked,
+                      std::uint8_t* positions) const {
+    windows.for_each([&](auto corner, auto pooled, auto side) {
+      for_each_lanes(windows.channels, [&](auto i, auto lanes) {
+        const Largest best = largest(windows, x + corner + i, side, lanes, [&](Lanes pixel) {
+          const Lanes z = line(i, centered(i, pixel));
+          return to_f32(rounded_to(T{}, Function::template value<T>(z)));
+        });
+        store_lanes(y + pooled + i, best.value, lanes);
+        if (picked == nullptr) return;
+        store_lanes(picked + pooled + i, best.pixel, lanes);
+        store_bytes(positions + pooled + i, best.position, lanes);
+      });
+    });
+  }
+
+ private:
+  Lanes at(std::int64_t i) const { return load_lanes(constants_.get() + i, AllLanes{}); }
+
+  WideRow row_;
+  Buffer<float> constants_;  ///< mean, slope, shift, a wide row each
+};
+
+/// The largest of each window of one image and their positions (null: not asked for).
+template <typename T>
+void pool_image(const Windows& windows, const T* x, T* picked, std::uint8_t* positions) {
+  windows.for_each([&](auto corner, auto pooled, auto side) {
+    for_each_lanes(windows.channels, [&](auto i, auto lanes) {
+      const Largest best =
+          largest(windows, x + corner + i, side, lanes, [](Lanes pixel) { return pixel; });
+      store_lanes(picked + pooled + i, best.value, lanes);
+      if (positions != nullptr) store_bytes(positions + pooled + i, best.position, lanes);
+    });
+  });
+}
+
+}  // namespace regatta::cpu
