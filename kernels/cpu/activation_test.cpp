@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/activation_function.h"
 #include "kernels/cpu/test_support.h"
-#include "kernels/cpu/vector_math.h"
 
 namespace regatta::cpu::test {
 namespace {
@@ -57,6 +57,21 @@ TEST(FastExpOfNegative, ErrsByAFewUnitsInTheLastPlace) {
   const Errors errors = errors_of([](float x) { return fast_exp_of_negative(-std::abs(x)); },
                                   [](double x) { return std::exp(-std::abs(x)); }, 86);
   EXPECT_LT(errors.ulps, 2) << errors.absolute;
+}
+
+double gelu_slope(double x) {
+  return normal(x) + x * std::exp(-0.5 * x * x) / std::sqrt(2 * std::numbers::pi);
+}
+
+TEST(ShortPolynomials, ErrByFarLessThanBf16Rounds) {
+  EXPECT_LT(errors_of(short_normal_distribution<float>, normal, 100).absolute, 4e-6);
+  EXPECT_LT(errors_of(short_gelu_slope<float>, gelu_slope, 100).absolute, 5e-5);
+  for (const float x : {5.0F, 100.0F}) {
+    EXPECT_NEAR(short_normal_distribution(x), 1, 1e-6);
+    EXPECT_NEAR(short_normal_distribution(-x), 0, 1e-6);
+    EXPECT_NEAR(short_gelu_slope(x), 1, 1e-6);
+    EXPECT_NEAR(short_gelu_slope(-x), 0, 1e-6);
+  }
 }
 
 TEST(VectorMath, KeepsNaN) {

@@ -67,12 +67,12 @@ class Sum {
 }  // namespace
 
 KernelPointer add(const KernelRequest& request) {
-  return map_two(request, [](float a, float b) { return a + b; });
+  return map_two(request, [](auto, Lanes a, Lanes b) { return a + b; });
 }
 
 KernelPointer scale(const KernelRequest& request) {
   const auto factor = static_cast<float>(request.node.attributes.real("factor"));
-  return map_one(request, [factor](float x) { return factor * x; });
+  return map_one(request, [factor](auto, Lanes x) { return factor * x; });
 }
 
 KernelPointer sum(const KernelRequest& request) {

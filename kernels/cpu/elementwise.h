@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that compute each element from the elements at the same index. `function` takes and
-// returns f32 and must vectorise: no calls, no branches that are not selections.
+// Kernels that compute each element from the elements at the same index. `function` takes an
+// element of the type (a tag) and sixteen f32 of each operand, and returns sixteen (lanes.h).
 #pragma once
 
 #include "kernels/cpu/element.h"
 #include "kernels/cpu/factories.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/cpu/parallel.h"
 
 namespace regatta::cpu {
@@ -18,10 +19,11 @@ KernelPointer map_one(const KernelRequest& request, Function function) {
   return with_element(y.type.element, [=]<typename T>(T) {
     return make_kernel([=, count = y.elements()](const StepContext&) {
       parallel_ranges(parts, count, [&](std::int64_t begin, std::int64_t end) {
-        const T* from = x.as<T>();
-        T* to = y.as<T>();
-#pragma omp simd
-        for (std::int64_t i = begin; i < end; ++i) store(to[i], function(load(from[i])));
+        const T* from = x.as<T>() + begin;
+        T* to = y.as<T>() + begin;
+        for_each_lanes(end - begin, [&](auto i, auto lanes) {
+          store_lanes(to + i, function(T{}, load_lanes(from + i, lanes)), lanes);
+        });
       });
     });
   });
@@ -35,13 +37,14 @@ KernelPointer map_two(const KernelRequest& request, Function function) {
   return with_element(y.type.element, [=]<typename T>(T) {
     return make_kernel([=, count = y.elements()](const StepContext&) {
       parallel_ranges(parts, count, [&](std::int64_t begin, std::int64_t end) {
-        const T* from_a = a.as<T>();
-        const T* from_b = b.as<T>();
-        T* to = y.as<T>();
-#pragma omp simd
-        for (std::int64_t i = begin; i < end; ++i) {
-          store(to[i], function(load(from_a[i]), load(from_b[i])));
-        }
+        const T* from_a = a.as<T>() + begin;
+        const T* from_b = b.as<T>() + begin;
+        T* to = y.as<T>() + begin;
+        for_each_lanes(end - begin, [&](auto i, auto lanes) {
+          store_lanes(to + i,
+                      function(T{}, load_lanes(from_a + i, lanes), load_lanes(from_b + i, lanes)),
+                      lanes);
+        });
       });
     });
   });

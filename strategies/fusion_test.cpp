@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fuse() on the workloads' steps: what is left of them, that a fused step follows the step it came
+// from, and that it may be dealt to replicas and stages like any other. Bounds are those of
+// equivalence_test.cpp: fusing changes roundings as another order of additions does.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/graph/fuse.h"
+#include "strategies/test_support.h"
+#include "workloads/data/shapes.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::relative_difference;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+constexpr std::int64_t kSteps = 4;
+
+struct Case {
+  std::string workload;
+  ElementType element = ElementType::F32;
+  std::int64_t global_batch = 0;
+  double bound = 0;
+};
+
+const Case kCases[] = {{"resnet9_thin", ElementType::F32, 80, 2e-4},
+                       {"resnet9_thin", ElementType::BF16, 80, 8e-3},
+                       {"airbench94", ElementType::BF16, 256, 8e-3}};
+
+const DataSet& shapes() {
+  static const DataSet data = make_shapes(20, Split::Train, 512);
+  return data;
+}
+
+Recipe recipe_of(const Case& test) {
+  Recipe recipe;
+  recipe.global_batch = recipe.evaluation_batch = test.global_batch;
+  recipe.train_examples = shapes().count;
+  recipe.total_examples = 2328 * test.global_batch;
+  recipe.element = test.element;
+  recipe.train = &shapes();
+  return recipe;
+}
+
+Step training(const Case& test) { return find_workload(test.workload).training(recipe_of(test)); }
+
+Trial run(const Step& step, const std::string& strategy, std::int64_t replicas,
+          std::int64_t stages) {
+  TrialOptions options;
+  options.strategy = strategy;
+  options.options.replicas = replicas;
+  options.options.stages = stages;
+  options.steps = kSteps;
+  return {step, shapes(), options};
+}
+
+void expect_follows(Trial& actual, Trial& expected, double bound, const std::string& what) {
+  const std::vector<float> losses = actual.losses(), wanted = expected.losses();
+  ASSERT_EQ(losses.size(), static_cast<std::size_t>(kSteps)) << what;
+  for (std::size_t k = 0; k < losses.size(); ++k) {
+    EXPECT_NEAR(losses[k], wanted[k], bound * std::abs(wanted[k])) << what << ", step " << k;
+  }
+  EXPECT_LT(relative_difference(actual.parameters(), expected.parameters()), bound) << what;
+}
+
+std::int64_t count(const Step& step, Op op) {
+  const auto& nodes = step.graph.nodes();
+  return std::count_if(nodes.begin(), nodes.end(), [op](const Node& n) { return n.op == op; });
+}
+
+TEST(Fusion, LeavesNoNormalizationNorActivationOfAirbenchAlone) {
+  const Case& test = kCases[2];
+  for (const Step& step :
+       {fuse(training(test)), fuse(find_workload(test.workload).evaluation(recipe_of(test)))}) {
+    for (Op gone : {Op::Normalize, Op::NormalizeInference, Op::NormalizeBackward, Op::Gelu,
+                    Op::GeluBackward, Op::MaxPool, Op::MaxPoolBackward, Op::Bias}) {
+      EXPECT_EQ(count(step, gone), 0) << to_string(gone);
+    }
+  }
+  const Step step = fuse(training(test));
+  EXPECT_EQ(count(step, Op::FusedNormalize), 6);
+  EXPECT_EQ(count(step, Op::FusedNormalizeBackward), 6);
+  EXPECT_EQ(count(step, Op::FusedBias), 1);
+  EXPECT_EQ(count(step, Op::FusedBiasBackward), 1);
+}
+
+TEST(Fusion, FollowsTheStepItCameFrom) {
+  for (const Case& test : kCases) {
+    Trial single = run(training(test), "single", 1, 1);
+    Trial fused = run(fuse(training(test)), "single", 1, 1);
+    expect_follows(fused, single, test.bound, test.workload);
+  }
+}
+
+TEST(Fusion, LetsStrategiesDealOutTheBatchAndTheLayers) {
+  for (const Case& test : kCases) {
+    const Step step = fuse(training(test));
+    Trial single = run(step, "single", 1, 1);
+    // Uneven shares of resnet9_thin's 10 groups, one of airbench94's 2 for each.
+    const std::int64_t replicas = test.workload == "airbench94" ? 2 : 3;
+    for (const char* strategy : {"in_graph", "all_reduce"}) {
+      Trial dealt = run(step, strategy, replicas, 1);
+      expect_follows(dealt, single, test.bound, test.workload + " by " + strategy);
+    }
+    Trial staged = run(step, "model_parallel", 1, 3);
+    expect_follows(staged, single, test.bound, test.workload + " by model_parallel");
+  }
+}
+
+}  // namespace
+}  // namespace regatta
