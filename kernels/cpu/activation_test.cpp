@@ -109,13 +109,15 @@ Array scaled(const Dims& dims, unsigned seed, float scale) {
 
 // The functions' own errors, above, times values up to 8.
 constexpr Bound kBound{.absolute = 4e-6, .relative = 1e-6};
+// Likewise of the short polynomials: 3.3e-6 times values up to 8, 4.3e-5 times gradients up to 1.
+constexpr Bound kShortBound{.absolute = 5e-5, .relative = 1e-6};
 
 TEST(Activations, AgreeWithTheReference) {
   for (const Dims& dims : kSizes) {
     for (Op op : {Op::Tanh, Op::Relu, Op::Gelu}) {
       const OpCase op_case{op, {}, {scaled(dims, 1, 8)}, {}, std::string(to_string(op))};
       expect_agrees(op_case, kBound);
-      expect_agrees_in_bf16(op_case, 1, kBound);
+      expect_agrees_in_bf16(op_case, 1, kShortBound);
     }
   }
 }
@@ -127,7 +129,7 @@ TEST(ActivationsBackward, AgreeWithTheReference) {
       const OpCase op_case{
           op, {}, {random_array(dims, 1), scaled(dims, 2, scale)}, {}, std::string(to_string(op))};
       expect_agrees(op_case, kBound);
-      expect_agrees_in_bf16(op_case, 2, kBound);
+      expect_agrees_in_bf16(op_case, 2, kShortBound);
     }
   }
 }
