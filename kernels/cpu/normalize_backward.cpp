@@ -5,9 +5,11 @@
 // sums over the m values of a group and channel:
 //   dx = scale * inverse * (dz - sum dz / m - h * sum (dz h) / m);
 //   dshift = sum dz, dscale = sum dz h over all groups.
-// One pass takes the sums, a second writes dx as slope * (dz - offset) - pull * (x - mean); both
-// compute dz. With a pool, dz exists for what was picked only: the first pass reads nothing else.
+// One pass takes the sums, a second writes dx as slope * (dz - offset) - pull * (x - mean). The
+// first leaves dz in dx, because gelu's derivative takes longer than a look into the cache. With a
+// pool, dz exists for what was picked only: the first pass reads nothing else, and both compute dz.
 // A pool before then hands dx on to the picked pixels; after a pool, all pixels were normalised.
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/element.h"
@@ -85,6 +87,9 @@ class NormalizeBackward {
   }
 
  private:
+  /// Does dz differ from dy?
+  static constexpr bool kKeeps = !std::is_same_v<Function, NoActivation>;
+
   const Line& line(std::int64_t group) const { return lines_[static_cast<std::size_t>(group)]; }
 
   void set_line(std::int64_t group) {
@@ -114,6 +119,7 @@ class NormalizeBackward {
                                                         line.line(i, centered));
         store_lanes(sums + i, load_lanes(sums + i, lanes) + dz, lanes);
         store_lanes(products + i, load_lanes(products + i, lanes) + dz * centered, lanes);
+        if (kKeeps && pool_ == Pool::None) store_lanes(dx_ + offset + i, dz, lanes);
       });
     });
     double* target = sums_.get() + 2 * groups_.slice(group, part) * groups_.channels;
@@ -164,7 +170,8 @@ class NormalizeBackward {
     if (pool_ == Pool::None) {
       for_each_row_lanes(row_, elements(group, part), [&](auto at, auto i, auto lanes) {
         const Lanes centered = line(group).centered(i, load_lanes(source_ + at, lanes));
-        store_lanes(dx_ + at, back(group, i, dz(group, at, i, centered, lanes), centered), lanes);
+        const Lanes dz = load_lanes((kKeeps ? dx_ : dy_) + at, lanes);
+        store_lanes(dx_ + at, back(group, i, dz, centered), lanes);
       });
       return;
     }
