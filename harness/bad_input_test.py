@@ -44,6 +44,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy all_reduce --workers 2 --all-reduce rign",
      r"unknown all_reduce algorithm 'rign'; did you mean 'ring'\?"),
     ("--sharing relaxt", r"unknown sharing 'relaxt'; did you mean 'relaxed'\?"),
+    ("--fusion of", r"unknown fusion 'of'.*'off'"),
     ("--dtype f23", r"unknown dtype 'f23'.*\(valid: f32 bf16\)"),
     ("--device cqu", r"unknown device 'cqu'; did you mean 'cpu'\?"),
     ("--straggle 1:2", r"unknown flag '--straggle'; did you mean '--straggler'\?"),

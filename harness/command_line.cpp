@@ -59,6 +59,9 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
                  "examples in a step over all workers (default: the workload's)");
   app.add_option("--dtype", request.dtype, "element type of activations and weights: f32 or bf16")
       ->capture_default_str();
+  app.add_option("--fusion", request.fusion,
+                 "normalise, activate, pool and add in one op each: on or off")
+      ->capture_default_str();
   app.add_option("--device", request.device, "cpu")->capture_default_str();
   app.add_option("--epochs", request.epochs, "passes over the data (default: the workload's)");
   app.add_option("--steps", request.steps,

@@ -36,7 +36,8 @@ WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
 CELL_FLAGS = {
     "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1", "--stages": "=0",
     "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
-    "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--device": "=cpu",
+    "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
+    "--device": "=cpu",
     "--epochs": "(default: the workload's)", "--steps": "(default: --epochs)",
 }
 FLAGS = {

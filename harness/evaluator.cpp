@@ -34,16 +34,16 @@ std::vector<double> weights_of(const Step& training, std::size_t replicas) {
 
 }  // namespace
 
-Evaluator::Evaluator(const Workload& workload, const Recipe& recipe, const DataSet& test,
+Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
                      const KernelTable& kernels, const EvaluatorOptions& options)
     : metric_(workload.metric), examples_(test.count) {
-  check(test.count % recipe.evaluation_batch == 0, "evaluation batches cover the test set exactly");
+  check(test.count % evaluation.global_batch == 0, "evaluation batches cover the test set exactly");
   ExecutorOptions executor;
   executor.cores = options.cores;
   executor.threads_per_worker = std::max(1, static_cast<int>(options.cores.size()));
   executor.data = &test;
   executor.max_examples = test.count * options.evaluations;
-  executor_ = std::make_unique<Executor>(workload.evaluation(recipe), kernels, executor);
+  executor_ = std::make_unique<Executor>(evaluation, kernels, executor);
 }
 
 void Evaluator::adopt_variables(Executor& training) {

@@ -28,7 +28,7 @@ struct EvaluatorOptions {
 
 class Evaluator {
  public:
-  Evaluator(const Workload& workload, const Recipe& recipe, const DataSet& test,
+  Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
             const KernelTable& kernels, const EvaluatorOptions& options);
 
   /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite.

@@ -8,6 +8,7 @@
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/fuse.h"
 #include "kernels/graph/names.h"
 #include "kernels/graph/partition.h"
 
@@ -106,6 +107,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.workload = &find_workload(request.workload);
   placement.strategies = find_strategies(request.strategy);
   check_name("dtype", request.dtype, {"f32", "bf16"});
+  check_name("fusion", request.fusion, {"on", "off"});
   check_name("device", request.device, {"cpu"});
   check_name("sharing", request.sharing, {"relaxed", "locked"});
   const auto algorithms = all_reduce_algorithms();
@@ -115,15 +117,19 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.options.all_reduce = request.all_reduce;
   placement.options.bucket_bytes = request.bucket_bytes;
   placement.options.sharing = request.sharing == "locked" ? Sharing::Locked : Sharing::Relaxed;
+  placement.fusion = request.fusion == "on" ? Fusion::On : Fusion::Off;
   set_length(request, train_examples, placement);
   check_stragglers(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
   return placement;
 }
 
+Step fused(const Placement& placement, const Step& step) {
+  return placement.fusion == Fusion::On ? fuse(step) : step;
+}
+
 Step placed_step(const Placement& placement) {
-  const Recipe& recipe = placement.recipe;
-  const Step step = placement.workload->training(recipe);
+  const Step step = fused(placement, placement.workload->training(placement.recipe));
   return apply(placement.strategies, step, placement.options);
 }
 

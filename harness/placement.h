@@ -13,16 +13,23 @@
 
 namespace regatta {
 
+/// Whether steps go through fuse() before they are placed.
+enum class Fusion : std::uint8_t { Off, On };
+
 struct Placement {
   const Workload* workload = nullptr;
   std::vector<const Strategy*> strategies;
   StrategyOptions options;
   Recipe recipe;
+  Fusion fusion = Fusion::On;
 };
 
 /// Checks everything that can be checked without data. `train_examples`: of the data set.
 /// Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples);
+
+/// The step as `--fusion` wants it.
+Step fused(const Placement& placement, const Step& step);
 
 /// The placed step, whole and not yet partitioned. Throws: RunError(Usage).
 Step placed_step(const Placement& placement);

@@ -169,6 +169,7 @@ void Race::fill_cell(const std::string& dataset) {
   cell.stages = placement_.options.stages;
   cell.device = request_.device;
   cell.dtype = request_.dtype;
+  cell.fusion = request_.fusion;
   cell.global_batch = placement_.recipe.global_batch;
   cell.rate_scale = placement_.recipe.rate_scale;
   const auto cores = static_cast<std::int64_t>(cores_.size());
@@ -207,7 +208,8 @@ void Race::build() {
   const std::int64_t every = evaluation_period(placement_);
   evaluation_backend_ = make_backend(request_.device);
   evaluator_ = std::make_unique<Evaluator>(
-      *placement_.workload, placement_.recipe, data_.test, evaluation_backend_->kernels,
+      *placement_.workload, fused(placement_, placement_.workload->evaluation(placement_.recipe)),
+      data_.test, evaluation_backend_->kernels,
       EvaluatorOptions{.cores = cores_,
                        .evaluations = placement_.recipe.total_examples / every + 3});
   record_.checksums = checksums_of(*executor_, placement_.recipe, request_.seed);

@@ -27,6 +27,7 @@ struct RaceRequest {
   std::string all_reduce = "ring";
   std::string sharing = "relaxed";
   std::string dtype = "f32";
+  std::string fusion = "on";
   std::string device = "cpu";
   std::uint64_t seed = 1;
   std::optional<std::int64_t> global_batch;

@@ -37,6 +37,7 @@ Json to_json(const Cell& cell) {
           {"staleness_bound", or_null(cell.staleness_bound)},
           {"device", cell.device},
           {"dtype", cell.dtype},
+          {"fusion", cell.fusion},
           {"global_batch", cell.global_batch},
           {"rate_scale", cell.rate_scale},
           {"processes", cell.processes},

@@ -35,6 +35,7 @@ struct Cell {
   std::optional<std::int64_t> staleness_bound;  ///< empty where nothing bounds it. Units: steps
   std::string device = "cpu";
   std::string dtype = "f32";
+  std::string fusion = "on";      ///< normalise, activate, pool and add as one op: on, off
   std::int64_t global_batch = 0;  ///< Units: examples
   double rate_scale = 1;          ///< factor on the recipe's learning rate
   std::int64_t processes = 1;

@@ -44,6 +44,7 @@ class Variant:
     global_batch: int = 0
     device: str = "cpu"
     dtype: str = "f32"
+    fusion: str = "off"
     straggler: str = ""
 
 
@@ -91,6 +92,7 @@ def _variant(cell: dict[str, Any]) -> Variant:
         global_batch=int(cell.get("global_batch", 0)),
         device=str(cell.get("device", "cpu")),
         dtype=str(cell.get("dtype", "f32")),
+        fusion=str(cell.get("fusion", "off")),
         straggler=_straggler(cell),
     )
 
@@ -201,10 +203,12 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
         parts = [variant.strategy]
         if len({other.workers for other in same}) > 1:
             parts.append(f"{variant.workers} workers")
-        for name in ("all_reduce", "sharing", "dataset", "device", "dtype", "straggler"):
+        for name in ("all_reduce", "sharing", "dataset", "device", "dtype", "fusion",
+                     "straggler"):
             if len({getattr(other, name) for other in same}) > 1:
                 value = getattr(variant, name) or "none"
-                parts.append(f"straggler {value}" if name == "straggler" else value)
+                named = name in ("fusion", "straggler")
+                parts.append(f"{name} {value}" if named else value)
         if len({other.global_batch for other in same}) > 1:
             parts.append(f"batch {variant.global_batch}")
         result[variant] = ", ".join(parts)
