@@ -1,53 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The executor: a parabola against an independent plain loop, memory that is shared safely, a loss
-// that is not finite, stragglers, traces, and steps that allocate nothing.
+// that is not finite, stragglers, and steps that allocate nothing.
 #include "kernels/runtime/executor.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "kernels/graph/builder.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/count_allocations.h"
 #include "kernels/runtime/memory_plan.h"
+#include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
-#include "workloads/data/curve.h"
-#include "workloads/data/shapes.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::curve;
+using testing_support::parabola;
+using testing_support::shapes;
+using testing_support::thin;
 using testing_support::Trial;
 using testing_support::TrialOptions;
-
-Step parabola(std::int64_t steps) {
-  Recipe recipe;
-  recipe.global_batch = 50;
-  recipe.train_examples = 50;
-  recipe.total_examples = steps * 50;
-  return find_workload("parabola").training(recipe);
-}
-
-Step thin(std::int64_t batch, std::int64_t steps) {
-  Recipe recipe;
-  recipe.global_batch = batch;
-  recipe.train_examples = 256;
-  recipe.total_examples = steps * batch;
-  return find_workload("resnet9_thin").training(recipe);
-}
-
-const DataSet& curve() {
-  static const DataSet data = make_curve();
-  return data;
-}
-
-const DataSet& shapes() {
-  static const DataSet data = make_shapes(20, Split::Train, 256);
-  return data;
-}
 
 /// In bf16; two groups of normalisation.
 Step airbench94() {
@@ -332,23 +309,6 @@ TEST(Executor, AccountsForTheWholeTimeOfEveryWorker) {
                 0.1 * static_cast<double>(workers[0].total_ns))
         << strategy;
   }
-}
-
-TEST(Trace, ShowsComputeAndCommunicationSideBySide) {
-  TrialOptions options;
-  options.strategy = "all_reduce";
-  options.options.replicas = 2;
-  options.steps = 3;
-  options.trace_events = 10'000;
-  Trial run(thin(64, 3), shapes(), options);
-  std::ostringstream out;
-  run.executor().write_trace(out);
-  const std::string text = out.str();
-  EXPECT_EQ(text.rfind("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", 0), 0U);
-  EXPECT_NE(text.find(R"("args":{"name":"replica1 communication"})"), std::string::npos);
-  EXPECT_NE(text.find(R"("name":"all_reduce head","cat":"communication","ph":"X")"),
-            std::string::npos);
-  EXPECT_NE(text.find(R"("name":"convolution prep","cat":"compute","ph":"X")"), std::string::npos);
 }
 
 }  // namespace
