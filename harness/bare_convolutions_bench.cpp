@@ -32,10 +32,6 @@ Operands operands(Op op, const std::vector<Tensor>& inputs, const std::vector<Te
   return {inputs[1], outputs[0], inputs[0]};
 }
 
-onednn::Descriptor describe(const TensorType& t, onednn::Format format) {
-  return onednn::describe({t.dim(0), t.dim(3), t.dim(1), t.dim(2)}, t.element, format);
-}
-
 /// The primitive alone; weights are memory in its own layout, whatever they hold.
 std::unique_ptr<Kernel> bare_primitive(const Node& node, const Operands& t) {
   const bool forward = node.op == Op::Convolution;
@@ -43,15 +39,19 @@ std::unique_ptr<Kernel> bare_primitive(const Node& node, const Operands& t) {
   const onednn::Pass pass = forward ? onednn::Pass::Forward
                             : data  ? onednn::Pass::BackwardData
                                     : onednn::Pass::BackwardWeights;
+  const std::int64_t groups = t.x.type.dim(3) / t.weights.type.dim(3);
+  const auto weights = [&](onednn::WeightsLayout layout) {
+    return onednn::describe_weights(t.weights.type, groups, layout);
+  };
   const onednn::Choice choice =
       onednn::choose(onednn::Convolution{.pass = pass,
-                                         .x = describe(t.x.type, onednn::Format::nhwc),
-                                         .weights = describe(t.weights.type, onednn::Format::any),
-                                         .y = describe(t.y.type, onednn::Format::nhwc),
+                                         .x = onednn::describe_images(t.x.type),
+                                         .weights = weights(onednn::WeightsLayout::Preferred),
+                                         .y = onednn::describe_images(t.y.type),
                                          .stride = node.attributes.integer("stride"),
                                          .padding = node.attributes.integer("padding")});
   auto program = std::make_unique<onednn::Program>();
-  const auto plain = describe(t.weights.type, onednn::Format::ohwi);
+  const auto plain = weights(onednn::WeightsLayout::Plain);
   // write_as() sets memory aside where the layouts differ, and copies nothing by itself.
   const dnnl::memory w = program->write_as(choice.weights, plain, t.weights.data);
   program->add(choice.primitive, choice.scratchpad,

@@ -92,8 +92,8 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
            .purpose = "every run on the CPU",
            .mend = ""},
           diagnose_isa(machine, "avx512f", "f32 at full speed"),
-          diagnose_isa(machine, "avx512_bf16", "bf16 in hardware (no run uses it yet)"),
-          diagnose_isa(machine, "amx_bf16", "bf16 at full speed (no run uses it yet)"),
+          diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),
+          diagnose_isa(machine, "amx_bf16", "--dtype bf16 at full speed"),
           diagnose_matplotlib(),
           diagnose_cifar10(data_dir),
           diagnose_gpu(machine)};

@@ -107,6 +107,9 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.workload = &find_workload(request.workload);
   placement.strategies = find_strategies(request.strategy);
   check_name("dtype", request.dtype, {"f32", "bf16"});
+  const auto& dtypes = placement.workload->dtypes;
+  check_name("dtype for workload '" + request.workload + "'", request.dtype,
+             {dtypes.begin(), dtypes.end()});
   check_name("fusion", request.fusion, {"on", "off"});
   check_name("device", request.device, {"cpu"});
   check_name("sharing", request.sharing, {"relaxed", "locked"});
@@ -117,7 +120,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.options.all_reduce = request.all_reduce;
   placement.options.bucket_bytes = request.bucket_bytes;
   placement.options.sharing = request.sharing == "locked" ? Sharing::Locked : Sharing::Relaxed;
-  placement.fusion = request.fusion == "on" ? Fusion::On : Fusion::Off;
+  placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
   set_length(request, train_examples, placement);
   check_stragglers(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
@@ -125,7 +128,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
 }
 
 Step fused(const Placement& placement, const Step& step) {
-  return placement.fusion == Fusion::On ? fuse(step) : step;
+  return placement.fuse_steps == FuseSteps::Yes ? fuse(step) : step;
 }
 
 Step placed_step(const Placement& placement) {

@@ -14,14 +14,14 @@
 namespace regatta {
 
 /// Whether steps go through fuse() before they are placed.
-enum class Fusion : std::uint8_t { Off, On };
+enum class FuseSteps : std::uint8_t { No, Yes };
 
 struct Placement {
   const Workload* workload = nullptr;
   std::vector<const Strategy*> strategies;
   StrategyOptions options;
   Recipe recipe;
-  Fusion fusion = Fusion::On;
+  FuseSteps fuse_steps = FuseSteps::Yes;
 };
 
 /// Checks everything that can be checked without data. `train_examples`: of the data set.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/airbench94.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -104,29 +105,40 @@ Value view(Model& model, Value images, Translation translation, double factor) {
   return model.builder().sum(logits, factor / 2);
 }
 
-Schedule learning_rate(double peak, double total) {
-  return {{0, kPeakAt * total, total}, {kFirstRate * peak, peak, kLastRate * peak}};
+/// The examples seen after a share of the run, in whole steps as the source counts them; after one
+/// step at least.
+double after(double share, const Recipe& recipe) {
+  const std::int64_t steps = recipe.total_examples / recipe.global_batch;
+  const double whole = std::max(1.0, std::floor(share * static_cast<double>(steps)));
+  return whole * static_cast<double>(recipe.global_batch);
 }
 
-/// Likewise until the bias of the first layer stays as it is.
-Schedule whiten_bias_rate(double peak, double total) {
-  const Schedule whole = learning_rate(peak, total);
-  const double end = kWhitenBiasUntil * total;
-  const double slope = (whole.values[2] - whole.values[1]) / (total - kPeakAt * total);
-  return {{0, kPeakAt * total, end, end + 1},
-          {whole.values[0], whole.values[1], whole.values[1] + slope * (end - kPeakAt * total), 0}};
+Schedule learning_rate(double peak, const Recipe& recipe) {
+  const auto total = static_cast<double>(recipe.total_examples);
+  return {{0, after(kPeakAt, recipe), total}, {kFirstRate * peak, peak, kLastRate * peak}};
+}
+
+/// Likewise until the bias of the first layer stays as it is; in a run of a few steps it never
+/// does.
+Schedule whiten_bias_rate(double peak, const Recipe& recipe) {
+  const Schedule whole = learning_rate(peak, recipe);
+  const double turn = whole.examples[1];
+  const double end = after(kWhitenBiasUntil, recipe);
+  if (end <= turn) return whole;
+  const double slope = (whole.values[2] - whole.values[1]) / (whole.examples[2] - turn);
+  return {{0, turn, end - 1, end},
+          {whole.values[0], whole.values[1], whole.values[1] + slope * (end - 1 - turn), 0}};
 }
 
 Optimizer optimizer_of(const std::string& parameter, const Recipe& recipe) {
-  const auto total = static_cast<double>(recipe.total_examples);
   const double peak = recipe.rate_scale * kPeakRate;
-  SgdOptions sgd{.rate = learning_rate(peak, total),
+  SgdOptions sgd{.rate = learning_rate(peak, recipe),
                  .momentum = 0.85,
                  .nesterov = true,
                  .weight_decay = kWeightDecay};
-  if (parameter == "whiten.bias") sgd.rate = whiten_bias_rate(peak, total);
+  if (parameter == "whiten.bias") sgd.rate = whiten_bias_rate(peak, recipe);
   if (parameter.ends_with(".shift")) {
-    sgd.rate = learning_rate(kShiftFactor * peak, total);
+    sgd.rate = learning_rate(kShiftFactor * peak, recipe);
     sgd.weight_decay = kWeightDecay / kShiftFactor;
   }
   return sgd;

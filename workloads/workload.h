@@ -44,8 +44,9 @@ struct Workload {
   std::string_view name;
   std::string_view tier;
   std::string_view summary;
-  std::vector<std::string_view> data_sets;  ///< the first is the default
-  std::int64_t global_batch = 0;            ///< with one replica
+  std::vector<std::string_view> data_sets;                 ///< the first is the default
+  std::vector<std::string_view> dtypes = {"f32", "bf16"};  ///< of activations and weights
+  std::int64_t global_batch = 0;                           ///< with one replica
   BatchScope batch_scope = BatchScope::Step;
   double epochs = 0;                  ///< of the default data set
   std::int64_t evaluation_every = 0;  ///< examples; in whole global batches

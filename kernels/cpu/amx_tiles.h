@@ -18,16 +18,21 @@ namespace regatta::cpu {
 class Tiles {
  public:
   Tiles() {
-    struct alignas(64) {
-      std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
-      std::uint16_t column_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-      std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-    } const configuration;
-    _tile_loadconfig(&configuration);
+    // Constant: g++ 12 takes the instruction for a read of its first 8 bytes only, and would leave
+    // out stores to the rest.
+    static constexpr Configuration kWhole{};
+    _tile_loadconfig(&kWhole);
   }
   Tiles(const Tiles&) = delete;
   Tiles& operator=(const Tiles&) = delete;
   ~Tiles() { _tile_release(); }
+
+ private:
+  struct alignas(64) Configuration {
+    std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    std::uint16_t column_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+  };
 };
 
 #pragma GCC pop_options

@@ -8,12 +8,12 @@
 // registers, images are dealt to threads, and the sums of rows, then of threads, add up in order.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 #include "kernels/cpu/buffer.h"
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/cpu/element.h"
+#include "kernels/cpu/lanes.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/graph/collective.h"
 
@@ -22,17 +22,6 @@ namespace {
 
 constexpr std::int64_t kSide = 3;  // of the window
 constexpr std::int64_t kTaps = kSide * kSide;
-constexpr std::int64_t kLanes = 16;
-
-using Halves = std::uint16_t __attribute__((vector_size(kLanes * 2)));
-using Words = std::uint32_t __attribute__((vector_size(kLanes * 4)));
-using Lanes = float __attribute__((vector_size(kLanes * 4)));
-
-inline Lanes load_lanes(const Bf16* from) {
-  Halves halves;
-  std::memcpy(&halves, from, sizeof halves);
-  return std::bit_cast<Lanes>(__builtin_convertvector(halves, Words) << 16U);
-}
 
 inline void add_lanes(float* target, Lanes lanes) {
   Lanes sum;
@@ -95,16 +84,17 @@ class DepthwiseBackwardWeights final : public Kernel {
     std::array<Lanes, kSide> row{};
     for (std::int64_t q = 0; q < columns; ++q) {
       const std::int64_t w = q * stride_ - padding_;
-      const Lanes gradient = load_lanes(dy + q * channels_);
+      const Lanes gradient = load_lanes(dy + q * channels_, AllLanes{});
       if (w >= 0 && w + kSide <= width) {
-        row[0] += gradient * load_lanes(x + w * channels_);
-        row[1] += gradient * load_lanes(x + (w + 1) * channels_);
-        row[2] += gradient * load_lanes(x + (w + 2) * channels_);
+        row[0] += gradient * load_lanes(x + w * channels_, AllLanes{});
+        row[1] += gradient * load_lanes(x + (w + 1) * channels_, AllLanes{});
+        row[2] += gradient * load_lanes(x + (w + 2) * channels_, AllLanes{});
         continue;
       }
       for (std::int64_t s = 0; s < kSide; ++s) {
         if (w + s < 0 || w + s >= width) continue;
-        row[static_cast<std::size_t>(s)] += gradient * load_lanes(x + (w + s) * channels_);
+        row[static_cast<std::size_t>(s)] +=
+            gradient * load_lanes(x + (w + s) * channels_, AllLanes{});
       }
     }
     for (std::size_t s = 0; s < kSide; ++s) {

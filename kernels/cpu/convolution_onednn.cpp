@@ -9,16 +9,7 @@ namespace regatta::cpu {
 namespace {
 
 using onednn::Descriptor;
-using onednn::Format;
 using onednn::Pass;
-
-dnnl::memory::dims image_dims(const TensorType& t) {
-  return {t.dim(0), t.dim(3), t.dim(1), t.dim(2)};
-}
-
-Descriptor image(const TensorType& t) {
-  return onednn::describe(image_dims(t), t.element, Format::nhwc);
-}
 
 /// The tensors of a convolution, whichever of them a pass computes.
 struct Tensors {
@@ -28,30 +19,23 @@ struct Tensors {
   std::int64_t groups() const { return x.type.dim(3) / weights.type.dim(3); }
 };
 
-/// oneDNN's dimensions of weights: with several groups they come first, before a group's outputs.
-dnnl::memory::dims weights_dims(const Tensors& tensors) {
-  const TensorType& w = tensors.weights.type;
-  const std::int64_t groups = tensors.groups();
-  if (groups == 1) return image_dims(w);
-  return {groups, w.dim(0) / groups, w.dim(3), w.dim(1), w.dim(2)};
-}
-
 /// In the layout that an implementation wants.
 Descriptor any_weights(const Tensors& tensors) {
-  return onednn::describe(weights_dims(tensors), tensors.weights.type.element, Format::any);
+  return onednn::describe_weights(tensors.weights.type, tensors.groups(),
+                                  onednn::WeightsLayout::Preferred);
 }
 
 /// As they lie in the graph's tensor.
 Descriptor plain_weights(const Tensors& tensors) {
-  return onednn::describe(weights_dims(tensors), tensors.weights.type.element,
-                          tensors.groups() == 1 ? Format::ohwi : Format::gohwi);
+  return onednn::describe_weights(tensors.weights.type, tensors.groups(),
+                                  onednn::WeightsLayout::Plain);
 }
 
 onednn::Choice choose(const KernelRequest& request, const Tensors& tensors, Pass pass) {
   return onednn::choose(onednn::Convolution{.pass = pass,
-                                            .x = image(tensors.x.type),
+                                            .x = onednn::describe_images(tensors.x.type),
                                             .weights = any_weights(tensors),
-                                            .y = image(tensors.y.type),
+                                            .y = onednn::describe_images(tensors.y.type),
                                             .stride = request.node.attributes.integer("stride"),
                                             .padding = request.node.attributes.integer("padding")});
 }

@@ -15,7 +15,7 @@ using Activation = Fusion::Activation;
 using Pool = Fusion::Pool;
 
 constexpr std::int64_t kBatch = 512;
-constexpr std::int64_t kGroup = 64;
+constexpr std::int64_t kGroup = 128;
 
 struct Block {
   const char* name;

@@ -26,8 +26,9 @@ class Lookahead {
   void operator()(const StepContext& context) {
     const std::int64_t seen = context.examples + global_batch_;
     const bool last = seen >= total_examples_;
-    if (!due(context) && !last) return;
-    const auto take = last ? 0.0F : static_cast<float>(1 - decay_at_(seen));
+    const bool moves = due(context);
+    if (!moves && !last) return;
+    const auto take = moves ? static_cast<float>(1 - decay_at_(seen)) : 0.0F;
     update_elements(*parameter_, parts_, [&](auto access, auto begin, auto end) {
       update<decltype(access)>(take, begin, end);
     });

@@ -123,6 +123,17 @@ Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format 
   return checked(where, [&] { return Descriptor(dims, type_of(element), format); });
 }
 
+Descriptor describe_images(const TensorType& t) {
+  return describe({t.dim(0), t.dim(3), t.dim(1), t.dim(2)}, t.element, Format::nhwc);
+}
+
+Descriptor describe_weights(const TensorType& w, std::int64_t groups, WeightsLayout layout) {
+  dnnl::memory::dims dims{w.dim(0) / groups, w.dim(3), w.dim(1), w.dim(2)};
+  if (groups > 1) dims.insert(dims.begin(), groups);
+  const Format plain = groups > 1 ? Format::gohwi : Format::ohwi;
+  return describe(dims, w.element, layout == WeightsLayout::Plain ? plain : Format::any);
+}
+
 Choice choose(const Convolution& convolution, std::source_location where) {
   return checked(where, [&] { return choose_convolution(convolution); });
 }

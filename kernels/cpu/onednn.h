@@ -24,6 +24,16 @@ using Format = dnnl::memory::format_tag;
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
                     std::source_location where = std::source_location::current());
 
+/// Images [B, H, W, C].
+Descriptor describe_images(const TensorType& images);
+
+enum class WeightsLayout : std::uint8_t {
+  Plain,     ///< as they lie in the graph's tensor, [O, K, K, I / groups]
+  Preferred  ///< whatever an implementation wants
+};
+/// Weights of a convolution. With several groups, oneDNN has them as the first dimension.
+Descriptor describe_weights(const TensorType& weights, std::int64_t groups, WeightsLayout layout);
+
 /// A primitive that is chosen, with the layouts it wants for its three tensors.
 struct Choice {
   dnnl::primitive primitive;

@@ -94,7 +94,7 @@ struct AdamOptions {
 using Optimizer = std::variant<SgdOptions, AdamOptions>;
 
 /// Every `period` steps: slow += (1 - d) * (w - slow); w = slow, with d = decay(examples seen,
-/// this step's included). When the last of `total_examples` has been seen: w = slow.
+/// this step's included). After the last of `total_examples`, due or not: w = slow.
 /// Source: airbench94, K. Jordan; the idea: arXiv:1907.08610.
 struct LookaheadOptions {
   std::int64_t period = 5;

@@ -39,12 +39,14 @@ std::vector<std::int64_t> expiries(const Step& step) {
         outputs.empty() ? 0 : *std::max_element(outputs.begin(), outputs.end());
     if (learns(node)) {
       expiry[id] = end_of_learning(node);
-    } else if (read > 0 && !op_info(node.op).assigns && node.op != Op::AllReduce) {
+    } else if (read > 0 && !op_info(node.op).assigns && !op_info(node.op).crosses) {
       expiry[id] = read;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      // A bucket travels as long as one of its gradients is needed.
-      const std::int64_t until = node.op == Op::AllReduce ? outputs[i] : expiry[id];
+      // What crosses places goes on, so that bytes stay as computed and both sides agree; what it
+      // carries is made only as long as it is needed.
+      const bool passes = op_info(node.op).crosses && i < outputs.size();
+      const std::int64_t until = passes ? outputs[i] : expiry[id];
       std::int64_t& input = needed[node.inputs[i]];
       input = std::max(input, until);
     }

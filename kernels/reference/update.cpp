@@ -109,8 +109,9 @@ KernelPointer lookahead(const KernelRequest& request) {
   const std::int64_t total_examples = attributes.integer("total_examples");
   return make_kernel([=, variables = assigned(request)](const StepContext& context) {
     const std::int64_t seen = context.examples + global_batch;  // after this step's batch
-    if ((context.step + 1) % period != 0 && seen < total_examples) return;
-    const double decay = seen < total_examples ? decay_at(seen) : 1.0;
+    const bool moves = (context.step + 1) % period == 0;
+    if (!moves && seen < total_examples) return;
+    const double decay = moves ? decay_at(seen) : 1.0;
     for (std::int64_t i = 0; i < parameter.elements(); ++i) {
       const double s = slow.f32()[i];
       slow.f32()[i] = static_cast<float>(s + (1 - decay) * (parameter.f32()[i] - s));

@@ -29,6 +29,12 @@ void dawdle(std::int64_t ns) {
 }
 
 bool all_finite(const Tensor& tensor) {
+  if (tensor.type.element == ElementType::BF16) {
+    constexpr std::uint16_t kExponent = 0x7F80;  // all ones: infinite or not a number
+    const auto* begin = tensor.as<std::uint16_t>();
+    return std::all_of(begin, begin + tensor.elements(),
+                       [](std::uint16_t x) { return (x & kExponent) != kExponent; });
+  }
   if (tensor.type.element != ElementType::F32) return true;
   const float* begin = tensor.f32();
   return std::all_of(begin, begin + tensor.elements(), [](float x) { return std::isfinite(x); });
