@@ -22,7 +22,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 
-from palette import style_of  # noqa: E402
+from palette import Style, styles_of  # noqa: E402
 from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
 
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
@@ -87,8 +87,7 @@ def _draw_failures(axes: Axes, runs: list[Run], scale: float, colour: str) -> in
     return len(failed)
 
 
-def _draw_variant(axes: Axes, runs: list[Run], scale: float, label: str) -> Line2D:
-    style = style_of(runs[0].variant.strategy)
+def _draw_variant(axes: Axes, runs: list[Run], scale: float, label: str, style: Style) -> Line2D:
     curve = median_curve(runs)
     times = [time * scale for time in curve.times]
     if axes.get_xscale() == "log":  # has no place for the evaluation before the first step
@@ -155,8 +154,10 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
     _set_metric_axis(axes, runs)
     _set_time_axis(axes, runs, scale, unit)
     _draw_target(axes, runs[0])
-    entries = [_draw_variant(axes, group, scale, names[variant])
-               for variant, group in ranked(groups)]
+    lines = ranked(groups)
+    styles = styles_of(variant.strategy for variant, _ in lines)
+    entries = [_draw_variant(axes, group, scale, names[variant], style)
+               for (variant, group), style in zip(lines, styles)]
     axes.margins(y=0.1)  # room for the target's label
     axes.autoscale_view(scalex=False)
     axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False,

@@ -6,6 +6,8 @@ the dash patterns tell lines apart in black and white.
 Source: https://jfly.uni-koeln.de/color/, https://personal.sron.nl/~pault/
 """
 
+from collections.abc import Iterable
+from itertools import cycle
 from typing import NamedTuple
 
 Dash = tuple[float, ...]
@@ -39,3 +41,14 @@ def style_of(strategy: str) -> Style:
     if strategy in STYLES:
         return STYLES[strategy]
     return SPARE[sum(strategy.encode()) % len(SPARE)]
+
+
+def styles_of(strategies: Iterable[str]) -> list[Style]:
+    """Of the lines of one panel: a strategy's second line, as in another dtype, looks different."""
+    spare = cycle(SPARE)
+    seen: set[str] = set()
+    styles = []
+    for strategy in strategies:
+        styles.append(next(spare) if strategy in seen else style_of(strategy))
+        seen.add(strategy)
+    return styles

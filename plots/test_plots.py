@@ -19,7 +19,7 @@ import race
 import records
 from figure_race import draw_race, footer, median_curve
 from made_up import made_up_failure, made_up_record
-from palette import SPARE, STYLES, style_of
+from palette import SPARE, STYLES, style_of, styles_of
 from records import (RecordsError, format_time, group_runs, labels, median_time, parse_run, ranked,
                      read_records)
 from table import render_table
@@ -176,6 +176,11 @@ class Palette(unittest.TestCase):
 
     def test_gives_a_new_name_the_same_style_each_time(self) -> None:
         self.assertEqual(style_of("a+b"), style_of("a+b"))
+
+    def test_tells_two_lines_of_one_strategy_apart(self) -> None:
+        first, other, second = styles_of(["single", "all_reduce", "single"])
+        self.assertEqual((first, other), (style_of("single"), style_of("all_reduce")))
+        self.assertNotEqual(second, first)
 
 
 class Outputs(InFolder):

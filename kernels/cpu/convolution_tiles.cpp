@@ -12,193 +12,26 @@
 // few, and their sums added in order, so results depend on the number of threads at most.
 #include <algorithm>
 #include <atomic>
-#include <numeric>
 
-#include "kernels/cpu/amx.h"
-#include "kernels/cpu/amx_tiles.h"
 #include "kernels/cpu/buffer.h"
 #include "kernels/cpu/convolution_paths.h"
+#include "kernels/cpu/convolution_tiles_products.h"
 #include "kernels/cpu/element.h"
 #include "kernels/cpu/parallel.h"
-#include "kernels/cpu/transpose_avx512.h"
 
 namespace regatta::cpu {
 namespace {
 
-constexpr std::int64_t kGroup = kTileTerms;  // images whose products are added up together
-constexpr std::int64_t kPair = 32;           // channels of two tiles
-// Per thread: sums of 128 x 128 channels for 9 taps take 576 KiB, the tiles that they are computed
-// from at most 1 MiB; both stay in 2 MiB of level-2 cache.
-constexpr std::int64_t kChunk = 128;
-constexpr std::int64_t kBlockBytes = 1 << 20;
-
-std::int64_t parts_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
-
-struct Shape {
-  std::int64_t batch, height, width, inputs;  ///< x
-  std::int64_t rows, columns, outputs;        ///< dy
-  std::int64_t kernel, padding;
-};
-
-Shape shape_of(const KernelRequest& request) {
-  const TensorType& dy = request.inputs[0].type;
-  const TensorType& x = request.inputs[1].type;
-  return {.batch = x.dim(0),
-          .height = x.dim(1),
-          .width = x.dim(2),
-          .inputs = x.dim(3),
-          .rows = dy.dim(1),
-          .columns = dy.dim(2),
-          .outputs = dy.dim(3),
-          .kernel = request.node.attributes.integer("kernel"),
-          .padding = request.node.attributes.integer("padding")};
-}
-
-/// How the work is cut. A task is one chunk of inputs x one chunk of outputs x one part of the
-/// groups of images; a block is what is converted and multiplied at a time.
-struct Plan {
-  std::int64_t groups;
-  std::int64_t input_chunks, input_pairs;    ///< pairs in a chunk
-  std::int64_t output_chunks, output_pairs;  ///< likewise
-  std::int64_t image_parts;
-  std::int64_t block_rows;    ///< of dy
-  std::int64_t block_groups;  ///< more than one only where block_rows are all rows
-  std::int64_t slots;         ///< rows of x of a group that are kept, as a ring
-
-  std::int64_t tasks() const { return input_chunks * output_chunks * image_parts; }
-};
-
-Plan plan_of(const Shape& s, std::int64_t threads) {
-  Plan p{};
-  p.groups = parts_of(s.batch, kGroup);
-  p.input_chunks = parts_of(s.inputs, kChunk);
-  p.input_pairs = parts_of(parts_of(s.inputs, kPair), p.input_chunks);
-  p.output_chunks = parts_of(s.outputs, kChunk);
-  p.output_pairs = parts_of(parts_of(s.outputs, kPair), p.output_chunks);
-  const std::int64_t chunks = p.input_chunks * p.output_chunks;
-  p.image_parts = std::min(threads / std::gcd(threads, chunks), p.groups);
-
-  const auto tile = static_cast<std::int64_t>(kTileBytes);
-  const std::int64_t x_row = s.width * p.input_pairs * 2 * tile;
-  const std::int64_t dy_row = s.columns * p.output_pairs * 2 * tile;
-  const std::int64_t group = s.height * x_row + s.rows * dy_row;
-  if (group <= kBlockBytes) {
-    p.block_rows = s.rows;
-    p.slots = s.height;
-    const std::int64_t part = parts_of(p.groups, p.image_parts);
-    p.block_groups = parts_of(part, parts_of(part, kBlockBytes / group));
-  } else {
-    const std::int64_t halo = (s.kernel - 1) * x_row;
-    const std::int64_t fitting = std::max<std::int64_t>(1, (kBlockBytes - halo) / (x_row + dy_row));
-    p.block_rows = parts_of(s.rows, parts_of(s.rows, fitting));
-    p.slots = std::min(s.height, p.block_rows + s.kernel - 1);
-    p.block_groups = 1;
-  }
-  return p;
-}
+using namespace tiles;
 
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
 
-/// x of 32 channels at one pixel for one group of images, as two tiles 16 inputs x 32 images.
-void transpose_x(const std::uint16_t* x, std::int64_t image, int images, __mmask32 channels,
-                 std::uint16_t* first, std::uint16_t* second) {
-  transpose_words(x, image, images, channels, [&](int c, __m512i values) {
-    std::uint16_t* tile = c < kTileSide ? first : second;
-    _mm512_store_si512(tile + c % kTileSide * kTileTerms, values);
-  });
-}
-
-/// dy likewise, as two tiles 32 images x 16 outputs.
-void interleave_dy(const std::uint16_t* dy, std::int64_t image, int images, __mmask32 channels,
-                   std::uint16_t* tiles) {
-  constexpr std::int64_t kTileElements = kTileBytes / sizeof(std::uint16_t);
-  for (int i = 0; i < kTileSide; ++i) {
-    const __m512i even = 2 * i < images ? _mm512_maskz_loadu_epi16(channels, dy + 2 * i * image)
-                                        : _mm512_setzero_si512();
-    const __m512i odd = 2 * i + 1 < images
-                            ? _mm512_maskz_loadu_epi16(channels, dy + (2 * i + 1) * image)
-                            : _mm512_setzero_si512();
-    _mm512_store_si512(tiles + i * kTileTerms, _mm512_unpacklo_epi16(even, odd));
-    _mm512_store_si512(tiles + kTileElements + i * kTileTerms, _mm512_unpackhi_epi16(even, odd));
-  }
-}
-
-// Tiles by what they hold in accumulate(): sums of tap s in 2 s and 2 s + 1, then x, then dy.
-
-template <int kTaps>
-void load_sums(const float* sums) {
-  const auto at = [&](int tile) { return sums + tile * 256; };
-  _tile_loadd(0, at(0), 64);
-  _tile_loadd(1, at(1), 64);
-  _tile_loadd(2, at(2), 64);
-  _tile_loadd(3, at(3), 64);
-  if constexpr (kTaps == 3) {
-    _tile_loadd(4, at(4), 64);
-    _tile_loadd(5, at(5), 64);
-  }
-}
-
-void zero_sums() {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-  _tile_zero(4);
-  _tile_zero(5);
-}
-
-template <int kTaps>
-void store_sums(float* sums) {
-  const auto at = [&](int tile) { return sums + tile * 256; };
-  _tile_stored(0, at(0), 64);
-  _tile_stored(1, at(1), 64);
-  _tile_stored(2, at(2), 64);
-  _tile_stored(3, at(3), 64);
-  if constexpr (kTaps == 3) {
-    _tile_stored(4, at(4), 64);
-    _tile_stored(5, at(5), 64);
-  }
-}
-
-/// One row of x against one row of dy for all taps s: column w of x meets columns w + padding - s
-/// of dy.
-template <int kTaps>
-[[gnu::always_inline]] inline void multiply_row(const std::byte* x, const std::byte* dy,
-                                                const Shape& shape) {
-  const auto columns = static_cast<std::uint64_t>(shape.columns);
-  for (std::int64_t w = 0; w < shape.width; ++w) {
-    const std::int64_t v = w + shape.padding;
-    const std::byte* at = dy + v * static_cast<std::int64_t>(2 * kTileBytes);
-    _tile_loadd(6, x + w * static_cast<std::int64_t>(kTileBytes), 64);
-    if (static_cast<std::uint64_t>(v) < columns) {
-      _tile_loadd(7, at, 64);
-      _tile_dpbf16ps(0, 6, 7);
-      _tile_loadd(7, at + kTileBytes, 64);
-      _tile_dpbf16ps(1, 6, 7);
-    }
-    if (static_cast<std::uint64_t>(v - 1) < columns) {
-      _tile_loadd(7, at - 2 * kTileBytes, 64);
-      _tile_dpbf16ps(2, 6, 7);
-      _tile_loadd(7, at - kTileBytes, 64);
-      _tile_dpbf16ps(3, 6, 7);
-    }
-    if constexpr (kTaps == 3) {
-      if (static_cast<std::uint64_t>(v - 2) < columns) {
-        _tile_loadd(7, at - 4 * kTileBytes, 64);
-        _tile_dpbf16ps(4, 6, 7);
-        _tile_loadd(7, at - 3 * kTileBytes, 64);
-        _tile_dpbf16ps(5, 6, 7);
-      }
-    }
-  }
-}
-
 class WeightGradient final : public Kernel {
  public:
   explicit WeightGradient(const KernelRequest& request)
-      : shape_(shape_of(request)),
-        plan_(plan_of(shape_, request.threads)),
+      : shape_(gradient_shape(request)),
+        plan_(gradient_plan(shape_, request.threads)),
         threads_(static_cast<int>(std::min<std::int64_t>(request.threads, plan_.tasks()))),
         dy_(request.inputs[0].as<std::uint16_t>()),
         x_(request.inputs[1].as<std::uint16_t>()),
@@ -262,7 +95,7 @@ class WeightGradient final : public Kernel {
   }
 
   int images(const Block& block, std::int64_t group) const {
-    return static_cast<int>(std::min(kGroup, shape_.batch - (block.group + group) * kGroup));
+    return static_cast<int>(std::min(kImages, shape_.batch - (block.group + group) * kImages));
   }
 
   /// Tiles of a row of x: [tile][column].
@@ -278,7 +111,7 @@ class WeightGradient final : public Kernel {
   void convert_x(const Block& block, std::int64_t group, std::int64_t h) {
     const std::int64_t image = shape_.height * shape_.width * shape_.inputs;
     const std::int64_t tile = shape_.width * static_cast<std::int64_t>(kTileBytes / 2);
-    const std::uint16_t* from = x_ + (block.group + group) * kGroup * image +
+    const std::uint16_t* from = x_ + (block.group + group) * kImages * image +
                                 h * shape_.width * shape_.inputs + block.input;
     auto* to = reinterpret_cast<std::uint16_t*>(x_row(block, group, h));
     for (std::int64_t w = 0; w < shape_.width; ++w) {
@@ -292,7 +125,7 @@ class WeightGradient final : public Kernel {
 
   void convert_dy(const Block& block, std::int64_t group, std::int64_t u) {
     const std::int64_t image = shape_.rows * shape_.columns * shape_.outputs;
-    const std::uint16_t* from = dy_ + (block.group + group) * kGroup * image +
+    const std::uint16_t* from = dy_ + (block.group + group) * kImages * image +
                                 (block.row + u) * shape_.columns * shape_.outputs + block.output;
     auto* to = reinterpret_cast<std::uint16_t*>(dy_row(block, group, u));
     for (std::int64_t v = 0; v < shape_.columns; ++v) {
@@ -409,8 +242,8 @@ class WeightGradient final : public Kernel {
     }
   }
 
-  Shape shape_;
-  Plan plan_;
+  GradientShape shape_;
+  GradientPlan plan_;
   int threads_;
   const std::uint16_t* dy_;
   const std::uint16_t* x_;
@@ -427,9 +260,9 @@ class WeightGradient final : public Kernel {
 bool can_use_tiles(const KernelRequest& request) {
   if (request.inputs[0].type.element != ElementType::BF16) return false;
   if (request.node.attributes.has("groups")) return false;
-  const Shape s = shape_of(request);
+  const GradientShape s = gradient_shape(request);
   return request.node.attributes.integer("stride") == 1 && (s.kernel == 2 || s.kernel == 3) &&
-         s.padding < s.kernel && s.batch >= kGroup / 2 && s.inputs >= kTileSide &&
+         s.padding < s.kernel && s.batch >= kImages / 2 && s.inputs >= kTileSide &&
          s.outputs >= kTileSide && has_amx_bf16();
 }
 
