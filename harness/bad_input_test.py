@@ -180,6 +180,15 @@ class CommandLine(BadInput):
              "--workers", "17"), r"17 workers: .* normalisation groups of \d+ .* 1 to \d+ workers")
 
 
+class Bf16(BadInput):
+    def test_where_onednn_may_use_avx2_only_names_the_way_out(self) -> None:
+        limited = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}
+        done = subprocess.run([REGATTA, "run", *THIN, "--dtype", "bf16", "--out",
+                               str(fresh_folder())],
+                              capture_output=True, text=True, timeout=120, env=limited)
+        self.assert_refused(done, "oneDNN: .*AVX-512.*--dtype f32")
+
+
 class Cifar10(BadInput):
     def folder(self) -> Path:
         """All files with the right sizes, sparse, every label 0."""
