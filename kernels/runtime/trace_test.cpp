@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
-#include <regex>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
@@ -48,17 +50,22 @@ struct Event {
 };
 
 std::vector<Event> events_of(const std::string& trace) {
-  const std::regex line(
-      R"re("name":"([^"]*)","cat":"[^"]*","ph":"X","ts":([0-9.]+),"dur":([0-9.]+),"pid":0,)re"
-      R"re("tid":([0-9]+),"args":\{"step":([0-9]+)\})re");
+  std::istringstream lines(trace);
   std::vector<Event> events;
-  for (std::sregex_iterator match(trace.begin(), trace.end(), line), end; match != end; ++match) {
-    const double begin = std::stod((*match)[2]);
-    events.push_back({.name = (*match)[1],
-                      .begin = begin,
-                      .end = begin + std::stod((*match)[3]),
-                      .lane = std::stoi((*match)[4]),
-                      .step = std::stoi((*match)[5])});
+  for (std::string line; std::getline(lines, line);) {
+    char name[100] = {};
+    double begin = 0, duration = 0;
+    Event event;
+    if (std::sscanf(line.c_str(),
+                    R"({"name":"%99[^"]","cat":"%*[^"]","ph":"X","ts":%lf,"dur":%lf,"pid":0,)"
+                    R"("tid":%d,"args":{"step":%d})",
+                    name, &begin, &duration, &event.lane, &event.step) != 5) {
+      continue;
+    }
+    event.name = name;
+    event.begin = begin;
+    event.end = begin + duration;
+    events.push_back(event);
   }
   return events;
 }
