@@ -76,7 +76,7 @@ std::string cpu_model(hwloc_topology_t topology) {
   return model && *model ? model : "unknown";
 }
 
-std::int64_t available_cores() {
+std::int64_t count_of_cores() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) return sysconf(_SC_NPROCESSORS_ONLN);
   return CPU_COUNT(&set);
@@ -126,7 +126,7 @@ MachineFacts machine_facts() {
   std::string flags = line_after("/proc/cpuinfo", "flags");
   if (flags.empty()) flags = line_after("/proc/cpuinfo", "Features");  // the name on ARM
   facts.isa = isa_from_flags(flags);
-  facts.cores_available = available_cores();
+  facts.cores_available = count_of_cores();
   facts.cores_physical = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
   facts.cores_used = facts.cores_available;
   std::string cpu_max;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/race.h"
 
-#include <sched.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -18,6 +15,7 @@
 #include "harness/backend.h"
 #include "harness/evaluator.h"
 #include "harness/placement.h"
+#include "harness/process.h"
 #include "harness/summary.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -29,37 +27,12 @@ namespace {
 constexpr std::size_t kTraceEvents = 200'000;  // a lane
 constexpr auto kProgressPeriod = std::chrono::milliseconds(500);
 
-/// The cores that this process may use, at most `wanted` (0: all).
-std::vector<int> available_cores(std::int64_t wanted) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cores;
-  if (wanted < 0) throw RunError(ErrorKind::Usage, "--threads is 0 or more");
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  }
-  if (wanted > static_cast<std::int64_t>(cores.size())) {
-    throw RunError(ErrorKind::Usage, "--threads is " + std::to_string(wanted) +
-                                         "; this process may use " + std::to_string(cores.size()) +
-                                         " cores");
-  }
-  if (wanted > 0) cores.resize(static_cast<std::size_t>(wanted));
-  return cores;
-}
-
 std::int64_t bytes_of(const DataSet& data) {
   const auto elements = [](const auto& values) {
     return static_cast<std::int64_t>(values.size() * sizeof(values[0]));
   };
   return elements(data.images) + elements(data.labels) + elements(data.features) +
          elements(data.targets);
-}
-
-std::int64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
 }
 
 /// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is

@@ -5,17 +5,16 @@
 // of op, and what no kernel accounts for. Rounds of both alternate; the first warms up.
 //   step_bench --workload resnet9_thin [--dtype bf16] [--batch 64] [--threads 2] [--json]
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "harness/backend.h"
 #include "harness/bare_convolutions_bench.h"
 #include "harness/placement.h"
+#include "harness/process.h"
 #include "harness/timed_kernels_bench.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -47,12 +46,6 @@ double median(std::vector<double> values) {
 }
 
 double milliseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() * 1e-6; }
-
-std::int64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
 
 /// By kind of op, the median over the steps after `first` of what its kernels took together; what
 /// is in no kernel is `outside_kernels`.
@@ -123,9 +116,8 @@ Json measure(const Options& options) {
   placement.recipe.total_examples = kLongRun * steps * batch;
   const Step part = partition(placed_step(placement), Binding{}).front();
 
-  const auto threads = static_cast<int>(request.threads);
-  std::vector<int> cores(static_cast<std::size_t>(threads));
-  std::iota(cores.begin(), cores.end(), 0);
+  const std::vector<int> cores = available_cores(request.threads);
+  const auto threads = static_cast<int>(cores.size());
   const std::unique_ptr<Backend> backend = make_backend("cpu");
   TimedKernels timed(backend->kernels, steps);
   const std::int64_t rss_before = peak_rss_bytes();

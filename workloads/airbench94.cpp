@@ -185,9 +185,7 @@ Step evaluation(const Recipe& recipe) {
   const Value logits = model.builder().sum(
       {view(model, batch[0], {}, 0.5), view(model, batch[0], {.rows = -1, .columns = -1}, 0.25),
        view(model, batch[0], {.rows = 1, .columns = 1}, 0.25)});
-  model.layer("loss");
-  const Value loss = model.builder().softmax_cross_entropy(logits, batch[1], CrossEntropy{});
-  return model.finish_evaluation({loss, model.builder().count_correct(logits, batch[1])}, size);
+  return model.finish_classification(logits, batch[1], size);
 }
 
 }  // namespace

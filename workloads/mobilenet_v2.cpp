@@ -148,9 +148,7 @@ Step evaluation(const Recipe& recipe, const Shape& shape) {
   const std::int64_t size = recipe.evaluation_batch;
   const std::vector<Value> batch = model.images(size, kExample, standardized());
   const Value logits = Network(model, shape).logits(batch[0]);
-  model.layer("loss");
-  const Value loss = model.builder().softmax_cross_entropy(logits, batch[1], CrossEntropy{});
-  return model.finish_evaluation({loss, model.builder().count_correct(logits, batch[1])}, size);
+  return model.finish_classification(logits, batch[1], size);
 }
 
 Course textbook(const Recipe& recipe) {

@@ -176,6 +176,12 @@ Step Model::finish_training(Value loss, const Training& training) {
   return std::move(step_);
 }
 
+Step Model::finish_classification(Value logits, Value labels, std::int64_t batch) {
+  layer("loss");
+  const Value loss = builder_.softmax_cross_entropy(logits, labels, CrossEntropy{});
+  return finish_evaluation({loss, builder_.count_correct(logits, labels)}, batch);
+}
+
 Step Model::finish_evaluation(std::vector<Value> outputs, std::int64_t batch) {
   step_.losses = std::move(outputs);
   step_.global_batch = batch;

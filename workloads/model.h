@@ -82,6 +82,8 @@ class Model {
 
   /// Appends backward nodes and one update a parameter.
   Step finish_training(Value loss, const Training& training);
+  /// Judged by cross-entropy and by the examples that are classified correctly.
+  Step finish_classification(Value logits, Value labels, std::int64_t batch);
   /// `outputs` are scalars that the harness adds up over batches: the loss, then the metric.
   Step finish_evaluation(std::vector<Value> outputs, std::int64_t batch);
 

@@ -5,6 +5,9 @@
 // as side, inputs -> outputs. Arguments: index of the layer, batch, threads.
 #include <benchmark/benchmark.h>
 
+#include <span>
+#include <string>
+
 #include "kernels/cpu/built_op.h"
 #include "kernels/cpu/convolution_paths.h"
 
@@ -56,91 +59,66 @@ void run(benchmark::State& state, const Layer& layer, Op op, KernelFactory facto
                  std::to_string(layer.outputs));
 }
 
-void airbench94(benchmark::State& state, Op op, KernelFactory factory) {
-  run(state, kAirbench94[state.range(0)], op, std::move(factory));
+struct Network {
+  std::string name;
+  std::span<const Layer> layers;
+  std::int64_t batch;
+};
+
+/// Channels that a way takes.
+enum class Channels : std::uint8_t { Any, MultiplesOf32 };
+
+struct Way {
+  std::string name;
+  Op op;
+  KernelPointer (*factory)(const KernelRequest&);
+  Channels channels = Channels::Any;
+
+  bool takes(const Layer& layer) const {
+    return channels == Channels::Any || (layer.inputs % 32 == 0 && layer.outputs % 32 == 0);
+  }
+};
+
+const Way kWays[] = {
+    {"forward_onednn", Op::Convolution, convolution_onednn},
+    {"forward_pixels", Op::Convolution, convolution_pixels, Channels::MultiplesOf32},
+    {"backward_data_onednn", Op::ConvolutionBackwardData, convolution_backward_data_onednn},
+    {"backward_data_flipped", Op::ConvolutionBackwardData, convolution_backward_data_flipped},
+    {"backward_data_pixels", Op::ConvolutionBackwardData, convolution_backward_data_pixels,
+     Channels::MultiplesOf32},
+    {"backward_weights_onednn", Op::ConvolutionBackwardWeights,
+     convolution_backward_weights_onednn},
+    {"backward_weights_tiles", Op::ConvolutionBackwardWeights, convolution_backward_weights_tiles}};
+
+void add(const Network& network, const Way& way) {
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const Layer& layer = network.layers[i];
+    if (!way.takes(layer)) continue;
+    benchmark::RegisterBenchmark(
+        (network.name + '/' + way.name).c_str(),
+        [layer, way](benchmark::State& state) { run(state, layer, way.op, way.factory); })
+        ->Args({static_cast<std::int64_t>(i), network.batch, 2})
+        ->Unit(benchmark::kMillisecond)
+        ->UseRealTime();
+  }
 }
 
-void resnet9(benchmark::State& state, Op op, KernelFactory factory) {
-  run(state, kResNet9[state.range(0)], op, std::move(factory));
+void add_all() {
+  const Network networks[] = {{"airbench94", kAirbench94, 256},
+                              {"resnet9", kResNet9, 128},
+                              {"resnet9_thin", kResNet9Thin, 128}};
+  add({"whitening", std::span(&kWhitening, 1), 256}, kWays[0]);
+  for (const Network& network : networks) {
+    for (const Way& way : kWays) add(network, way);
+  }
 }
-
-void resnet9_thin(benchmark::State& state, Op op, KernelFactory factory) {
-  run(state, kResNet9Thin[state.range(0)], op, std::move(factory));
-}
-
-void whitening(benchmark::State& state) {
-  run(state, kWhitening, Op::Convolution, convolution_onednn);
-}
-BENCHMARK(whitening)->Args({0, 256, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
-
-/// The first layer of airbench94 and of resnet9_thin has channels that pixels do not take: kFirst.
-template <std::int64_t kLayers, std::int64_t kBatch, std::int64_t kFirst = 0>
-void arguments(benchmark::internal::Benchmark* b) {
-  for (std::int64_t layer = kFirst; layer < kLayers; ++layer) b->Args({layer, kBatch, 2});
-  b->Unit(benchmark::kMillisecond)->UseRealTime();
-}
-
-BENCHMARK_CAPTURE(airbench94, forward_onednn, Op::Convolution, convolution_onednn)
-    ->Apply(arguments<6, 256>);
-BENCHMARK_CAPTURE(airbench94, forward_pixels, Op::Convolution, convolution_pixels)
-    ->Apply(arguments<6, 256, 1>);
-BENCHMARK_CAPTURE(airbench94, backward_data_onednn, Op::ConvolutionBackwardData,
-                  convolution_backward_data_onednn)
-    ->Apply(arguments<6, 256>);
-BENCHMARK_CAPTURE(airbench94, backward_data_flipped, Op::ConvolutionBackwardData,
-                  convolution_backward_data_flipped)
-    ->Apply(arguments<6, 256>);
-BENCHMARK_CAPTURE(airbench94, backward_data_pixels, Op::ConvolutionBackwardData,
-                  convolution_backward_data_pixels)
-    ->Apply(arguments<6, 256, 1>);
-BENCHMARK_CAPTURE(airbench94, backward_weights_onednn, Op::ConvolutionBackwardWeights,
-                  convolution_backward_weights_onednn)
-    ->Apply(arguments<6, 256>);
-BENCHMARK_CAPTURE(airbench94, backward_weights_tiles, Op::ConvolutionBackwardWeights,
-                  convolution_backward_weights_tiles)
-    ->Apply(arguments<6, 256>);
-
-BENCHMARK_CAPTURE(resnet9, forward_onednn, Op::Convolution, convolution_onednn)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9, forward_pixels, Op::Convolution, convolution_pixels)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9, backward_data_onednn, Op::ConvolutionBackwardData,
-                  convolution_backward_data_onednn)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9, backward_data_flipped, Op::ConvolutionBackwardData,
-                  convolution_backward_data_flipped)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9, backward_data_pixels, Op::ConvolutionBackwardData,
-                  convolution_backward_data_pixels)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9, backward_weights_onednn, Op::ConvolutionBackwardWeights,
-                  convolution_backward_weights_onednn)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9, backward_weights_tiles, Op::ConvolutionBackwardWeights,
-                  convolution_backward_weights_tiles)
-    ->Apply(arguments<5, 128>);
-
-BENCHMARK_CAPTURE(resnet9_thin, forward_onednn, Op::Convolution, convolution_onednn)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9_thin, forward_pixels, Op::Convolution, convolution_pixels)
-    ->Apply(arguments<5, 128, 1>);
-BENCHMARK_CAPTURE(resnet9_thin, backward_data_onednn, Op::ConvolutionBackwardData,
-                  convolution_backward_data_onednn)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9_thin, backward_data_flipped, Op::ConvolutionBackwardData,
-                  convolution_backward_data_flipped)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9_thin, backward_data_pixels, Op::ConvolutionBackwardData,
-                  convolution_backward_data_pixels)
-    ->Apply(arguments<5, 128, 1>);
-BENCHMARK_CAPTURE(resnet9_thin, backward_weights_onednn, Op::ConvolutionBackwardWeights,
-                  convolution_backward_weights_onednn)
-    ->Apply(arguments<5, 128>);
-BENCHMARK_CAPTURE(resnet9_thin, backward_weights_tiles, Op::ConvolutionBackwardWeights,
-                  convolution_backward_weights_tiles)
-    ->Apply(arguments<5, 128>);
 
 }  // namespace
 }  // namespace regatta::cpu::test
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  regatta::cpu::test::add_all();
+  benchmark::RunSpecifiedBenchmarks();
+}

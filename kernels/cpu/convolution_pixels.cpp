@@ -20,8 +20,8 @@
 namespace regatta::cpu {
 namespace {
 
-constexpr std::int64_t kGroup = 2 * kTileSide;  // images computed together
-constexpr std::int64_t kPair = 2 * kTileSide;   // result channels likewise
+constexpr std::int64_t kImages = 2 * kTileSide;  // images computed together
+constexpr std::int64_t kPair = 2 * kTileSide;    // result channels likewise
 constexpr std::int64_t kTileElements = kTileBytes / sizeof(std::uint16_t);
 
 /// Of the convolution that is computed: from `channels` to `results`.
@@ -125,7 +125,7 @@ class PixelConvolution final : public Kernel {
   void multiply(int thread) {
     const Tiles tiles;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    const std::int64_t count = shape_.batch / kGroup * pairs();
+    const std::int64_t count = shape_.batch / kImages * pairs();
     for (std::int64_t index = thread * count / threads_; index < (thread + 1) * count / threads_;
          ++index) {
       for (std::int64_t u = 0; u < shape_.rows; ++u) {
@@ -142,7 +142,7 @@ class PixelConvolution final : public Kernel {
 
   void multiply_pixel(std::int64_t group, std::int64_t pair, const Pixel& at) {
     const std::int64_t image = shape_.height * shape_.width * shape_.channels;
-    const std::uint16_t* images = x_ + group * kGroup * image;
+    const std::uint16_t* images = x_ + group * kImages * image;
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -158,7 +158,7 @@ class PixelConvolution final : public Kernel {
       }
     }
     write_pixel(y_ +
-                ((group * kGroup * shape_.rows + at.row) * shape_.columns + at.column) *
+                ((group * kImages * shape_.rows + at.row) * shape_.columns + at.column) *
                     shape_.results +
                 pair * kPair);
   }
@@ -219,7 +219,7 @@ bool can_go_by_pixels(const KernelRequest& request) {
   const TensorType& x = request.inputs[0].type;
   return x.element == ElementType::BF16 && request.inputs[1].type.element == ElementType::BF16 &&
          attributes.integer("stride") == 1 &&
-         attributes.integer("padding") < attributes.integer("kernel") && x.dim(0) % kGroup == 0 &&
+         attributes.integer("padding") < attributes.integer("kernel") && x.dim(0) % kImages == 0 &&
          x.dim(3) % kTileTerms == 0 && request.outputs[0].type.dim(3) % kPair == 0 &&
          has_amx_bf16();
 }
