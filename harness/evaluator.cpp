@@ -10,19 +10,18 @@
 namespace regatta {
 namespace {
 
-/// The training run's copies of a variable, in replica order.
-std::vector<VariableId> copies_of(const Graph& graph, const std::string& name) {
-  std::vector<VariableId> copies;
-  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-    if (graph.variable(v).name == name) copies.push_back(v);
+/// The copies of one variable, in replica order.
+std::vector<const float*> copies_of(const std::vector<VariableCopy>& all, const std::string& name) {
+  std::vector<const float*> copies;
+  for (const VariableCopy& copy : all) {
+    if (copy.variable->name == name) copies.push_back(copy.tensor.f32());
   }
   check(!copies.empty(), "evaluation uses variables that training has");
   return copies;
 }
 
-/// Each replica's share of the groups of a global batch.
-std::vector<double> weights_of(const Step& training, std::size_t replicas) {
-  const std::int64_t groups = training.global_batch / training.normalization_group;
+/// Each replica's share of the normalisation groups of a global batch.
+std::vector<double> weights_of(std::int64_t groups, std::size_t replicas) {
   std::vector<double> weights;
   for (std::size_t r = 0; r < replicas; ++r) {
     const Range range =
@@ -36,7 +35,7 @@ std::vector<double> weights_of(const Step& training, std::size_t replicas) {
 
 Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
                      const KernelTable& kernels, const EvaluatorOptions& options)
-    : metric_(workload.metric), examples_(test.count) {
+    : metric_(workload.metric), groups_(options.groups), examples_(test.count) {
   check(test.count % evaluation.global_batch == 0, "evaluation batches cover the test set exactly");
   ExecutorOptions executor;
   executor.cores = options.cores;
@@ -46,25 +45,26 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   executor_ = std::make_unique<Executor>(evaluation, kernels, executor);
 }
 
-void Evaluator::adopt_variables(Executor& training) {
+void Evaluator::adopt_variables(Trainer& training) {
+  const std::vector<VariableCopy> all = training.variables(Copies::ForEvaluation);
   const Graph& graph = executor_->step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
-    std::vector<VariableId> copies = copies_of(training.step().graph, variable.name);
+    std::vector<const float*> copies = copies_of(all, variable.name);
     if (variable.kind != VariableKind::Statistic) copies.resize(1);
-    const std::vector<double> weights = weights_of(training.step(), copies.size());
+    const std::vector<double> weights = weights_of(groups_, copies.size());
     float* target = executor_->variable(v).tensor.f32();
     for (std::int64_t i = 0; i < variable.type.elements(); ++i) {
       double sum = 0;
       for (std::size_t c = 0; c < copies.size(); ++c) {
-        sum += weights[c] * static_cast<double>(training.variable(copies[c]).tensor.f32()[i]);
+        sum += weights[c] * static_cast<double>(copies[c][i]);
       }
       target[i] = static_cast<float>(sum);
     }
   }
 }
 
-Judgement Evaluator::judge(Executor& training) {
+Judgement Evaluator::judge(Trainer& training) {
   adopt_variables(training);
   const std::size_t done = executor_->loss_history(0).size();
   executor_->run(executor_->examples_seen() + examples_);

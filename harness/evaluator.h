@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
+#include "harness/trainer.h"
 #include "kernels/graph/data_set.h"
 #include "kernels/graph/graph.h"
-#include "kernels/runtime/executor.h"
 #include "workloads/workload.h"
 
 namespace regatta {
@@ -24,6 +24,7 @@ struct Judgement {
 struct EvaluatorOptions {
   std::vector<int> cores;
   std::int64_t evaluations = 1;  ///< how many there will be
+  std::int64_t groups = 1;       ///< normalisation groups in a global batch of training
 };
 
 class Evaluator {
@@ -31,14 +32,16 @@ class Evaluator {
   Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
             const KernelTable& kernels, const EvaluatorOptions& options);
 
-  /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite.
-  Judgement judge(Executor& training);
+  /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite, or of
+  /// `training` when its variables cannot be had.
+  Judgement judge(Trainer& training);
   std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
 
  private:
-  void adopt_variables(Executor& training);
+  void adopt_variables(Trainer& training);
 
   Metric metric_;
+  std::int64_t groups_;
   std::int64_t examples_ = 0;  ///< in the test set
   std::unique_ptr<Executor> executor_;
 };

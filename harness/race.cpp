@@ -14,6 +14,7 @@
 
 #include "harness/backend.h"
 #include "harness/evaluator.h"
+#include "harness/local_trainer.h"
 #include "harness/placement.h"
 #include "harness/process.h"
 #include "harness/summary.h"
@@ -115,9 +116,8 @@ class Race {
   std::vector<int> cores_;
   DataSets data_;
   Placement placement_;
-  std::unique_ptr<Backend> backend_;
   std::unique_ptr<Backend> evaluation_backend_;
-  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;
   Record record_;
   std::int64_t run_begin_ns_ = 0;
@@ -175,8 +175,7 @@ void Race::build() {
   options.max_examples = placement_.recipe.total_examples;
   options.stragglers = request_.stragglers;
   options.trace_events = request_.trace.empty() ? 0 : kTraceEvents;
-  backend_ = make_backend(request_.device);
-  executor_ = std::make_unique<Executor>(parts.front(), backend_->kernels, options);
+  trainer_ = std::make_unique<LocalTrainer>(parts.front(), request_.device, options);
 
   const std::int64_t every = evaluation_period(placement_);
   evaluation_backend_ = make_backend(request_.device);
@@ -184,8 +183,9 @@ void Race::build() {
       *placement_.workload, fused(placement_, placement_.workload->evaluation(placement_.recipe)),
       data_.test, evaluation_backend_->kernels,
       EvaluatorOptions{.cores = cores_,
-                       .evaluations = placement_.recipe.total_examples / every + 3});
-  record_.checksums = checksums_of(*executor_, placement_.recipe, request_.seed);
+                       .evaluations = placement_.recipe.total_examples / every + 3,
+                       .groups = placed.global_batch / placed.normalization_group});
+  record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
   record_.setup_ns = now_ns() - begin_ns_;
 }
 
@@ -198,21 +198,21 @@ void Race::train() {
   run_begin_ns_ = now_ns();
   record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
   report(0, &record_.evaluations.back());
-  const Ticker ticker([this] { report(executor_->examples_seen(), nullptr); });
+  const Ticker ticker([this] { report(trainer_->examples_seen(), nullptr); });
   for (std::int64_t examples = std::min(every, total);;
        examples = std::min(examples + every, total)) {
     advance_to(examples);
     evaluate(examples);
     if (examples == total) break;
   }
-  check_replicas_agree(*executor_, placement_);
+  check_replicas_agree(*trainer_, placement_);
   record_.status = record_.examples_to_target ? Status::Reached : Status::Missed;
 }
 
 void Race::advance_to(std::int64_t examples) {
   const std::int64_t begin = now_ns();
   try {
-    executor_->run(examples);
+    trainer_->advance_to(examples);
   } catch (...) {
     training_ns_ += now_ns() - begin;  // a failed run has taken its time, too
     throw;
@@ -223,9 +223,9 @@ void Race::advance_to(std::int64_t examples) {
 /// The evaluator counts steps of its own, so its errors need to say when it was.
 Judgement Race::judge() {
   try {
-    return evaluator_->judge(*executor_);
+    return evaluator_->judge(*trainer_);
   } catch (const RunError& error) {
-    const std::int64_t steps = executor_->examples_seen() / placement_.recipe.global_batch;
+    const std::int64_t steps = trainer_->examples_seen() / placement_.recipe.global_batch;
     throw RunError(error.kind(), "in the evaluation after " + std::to_string(steps) +
                                      " steps of training, " + error.what());
   }
@@ -233,7 +233,7 @@ Judgement Race::judge() {
 
 void Race::evaluate(std::int64_t examples) {
   const Judgement judgement = judge();
-  Evaluation evaluation{.examples = executor_->examples_seen(),
+  Evaluation evaluation{.examples = trainer_->examples_seen(),
                         .epoch = static_cast<double>(examples) /
                                  static_cast<double>(placement_.recipe.train_examples),
                         .training_time_ns = training_ns_,
@@ -274,14 +274,18 @@ void Race::finish() {
   record_.training_ns = training_ns_;
   record_.full_ns = run_begin_ns_ == 0 ? 0 : now_ns() - run_begin_ns_;
   if (training_ns_ > 0) {
-    record_.examples_per_s = static_cast<double>(executor_->examples_seen()) /
-                             (static_cast<double>(training_ns_) * 1e-9);
+    record_.examples_per_s =
+        static_cast<double>(trainer_->examples_seen()) / (static_cast<double>(training_ns_) * 1e-9);
   }
-  summarize(*executor_, backend_->transport.traffic(), record_);
-  record_.memory = {.planned_bytes = executor_->planned_bytes(),
+  const TrainingReport report = trainer_->report();
+  summarize(report,
+            static_cast<double>(trainer_->examples_seen()) /
+                static_cast<double>(placement_.recipe.global_batch),
+            record_);
+  record_.memory = {.planned_bytes = report.planned_bytes,
                     .evaluation_planned_bytes = evaluator_->planned_bytes(),
                     .data_bytes = bytes_of(data_.train) + bytes_of(data_.test),
-                    .peak_rss_bytes = peak_rss_bytes()};
+                    .peak_rss_bytes = report.peak_rss_bytes};
   record_.machine = machine_facts();
   record_.machine.cores_used = static_cast<std::int64_t>(cores_.size());
   record_.software = software_facts();
@@ -300,7 +304,7 @@ void Race::open_trace() {
 
 void Race::write_trace() {
   if (request_.trace.empty()) return;
-  executor_->write_trace(trace_);
+  trainer_->write_trace(trace_);
   if (!trace_.flush()) {
     throw RunError(ErrorKind::Io, "the trace in " + request_.trace +
                                       " is incomplete, the disk is probably full; the record is "

@@ -11,17 +11,16 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/traffic.h"
-#include "kernels/runtime/clock.h"
 
 namespace regatta {
 namespace {
 
 constexpr std::size_t kLossSamples = 400;
 
-StepTimes step_times(const std::vector<LoopReport>& loops) {
+StepTimes step_times(const std::vector<LoopHistory>& loops) {
   std::vector<std::int64_t> times;
-  for (const LoopReport& loop : loops) {
-    for (std::uint64_t span : loop.step_ticks) times.push_back(ticks_to_ns(span));
+  for (const LoopHistory& loop : loops) {
+    times.insert(times.end(), loop.step_ns.begin(), loop.step_ns.end());
   }
   if (times.empty()) return {};
   std::sort(times.begin(), times.end());
@@ -38,9 +37,9 @@ StepTimes step_times(const std::vector<LoopReport>& loops) {
 
 /// Loops' shares of the loss, each scaled to the whole batch, by examples seen; at most
 /// kLossSamples of them, evenly spread.
-std::vector<LossSample> loss_samples(const std::vector<LoopReport>& loops) {
+std::vector<LossSample> loss_samples(const std::vector<LoopHistory>& loops) {
   std::vector<LossSample> all;
-  for (const LoopReport& loop : loops) {
+  for (const LoopHistory& loop : loops) {
     for (std::size_t k = 0; k < loop.losses.size(); ++k) {
       all.push_back({.examples = loop.examples[k],
                      .loss = static_cast<double>(loop.losses[k]) / loop.share_of_batch});
@@ -71,17 +70,14 @@ std::vector<std::int64_t> trimmed(const std::vector<std::uint64_t>& counts) {
 
 }  // namespace
 
-void summarize(const Executor& executor, const std::map<Place, MemberTraffic>& counted,
-               Record& record) {
+void summarize(const TrainingReport& report, double batches, Record& record) {
   std::int64_t sent = 0;
-  for (const auto& [place, traffic] : counted) sent += traffic.sent;
-  const auto batches = static_cast<double>(executor.examples_seen()) /
-                       static_cast<double>(executor.step().global_batch);
+  for (const auto& [place, traffic] : report.traffic) sent += traffic.sent;
   if (batches > 0) record.graph.bytes_per_step_counted = static_cast<double>(sent) / batches;
-  for (const WorkerReport& worker : executor.workers()) {
-    const auto traffic = counted.find(worker.place);
-    const MemberTraffic bytes = traffic == counted.end() ? MemberTraffic{} : traffic->second;
-    record.workers.push_back({.rank = 0,
+  for (const auto& [rank, worker] : report.workers) {
+    const auto traffic = report.traffic.find(worker.place);
+    const MemberTraffic bytes = traffic == report.traffic.end() ? MemberTraffic{} : traffic->second;
+    record.workers.push_back({.rank = rank,
                               .place = to_string(worker.place),
                               .replica = worker.place.replica,
                               .steps = worker.steps,
@@ -94,10 +90,9 @@ void summarize(const Executor& executor, const std::map<Place, MemberTraffic>& c
                               .bytes_received = bytes.received,
                               .staleness_histogram = trimmed(worker.staleness)});
   }
-  record.lost_updates = executor.lost_updates();
-  const std::vector<LoopReport> loops = executor.loops();
-  record.step_time_ns = step_times(loops);
-  record.losses = loss_samples(loops);
+  record.lost_updates = report.lost_updates;
+  record.step_time_ns = step_times(report.loops);
+  record.losses = loss_samples(report.loops);
 }
 
 GraphRecord graph_record(const Placement& placement, const Step& placed, const Step& part) {
@@ -108,16 +103,13 @@ GraphRecord graph_record(const Placement& placement, const Step& placed, const S
           .bytes_per_step_counted = 0};
 }
 
-Checksums checksums_of(Executor& executor, const Recipe& recipe, std::uint64_t seed) {
-  const Graph& graph = executor.step().graph;
-  std::map<std::string, VariableId> parameters;  // replica 0 or home comes first
-  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-    const Variable& variable = graph.variable(v);
-    if (variable.kind == VariableKind::Parameter) parameters.try_emplace(variable.name, v);
+Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed) {
+  std::map<std::string, Tensor> parameters;  // replica 0 or home comes first
+  for (const auto& [variable, tensor] : trainer.variables(Copies::ForEvaluation)) {
+    if (variable->kind == VariableKind::Parameter) parameters.try_emplace(variable->name, tensor);
   }
   std::uint64_t weights = fnv1a("");
-  for (const auto& [name, v] : parameters) {
-    const Tensor& tensor = executor.variable(v).tensor;
+  for (const auto& [name, tensor] : parameters) {
     weights = fnv1a(tensor.data, static_cast<std::size_t>(tensor.type.bytes()), weights);
   }
   const std::int64_t epoch_examples =
@@ -131,20 +123,17 @@ Checksums checksums_of(Executor& executor, const Recipe& recipe, std::uint64_t s
   return {.initial_weights = hexadecimal(weights), .data_order = hexadecimal(order)};
 }
 
-void check_replicas_agree(Executor& executor, const Placement& placement) {
+void check_replicas_agree(Trainer& trainer, const Placement& placement) {
   if (exchange_of(placement.strategies) != Exchange::Synchronous) return;
-  const Graph& graph = executor.step().graph;
-  std::map<std::string, VariableId> first;
-  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-    const Variable& variable = graph.variable(v);
-    if (variable.kind != VariableKind::Parameter) continue;
-    const auto [entry, is_new] = first.try_emplace(variable.name, v);
+  std::map<std::string, Tensor> first;
+  for (const auto& [variable, tensor] : trainer.variables(Copies::All)) {
+    if (variable->kind != VariableKind::Parameter) continue;
+    const auto [entry, is_new] = first.try_emplace(variable->name, tensor);
     if (is_new) continue;
-    const Tensor& a = executor.variable(entry->second).tensor;
-    const Tensor& b = executor.variable(v).tensor;
-    if (std::memcmp(a.data, b.data, static_cast<std::size_t>(a.type.bytes())) != 0) {
+    const auto bytes = static_cast<std::size_t>(tensor.type.bytes());
+    if (std::memcmp(entry->second.data, tensor.data, bytes) != 0) {
       throw RunError(ErrorKind::Diverged, "after a synchronous run the replicas differ in " +
-                                              variable.name + " (" + to_string(variable.place) +
+                                              variable->name + " (" + to_string(variable->place) +
                                               "); this is a bug, please report it");
     }
   }
