@@ -39,6 +39,23 @@ MemberTraffic hierarchical_traffic(const CollectiveShape& shape, std::int64_t me
   return {.sent = partners * all, .received = partners * all, .messages = partners};
 }
 
+MemberTraffic by_parts_traffic(const CollectiveShape& shape, std::int64_t member) {
+  const std::int64_t all = shape.elements * shape.element_bytes;
+  const std::vector<Part> dealt = parts(shape.part_of, shape.group);
+  const auto own = std::find_if(dealt.begin(), dealt.end(),
+                                [member](const Part& part) { return part.root == member; });
+  if (own == dealt.end()) return {.sent = all, .received = all, .messages = 1};
+  CollectiveShape roots = shape;
+  roots.members = static_cast<std::int64_t>(dealt.size());
+  MemberTraffic traffic =
+      roots.members == 1 ? MemberTraffic{} : ring_traffic(roots, own - dealt.begin());
+  const auto others = static_cast<std::int64_t>(own->members.size()) - 1;
+  traffic.sent += others * all;
+  traffic.received += others * all;
+  traffic.messages += others;
+  return traffic;
+}
+
 }  // namespace
 
 std::span<const std::string_view> all_reduce_algorithms() { return kAlgorithms; }
@@ -58,11 +75,32 @@ Halves halves(std::int64_t members, std::int64_t group) {
           .second_root = second == 0 ? -1 : first + group % second};
 }
 
+std::vector<Part> parts(std::span<const std::int64_t> part_of, std::int64_t group) {
+  std::vector<Part> dealt;
+  std::vector<std::int64_t> names;
+  for (std::size_t m = 0; m < part_of.size(); ++m) {
+    const auto found = std::find(names.begin(), names.end(), part_of[m]);
+    const auto index = static_cast<std::size_t>(found - names.begin());
+    if (found == names.end()) {
+      names.push_back(part_of[m]);
+      dealt.emplace_back();
+    }
+    dealt[index].members.push_back(static_cast<std::int64_t>(m));
+  }
+  for (Part& part : dealt) {
+    part.root = part.members[static_cast<std::size_t>(group) % part.members.size()];
+  }
+  return dealt;
+}
+
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member) {
   if (shape.members == 1) return {};
   if (shape.algorithm == kRing) return ring_traffic(shape, member);
   if (shape.algorithm == kReduceToOne) return to_one_traffic(shape, member);
-  check(shape.algorithm == kHierarchicalCopy, "an all_reduce algorithm that has a formula");
+  const bool by_parts = !shape.part_of.empty();
+  check(shape.algorithm == kHierarchicalCopy || (shape.algorithm == kMpi && by_parts),
+        "an all_reduce algorithm that has a formula");
+  if (by_parts) return by_parts_traffic(shape, member);
   return hierarchical_traffic(shape, member);
 }
 

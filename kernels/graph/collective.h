@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace regatta {
 
@@ -14,6 +15,9 @@ namespace regatta {
 inline constexpr std::string_view kRing = "ring";
 inline constexpr std::string_view kReduceToOne = "reduce_to_one";
 inline constexpr std::string_view kHierarchicalCopy = "hierarchical_copy";
+inline constexpr std::string_view kMpi = "mpi";  ///< MPI_Iallreduce; between processes only
+
+/// Those that need no library: they run inside one process and between several.
 std::span<const std::string_view> all_reduce_algorithms();
 
 /// Elements [begin, end).
@@ -35,6 +39,15 @@ struct Halves {
 };
 Halves halves(std::int64_t members, std::int64_t group);
 
+/// Members that share a process (or a host), and the one that speaks for them outside.
+struct Part {
+  std::vector<std::int64_t> members;  ///< ascending
+  std::int64_t root = 0;              ///< a member; rotates with the collective's number
+};
+
+/// Members by part, in the order of their first members. `part_of` names a part for each member.
+std::vector<Part> parts(std::span<const std::int64_t> part_of, std::int64_t group);
+
 /// Units: bytes, messages. Of one member in one step.
 struct MemberTraffic {
   std::int64_t sent = 0;
@@ -49,11 +62,16 @@ struct CollectiveShape {
   std::int64_t group = 0;
   std::int64_t elements = 0;
   std::int64_t element_bytes = 4;
+  /// By member: the process (or host) it lives in. Empty: all in one process.
+  std::span<const std::int64_t> part_of = {};
 };
 
 /// What `member` sends and receives. For M = elements * element_bytes and n members:
 /// ring 2 (n - 1) / n M each way (exactly: all shares but one, twice); reduce_to_one (n - 1) M each
-/// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all.
+/// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all. Over p parts,
+/// hierarchical_copy moves M each way between a part's root and each of its other members, and the
+/// roots are a ring: still 2 (n - 1) M in all. mpi is counted as that, too, with the bytes of an
+/// optimal all-reduce between the roots: what the library really moves it does not tell.
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member);
 
 }  // namespace regatta

@@ -115,6 +115,11 @@ class KernelTable {
   explicit KernelTable(std::string device) : device_(std::move(device)) {}
   void add(Op op, KernelFactory factory) { factories_[op] = std::move(factory); }
   bool has(Op op) const { return factories_.contains(op); }
+  /// What was added for the op, for one that takes over some of its nodes; empty if nothing was.
+  KernelFactory factory(Op op) const {
+    const auto found = factories_.find(op);
+    return found == factories_.end() ? KernelFactory() : found->second;
+  }
   /// Throws: RunError(Unsupported) naming op, element type and device when there is none.
   std::unique_ptr<Kernel> build(const KernelRequest& request) const;
 

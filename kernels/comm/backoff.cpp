@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/backoff.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "kernels/runtime/clock.h"
+
+namespace regatta {
+namespace {
+
+/// Linux adds up to 50 us to a thread's naps unless told not to.
+void want_exact_naps() {
+  thread_local bool told = false;
+  if (!told) prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+  told = true;
+}
+
+}  // namespace
+
+bool Backoff::wait() {
+  const int look = looks_++;
+  if (look < patience_.spins) {
+#if defined(__x86_64__)
+    _mm_pause();
+#endif
+    return true;
+  }
+  if (look < patience_.spins + std::max(patience_.yields, kLooks)) {
+    sched_yield();
+    return true;
+  }
+  const std::int64_t now = now_ns();
+  if (nap_ns_ == kFirstNapNs) {
+    deadline_ = now + patience_.limit_ns;
+    want_exact_naps();
+  }
+  if (patience_.abort != nullptr && patience_.abort->raised.load(std::memory_order_acquire)) {
+    throw Aborted();
+  }
+  if (now >= deadline_) return false;
+  const timespec nap{.tv_sec = 0, .tv_nsec = nap_ns_};
+  nanosleep(&nap, nullptr);
+  nap_ns_ = std::min(2 * nap_ns_, kLongestNapNs);
+  return true;
+}
+
+}  // namespace regatta

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/mpi_transport.h"
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/comm/mpi_call.h"
+#include "kernels/comm/mpi_group.h"
+#include "kernels/comm/mpi_library_reduce.h"
+#include "kernels/comm/mpi_runner.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// What one node counts. Written by the node's lane alone.
+struct Account {
+  Place place;
+  MemberTraffic traffic;
+};
+
+/// The member's schedules in order; at roots, the library's reduction after the first.
+class MpiAllReduceKernel final : public Kernel {
+ public:
+  MpiAllReduceKernel(const Patience& patience, MemberTraffic& traffic) : patience_(patience) {
+    observer_.traffic = &traffic;
+  }
+  void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
+  void add(std::unique_ptr<MpiLibraryReduce> reduce) { reduce_ = std::move(reduce); }
+
+  void run(const StepContext& context) override {
+    observer_.peer_waits = &context.counters->peer_waits;
+    runners_.front()->run(patience_, observer_);
+    if (reduce_ != nullptr) reduce_->run(patience_, *observer_.traffic);
+    if (runners_.size() > 1) runners_.back()->run(patience_, observer_);
+  }
+
+ private:
+  std::vector<std::unique_ptr<MpiRunner>> runners_;
+  std::unique_ptr<MpiLibraryReduce> reduce_;
+  Patience patience_;
+  MpiRunner::Observer observer_;
+};
+
+/// Elements of the bucket that the inputs are; -1 where they are not f32.
+std::int64_t bucket_elements(std::span<const Tensor> inputs) {
+  std::int64_t elements = 0;
+  for (const Tensor& input : inputs) {
+    if (input.type.element != ElementType::F32) return -1;
+    check(input.f32() == inputs[0].f32() + elements, "a bucket is contiguous");
+    elements += input.elements();
+  }
+  return elements;
+}
+
+}  // namespace
+
+struct MpiTransport::State {
+  MpiSession& session;
+  MpiTransportOptions options;
+  MPI_Comm communicator = MPI_COMM_NULL;
+  KernelFactory within_process;
+  std::deque<Account> accounts;
+  std::map<std::int64_t, MpiGroup> groups;
+
+  State(MpiSession& the_session, const MpiTransportOptions& the_options)
+      : session(the_session), options(the_options) {
+    mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
+  }
+
+  MpiGroup& group_of(const Attributes& attributes) {
+    const std::int64_t number = attributes.integer("group");
+    const auto& processes = attributes.integers("processes");
+    check(std::ssize(processes) == attributes.integer("members"),
+          "an all_reduce says where each member lives");
+    check(processes.at(static_cast<std::size_t>(attributes.integer("member"))) == session.rank(),
+          "a part holds the members that live in its process");
+    const auto found = groups.find(number);
+    if (found != groups.end()) return found->second;
+    MpiGroup group(
+        {.group = number, .algorithm = attributes.text("algorithm"), .processes = processes},
+        session);
+    return groups.emplace(number, std::move(group)).first->second;
+  }
+
+  std::unique_ptr<Kernel> build(const KernelRequest& request) {
+    const Attributes& attributes = request.node.attributes;
+    if (!attributes.has("processes")) return within_process ? within_process(request) : nullptr;
+    const std::int64_t elements = bucket_elements(request.inputs);
+    if (elements < 0) return nullptr;
+    MpiGroup& group = group_of(attributes);
+    const std::int64_t member = attributes.integer("member");
+    accounts.push_back({.place = request.node.place, .traffic = {}});
+    auto kernel = std::make_unique<MpiAllReduceKernel>(Patience{.abort = request.abort,
+                                                                .spins = request.spins,
+                                                                .yields = request.yields,
+                                                                .limit_ns = options.limit_ns},
+                                                       accounts.back().traffic);
+    const auto chunk_elements = options.chunk_bytes / static_cast<std::int64_t>(sizeof(float));
+    for (Schedule& schedule : group.schedules(member, elements, chunk_elements)) {
+      kernel->add(std::make_unique<MpiRunner>(std::move(schedule), group.links(member),
+                                              MpiRunnerOptions{.communicator = communicator,
+                                                               .buffer = request.inputs[0].f32(),
+                                                               .in_flight = options.in_flight,
+                                                               .name = group.name(member)}));
+    }
+    if (group.by_library() && group.is_root(member)) {
+      kernel->add(std::make_unique<MpiLibraryReduce>(
+          MpiLibraryReduce::Request{.communicator = group.communicator(),
+                                    .buffer = request.inputs[0].f32(),
+                                    .elements = elements,
+                                    .counts_as = group.traffic_of_roots(member, elements),
+                                    .name = group.name(member)}));
+    }
+    return kernel;
+  }
+};
+
+MpiTransport::MpiTransport(MpiSession& session, const MpiTransportOptions& options)
+    : state_(std::make_unique<State>(session, options)) {}
+
+/// Communicators stay until MPI_Finalize: freeing one waits for ranks that may be gone.
+MpiTransport::~MpiTransport() = default;
+
+void MpiTransport::add_kernels(KernelTable& table) {
+  state_->within_process = table.factory(Op::AllReduce);
+  table.add(Op::AllReduce, [this](const auto& request) { return state_->build(request); });
+}
+
+void MpiTransport::connect() {
+  for (auto& [number, group] : state_->groups) group.connect(state_->communicator);
+}
+
+std::map<Place, MemberTraffic> MpiTransport::traffic() const {
+  std::map<Place, MemberTraffic> all;
+  for (const Account& account : state_->accounts) {
+    MemberTraffic& sum = all[account.place];
+    sum.sent += account.traffic.sent;
+    sum.received += account.traffic.received;
+    sum.messages += account.traffic.messages;
+  }
+  return all;
+}
+
+}  // namespace regatta

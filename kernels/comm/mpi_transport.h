@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// all_reduce whose members live in several processes, over Open MPI: nodes with the attribute
+// `processes`, a list by member of process numbers, which are MPI's ranks. A process may hold
+// several members, each on a lane of its own.
+// Every chunk carries a tag of its collective, sender and receiver, so that buckets in flight do
+// not mix; those of `mpi` have a communicator each.
+// Order of use in every process: transport, kernels, connect(), runs. The executor whose kernels
+// these are is destroyed first, then the transport, then the session.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "kernels/comm/mpi_session.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+struct MpiTransportOptions {
+  std::int64_t chunk_bytes = 256 << 10;
+  int in_flight = 4;                        ///< chunks, of sends and of receives each
+  std::int64_t limit_ns = 120'000'000'000;  ///< of one wait
+};
+
+class MpiTransport {
+ public:
+  /// Together with all ranks. The session outlives the transport.
+  explicit MpiTransport(MpiSession& session, const MpiTransportOptions& options = {});
+  ~MpiTransport();
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
+
+  /// Takes over all_reduce over several processes; other nodes still go to what the table has.
+  /// The transport outlives the kernels.
+  void add_kernels(KernelTable& table);
+
+  /// After the kernels are built, before the first run, together with all ranks.
+  void connect();
+
+  /// What each place of this process has sent and received since the start. Not while lanes run.
+  std::map<Place, MemberTraffic> traffic() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace regatta
