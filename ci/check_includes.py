@@ -27,7 +27,7 @@ RULES = (
     Rule("kernels/cpu", ("kernels/graph", "kernels/runtime"), ("oneapi/dnnl/",)),
     Rule("kernels/cuda", ("kernels/graph", "kernels/runtime"), CUDA),
     Rule("kernels/comm", ("kernels/graph", "kernels/runtime"),
-         ("mpi.h", "nccl.h", "grpcpp/", "google/protobuf/", "cuda_runtime.h")),
+         ("mpi.h", "nccl.h", "grpc/grpc.h", "grpcpp/", "google/protobuf/", "cuda_runtime.h")),
     Rule("workloads", ("kernels/graph",)),
     Rule("strategies", ("kernels/graph",)),
     Rule("harness",

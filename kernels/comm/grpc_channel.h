@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How gRPC's servers and channels are set up, both sides in one place. Why each setting is there
+// stands beside it (grpc_channel.cpp).
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/server.h>
+#include <grpcpp/support/status.h>
+
+#include <memory>
+#include <string>
+
+#include "kernels/comm/exchange_options.h"
+#include "kernels/comm/grpc_link.h"
+
+namespace regatta::exchange {
+
+/// To be called before anything of gRPC is made. gRPC then stays initialised until the process
+/// ends: taking it down may wait 10 s for a poller of its own.
+void keep_grpc();
+
+/// A server and the `address:port` it listens at.
+struct Listener {
+  std::unique_ptr<grpc::Server> server;
+  std::string address;
+};
+
+/// Throws: RunError(Io) when nothing can be bound there. `port` 0: any that is free.
+Listener listen(const ExchangeOptions& options, int port, grpc::CallbackGenericService& service);
+
+/// A connection of its own to `address`.
+std::shared_ptr<grpc::Channel> connect(const ExchangeOptions& options, const std::string& address);
+
+grpc::WriteOptions write_options(Chunk follows);
+
+}  // namespace regatta::exchange

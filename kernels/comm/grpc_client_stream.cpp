@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/grpc_client_stream.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <utility>
+
+#include "kernels/comm/grpc_channel.h"
+
+namespace regatta::exchange {
+namespace {
+
+class ClientStream final : public Stream,
+                           public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  ClientStream(const std::shared_ptr<grpc::Channel>& channel, std::shared_ptr<Link> link)
+      : Stream(std::move(link)), stub_(channel) {}
+
+  void start(const Hello& hello) {
+    say(hello, context_);
+    stub_.PrepareBidiStreamingCall(&context_, std::string(kMethod), {}, this);
+    AddHold();  // for writes, which begin on other threads
+    begin_reading();
+    StartCall();
+  }
+
+ private:
+  void OnReadInitialMetadataDone(bool ok) override {
+    if (ok) {  // otherwise the status says why
+      const std::string error = error_in_answer(context_, link().ends());
+      if (!error.empty()) {
+        link().lose(error);
+        cancel();
+      } else {
+        link().open();
+      }
+    }
+    begin_writing();
+  }
+  void OnReadDone(bool ok) override { on_read_done(ok); }
+  void OnWriteDone(bool ok) override { on_write_done(ok); }
+  void OnWritesDoneDone(bool ok) override { on_write_done(ok); }
+  void OnDone(const grpc::Status& status) override {
+    on_over(status.ok() ? peer_name() + " closed its stream"
+                        : "the stream to " + peer_name() + " ended: " + words_of(status));
+  }
+
+  void start_read(grpc::ByteBuffer* chunk) override { StartRead(chunk); }
+  void start_write(const grpc::ByteBuffer* chunk, Chunk follows) override {
+    StartWrite(chunk, write_options(follows));
+  }
+  bool start_half_close() override {
+    StartWritesDone();
+    return true;
+  }
+  void finish(const grpc::Status& status) override {
+    if (!status.ok()) cancel();  // a client has no other way to say no
+    RemoveHold();
+  }
+  void cancel_call() override { context_.TryCancel(); }
+
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+};
+
+}  // namespace
+
+std::shared_ptr<Stream> start_client_stream(const std::shared_ptr<grpc::Channel>& channel,
+                                            std::shared_ptr<Link> link, const Hello& hello) {
+  auto stream = std::make_shared<ClientStream>(channel, link);
+  if (!link->take(stream)) return nullptr;
+  stream->start(hello);
+  return stream;
+}
+
+}  // namespace regatta::exchange

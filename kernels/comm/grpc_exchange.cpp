@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/grpc_exchange.h"
+
+#include <chrono>
+#include <vector>
+
+#include "kernels/comm/frame.h"
+#include "kernels/comm/grpc_channel.h"
+#include "kernels/comm/grpc_client_stream.h"
+#include "kernels/comm/grpc_hello.h"
+#include "kernels/comm/grpc_kernels.h"
+#include "kernels/comm/grpc_server_stream.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::chrono::seconds kPolite(2);   // for the peer to take what is queued
+constexpr std::chrono::seconds kCancel(10);  // more than gRPC needs to notice a dead peer
+
+/// Tensors of one Send or Receive, counted at the place of its node.
+struct Account {
+  Place place;
+  MemberTraffic traffic;
+};
+
+}  // namespace
+
+class GrpcExchange::State final : public grpc::CallbackGenericService {
+ public:
+  explicit State(const ExchangeOptions& options)
+      : options_(options),
+        hello_{.run_id = options.run_id, .token = options.token, .process = options.process} {
+    exchange::keep_grpc();
+    const RunId run_id = run_id_from_hex(options.run_id);
+    if (options.token.empty()) throw RunError(ErrorKind::Usage, "an exchange needs a token");
+    for (int peer = 0; peer < options.processes; ++peer) {
+      links_.push_back(std::make_shared<exchange::Link>(
+          exchange::LinkEnds{.run_id = run_id, .process = options.process, .peer = peer}));
+    }
+  }
+
+  std::string serve(int port) {
+    listener_ = exchange::listen(options_, port, *this);
+    return listener_.address;
+  }
+
+  void connect(int process, const std::string& address) {
+    check(process < options_.process, "the lower process serves, the higher connects");
+    const auto link = this->link(process);
+    const auto stream =
+        exchange::start_client_stream(exchange::connect(options_, address), link, hello_);
+    check(stream != nullptr, "a link is connected once");
+    const bool answered =
+        link->wait_until_open({.limit_ns = std::int64_t{options_.connect_limit_ms} * 1'000'000});
+    if (answered && !link->is_lost()) return;
+    if (!answered) {
+      link->lose("no answer within " + std::to_string(options_.connect_limit_ms) + " ms");
+    }
+    stream->cancel();
+    throw RunError(ErrorKind::PeerLost, "cannot connect to process " + std::to_string(process) +
+                                            " at " + address + ": " + link->reason());
+  }
+
+  /// A stranger calls, or a process of this run. Threads: gRPC's.
+  exchange::ServerReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    if (context->method() != exchange::kMethod) {
+      return exchange::refuse_call({grpc::StatusCode::UNIMPLEMENTED, "no such method"});
+    }
+    const exchange::Caller caller = exchange::check_caller(*context, hello_, options_.processes);
+    if (!caller.status.ok()) return exchange::refuse_call(caller.status);
+    exchange::ServerReactor* const reactor =
+        exchange::start_server_stream(*context, link(caller.process));
+    if (reactor != nullptr) return reactor;
+    return exchange::refuse_call(
+        {grpc::StatusCode::ALREADY_EXISTS,
+         "process " + std::to_string(caller.process) + " was connected before"});
+  }
+
+  std::unique_ptr<Kernel> build(const KernelRequest& request) {
+    const auto peer = static_cast<int>(request.node.attributes.integer("peer"));
+    check(peer != options_.process, "a message goes to another process");
+    accounts_.push_back(std::make_unique<Account>());
+    Account& account = *accounts_.back();
+    account.place = request.node.place;
+    const auto make = request.node.op == Op::Send ? exchange::make_send : exchange::make_receive;
+    return make(request, options_, link(peer), account.traffic);
+  }
+
+  std::map<Place, MemberTraffic> traffic() const {
+    std::map<Place, MemberTraffic> all;
+    for (const auto& account : accounts_) {
+      MemberTraffic& sum = all[account->place];
+      sum.sent += account->traffic.sent;
+      sum.received += account->traffic.received;
+      sum.messages += account->traffic.messages;
+    }
+    return all;
+  }
+
+  void lose(int process, const std::string& reason) {
+    const auto link = this->link(process);
+    link->lose(reason);
+    if (const auto stream = link->stream()) stream->cancel();
+  }
+
+  void close() {
+    for (const auto& link : links_) {
+      if (const auto stream = link->stream()) {
+        stream->close();
+      } else {
+        link->lose("this process closed its exchange");
+      }
+    }
+    for (const auto& link : links_) end(*link);
+    if (listener_.server == nullptr) return;
+    listener_.server->Shutdown(std::chrono::system_clock::now());
+    listener_.server->Wait();
+    listener_.server.reset();
+  }
+
+ private:
+  static void end(exchange::Link& link) {
+    const std::shared_ptr<exchange::Stream> stream = link.stream();
+    if (stream == nullptr) return;
+    bool over = stream->wait_until_over(kPolite);
+    if (!over) {
+      stream->cancel();
+      over = stream->wait_until_over(kCancel);
+    }
+    if (!over) return;  // it keeps itself and the link for as long as gRPC needs them
+    link.let_go();
+    stream->let_go();
+  }
+
+  std::shared_ptr<exchange::Link> link(int process) const {
+    return links_.at(static_cast<std::size_t>(process));
+  }
+
+  const ExchangeOptions options_;
+  const exchange::Hello hello_;
+  std::vector<std::shared_ptr<exchange::Link>> links_;  ///< by process
+  std::vector<std::unique_ptr<Account>> accounts_;
+  exchange::Listener listener_;
+};
+
+GrpcExchange::GrpcExchange(const ExchangeOptions& options)
+    : state_(std::make_unique<State>(options)) {}
+GrpcExchange::~GrpcExchange() { state_->close(); }
+
+std::string GrpcExchange::serve(int port) { return state_->serve(port); }
+void GrpcExchange::connect(int process, const std::string& address) {
+  state_->connect(process, address);
+}
+void GrpcExchange::add_kernels(KernelTable& table) {
+  const auto factory = [state = state_.get()](const KernelRequest& request) {
+    return state->build(request);
+  };
+  table.add(Op::Send, factory);
+  table.add(Op::Receive, factory);
+}
+std::map<Place, MemberTraffic> GrpcExchange::traffic() const { return state_->traffic(); }
+void GrpcExchange::lose(int process, const std::string& reason) { state_->lose(process, reason); }
+void GrpcExchange::close() { state_->close(); }
+
+}  // namespace regatta

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/grpc_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/comm/grpc_stream.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
+
+namespace regatta::exchange {
+namespace {
+
+/// More than it takes to notice that a peer is gone, which is the longest that gRPC holds memory.
+constexpr std::int64_t kReleaseLimitNs = 15'000'000'000;
+
+/// What both kernels know of their message.
+class Message {
+ public:
+  Message(const KernelRequest& request, const ExchangeOptions& options, std::shared_ptr<Link> link)
+      : link_(std::move(link)),
+        number_(request.node.attributes.integer("message")),
+        patience_{.abort = request.abort,
+                  .spins = request.spins,
+                  .yields = request.yields,
+                  .limit_ns = options.wait_limit_ns} {}
+
+  Link& link() const { return *link_; }
+  std::int64_t number() const { return number_; }
+  const Patience& patience() const { return patience_; }
+
+  void wait_until_open(std::int64_t step) const {
+    if (!link_->wait_until_open(patience_)) fail(step, "there is no connection to");
+    if (link_->is_lost()) lost(step);
+  }
+  [[noreturn]] void fail(std::int64_t step, const std::string& what) const {
+    throw RunError(ErrorKind::Timeout, "step " + std::to_string(step) + ", message " +
+                                           std::to_string(number_) + ": after " +
+                                           std::to_string(patience_.limit_ns / 1'000'000) + " ms " +
+                                           what + " process " + std::to_string(link_->ends().peer));
+  }
+  [[noreturn]] void lost(std::int64_t step) const {
+    throw RunError(ErrorKind::PeerLost, "step " + std::to_string(step) + ", message " +
+                                            std::to_string(number_) + ": process " +
+                                            std::to_string(link_->ends().peer) +
+                                            " is lost: " + link_->reason());
+  }
+
+ private:
+  std::shared_ptr<Link> link_;
+  std::int64_t number_;
+  Patience patience_;
+};
+
+class SendKernel final : public Kernel {
+ public:
+  SendKernel(const KernelRequest& request, Message message, std::int64_t chunk_bytes,
+             MemberTraffic& traffic)
+      : message_(std::move(message)),
+        parcel_(message_.link().announce(message_.number(), request.inputs, chunk_bytes)),
+        traffic_(traffic) {}
+
+  /// The tensors may go away only when gRPC points at them no more.
+  ~SendKernel() override {
+    constexpr Patience kNow{.limit_ns = 0};
+    if (parcel_.wait(kNow)) return;
+    message_.link().lose("this process gave up before all was sent");
+    if (const auto stream = message_.link().stream()) stream->cancel();
+    check(parcel_.wait({.limit_ns = kReleaseLimitNs}), "gRPC lets go of what it sends");
+  }
+
+  void run(const StepContext& context) override {
+    message_.wait_until_open(context.step);
+    parcel_.begin(context.step);
+    message_.link().send(parcel_);
+    if (!parcel_.wait(message_.patience())) message_.fail(context.step, "not all was taken by");
+    if (parcel_.dropped()) message_.lost(context.step);
+    traffic_.sent += parcel_.total_bytes();
+  }
+
+ private:
+  Message message_;
+  Parcel& parcel_;
+  MemberTraffic& traffic_;
+};
+
+/// Tensors that are filled one after the other.
+class Scatter {
+ public:
+  explicit Scatter(std::span<const Tensor> tensors) {
+    for (const Tensor& tensor : tensors) {
+      parts_.push_back({.data = tensor.as<std::uint8_t>(), .bytes = tensor.type.bytes()});
+      bytes_ += tensor.type.bytes();
+    }
+  }
+  std::int64_t bytes() const { return bytes_; }
+  void begin() {
+    part_ = 0;
+    offset_ = 0;
+  }
+  void add(const grpc::Slice& slice) {
+    const std::uint8_t* from = slice.begin();
+    auto left = static_cast<std::int64_t>(slice.size());
+    while (left > 0) {
+      const Part& part = parts_.at(part_);
+      const std::int64_t bytes = std::min(left, part.bytes - offset_);
+      std::memcpy(part.data + offset_, from, static_cast<std::size_t>(bytes));
+      from += bytes;
+      left -= bytes;
+      offset_ += bytes;
+      if (offset_ < part.bytes) continue;
+      ++part_;
+      offset_ = 0;
+    }
+  }
+
+ private:
+  struct Part {
+    std::uint8_t* data = nullptr;
+    std::int64_t bytes = 0;
+  };
+  std::vector<Part> parts_;
+  std::int64_t bytes_ = 0;
+  std::size_t part_ = 0;
+  std::int64_t offset_ = 0;
+};
+
+class ReceiveKernel final : public Kernel {
+ public:
+  ReceiveKernel(const KernelRequest& request, Message message, MemberTraffic& traffic)
+      : message_(std::move(message)),
+        scatter_(request.outputs),
+        inbox_(message_.link().expect(message_.number(), scatter_.bytes())),
+        traffic_(traffic) {}
+
+  void run(const StepContext& context) override {
+    check(context.step == steps_++, "no step of a message is left out");
+    scatter_.begin();
+    context.counters->peer_waits.begin(ticks());
+    take(context.step, "nothing has come from");
+    context.counters->peer_waits.end(ticks());
+    std::int64_t left = scatter_.bytes() - copy();
+    while (left > 0) {
+      take(context.step, std::to_string(left) + " of " + std::to_string(scatter_.bytes()) +
+                             " bytes are missing from");
+      left -= copy();
+    }
+    traffic_.received += scatter_.bytes();
+    ++traffic_.messages;
+  }
+
+ private:
+  void take(std::int64_t step, const std::string& what_fails) {
+    if (!inbox_.wait(message_.patience())) message_.fail(step, what_fails);
+    if (inbox_.take(slices_) == 0) message_.lost(step);
+  }
+  std::int64_t copy() {
+    std::int64_t bytes = 0;
+    for (const grpc::Slice& slice : slices_) {
+      scatter_.add(slice);
+      bytes += static_cast<std::int64_t>(slice.size());
+    }
+    slices_.clear();
+    return bytes;
+  }
+
+  Message message_;
+  Scatter scatter_;
+  Inbox& inbox_;
+  MemberTraffic& traffic_;
+  std::vector<grpc::Slice> slices_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_send(const KernelRequest& request, const ExchangeOptions& options,
+                                  const std::shared_ptr<Link>& link, MemberTraffic& traffic) {
+  return std::make_unique<SendKernel>(request, Message(request, options, link), options.chunk_bytes,
+                                      traffic);
+}
+
+std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const ExchangeOptions& options,
+                                     const std::shared_ptr<Link>& link, MemberTraffic& traffic) {
+  return std::make_unique<ReceiveKernel>(request, Message(request, options, link), traffic);
+}
+
+}  // namespace regatta::exchange

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Send and Receive over a link. A Send ends when its tensors' memory is free again: gRPC has
+// written everything to the socket, or copied it where parts are small. A Receive copies chunks
+// into its tensors as they arrive.
+#pragma once
+
+#include <memory>
+
+#include "kernels/comm/exchange_options.h"
+#include "kernels/comm/grpc_link.h"
+#include "kernels/graph/collective.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::exchange {
+
+/// `traffic` counts at the node's own place and outlives the kernel, as does `link`.
+std::unique_ptr<Kernel> make_send(const KernelRequest& request, const ExchangeOptions& options,
+                                  const std::shared_ptr<Link>& link, MemberTraffic& traffic);
+std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const ExchangeOptions& options,
+                                     const std::shared_ptr<Link>& link, MemberTraffic& traffic);
+
+}  // namespace regatta::exchange
