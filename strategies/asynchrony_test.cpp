@@ -165,6 +165,60 @@ TEST_P(AsyncShared, LearnsTheParabola) {
   EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
 }
 
+/// Under a straggler of factor 3 the fast worker runs into the bound, and never past it.
+TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
+  for (const char* strategy : {"async_shared", "parameter_server_async"}) {
+    for (std::int64_t bound : {0, 1, 4}) {
+      TrialOptions options;
+      options.strategy = strategy;
+      options.options.replicas = 3;
+      options.steps = 40;
+      options.stragglers[2] = 3;
+      options.staleness_bound = bound;
+      Trial run(thin(48, options.steps), shapes(), options);
+      std::int64_t largest = 0;
+      for (const LoopReport& loop : run.executor().loops()) {
+        largest = std::max(largest, loop.largest_lead);
+      }
+      EXPECT_EQ(largest, bound) << strategy;
+    }
+  }
+}
+
+TEST(StalenessBound, OfZeroIsLockstep) {
+  TrialOptions options;
+  options.strategy = "async_shared";
+  options.options.replicas = 3;
+  options.steps = 20;
+  options.stragglers[0] = 2;
+  options.staleness_bound = 0;
+  Trial run(thin(48, options.steps), shapes(), options);
+  for (const LoopReport& loop : run.executor().loops()) EXPECT_EQ(loop.steps, 20);
+}
+
+TEST(ParameterServerAsync, LearnsTheParabolaAndMissesVersions) {
+  const DataSet curve = make_curve();
+  TrialOptions options;
+  options.strategy = "parameter_server_async";
+  options.options.replicas = 2;
+  options.options.servers = 2;
+  options.steps = 2000;
+  Recipe recipe;
+  recipe.global_batch = 50;
+  recipe.train_examples = 50;
+  recipe.total_examples = options.steps * 50;
+  Trial run(find_workload("parabola").training(recipe), curve, options);
+  std::uint64_t updates = 0;
+  for (const WorkerReport& worker : run.executor().workers()) {
+    if (worker.place.role != Role::Server) continue;
+    for (std::uint64_t count : worker.staleness) updates += count;
+  }
+  EXPECT_GE(updates, 4U * 2 * 2000);  // four parameters, two workers a step
+  const auto loops = run.executor().loops();
+  const LoopReport& busier = loops[0].steps > loops[1].steps ? loops[0] : loops[1];
+  EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sharing, AsyncShared, testing::Values(Sharing::Relaxed, Sharing::Locked),
                          [](const auto& test) { return std::string(to_string(test.param)); });
 

@@ -42,6 +42,7 @@ struct Case {
   std::int64_t global_batch = 0;
   std::string all_reduce = "ring";
   ElementType element = ElementType::F32;
+  std::int64_t servers = 1;
 };
 
 std::string name_of(const testing::TestParamInfo<Case>& test) {
@@ -49,7 +50,7 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
   std::string strategy = c.strategy;
   for (char& letter : strategy) letter = letter == '+' ? '_' : letter;
   return c.workload + "_" + strategy + "_" + c.all_reduce + "_" + std::to_string(c.replicas) + "x" +
-         std::to_string(c.stages) + "_batch_" + std::to_string(c.global_batch) + "_" +
+         std::to_string(c.stages) + "_servers_" + std::to_string(c.servers) + "_batch_" + std::to_string(c.global_batch) + "_" +
          std::string(to_string(c.element));
 }
 
@@ -85,6 +86,7 @@ TrialOptions options_of(const Case& test) {
   run.options.replicas = test.replicas;
   run.options.stages = test.stages;
   run.options.all_reduce = test.all_reduce;
+  run.options.servers = test.servers;
   run.steps = steps_of(test);
   return run;
 }
@@ -148,6 +150,13 @@ std::vector<Case> parabola_cases() {
                          .all_reduce = algorithm});
       }
     }
+    for (std::int64_t servers : {1, 2, 3}) {
+      cases.push_back({.workload = "parabola",
+                       .strategy = "parameter_server",
+                       .replicas = 3,
+                       .global_batch = batch,
+                       .servers = servers});
+    }
     for (std::int64_t stages : {1, 2, 3}) {
       cases.push_back({.workload = "parabola",
                        .strategy = "model_parallel",
@@ -208,6 +217,13 @@ std::vector<Case> image_cases() {
                      .stages = 1,
                      .global_batch = 256,
                      .element = ElementType::BF16});
+  }
+  for (std::int64_t servers : {1, 2, 3}) {  // with parameters that are cut
+    cases.push_back({.workload = "resnet9_thin",
+                     .strategy = "parameter_server",
+                     .replicas = 3,
+                     .global_batch = 80,
+                     .servers = servers});
   }
   // The full width costs half a minute a case: one, in groups of 32.
   cases.push_back({.workload = "resnet9",
@@ -306,6 +322,21 @@ TEST(Equivalence, DriftsNoFurtherThanFirstWeightsOneRoundingApart) {
     EXPECT_LT(drift, 4 * of_rounding) << test.workload;
     std::cout << test.workload << ' ' << to_string(test.element) << ": drift " << drift
               << ", control " << of_rounding << '\n';
+  }
+}
+
+TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre) {
+  Case test{.workload = "resnet9_thin",
+            .strategy = "central_storage",
+            .replicas = 2,
+            .global_batch = 80};
+  Trial central = run_case(test);
+  test.strategy = "parameter_server";
+  for (std::int64_t servers : {1, 3}) {
+    test.servers = servers;
+    Trial run = run_case(test);
+    EXPECT_EQ(run.losses(), central.losses()) << servers;
+    EXPECT_EQ(run.parameters(), central.parameters()) << servers;
   }
 }
 

@@ -96,6 +96,12 @@ void Replicas::add_variables() {
   }
 }
 
+/// Where a replica reads and assigns what it shares: at home, in a lane of its own if that is a
+/// server.
+Place Replicas::shared_place(Place place, std::int64_t replica) const {
+  return place_in(home_of(place), replica);
+}
+
 /// The replica's slice of an input that is fed centrally.
 Value Replicas::feed(NodeId input, int output, std::int64_t replica) {
   if (!central_.knows({input, 0})) {
@@ -129,7 +135,8 @@ void Replicas::copy_compute(std::int64_t replica) {
       continue;
     }
     Node copied = copier.translate(id);
-    copied.place = place_in(copied.place, replica);
+    const bool shares = node.op == Op::Read && options_.ownership == Ownership::Shared;
+    copied.place = shares ? shared_place(node.place, replica) : place_in(node.place, replica);
     if (node.op == Op::Input) {
       const std::int64_t offset = copied.attributes.integer("offset");
       copied.attributes.set("offset", offset + offset_[at(replica)]);
@@ -184,8 +191,8 @@ void Replicas::update(std::size_t t, std::int64_t replica, Value gradient) {
   const double weight =
       pushes ? static_cast<double>(batch_[at(replica)]) / static_cast<double>(source_.global_batch)
              : 1.0;
-  const Place place =
-      place_in(source_.graph.node(source_.trainables[t].updates.front()).place, replica);
+  const Place& source = source_.graph.node(source_.trainables[t].updates.front()).place;
+  const Place place = pushes ? shared_place(source, replica) : place_in(source, replica);
   append_update(t, copiers_[at(replica)], place, weight, gradient);
 }
 

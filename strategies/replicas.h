@@ -19,7 +19,7 @@ namespace regatta {
 enum class Ownership : std::uint8_t {
   EachReplica,  ///< a copy in every replica
   Home,         ///< one copy; it is read once at home and the value travels
-  Shared,       ///< one copy in shared memory; every replica reads and assigns it
+  Shared,       ///< one copy at home; every replica reads and assigns it there
 };
 
 /// Who feeds the replicas.
@@ -66,6 +66,7 @@ class Replicas {
   void append_update(std::size_t t, Copier& copier, Place place, double weight, Value gradient);
   Place place_in(Place place, std::int64_t replica) const;
   Place home_of(Place place) const;
+  Place shared_place(Place place, std::int64_t replica) const;
 
   const Step& source_;
   ReplicaOptions options_;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/loops.h"
@@ -139,6 +141,73 @@ TEST(AsyncShared, WeighsDecayByTheShareOfTheBatch) {
     if (node.op == Op::Sgd && node.layer == "hidden") sum += node.attributes.real("weight");
   }
   EXPECT_NEAR(sum, 2.0, 1e-12);  // weight and bias, each 17/50 + 17/50 + 16/50
+}
+
+TEST(ParameterServer, PullsAndPushesEveryParameterOnceAWorker) {
+  StrategyOptions options = replicas(3);
+  options.servers = 2;
+  const auto bytes = traffic(part(rewritten("parameter_server", options)));
+  std::int64_t from_servers = 0;
+  for (int server : {0, 1}) {
+    const MemberTraffic& one = bytes.at({.replica = 0, .stage = server, .role = Role::Server});
+    EXPECT_EQ(one.sent, one.received);
+    EXPECT_GT(one.sent, 0);
+    from_servers += one.sent;
+  }
+  EXPECT_EQ(from_servers, 3 * kParabolaBytes);
+  EXPECT_EQ(bytes.at(kWorker1).sent, kParabolaBytes);
+}
+
+/// Rows of a parameter by server, as `name[begin:end]@server`.
+std::string shards_of(const Step& step, const std::string& whole) {
+  std::string text;
+  for (const Variable& variable : step.graph.variables()) {
+    if (variable.kind != VariableKind::Parameter || variable.whole_name() != whole) continue;
+    text += variable.name + '@' + std::to_string(variable.place.stage) + ' ';
+  }
+  return text;
+}
+
+TEST(ParameterServer, DealsBytesEvenlyAndCutsLargeParametersBetweenRows) {
+  Recipe recipe;
+  recipe.global_batch = 128;
+  recipe.train_examples = 512;
+  recipe.total_examples = 1024;
+  const Step step = find_workload("resnet9").training(recipe);
+  StrategyOptions options = replicas(2);
+  options.servers = 3;
+  const Step placed = apply(find_strategies("parameter_server"), step, options);
+  std::map<int, std::int64_t> bytes;
+  std::int64_t all = 0;
+  for (const Variable& variable : placed.graph.variables()) {
+    if (variable.kind != VariableKind::Parameter) continue;
+    bytes[variable.place.stage] += variable.type.bytes();
+    all += variable.type.bytes();
+  }
+  for (int server : {0, 1, 2}) EXPECT_NEAR(bytes[server] * 3.0 / all, 1, 0.01) << server;
+  EXPECT_EQ(shards_of(placed, "prep.conv.weight"), "prep.conv.weight@0 ");
+  EXPECT_GT(placed.trainables.size(), step.trainables.size());
+}
+
+TEST(ParameterServerAsync, IsALoopAWorker) {
+  StrategyOptions options = replicas(3);
+  options.servers = 2;
+  EXPECT_EQ(loop_count(rewritten("parameter_server_async", options)), 3U);
+  EXPECT_EQ(loop_count(rewritten("parameter_server", options)), 1U);
+}
+
+TEST(ParameterServer, TravelsInOneMessageEachWayWhereItIsSmall) {
+  const Binding binding{.processes = 3, .process_of = [](const Place& place) {
+                          return place.role == Role::Server ? 0 : 1 + place.replica;
+                        }};
+  for (const char* name : {"parameter_server", "parameter_server_async"}) {
+    const auto parts = partition(rewritten(name, replicas(2)), binding);
+    EXPECT_EQ(count(parts[0].graph, Op::Send), 2) << name;
+    EXPECT_EQ(count(parts[0].graph, Op::Receive), 2) << name;
+    EXPECT_EQ(count(parts[1].graph, Op::Receive), 1) << name;
+    EXPECT_EQ(parts[1].partition.parts.size(), 1U) << name;
+    EXPECT_EQ(parts[1].partition.parts[0].processes.front(), 0) << name;
+  }
 }
 
 TEST(ModelParallel, CutsBetweenLayersAndSendsActivationsForwardAndBack) {

@@ -12,6 +12,8 @@ Step independent(const Step& step, const StrategyOptions& options);
 Step in_graph(const Step& step, const StrategyOptions& options);
 Step central_storage(const Step& step, const StrategyOptions& options);
 Step all_reduce(const Step& step, const StrategyOptions& options);
+Step parameter_server(const Step& step, const StrategyOptions& options);
+Step parameter_server_async(const Step& step, const StrategyOptions& options);
 Step async_shared(const Step& step, const StrategyOptions& options);
 Step model_parallel(const Step& step, const StrategyOptions& options);
 

@@ -4,10 +4,12 @@
 // comparison of two runs.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct TrialOptions {
   int threads_per_worker = 1;
   std::map<int, double> stragglers;
   std::size_t trace_events = 0;
+  std::optional<std::int64_t> staleness_bound = {};
   double rounding = 0;  ///< first weights are multiplied by 1 + or - this, by element
 };
 
@@ -46,6 +49,7 @@ class Trial {
     options.max_examples = run.steps * step.global_batch;
     options.stragglers = run.stragglers;
     options.trace_events = run.trace_events;
+    options.staleness_bound = run.staleness_bound;
     executor_ = std::make_unique<Executor>(part_, kernels_, options);
     if (run.rounding != 0) perturb(static_cast<float>(run.rounding));
     executor_->run(options.max_examples);
@@ -63,9 +67,12 @@ class Trial {
     std::map<std::string, std::vector<float>> all;
     for (VariableId v = 0; v < static_cast<VariableId>(graph().variables().size()); ++v) {
       const Variable& variable = graph().variable(v);
-      if (variable.kind != VariableKind::Parameter || all.contains(variable.name)) continue;
+      if (variable.kind != VariableKind::Parameter || variable.place.replica != 0) continue;
       const Tensor& tensor = executor_->variable(v).tensor;
-      all[variable.name].assign(tensor.f32(), tensor.f32() + tensor.elements());
+      std::vector<float>& whole = all[variable.whole_name()];
+      const auto end = static_cast<std::size_t>(variable.first_element() + tensor.elements());
+      whole.resize(std::max(whole.size(), end));
+      std::copy_n(tensor.f32(), tensor.elements(), whole.begin() + variable.first_element());
     }
     return all;
   }

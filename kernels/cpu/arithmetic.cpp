@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, sum of n times a factor (added up in the order of the inputs), cast, copy.
+// add, scale, sum of n times a factor (added up in the order of the inputs), concatenate, cast, copy.
 #include <cstring>
 #include <vector>
 
@@ -87,6 +87,18 @@ KernelPointer cast(const KernelRequest& request) {
   if (from == ElementType::F32 && to == ElementType::BF16) return convert<float, Bf16>(request);
   if (from == ElementType::BF16 && to == ElementType::F32) return convert<Bf16, float>(request);
   return nullptr;
+}
+
+KernelPointer concatenate(const KernelRequest& request) {
+  const std::vector<Tensor> parts(request.inputs.begin(), request.inputs.end());
+  const Tensor y = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    char* to = y.as<char>();
+    for (const Tensor& part : parts) {
+      std::memcpy(to, part.data, static_cast<std::size_t>(part.type.bytes()));
+      to += part.type.bytes();
+    }
+  });
 }
 
 KernelPointer copy(const KernelRequest& request) {

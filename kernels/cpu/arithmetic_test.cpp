@@ -66,6 +66,15 @@ TEST(Cast, RoundsLikeTheReferenceBitByBit) {
   expect_agrees({Op::Cast, {{"element", f32}}, {random_array({5}, 1)}, {}, "cast to itself"}, {});
 }
 
+TEST(Concatenate, LaysRowsOneAfterTheOther) {
+  const Array a = random_array({3, 5}, 1), b = random_array({1, 5}, 2), c = random_array({4, 5}, 3);
+  const OpCase join{Op::Concatenate, {}, {a, b, c}, {}, "three parts"};
+  const OpResult result = run_op(cpu_table(), join, 1);
+  expect_same_bits(result.outputs, run_op(reference_table(), join, 1).outputs, join.name);
+  EXPECT_EQ(result.outputs[0].f32()[3 * 5 + 2], b.f32()[2]);
+  EXPECT_EQ(result.outputs[0].f32()[4 * 5], c.f32()[0]);
+}
+
 TEST(Cast, KeepsNaN) {
   Array x = random_array({40}, 1);
   x.f32()[3] = std::numeric_limits<float>::quiet_NaN();

@@ -21,6 +21,7 @@ void add_cpu_kernels(KernelTable& table) {
   table.add(Op::NormalizeInference, cpu::normalize_inference);
   table.add(Op::Add, cpu::add);
   table.add(Op::Scale, cpu::scale);
+  table.add(Op::Concatenate, cpu::concatenate);
   table.add(Op::Cast, cpu::cast);
   table.add(Op::Translate, cpu::translate);
   table.add(Op::SoftmaxCrossEntropy, cpu::softmax_cross_entropy);

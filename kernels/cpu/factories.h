@@ -60,6 +60,7 @@ KernelPointer normalize_backward(const KernelRequest&);
 KernelPointer add(const KernelRequest&);
 KernelPointer scale(const KernelRequest&);
 KernelPointer sum(const KernelRequest&);
+KernelPointer concatenate(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 

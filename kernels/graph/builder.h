@@ -174,6 +174,8 @@ class Builder {
   Value reshape(Value x, std::vector<std::int64_t> dims);
   /// Rows [offset, offset + count) of the slowest dimension.
   Value slice(Value x, std::int64_t offset, std::int64_t count);
+  /// Rows of all values, one after the other, along the slowest dimension. No gradient.
+  Value concatenate(std::vector<Value> values);
   Value cast(Value x, ElementType element);
   /// Shapes: x [B, H, W, C].
   Value translate(Value x, const Translation& translation);

@@ -9,7 +9,10 @@ namespace regatta {
 
 std::string to_string(const Place& place) {
   if (place.role == Role::Host) return "host";
-  if (place.role == Role::Server) return "server" + std::to_string(place.replica);
+  if (place.role == Role::Server) {
+    return "server" + std::to_string(place.stage) +
+           (place.replica == 0 ? "" : ".replica" + std::to_string(place.replica));
+  }
   std::string text = "replica" + std::to_string(place.replica);
   if (place.stage != 0) text += ".stage" + std::to_string(place.stage);
   return text;

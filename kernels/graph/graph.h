@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,14 +22,14 @@ enum class Role : std::uint8_t { Worker, Host, Server };
 /// Coordinates of a node or variable, not a device: binding them to devices comes after all
 /// rewrites. Each rewrite sets its own coordinate and leaves the others alone.
 struct Place {
-  int replica = 0;  ///< data parallel
-  int stage = 0;    ///< model parallel
+  int replica = 0;  ///< data parallel; at a server: the replica it serves there
+  int stage = 0;    ///< model parallel; of a server: its number
   Role role = Role::Worker;
   bool operator==(const Place&) const = default;
   auto operator<=>(const Place&) const = default;
 };
 
-/// `replica0`, `replica1.stage2`, `host`.
+/// `replica0`, `replica1.stage2`, `host`, `server0`, `server1.replica2`.
 std::string to_string(const Place& place);
 
 using NodeId = int;
@@ -86,6 +87,14 @@ enum class Sharing : std::uint8_t {
 };
 std::string_view to_string(Sharing sharing);
 
+/// Rows of a larger variable, which several servers hold together.
+struct PartOf {
+  std::string name;       ///< of the whole
+  TensorType type;        ///< of the whole
+  std::int64_t row = 0;   ///< the part's first, along the slowest dimension
+  bool operator==(const PartOf&) const = default;
+};
+
 struct Variable {
   std::string name;
   TensorType type;
@@ -93,6 +102,14 @@ struct Variable {
   Initializer initializer;
   Place place;
   Sharing sharing = Sharing::None;
+  std::optional<PartOf> part_of = {};
+
+  /// Of the whole: what a workload calls it.
+  const std::string& whole_name() const { return part_of ? part_of->name : name; }
+  /// Where its elements begin in the whole.
+  std::int64_t first_element() const {
+    return part_of ? part_of->row * (type.elements() / type.dim(0)) : 0;
+  }
 };
 
 class Graph {
@@ -128,6 +145,21 @@ struct Trainable {
   std::vector<NodeId> updates;
 };
 
+/// A loop (loops.h) as one process sees it.
+struct LoopPart {
+  int number = 0;                ///< in the whole graph
+  std::int64_t examples = 0;     ///< of one step, over all processes
+  std::vector<int> processes{};  ///< that take part in it, in order
+};
+
+/// What partition() tells a process of the whole. Empty in a step that is not partitioned.
+struct Partition {
+  int process = 0;
+  int loops = 0;               ///< in the whole graph
+  std::vector<int> loop_of;    ///< by node: an index into `parts`
+  std::vector<LoopPart> parts; ///< the loops that this process takes part in
+};
+
 /// A graph that is run again and again, and what its caller needs to know of it.
 struct Step {
   Graph graph;
@@ -135,6 +167,7 @@ struct Step {
   std::vector<Value> losses;      ///< scalars, one a replica; their sum is the loss of the batch
   std::int64_t global_batch = 0;  ///< examples
   std::int64_t normalization_group = 1;  ///< examples that must stay together in one replica
+  Partition partition;
 };
 
 }  // namespace regatta

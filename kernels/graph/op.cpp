@@ -55,6 +55,7 @@ constexpr std::array kOps = {
     compute(Op::Scale, "scale", infer_like_first, gradient_scale),
     view(Op::Reshape, "reshape", infer_reshape, gradient_reshape),
     view(Op::Slice, "slice", infer_slice, nullptr),
+    compute(Op::Concatenate, "concatenate", infer_concatenate),
     compute(Op::Cast, "cast", infer_cast, gradient_cast),
     compute(Op::Translate, "translate", infer_translate),
     compute(Op::SoftmaxCrossEntropy, "softmax_cross_entropy", infer_softmax_cross_entropy,

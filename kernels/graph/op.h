@@ -34,6 +34,7 @@ enum class Op : std::uint8_t {
   Scale,
   Reshape,
   Slice,
+  Concatenate,
   Cast,
   Translate,
   SoftmaxCrossEntropy,

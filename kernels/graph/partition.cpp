@@ -1,24 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/partition.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/loops.h"
+#include "kernels/graph/messages.h"
 #include "kernels/graph/verify.h"
 
 namespace regatta {
 namespace {
 
+std::vector<std::int64_t> coordinates(const Place& place) {
+  return {place.replica, place.stage, static_cast<int>(place.role)};
+}
+
+Node communication(Op op, const Place& place, const std::string& layer) {
+  return {.op = op,
+          .attributes = {},
+          .inputs = {},
+          .variables = {},
+          .outputs = {},
+          .place = place,
+          .phase = Phase::Communication,
+          .layer = layer};
+}
+
+/// Which loops the whole graph has, and who takes part in each.
+class LoopMap {
+ public:
+  LoopMap(const Graph& graph, const Binding& binding) : of_node_(loops(graph)) {
+    for (std::size_t id = 0; id < graph.nodes().size(); ++id) {
+      const Node& node = graph.nodes()[id];
+      LoopPart& loop = loops_[of_node_[id]];
+      loop.number = of_node_[id];
+      if (node.op == Op::Input) loop.examples += node.attributes.integer("batch");
+      const int process = binding.process_of(node.place);
+      const auto at = std::lower_bound(loop.processes.begin(), loop.processes.end(), process);
+      if (at == loop.processes.end() || *at != process) loop.processes.insert(at, process);
+    }
+  }
+
+  int of(NodeId id) const { return of_node_[static_cast<std::size_t>(id)]; }
+  int count() const { return static_cast<int>(loops_.size()); }
+  const LoopPart& loop(int number) const { return loops_.at(number); }
+
+ private:
+  std::vector<int> of_node_;
+  std::map<int, LoopPart> loops_;
+};
+
 class Partitioner {
  public:
-  Partitioner(const Step& step, const Binding& binding) : step_(step), binding_(binding) {
+  Partitioner(const Step& step, const Binding& binding)
+      : step_(step),
+        binding_(binding),
+        loops_(step.graph, binding),
+        messages_(messages(step.graph, binding)),
+        unsent_(messages_.size()) {
     for (int p = 0; p < binding.processes; ++p) {
       copiers_.emplace_back(step.graph);
       parts_.emplace_back();
       parts_.back().global_batch = step.global_batch;
       parts_.back().normalization_group = step.normalization_group;
+      parts_.back().partition.process = p;
+      parts_.back().partition.loops = loops_.count();
+    }
+    for (std::size_t m = 0; m < messages_.size(); ++m) {
+      unsent_[m] = messages_[m].values.size();
+      for (Value value : messages_[m].values) {
+        message_of_[{value, messages_[m].to}] = m;
+        leaves_in_[value.node].insert(m);
+      }
+    }
+    for (const Node& node : step.graph.nodes()) {
+      if (node.op != Op::AllReduce) continue;
+      auto& members = processes_of_group_[node.attributes.integer("group")];
+      members.resize(static_cast<std::size_t>(node.attributes.integer("members")));
+      members[static_cast<std::size_t>(node.attributes.integer("member"))] =
+          binding.process_of(node.place);
     }
   }
 
@@ -28,15 +92,16 @@ class Partitioner {
       const int process = binding_.process_of(graph.variable(v).place);
       copiers_.at(at(process)).map_variable(v, part(process).graph.add(graph.variable(v)));
     }
-    for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) place_node(id);
+    for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+      place_node(id);
+      send_what_left(id);
+    }
     for (const Trainable& trainable : step_.trainables) add_trainable(trainable);
     for (Value loss : step_.losses) {
       const int process = process_of(loss.node);
       part(process).losses.push_back(copiers_[at(process)].value(loss));
     }
-    for (const Step& part : parts_) {
-      if (binding_.processes == 1) verify(part, "partition");
-    }
+    for (const Step& part : parts_) verify(part, "partition");
     return std::move(parts_);
   }
 
@@ -45,6 +110,16 @@ class Partitioner {
   Step& part(int process) { return parts_.at(at(process)); }
   int process_of(NodeId id) const { return binding_.process_of(step_.graph.node(id).place); }
 
+  /// Appends a node that belongs to loop `loop` of the whole graph.
+  NodeId add(int process, Node node, int loop) {
+    Partition& partition = part(process).partition;
+    const auto found = std::find_if(partition.parts.begin(), partition.parts.end(),
+                                    [&](const LoopPart& p) { return p.number == loop; });
+    partition.loop_of.push_back(static_cast<int>(found - partition.parts.begin()));
+    if (found == partition.parts.end()) partition.parts.push_back(loops_.loop(loop));
+    return part(process).graph.add(std::move(node));
+  }
+
   void place_node(NodeId id) {
     const int process = process_of(id);
     Node node = step_.graph.node(id);
@@ -52,46 +127,76 @@ class Partitioner {
     for (Value input : node.inputs) inputs.push_back(arrived(input, node.place));
     for (VariableId& v : node.variables) v = copiers_[at(process)].variable(v);
     node.inputs = std::move(inputs);
-    nodes_[id] = part(process).graph.add(std::move(node));
+    if (node.op == Op::AllReduce) {
+      const auto& members = processes_of_group_.at(node.attributes.integer("group"));
+      const bool together =
+          std::all_of(members.begin(), members.end(), [&](auto p) { return p == process; });
+      if (!together) node.attributes.set("processes", members);
+    }
+    nodes_[id] = add(process, std::move(node), loops_.of(id));
     copiers_[at(process)].map_outputs(id, nodes_[id]);
+  }
+
+  /// Sends each message whose last value the node has made.
+  void send_what_left(NodeId id) {
+    const auto found = leaves_in_.find(id);
+    if (found == leaves_in_.end()) return;
+    for (std::size_t m : found->second) {
+      const Message& message = messages_[m];
+      unsent_[m] -= static_cast<std::size_t>(
+          std::count_if(message.values.begin(), message.values.end(),
+                        [id](Value value) { return value.node == id; }));
+      if (unsent_[m] > 0) continue;
+      const int process = process_of(id);
+      Node node = communication(Op::Send, message.from, step_.graph.node(id).layer);
+      for (Value value : message.values) {
+        node.inputs.push_back(copiers_[at(process)].value(value));
+      }
+      node.attributes = {{"message", static_cast<std::int64_t>(m)},
+                         {"peer", std::int64_t{binding_.process_of(message.to)}},
+                         {"to", coordinates(message.to)}};
+      add(process, std::move(node), loops_.of(id));
+    }
+  }
+
+  void receive(std::size_t m, int loop) {
+    const Message& message = messages_[m];
+    std::vector<std::int64_t> elements, ranks, dims;
+    for (Value value : message.values) {
+      const TensorType& type = step_.graph.type(value);
+      elements.push_back(static_cast<std::int64_t>(type.element));
+      ranks.push_back(type.rank());
+      dims.insert(dims.end(), type.dims.begin(), type.dims.end());
+    }
+    const NodeId first = message.values.front().node;
+    Node node = communication(Op::Receive, message.to, step_.graph.node(first).layer);
+    node.attributes = {{"message", static_cast<std::int64_t>(m)},
+                       {"peer", std::int64_t{binding_.process_of(message.from)}},
+                       {"from", coordinates(message.from)},
+                       {"elements", elements},
+                       {"ranks", ranks},
+                       {"dims", dims}};
+    const NodeId received = add(binding_.process_of(message.to), std::move(node), loop);
+    for (int i = 0; i < static_cast<int>(message.values.size()); ++i) {
+      travelled_[{message.values[static_cast<std::size_t>(i)], message.to}] = {received, i};
+    }
   }
 
   /// The value as it is at `place`, having travelled there if it must.
   Value arrived(Value value, const Place& place) {
     const Place& source = step_.graph.node(value.node).place;
-    const int from = binding_.process_of(source);
-    const int to = binding_.process_of(place);
-    if (source == place) return copiers_[at(to)].value(value);
-    auto [travelled, is_new] = travelled_.try_emplace({value, place});
-    if (!is_new) return travelled->second;
-    const Value local = copiers_[at(from)].value(value);
-    Node node{.op = Op::Copy,
-              .attributes = {},
-              .inputs = {local},
-              .variables = {},
-              .outputs = {},
-              .place = place,
-              .phase = Phase::Communication,
-              .layer = step_.graph.node(value.node).layer};
-    if (from != to) {
-      const TensorType& type = step_.graph.type(value);
-      node.op = Op::Send;
-      node.place = source;
-      node.attributes = {{"message", next_message_}, {"peer", std::int64_t{to}}};
-      part(from).graph.add(node);
-      node.op = Op::Receive;
-      node.place = place;
-      node.inputs.clear();
-      node.attributes = {{"message", next_message_++},
-                         {"peer", std::int64_t{from}},
-                         {"element", static_cast<std::int64_t>(type.element)},
-                         {"dims", type.dims}};
-    } else {
-      node.attributes = {{"from", std::vector<std::int64_t>{source.replica, source.stage,
-                                                            static_cast<int>(source.role)}}};
+    const int process = binding_.process_of(place);
+    if (source == place) return copiers_[at(process)].value(value);
+    const std::pair key{value, place};
+    if (const auto found = travelled_.find(key); found != travelled_.end()) return found->second;
+    if (const auto found = message_of_.find(key); found != message_of_.end()) {
+      receive(found->second, loops_.of(value.node));
+      return travelled_.at(key);
     }
-    travelled->second = {part(to).graph.add(node), 0};
-    return travelled->second;
+    Node node = communication(Op::Copy, place, step_.graph.node(value.node).layer);
+    node.inputs = {copiers_[at(process)].value(value)};
+    node.attributes = {{"from", coordinates(source)}};
+    return travelled_[key] = {add(process, std::move(node), loops_.of(value.node)), 0};
   }
 
   void add_trainable(const Trainable& trainable) {
@@ -106,11 +211,16 @@ class Partitioner {
 
   const Step& step_;
   const Binding& binding_;
+  LoopMap loops_;
+  std::vector<Message> messages_;
+  std::vector<std::size_t> unsent_;  ///< by message: values that are not made yet
+  std::map<std::pair<Value, Place>, std::size_t> message_of_;
+  std::map<NodeId, std::set<std::size_t>> leaves_in_;
+  std::map<std::int64_t, std::vector<std::int64_t>> processes_of_group_;
   std::vector<Copier> copiers_;
   std::vector<Step> parts_;
   std::map<NodeId, NodeId> nodes_;
   std::map<std::pair<Value, Place>, Value> travelled_;
-  std::int64_t next_message_ = 0;
 };
 
 }  // namespace

@@ -2,9 +2,12 @@
 //
 // Cuts a placed graph into one graph for each process. The only code that makes values travel:
 // between places of one process by a copy node at the reader's place, between processes by a send
-// and a receive. A value travels once to each place that reads it.
+// and a receive (messages.h says what travels together). A value travels once to each place that
+// reads it. Members of a collective stay nodes of their own; where they live in several processes
+// each is told which (`processes`, by member).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -16,10 +19,13 @@ namespace regatta {
 struct Binding {
   int processes = 1;
   std::function<int(const Place&)> process_of = [](const Place&) { return 0; };
+  /// Values that may travel together do so until a message holds as much. Units: bytes.
+  std::int64_t message_bytes = 4 * 1024 * 1024;
 };
 
 /// The part of each process, in process order. A part's trainables and losses are those that stand
-/// in it. A variable that is shared must have all its users in one process.
+/// in it; each is told of its loops (Partition). A variable that is shared must have all its users
+/// in one process.
 std::vector<Step> partition(const Step& step, const Binding& binding);
 
 }  // namespace regatta

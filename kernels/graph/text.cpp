@@ -105,6 +105,10 @@ std::string to_text(const Graph& graph) {
     if (variable.sharing != Sharing::None) {
       text += " shared " + std::string(to_string(variable.sharing));
     }
+    if (variable.part_of) {
+      text += " rows " + std::to_string(variable.part_of->row) + " on of " +
+              variable.part_of->name + ' ' + to_string(variable.part_of->type);
+    }
     text += '\n';
   }
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {

@@ -27,8 +27,9 @@ std::map<Place, MemberTraffic> traffic(const Graph& graph) {
           {.sent = bytes, .received = 0, .messages = 0});
       add(all[node.place], {.sent = 0, .received = bytes, .messages = 1});
     } else if (node.op == Op::Send) {
-      add(all[node.place],
-          {.sent = graph.type(node.inputs[0]).bytes(), .received = 0, .messages = 0});
+      std::int64_t bytes = 0;
+      for (Value input : node.inputs) bytes += graph.type(input).bytes();
+      add(all[node.place], {.sent = bytes, .received = 0, .messages = 0});
     } else if (node.op == Op::Receive) {
       add(all[node.place], {.sent = 0, .received = output_bytes(node), .messages = 1});
     } else if (node.op == Op::AllReduce) {

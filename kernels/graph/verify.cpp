@@ -59,7 +59,8 @@ std::string broken_collective_rule(const Members& members) {
     if (!places.insert(node->place).second) return "two of its members stand at one place";
   }
   const auto count = static_cast<std::size_t>(first.attributes.integer("members"));
-  return members.size() == count ? "" : "not all of its members are there";
+  const bool apart = first.attributes.has("processes");  // other members are other processes'
+  return apart || members.size() == count ? "" : "not all of its members are there";
 }
 
 std::string broken_collectives(const Graph& graph) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, sum of n times a factor; cast between f32 and bf16; copy; read of a shared variable
+// add, scale, sum of n times a factor; concatenate; cast between f32 and bf16; copy; read of a shared variable
 // (one that nobody shares is a view and has no kernel).
 #include <cstring>
 #include <vector>
@@ -77,6 +77,18 @@ KernelPointer translate(const KernelRequest& request) {
       const std::int64_t row = reflected(p + rows, height);
       const std::int64_t column = reflected((mirrored ? width - 1 - q : q) + columns, width);
       y.f32()[i] = x.f32()[((b * height + row) * width + column) * channels + c];
+    }
+  });
+}
+
+KernelPointer concatenate(const KernelRequest& request) {
+  const std::vector<Tensor> parts(request.inputs.begin(), request.inputs.end());
+  const Tensor y = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    char* to = y.as<char>();
+    for (const Tensor& part : parts) {
+      std::memcpy(to, part.data, static_cast<std::size_t>(part.type.bytes()));
+      to += part.type.bytes();
     }
   });
 }

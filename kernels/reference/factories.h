@@ -54,6 +54,7 @@ KernelPointer fused_bias_backward(const KernelRequest&);
 KernelPointer add(const KernelRequest&);
 KernelPointer scale(const KernelRequest&);
 KernelPointer sum(const KernelRequest&);
+KernelPointer concatenate(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
 KernelPointer translate(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);

@@ -74,6 +74,7 @@ void add_reference_kernels(KernelTable& table) {
   add_backward(table);
   add_fused(table);
   table.add(Op::Read, reference::read);
+  table.add(Op::Concatenate, reference::concatenate);
   table.add(Op::Cast, reference::cast);
   table.add(Op::Copy, reference::copy);
   table.add(Op::Sgd, f32_only(reference::sgd));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <mutex>
+#include <optional>
 #include <set>
 
 #include "kernels/graph/error.h"
@@ -62,22 +64,36 @@ class Executor::Impl {
   Impl(const Step& part, const KernelTable& kernels, const ExecutorOptions& options)
       : step_(part),
         options_(options),
-        plan_(step_.graph, options.plan),
+        plan_(step_, options.plan),
         memory_(step_.graph, plan_, options.seed),
         expiries_(expiries(step_)),
         workers_(worker_places(plan_)),
+        aborts_(static_cast<std::size_t>(plan_.loop_count())),
         gates_(static_cast<std::size_t>(plan_.loop_count())) {
     ns_per_tick();  // calibrates the clock before it is needed
+    count_examples();
+    if (options_.staleness_bound) {
+      check(count_.led == count_.all, "who bounds staleness leads all loops");
+      bound_.emplace(static_cast<std::size_t>(loops_of_all()), *options_.staleness_bound);
+    }
     for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i);
     build_kernels(kernels);
     add_probes();
     connect_lanes();
-    threads_ = std::make_unique<LaneThreads>(lanes_, abort_);
+    threads_ = std::make_unique<LaneThreads>(
+        lanes_, [this](const Lane& lane, const std::exception_ptr& error) {
+          return ends_the_run(lane.plan().loop, error);
+        });
+  }
+
+  void interrupt(const RunError& error) {
+    threads_->end(std::make_exception_ptr(error));
+    for (AbortFlag& flag : aborts_) flag.raised = true;
   }
 
   void run(std::int64_t examples) {
     check(examples <= options_.max_examples, "a run sees no more examples than it was built for");
-    count_.target = examples;
+    count_.target = count_.of_led(examples);
     threads_->run();
   }
 
@@ -90,8 +106,10 @@ class Executor::Impl {
   Memory memory_;
   std::vector<std::int64_t> expiries_;  ///< by node
   std::vector<Place> workers_;
-  AbortFlag abort_;
+  std::deque<AbortFlag> aborts_;  ///< by loop
   ExampleCount count_;
+  std::optional<StalenessBound> bound_;
+  std::vector<std::string> lost_;  ///< why loops ended that the run went on without
   std::vector<Gate> gates_;
   std::deque<RequestMemory> requests_;
   std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
@@ -127,7 +145,7 @@ class Executor::Impl {
 
   /// Communication sleeps at once: its device's compute lane needs the core.
   Patience patience_of(const LanePlan& plan) const {
-    Patience patience{.abort = &abort_};
+    Patience patience{.abort = &aborts_[static_cast<std::size_t>(plan.loop)]};
     if (plan.communication) return patience;
     (oversubscribed() ? patience.yields : patience.spins) = oversubscribed() ? kYields : kSpins;
     return patience;
@@ -188,7 +206,7 @@ class Executor::Impl {
                                  .threads = threads,
                                  .data = options_.data,
                                  .seed = options_.seed,
-                                 .abort = &abort_,
+                                 .abort = patience.abort,
                                  .spins = patience.spins,
                                  .yields = patience.yields});
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
@@ -200,8 +218,74 @@ class Executor::Impl {
     evidence.state.emplace_back(step_.graph.variable(v).name, memory_.variable(v).tensor);
   }
 
-  /// The examples a loop sees in a step: those that its input nodes yield.
+  /// The loop as partition() told of it; null in a step that was not partitioned.
+  const LoopPart* told_of(int loop) const {
+    const auto& parts = step_.partition.parts;
+    return parts.empty() ? nullptr : &parts[static_cast<std::size_t>(loop)];
+  }
+  int number_of(int loop) const { return told_of(loop) ? told_of(loop)->number : loop; }
+  int loops_of_all() const {
+    return step_.partition.parts.empty() ? plan_.loop_count() : step_.partition.loops;
+  }
+
+  /// A graph of one loop advances alike in every process. Of several loops, each is led by the
+  /// first process that takes part in it: by the server, where there is one.
+  bool leads(int loop) const {
+    const LoopPart* part = told_of(loop);
+    return part == nullptr || step_.partition.loops == 1 ||
+           part->processes.front() == step_.partition.process;
+  }
+  bool is_alone(int loop) const {
+    const LoopPart* part = told_of(loop);
+    return part == nullptr || step_.partition.loops == 1 || part->processes.size() == 1;
+  }
+
+  void count_examples() {
+    std::int64_t led = 0;
+    for (int loop = 0; loop < plan_.loop_count(); ++loop) {
+      if (leads(loop)) led += share_of_loop(loop);
+    }
+    if (led == 0) return;  // hears of all its steps
+    count_.led = led;
+    count_.all = loops_of_all() == plan_.loop_count() ? led : step_.global_batch;
+  }
+
+  /// A lane's error ends its loop. Whether it ends the run is for the owner to have said.
+  bool ends_the_run(int loop, const std::exception_ptr& error) {
+    aborts_[static_cast<std::size_t>(loop)].raised = true;
+    if (options_.loss == OnLoss::Continue && is_loss(error)) {
+      const std::lock_guard lock(lost_mutex_);
+      if (bound_) bound_->retire(static_cast<std::size_t>(number_of(loop)));
+      lost_.push_back(text_of(error));
+      if (static_cast<int>(lost_.size()) < plan_.loop_count()) return false;
+    }
+    for (AbortFlag& flag : aborts_) flag.raised = true;
+    return true;
+  }
+
+  static bool is_loss(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const RunError& lost) {
+      return lost.kind() == ErrorKind::PeerLost;
+    } catch (...) {
+      return false;
+    }
+  }
+  static std::string text_of(const std::exception_ptr& error) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const std::exception& lost) {
+      return lost.what();
+    }
+  }
+
+  /// The examples a loop sees in a step: those that its input nodes yield, in all processes.
   std::int64_t share_of_loop(int loop) const {
+    if (told_of(loop) != nullptr) {
+      check(told_of(loop)->examples > 0, "every loop has an input");
+      return told_of(loop)->examples;
+    }
     std::int64_t share = 0;
     for (const LanePlan& lane : plan_.lanes()) {
       for (const Instruction& instruction : lane.instructions) {
@@ -236,18 +320,35 @@ class Executor::Impl {
       }
       const int number = lane->plan().loop;
       lane->set_gate(gates_[static_cast<std::size_t>(number)]);
-      if (leader(loop) == lane.get()) lane->lead(count_, share_of_loop(number), max_steps(number));
+      if (leader(loop) == lane.get()) lane->lead(leadership_of(number));
       lane->finish_building(all, loop);
     }
   }
 
-  /// The loop's first worker that computes.
-  static Lane* leader(const std::vector<Lane*>& loop) {
-    const auto found = std::find_if(loop.begin(), loop.end(), [](const Lane* lane) {
-      return !lane->plan().communication && lane->plan().place.role == Role::Worker;
-    });
-    return found == loop.end() ? loop.front() : *found;
+  Leadership leadership_of(int loop) {
+    const bool alone = is_alone(loop);
+    check(alone || options_.tickets != nullptr, "loops that span processes have a ticket post");
+    return {.count = count_,
+            .examples = share_of_loop(loop),
+            .max_steps = max_steps(loop),
+            .loop = number_of(loop),
+            .sends = !alone && leads(loop) ? options_.tickets : nullptr,
+            .hears = !alone && !leads(loop) ? options_.tickets : nullptr,
+            .bound = bound_ ? &*bound_ : nullptr};
   }
+
+  /// The loop's first worker that computes, or else what computes at all.
+  static Lane* leader(const std::vector<Lane*>& loop) {
+    const auto rank = [](const Lane* lane) {
+      if (lane->plan().communication) return 2;
+      return lane->plan().place.role == Role::Worker ? 0 : 1;
+    };
+    return *std::min_element(loop.begin(), loop.end(), [&](const Lane* a, const Lane* b) {
+      return rank(a) < rank(b);
+    });
+  }
+
+  std::mutex lost_mutex_;
 
   std::unique_ptr<LaneThreads> threads_;  // last: they use all of the above
 };
@@ -285,6 +386,10 @@ std::vector<LoopReport> Executor::Impl::loop_reports() const {
     report.step_ticks.assign(lane->step_ticks().begin(), lane->step_ticks().begin() + steps);
     report.examples.assign(lane->step_examples().begin(), lane->step_examples().begin() + steps);
     report.losses.resize(static_cast<std::size_t>(report.steps));
+    if (bound_) {
+      report.largest_lead =
+          bound_->largest_lead(static_cast<std::size_t>(number_of(lane->plan().loop)));
+    }
   }
   for (std::size_t i = 0; i < losses_.size(); ++i) {
     const int lane = plan_.lane_of(step_.losses[i].node);
@@ -299,7 +404,11 @@ Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorO
     : impl_(std::make_unique<Impl>(part, kernels, options)) {}
 Executor::~Executor() = default;
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
-std::int64_t Executor::examples_seen() const { return impl_->count_.claimed; }
+void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
+std::int64_t Executor::examples_seen() const {
+  return impl_->count_.of_all(impl_->count_.claimed);
+}
+std::vector<std::string> Executor::lost() const { return impl_->lost_; }
 const Step& Executor::step() const { return impl_->step_; }
 VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }
 Tensor Executor::value(Value value) const { return impl_->memory_.tensor(value); }

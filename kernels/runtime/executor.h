@@ -10,14 +10,24 @@
 #include <iosfwd>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "kernels/graph/error.h"
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
+
+/// When the worker of one of several loops is lost.
+enum class OnLoss : std::uint8_t {
+  End,       ///< so does the run
+  Continue,  ///< the other loops go on without it
+};
 
 struct ExecutorOptions {
   std::vector<int> cores;  ///< that the run owns; empty: no pinning
@@ -27,6 +37,9 @@ struct ExecutorOptions {
   std::int64_t max_examples = 0;     ///< of the whole run: sizes the histories
   std::map<int, double> stragglers;  ///< worker to factor on its compute time
   std::size_t trace_events = 0;      ///< kept a lane; 0 is no trace
+  std::optional<std::int64_t> staleness_bound;  ///< of a graph with several loops. Units: steps
+  OnLoss loss = OnLoss::End;
+  TicketPost* tickets = nullptr;  ///< needed where loops span processes; outlives the executor
   PlanOptions plan;
 };
 
@@ -50,6 +63,7 @@ struct LoopReport {
   std::vector<std::uint64_t> step_ticks;
   std::vector<float> losses;           ///< the loop's share of the loss
   std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
+  std::int64_t largest_lead = 0;       ///< over the slowest loop, where staleness is bounded
 };
 
 class Executor {
@@ -63,7 +77,11 @@ class Executor {
   /// Advances until all loops together have seen `examples`, counted from the first step ever.
   /// Throws: RunError of the first lane that failed, naming step and tensor or who was missing.
   void run(std::int64_t examples);
+  /// Ends the run: run() throws this error, at once or when it is called next. Threads: any.
+  void interrupt(const RunError& error);
   std::int64_t examples_seen() const;
+  /// Why loops ended that the run went on without. Not while run() runs.
+  std::vector<std::string> lost() const;
 
   const Step& step() const;
   /// Memory of a variable. Not while run() runs.

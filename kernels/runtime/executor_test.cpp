@@ -241,7 +241,7 @@ TEST(Executor, SharesMemoryAndComputesTheSame) {
 
 TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
   const Step part = partition(thin(64, 1), Binding{}).front();
-  const Plan plan(part.graph, PlanOptions{});
+  const Plan plan(part, PlanOptions{});
   const MemoryPlan memory = plan_memory(part.graph, plan);
   // An input of a node and its outputs live together.
   for (const Node& node : part.graph.nodes()) {
@@ -263,16 +263,16 @@ TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
 
 /// Two members of an all_reduce in lanes of their own, and a reader of its output behind a view.
 TEST(Plan, AReaderBehindAViewWaitsForTheAllReduce) {
-  Graph graph;
+  Step step;
   for (int r = 0; r < 2; ++r) {
-    Builder builder(graph);
+    Builder builder(step.graph);
     builder.at({.replica = r}).layer("layer");
     const auto data = builder.input_features({.batch = 4, .offset = 0, .global_batch = 4}, 6, 1);
     const Value sum = builder.all_reduce(
         builder.tanh(data[0]), {.group = 0, .member = r, .members = 2, .algorithm = "ring"});
     builder.tanh(builder.reshape(sum, {2, 3}));
   }
-  const Plan plan(graph, PlanOptions{.inline_bytes = 0});
+  const Plan plan(step, PlanOptions{.inline_bytes = 0});
   for (const LanePlan& lane : plan.lanes()) {
     if (lane.communication) continue;
     const std::vector<Dependency>& waits = lane.instructions.back().waits;

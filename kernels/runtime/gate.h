@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether a loop runs another step. Its leader lane decides and claims the step's examples from a
-// count that all loops share; the loop's other lanes follow the leader's tickets in order.
+// count that all loops share; the loop's other lanes follow the leader's tickets in order. Where a
+// graph has several loops and one of them spans processes, one process leads it, and its tickets
+// reach the others by a TicketPost.
 #pragma once
 
 #include <array>
@@ -12,15 +14,36 @@
 
 namespace regatta {
 
-/// Examples claimed by all loops together, and where they stop.
+/// Examples claimed by the loops that are led here, and where they stop. Loops of other processes
+/// are taken to advance alike: of `all` examples of one step of every loop, `led` are led here.
 struct ExampleCount {
   std::atomic<std::int64_t> claimed{0};
   std::atomic<std::int64_t> target{0};
+  std::int64_t led = 1;
+  std::int64_t all = 1;
+
+  /// From examples of these loops to examples of all, and back.
+  std::int64_t of_all(std::int64_t here) const { return led == all ? here : here * all / led; }
+  std::int64_t of_led(std::int64_t there) const { return led == all ? there : there * led / all; }
 };
 
 struct Ticket {
   bool runs = false;
   std::int64_t examples = 0;  ///< claimed by all loops before this step
+};
+
+/// Carries the tickets of loops that span processes. Loops are numbered as in the whole graph.
+class TicketPost {
+ public:
+  TicketPost() = default;
+  TicketPost(const TicketPost&) = delete;
+  TicketPost& operator=(const TicketPost&) = delete;
+  virtual ~TicketPost() = default;
+  /// To all other processes of the loop. Threads: the loop's leader lane.
+  virtual void publish(int loop, const Ticket& ticket) = 0;
+  /// The next ticket of a loop that is led elsewhere. Threads: one lane a loop.
+  /// Throws: RunError(Timeout), RunError(PeerLost), Aborted.
+  virtual Ticket next(int loop, const Patience& patience) = 0;
 };
 
 class Gate {
@@ -33,9 +56,16 @@ class Gate {
       ticket.runs = count.claimed.compare_exchange_weak(ticket.examples, ticket.examples + examples,
                                                         std::memory_order_relaxed);
     }
+    ticket.examples = count.of_all(ticket.examples);
+    issue(ticket);
+    return ticket;
+  }
+
+  /// Hands the loop's other lanes a ticket. Threads: the leader lane, or the lane that hears of
+  /// another process' tickets.
+  void issue(const Ticket& ticket) {
     tickets_[issued_.value() % tickets_.size()] = ticket;
     issued_.advance_to(issued_.value() + 1);
-    return ticket;
   }
 
   /// The `index`-th ticket ever. Threads: any other lane of the loop.

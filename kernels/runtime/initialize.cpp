@@ -2,6 +2,7 @@
 #include "kernels/runtime/initialize.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
@@ -21,10 +22,9 @@ void set_dirac(const TensorType& type, float* weights) {
   }
 }
 
-}  // namespace
-
-void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* destination) {
-  const Variable& variable = graph.variable(id);
+/// A variable that is no part of another.
+void initialize_whole(const Graph& graph, const Variable& variable, std::uint64_t seed,
+                      float* destination) {
   const Initializer& initializer = variable.initializer;
   check(variable.type.element == ElementType::F32, "variables hold f32");
   const auto count = static_cast<std::uint32_t>(variable.type.elements());
@@ -64,6 +64,23 @@ void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* de
     }
   }
   check(false, "a variable starts as a copy of one that is not there");
+}
+
+}  // namespace
+
+void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* destination) {
+  const Variable& variable = graph.variable(id);
+  const bool copies = variable.initializer.kind == Initializer::Kind::CopyOf;  // of another part
+  if (!variable.part_of || copies) {
+    initialize_whole(graph, variable, seed, destination);
+    return;
+  }
+  Variable whole = variable;
+  whole.name = variable.part_of->name;
+  whole.type = variable.part_of->type;
+  std::vector<float> values(static_cast<std::size_t>(whole.type.elements()));
+  initialize_whole(graph, whole, seed, values.data());
+  std::copy_n(values.begin() + variable.first_element(), variable.type.elements(), destination);
 }
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The first value of a variable: element i is a function of (seed, name, i), whatever the strategy
-// and wherever the variable stands.
+// and wherever the variable stands; a part of a variable starts with that part of the whole's.
 #pragma once
 
 #include <cstdint>

@@ -73,11 +73,10 @@ void Lane::finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop
   build_segments();
 }
 
-void Lane::lead(ExampleCount& count, std::int64_t examples, std::int64_t max_steps) {
-  count_ = &count;
-  share_ = examples;
-  step_ticks_.resize(static_cast<std::size_t>(max_steps));
-  step_examples_.resize(static_cast<std::size_t>(max_steps));
+void Lane::lead(const Leadership& leadership) {
+  leadership_.emplace(leadership);
+  step_ticks_.resize(static_cast<std::size_t>(leadership.max_steps));
+  step_examples_.resize(static_cast<std::size_t>(leadership.max_steps));
 }
 
 void Lane::build_segments() {
@@ -125,7 +124,7 @@ void Lane::run() {
 
 Ticket Lane::next_ticket() {
   if (options_.patience.abort->raised.load(std::memory_order_relaxed)) throw Aborted();
-  if (count_ != nullptr) return gate_->lead(*count_, share_);
+  if (leadership_) return lead_ticket();
   bool timed_out = false;
   const Ticket ticket = gate_->follow(tickets_++, options_.patience, timed_out);
   if (timed_out) {
@@ -135,12 +134,28 @@ Ticket Lane::next_ticket() {
   return ticket;
 }
 
+Ticket Lane::lead_ticket() {
+  const Leadership& loop = *leadership_;
+  if (loop.hears != nullptr) {
+    const Ticket ticket = loop.hears->next(loop.loop, options_.patience);
+    gate_->issue(ticket);
+    return ticket;
+  }
+  if (loop.bound != nullptr) {
+    loop.bound->await_turn(static_cast<std::size_t>(loop.loop), step_, loop.count,
+                           options_.patience);
+  }
+  const Ticket ticket = gate_->lead(loop.count, loop.examples);
+  if (loop.sends != nullptr) loop.sends->publish(loop.loop, ticket);
+  return ticket;
+}
+
 /// From `begin`, when the lane began to wait for its ticket. Returns when the step ended.
 std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
   const StepContext context{.step = step_, .examples = ticket.examples, .counters = &counters_};
   std::uint64_t now = begin;
-  if (!loop_.empty()) {
-    wait_for_loop();
+  if (!loop_.empty()) wait_for_loop();
+  if (waits_to_begin()) {
     now = ticks();
     waited_ += now - begin;
   }
@@ -148,7 +163,7 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
     if (segment.waits) now = wait_for_dependencies(plan_.instructions[segment.begin], now);
     now = run_segment(segment, context, now);
   }
-  if (count_ != nullptr) {
+  if (leadership_) {
     const auto index = static_cast<std::size_t>(step_);
     check(index < step_ticks_.size(), "a run has no more steps than it was built for");
     step_ticks_[index] = now - begin;

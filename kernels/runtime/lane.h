@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/plan.h"
+#include "kernels/runtime/staleness_bound.h"
 #include "kernels/runtime/trace.h"
 
 namespace regatta {
@@ -46,6 +48,17 @@ struct LaneOptions {
   int threads = 1;         ///< for OpenMP
 };
 
+/// What the first lane of a loop does for it.
+struct Leadership {
+  ExampleCount& count;
+  std::int64_t examples = 0;  ///< of one step of the loop
+  std::int64_t max_steps = 0;
+  int loop = 0;                      ///< in the whole graph
+  TicketPost* sends = nullptr;       ///< tickets that it makes go there, too
+  TicketPost* hears = nullptr;       ///< it makes none: they come from there
+  StalenessBound* bound = nullptr;   ///< null: none
+};
+
 class Lane {
  public:
   Lane(const Graph& graph, const LanePlan& plan, LaneOptions options);
@@ -58,8 +71,8 @@ class Lane {
   /// After all kernels and probes are there. `loop` holds all lanes of this lane's loop.
   void finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop);
 
-  /// The leader of a loop claims its steps and keeps its times.
-  void lead(ExampleCount& count, std::int64_t examples, std::int64_t max_steps);
+  /// The leader of a loop claims its steps, or hears of them, and keeps its times.
+  void lead(const Leadership& leadership);
   void set_gate(Gate& gate) { gate_ = &gate; }
 
   /// Pins and prepares the calling thread. Threads: the lane's thread, as all below but the
@@ -94,6 +107,11 @@ class Lane {
 
   void build_segments();
   Ticket next_ticket();
+  Ticket lead_ticket();
+  /// For others: its loop's lanes, other processes, slower loops.
+  bool waits_to_begin() const {
+    return !loop_.empty() || (leadership_ && (leadership_->bound || leadership_->hears));
+  }
   std::uint64_t run_step(const Ticket& ticket, std::uint64_t begin);
   void wait_for_loop();
   std::uint64_t wait_for_dependencies(const Instruction& instruction, std::uint64_t now);
@@ -115,8 +133,7 @@ class Lane {
   std::vector<Lane*> loop_;
 
   Gate* gate_ = nullptr;
-  ExampleCount* count_ = nullptr;  ///< of a leader
-  std::int64_t share_ = 0;
+  std::optional<Leadership> leadership_;
   std::uint64_t tickets_ = 0;
 
   Counter progress_;  ///< instructions finished since the first step

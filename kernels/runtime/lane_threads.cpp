@@ -2,9 +2,6 @@
 #include "kernels/runtime/lane_threads.h"
 
 #include <utility>
-
-#include "kernels/graph/error.h"
-
 namespace regatta {
 namespace {
 
@@ -13,8 +10,8 @@ constexpr int kLooks = 400;
 
 }  // namespace
 
-LaneThreads::LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, AbortFlag& abort)
-    : abort_(abort) {
+LaneThreads::LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, FailureRule rule)
+    : rule_(std::move(rule)) {
   threads_.reserve(lanes.size());
   const std::lock_guard lock(mutex_);  // none runs before all are there
   for (const auto& lane : lanes) {
@@ -32,8 +29,8 @@ LaneThreads::~LaneThreads() {
 }
 
 void LaneThreads::run() {
-  check(error_ == nullptr, "a failed executor is not run again");
   std::unique_lock lock(mutex_);
+  if (error_ != nullptr) std::rethrow_exception(error_);
   ++generation_;
   running_ = threads_.size();
   changed_.notify_all();
@@ -56,7 +53,7 @@ void LaneThreads::serve(Lane& lane) {
       lane.run();
     } catch (const Aborted&) {  // another lane has said why
     } catch (...) {
-      fail(std::current_exception());
+      if (rule_(lane, std::current_exception())) end(std::current_exception());
     }
     const std::lock_guard lock(mutex_);
     if (--running_ == 0) changed_.notify_all();
@@ -73,10 +70,9 @@ void LaneThreads::start_together(std::uint64_t generation) {
   }
 }
 
-void LaneThreads::fail(std::exception_ptr error) {
+void LaneThreads::end(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   if (error_ == nullptr) error_ = std::move(error);
-  abort_.raised = true;
 }
 
 }  // namespace regatta

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The threads that run an executor's lanes, one each, from its first run to its end. Between runs
-// they sleep. When a lane fails, the abort flag ends the others and run() throws its error.
+// they sleep. When a lane fails, its owner decides what becomes of the others; when the run ends by
+// it, run() throws its error.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -20,21 +22,26 @@ namespace regatta {
 
 class LaneThreads {
  public:
-  /// The lanes are built; they and the flag outlive the threads.
-  LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, AbortFlag& abort);
+  /// Told of a lane's error; makes the lanes end that have to. True when the whole run ends by it.
+  using FailureRule = std::function<bool(const Lane&, const std::exception_ptr&)>;
+
+  /// The lanes are built and outlive the threads.
+  LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, FailureRule rule);
   ~LaneThreads();
   LaneThreads(const LaneThreads&) = delete;
   LaneThreads& operator=(const LaneThreads&) = delete;
 
-  /// Lets every lane run until its gate closes. Throws: what the first lane threw that failed.
+  /// Lets every lane run until its gate closes. Throws: what ended the run; once it has, always.
   void run();
+  /// run() throws this error, now or when it is called next, unless it has another already. The
+  /// caller makes the lanes end. Threads: any.
+  void end(std::exception_ptr error);
 
  private:
   void serve(Lane& lane);
   void start_together(std::uint64_t generation);
-  void fail(std::exception_ptr error);
 
-  AbortFlag& abort_;
+  FailureRule rule_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t generation_ = 0;  ///< runs begun

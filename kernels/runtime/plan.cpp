@@ -14,7 +14,9 @@ namespace {
 std::int64_t message_bytes(const Graph& graph, const Node& node) {
   std::int64_t bytes = 0;
   for (const TensorType& type : node.outputs) bytes += type.bytes();
-  if (node.op == Op::Send) bytes = graph.type(node.inputs[0]).bytes();
+  if (node.op == Op::Send) {
+    for (Value input : node.inputs) bytes += graph.type(input).bytes();
+  }
   return bytes;
 }
 
@@ -33,10 +35,10 @@ bool is_view(const Graph& graph, const Node& node) {
   return node.op != Op::Read || graph.variable(node.variables[0]).sharing == Sharing::None;
 }
 
-Plan::Plan(const Graph& graph, const PlanOptions& options) {
-  resolve_storage(graph);
-  deal_to_lanes(graph, options);
-  find_dependencies(graph);
+Plan::Plan(const Step& step, const PlanOptions& options) {
+  resolve_storage(step.graph);
+  deal_to_lanes(step, options);
+  find_dependencies(step.graph);
 }
 
 const Storage& Plan::storage(Value value) const {
@@ -66,8 +68,11 @@ void Plan::resolve_storage(const Graph& graph) {
   }
 }
 
-void Plan::deal_to_lanes(const Graph& graph, const PlanOptions& options) {
-  const std::vector<int> loop_of = loops(graph);
+/// Loops are those of the whole graph, of which a process may have unconnected pieces.
+void Plan::deal_to_lanes(const Step& step, const PlanOptions& options) {
+  const Graph& graph = step.graph;
+  const std::vector<int>& told = step.partition.loop_of;
+  const std::vector<int> loop_of = told.empty() ? loops(graph) : told;
   std::map<std::tuple<int, Place, bool>, int> numbers;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);

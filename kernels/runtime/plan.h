@@ -45,7 +45,7 @@ struct PlanOptions {
 
 class Plan {
  public:
-  Plan(const Graph& graph, const PlanOptions& options);
+  Plan(const Step& step, const PlanOptions& options);
 
   const std::vector<LanePlan>& lanes() const { return lanes_; }
   /// -1 for views, which run nowhere.
@@ -57,7 +57,7 @@ class Plan {
 
  private:
   void resolve_storage(const Graph& graph);
-  void deal_to_lanes(const Graph& graph, const PlanOptions& options);
+  void deal_to_lanes(const Step& step, const PlanOptions& options);
   void find_dependencies(const Graph& graph);
   void depend(NodeId later, NodeId earlier);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, cast, sum of n; reshape and slice are views: the same memory under another type.
+// add, scale, cast, sum of n, concatenate; reshape and slice are views: the same memory under another type.
 // translate: images moved and mirrored, for evaluation on several views; it has no gradient.
 #include "kernels/graph/ops/rules.h"
 
@@ -13,6 +13,9 @@ Value Builder::reshape(Value x, std::vector<std::int64_t> dims) {
 }
 Value Builder::slice(Value x, std::int64_t offset, std::int64_t count) {
   return node(Op::Slice, {x}, {{"offset", offset}, {"count", count}});
+}
+Value Builder::concatenate(std::vector<Value> values) {
+  return node(Op::Concatenate, std::move(values));
 }
 Value Builder::cast(Value x, ElementType element) {
   return node(Op::Cast, {x}, {{"element", static_cast<std::int64_t>(element)}});
@@ -53,6 +56,19 @@ Types infer_slice(const InferRequest& request) {
   const std::int64_t count = request.attributes.integer("count");
   check(offset >= 0 && count > 0 && offset + count <= y.dim(0), "slice: rows of its input");
   y.dims[0] = count;
+  return {y};
+}
+
+Types infer_concatenate(const InferRequest& request) {
+  check(!request.inputs.empty(), "concatenate takes at least one input");
+  TensorType y = request.inputs[0];
+  check(y.rank() >= 1, "concatenate: inputs have rows");
+  for (const TensorType& x : request.inputs.subspan(1)) {
+    TensorType rows = x;
+    rows.dims[0] = request.inputs[0].dim(0);
+    check(rows == request.inputs[0], "concatenate: inputs differ in their rows only");
+    y.dims[0] += x.dim(0);
+  }
   return {y};
 }
 

@@ -2,6 +2,7 @@
 //
 // Nodes that cross a border. copy, send and receive are inserted by partition() alone; all_reduce
 // by strategies. An all_reduce takes k values and yields k sums; its members' inputs agree in type.
+// A message of send and receive holds k values, too: one after the other, without gaps.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -22,14 +23,22 @@ Types infer_copy(const InferRequest& request) {
 }
 
 Types infer_send(const InferRequest& request) {
-  check(request.inputs.size() == 1, "send takes one input");
+  check(!request.inputs.empty(), "send takes at least one input");
   return {};
 }
 
 Types infer_receive(const InferRequest& request) {
   check(request.inputs.empty(), "receive takes no input");
-  return {{static_cast<ElementType>(request.attributes.integer("element")),
-           request.attributes.integers("dims")}};
+  const auto& elements = request.attributes.integers("elements");
+  const auto& ranks = request.attributes.integers("ranks");
+  check(elements.size() == ranks.size(), "receive: as many ranks as elements");
+  auto dim = request.attributes.integers("dims").begin();
+  Types types;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    types.push_back({static_cast<ElementType>(elements[i]), {dim, dim + ranks[i]}});
+    dim += ranks[i];
+  }
+  return types;
 }
 
 Types infer_all_reduce(const InferRequest& request) {

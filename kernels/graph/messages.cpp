@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/graph/messages.h"
+
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace regatta {
+namespace {
+
+bool is_pull(const Graph& graph, Value value) {
+  const Node& node = graph.node(value.node);
+  return node.op == Op::Read && node.place.role == Role::Server;
+}
+
+/// A message that takes more values.
+struct Open {
+  std::size_t message = 0;
+  std::int64_t bytes = 0;
+};
+
+}  // namespace
+
+std::vector<Message> messages(const Graph& graph, const Binding& binding) {
+  std::vector<Message> all;
+  std::set<std::pair<Value, Place>> known;
+  std::map<std::tuple<Place, Place, bool>, Open> open;  // by places, and whether it is a pull
+  for (const Node& node : graph.nodes()) {
+    for (Value input : node.inputs) {
+      const Place& from = graph.node(input.node).place;
+      if (binding.process_of(from) == binding.process_of(node.place)) continue;
+      if (!known.insert({input, node.place}).second) continue;
+      const bool pull = is_pull(graph, input);
+      const std::tuple key{from, node.place, pull};
+      const auto found = open.find(key);
+      const bool together = pull || node.place.role == Role::Server;
+      if (!together || found == open.end() || found->second.bytes >= binding.message_bytes) {
+        all.push_back({.from = from, .to = node.place, .values = {}});
+        open[key] = {.message = all.size() - 1, .bytes = 0};
+      }
+      Open& taking = open[key];
+      all[taking.message].values.push_back(input);
+      taking.bytes += graph.type(input).bytes();
+    }
+  }
+  return all;
+}
+
+}  // namespace regatta

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// parameter_server: parameters, slots and updates on k servers, dealt by bytes. In a step every
+// worker pulls all parameters and pushes all gradients; a server's update waits for every worker,
+// and the next pull for the update, so that a step is a barrier over the whole model.
+// For M bytes of parameters a worker receives and sends M a step, a server n M / k.
+// Term: synchronous ParameterServerStrategy; Li et al., "Scaling distributed machine learning with
+// the parameter server", OSDI 2014.
+#include "strategies/replicas.h"
+#include "strategies/rewrites.h"
+#include "strategies/shard.h"
+
+namespace regatta {
+
+Step parameter_server(const Step& step, const StrategyOptions& options) {
+  const Step sharded = shard(step, options.servers, "parameter_server");
+  Replicas replicas(sharded, {.count = options.replicas,
+                              .ownership = Ownership::Home,
+                              .feed = Feed::Each,
+                              .home = {.replica = 0, .stage = 0, .role = Role::Server},
+                              .sharing = Sharing::None,
+                              .strategy = "parameter_server"});
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    replicas.update_at_home(t, replicas.at_home(t).sum(replicas.gradients(t)));
+  }
+  return replicas.finish();
+}
+
+}  // namespace regatta

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// parameter_server_async: as parameter_server, but nobody waits for other workers: every worker is
+// a loop of its own that pulls, computes and pushes, and a server applies each push when it
+// arrives. A lock for each shard of a variable makes pull and update of a shard whole; there is no
+// lock over all. `--staleness-bound s` lets no worker lead the slowest by more than s steps.
+// Term: asynchronous ParameterServerStrategy; with a bound: stale-synchronous parallel, SSP.
+#include "strategies/replicas.h"
+#include "strategies/rewrites.h"
+#include "strategies/shard.h"
+
+namespace regatta {
+
+Step parameter_server_async(const Step& step, const StrategyOptions& options) {
+  const Step sharded = shard(step, options.servers, "parameter_server_async");
+  Replicas replicas(sharded, {.count = options.replicas,
+                              .ownership = Ownership::Shared,
+                              .feed = Feed::Each,
+                              .home = {.replica = 0, .stage = 0, .role = Role::Server},
+                              .sharing = Sharing::Locked,
+                              .strategy = "parameter_server_async"});
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    for (std::int64_t r = 0; r < replicas.count(); ++r) {
+      replicas.update(t, r, replicas.gradient(t, r));
+    }
+  }
+  return replicas.finish();
+}
+
+}  // namespace regatta
