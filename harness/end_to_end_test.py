@@ -130,7 +130,8 @@ def records(workload: str) -> dict[Cell, dict[str, Any]]:
 class Cells(unittest.TestCase):
     def test_are_all_strategies_and_variants(self) -> None:
         strategies = {"single", "independent", "in_graph", "central_storage", "all_reduce",
-                      "async_shared", "model_parallel"}
+                      "parameter_server", "parameter_server_async", "async_shared",
+                      "model_parallel"}
         self.assertLessEqual(strategies, set(exchange_by_strategy()))
         flags = [value for cell in cells() for value in cell.flags]
         for variant in ("ring", "reduce_to_one", "hierarchical_copy", "relaxed", "locked"):

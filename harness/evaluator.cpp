@@ -4,21 +4,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/wholes.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
-
-/// The copies of one variable, in replica order.
-std::vector<const float*> copies_of(const std::vector<VariableCopy>& all, const std::string& name) {
-  std::vector<const float*> copies;
-  for (const VariableCopy& copy : all) {
-    if (copy.variable->name == name) copies.push_back(copy.tensor.f32());
-  }
-  check(!copies.empty(), "evaluation uses variables that training has");
-  return copies;
-}
 
 /// Each replica's share of the normalisation groups of a global batch.
 std::vector<double> weights_of(std::int64_t groups, std::size_t replicas) {
@@ -50,14 +41,15 @@ void Evaluator::adopt_variables(Trainer& training) {
   const Graph& graph = executor_->step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
-    std::vector<const float*> copies = copies_of(all, variable.name);
+    std::vector<std::vector<float>> copies = wholes(all, variable.name);
+    check(!copies.empty(), "evaluation uses variables that training has");
     if (variable.kind != VariableKind::Statistic) copies.resize(1);
     const std::vector<double> weights = weights_of(groups_, copies.size());
     float* target = executor_->variable(v).tensor.f32();
     for (std::int64_t i = 0; i < variable.type.elements(); ++i) {
       double sum = 0;
       for (std::size_t c = 0; c < copies.size(); ++c) {
-        sum += weights[c] * static_cast<double>(copies[c][i]);
+        sum += weights[c] * static_cast<double>(copies[c][static_cast<std::size_t>(i)]);
       }
       target[i] = static_cast<float>(sum);
     }

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <ctime>
 #include <random>
+#include <set>
 
+#include "harness/wholes.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/traffic.h"
@@ -104,13 +106,15 @@ GraphRecord graph_record(const Placement& placement, const Step& placed, const S
 }
 
 Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed) {
-  std::map<std::string, Tensor> parameters;  // replica 0 or home comes first
-  for (const auto& [variable, tensor] : trainer.variables(Copies::ForEvaluation)) {
-    if (variable->kind == VariableKind::Parameter) parameters.try_emplace(variable->name, tensor);
+  const std::vector<VariableCopy> copies = trainer.variables(Copies::ForEvaluation);
+  std::set<std::string> parameters;
+  for (const auto& [variable, tensor] : copies) {
+    if (variable->kind == VariableKind::Parameter) parameters.insert(variable->whole_name());
   }
   std::uint64_t weights = fnv1a("");
-  for (const auto& [name, tensor] : parameters) {
-    weights = fnv1a(tensor.data, static_cast<std::size_t>(tensor.type.bytes()), weights);
+  for (const std::string& name : parameters) {
+    const std::vector<float> whole = wholes(copies, name).front();  // of replica 0, or home
+    weights = fnv1a(whole.data(), whole.size() * sizeof whole[0], weights);
   }
   const std::int64_t epoch_examples =
       recipe.train_examples / recipe.global_batch * recipe.global_batch;

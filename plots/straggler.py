@@ -15,7 +15,7 @@ from pathlib import Path
 
 from records import RecordsError, Run, read_records
 
-ASYNCHRONOUS = {"async_shared"}
+ASYNCHRONOUS = {"async_shared", "parameter_server_async"}
 
 
 def _factor(run: Run) -> float:

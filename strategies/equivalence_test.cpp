@@ -50,8 +50,8 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
   std::string strategy = c.strategy;
   for (char& letter : strategy) letter = letter == '+' ? '_' : letter;
   return c.workload + "_" + strategy + "_" + c.all_reduce + "_" + std::to_string(c.replicas) + "x" +
-         std::to_string(c.stages) + "_servers_" + std::to_string(c.servers) + "_batch_" + std::to_string(c.global_batch) + "_" +
-         std::string(to_string(c.element));
+         std::to_string(c.stages) + "_servers_" + std::to_string(c.servers) + "_batch_" +
+         std::to_string(c.global_batch) + "_" + std::string(to_string(c.element));
 }
 
 const DataSet& data_of(const std::string& workload) {
@@ -326,10 +326,8 @@ TEST(Equivalence, DriftsNoFurtherThanFirstWeightsOneRoundingApart) {
 }
 
 TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre) {
-  Case test{.workload = "resnet9_thin",
-            .strategy = "central_storage",
-            .replicas = 2,
-            .global_batch = 80};
+  Case test{
+      .workload = "resnet9_thin", .strategy = "central_storage", .replicas = 2, .global_batch = 80};
   Trial central = run_case(test);
   test.strategy = "parameter_server";
   for (std::int64_t servers : {1, 3}) {

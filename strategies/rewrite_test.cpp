@@ -185,7 +185,7 @@ TEST(ParameterServer, DealsBytesEvenlyAndCutsLargeParametersBetweenRows) {
     all += variable.type.bytes();
   }
   for (int server : {0, 1, 2}) EXPECT_NEAR(bytes[server] * 3.0 / all, 1, 0.01) << server;
-  EXPECT_EQ(shards_of(placed, "prep.conv.weight"), "prep.conv.weight@0 ");
+  EXPECT_EQ(shards_of(placed, "prep.weight"), "prep.weight@0 ");
   EXPECT_GT(placed.trainables.size(), step.trainables.size());
 }
 

@@ -73,7 +73,8 @@ class Sharder {
     }
   }
 
-  /// `begin`: of the parameter in all parameters laid end to end. `range`: a server's. Units: bytes.
+  /// `begin`: of the parameter in all parameters laid end to end. `range`: a server's. Units:
+  /// bytes.
   std::vector<Part> deal_one(const TensorType& type, double begin, double range) const {
     const auto server_at = [&](double byte) {
       return std::clamp(static_cast<int>(byte / range), 0, static_cast<int>(servers_) - 1);
@@ -154,9 +155,8 @@ class Sharder {
       builder.at(result_.graph.node(gradient.node).place)
           .in(Phase::Backward)
           .layer(source_.graph.node(trainable.gradient.node).layer);
-      const Value slope = parts.size() == 1
-                              ? gradient
-                              : builder.slice(gradient, parts[i].row, parts[i].rows);
+      const Value slope =
+          parts.size() == 1 ? gradient : builder.slice(gradient, parts[i].row, parts[i].rows);
       Trainable added{
           .variable = variables_.at(trainable.variable)[i], .gradient = slope, .updates = {}};
       for (NodeId id : trainable.updates) {

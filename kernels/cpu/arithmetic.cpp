@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, sum of n times a factor (added up in the order of the inputs), concatenate, cast, copy.
+// add, scale, sum of n times a factor (added up in the order of the inputs), concatenate, cast,
+// copy.
 #include <cstring>
 #include <vector>
 

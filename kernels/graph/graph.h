@@ -89,9 +89,9 @@ std::string_view to_string(Sharing sharing);
 
 /// Rows of a larger variable, which several servers hold together.
 struct PartOf {
-  std::string name;       ///< of the whole
-  TensorType type;        ///< of the whole
-  std::int64_t row = 0;   ///< the part's first, along the slowest dimension
+  std::string name;      ///< of the whole
+  TensorType type;       ///< of the whole
+  std::int64_t row = 0;  ///< the part's first, along the slowest dimension
   bool operator==(const PartOf&) const = default;
 };
 
@@ -155,9 +155,9 @@ struct LoopPart {
 /// What partition() tells a process of the whole. Empty in a step that is not partitioned.
 struct Partition {
   int process = 0;
-  int loops = 0;               ///< in the whole graph
-  std::vector<int> loop_of;    ///< by node: an index into `parts`
-  std::vector<LoopPart> parts; ///< the loops that this process takes part in
+  int loops = 0;                ///< in the whole graph
+  std::vector<int> loop_of;     ///< by node: an index into `parts`
+  std::vector<LoopPart> parts;  ///< the loops that this process takes part in
 };
 
 /// A graph that is run again and again, and what its caller needs to know of it.

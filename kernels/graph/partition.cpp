@@ -143,9 +143,9 @@ class Partitioner {
     if (found == leaves_in_.end()) return;
     for (std::size_t m : found->second) {
       const Message& message = messages_[m];
-      unsent_[m] -= static_cast<std::size_t>(
-          std::count_if(message.values.begin(), message.values.end(),
-                        [id](Value value) { return value.node == id; }));
+      unsent_[m] -=
+          static_cast<std::size_t>(std::count_if(message.values.begin(), message.values.end(),
+                                                 [id](Value value) { return value.node == id; }));
       if (unsent_[m] > 0) continue;
       const int process = process_of(id);
       Node node = communication(Op::Send, message.from, step_.graph.node(id).layer);

@@ -50,7 +50,8 @@ TEST(Partition, SendsAndReceivesBetweenProcesses) {
             "%0 = receive() {dims=[2,3], elements=[0], from=[0,0,0], message=0, peer=0, ranks=[2]} "
             "f32[2,3] @replica2 communication\n"
             "%1 = tanh(%0) f32[2,3] @replica2 forward\n");
-  EXPECT_NE(to_text(parts[0].graph).find("send(%0) {message=0, peer=1, to=[2,0,0]}"), std::string::npos);
+  EXPECT_NE(to_text(parts[0].graph).find("send(%0) {message=0, peer=1, to=[2,0,0]}"),
+            std::string::npos);
 }
 
 TEST(Share, DealsEverythingWithSizesThatDifferByAtMostOne) {

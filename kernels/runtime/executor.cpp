@@ -16,6 +16,7 @@
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
 #include "kernels/runtime/memory.h"
+#include "kernels/runtime/process_loops.h"
 
 namespace regatta {
 namespace {
@@ -65,16 +66,20 @@ class Executor::Impl {
       : step_(part),
         options_(options),
         plan_(step_, options.plan),
+        loops_(step_, plan_),
         memory_(step_.graph, plan_, options.seed),
         expiries_(expiries(step_)),
         workers_(worker_places(plan_)),
         aborts_(static_cast<std::size_t>(plan_.loop_count())),
         gates_(static_cast<std::size_t>(plan_.loop_count())) {
-    ns_per_tick();  // calibrates the clock before it is needed
-    count_examples();
+    ns_per_tick();                    // calibrates the clock before it is needed
+    if (loops_.led_examples() > 0) {  // else it hears of all its steps
+      count_.led = loops_.led_examples();
+      count_.all = loops_.all_examples();
+    }
     if (options_.staleness_bound) {
       check(count_.led == count_.all, "who bounds staleness leads all loops");
-      bound_.emplace(static_cast<std::size_t>(loops_of_all()), *options_.staleness_bound);
+      bound_.emplace(static_cast<std::size_t>(loops_.count_of_all()), *options_.staleness_bound);
     }
     for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i);
     build_kernels(kernels);
@@ -103,6 +108,7 @@ class Executor::Impl {
   Step step_;
   ExecutorOptions options_;
   Plan plan_;
+  ProcessLoops loops_;
   Memory memory_;
   std::vector<std::int64_t> expiries_;  ///< by node
   std::vector<Place> workers_;
@@ -218,44 +224,12 @@ class Executor::Impl {
     evidence.state.emplace_back(step_.graph.variable(v).name, memory_.variable(v).tensor);
   }
 
-  /// The loop as partition() told of it; null in a step that was not partitioned.
-  const LoopPart* told_of(int loop) const {
-    const auto& parts = step_.partition.parts;
-    return parts.empty() ? nullptr : &parts[static_cast<std::size_t>(loop)];
-  }
-  int number_of(int loop) const { return told_of(loop) ? told_of(loop)->number : loop; }
-  int loops_of_all() const {
-    return step_.partition.parts.empty() ? plan_.loop_count() : step_.partition.loops;
-  }
-
-  /// A graph of one loop advances alike in every process. Of several loops, each is led by the
-  /// first process that takes part in it: by the server, where there is one.
-  bool leads(int loop) const {
-    const LoopPart* part = told_of(loop);
-    return part == nullptr || step_.partition.loops == 1 ||
-           part->processes.front() == step_.partition.process;
-  }
-  bool is_alone(int loop) const {
-    const LoopPart* part = told_of(loop);
-    return part == nullptr || step_.partition.loops == 1 || part->processes.size() == 1;
-  }
-
-  void count_examples() {
-    std::int64_t led = 0;
-    for (int loop = 0; loop < plan_.loop_count(); ++loop) {
-      if (leads(loop)) led += share_of_loop(loop);
-    }
-    if (led == 0) return;  // hears of all its steps
-    count_.led = led;
-    count_.all = loops_of_all() == plan_.loop_count() ? led : step_.global_batch;
-  }
-
   /// A lane's error ends its loop. Whether it ends the run is for the owner to have said.
   bool ends_the_run(int loop, const std::exception_ptr& error) {
     aborts_[static_cast<std::size_t>(loop)].raised = true;
     if (options_.loss == OnLoss::Continue && is_loss(error)) {
       const std::lock_guard lock(lost_mutex_);
-      if (bound_) bound_->retire(static_cast<std::size_t>(number_of(loop)));
+      if (bound_) bound_->retire(static_cast<std::size_t>(loops_.number(loop)));
       lost_.push_back(text_of(error));
       if (static_cast<int>(lost_.size()) < plan_.loop_count()) return false;
     }
@@ -280,24 +254,9 @@ class Executor::Impl {
     }
   }
 
-  /// The examples a loop sees in a step: those that its input nodes yield, in all processes.
-  std::int64_t share_of_loop(int loop) const {
-    if (told_of(loop) != nullptr) {
-      check(told_of(loop)->examples > 0, "every loop has an input");
-      return told_of(loop)->examples;
-    }
-    std::int64_t share = 0;
-    for (const LanePlan& lane : plan_.lanes()) {
-      for (const Instruction& instruction : lane.instructions) {
-        const Node& node = step_.graph.node(instruction.node);
-        if (lane.loop == loop && node.op == Op::Input) share += node.attributes.integer("batch");
-      }
-    }
-    check(share > 0, "every loop has an input");
-    return share;
+  std::int64_t max_steps(int loop) const {
+    return options_.max_examples / loops_.examples(loop) + 2;
   }
-
-  std::int64_t max_steps(int loop) const { return options_.max_examples / share_of_loop(loop) + 2; }
 
   void add_probes() {
     losses_.resize(step_.losses.size());
@@ -326,14 +285,14 @@ class Executor::Impl {
   }
 
   Leadership leadership_of(int loop) {
-    const bool alone = is_alone(loop);
+    const bool alone = loops_.is_alone(loop);
     check(alone || options_.tickets != nullptr, "loops that span processes have a ticket post");
     return {.count = count_,
-            .examples = share_of_loop(loop),
+            .examples = loops_.examples(loop),
             .max_steps = max_steps(loop),
-            .loop = number_of(loop),
-            .sends = !alone && leads(loop) ? options_.tickets : nullptr,
-            .hears = !alone && !leads(loop) ? options_.tickets : nullptr,
+            .loop = loops_.number(loop),
+            .sends = !alone && loops_.leads(loop) ? options_.tickets : nullptr,
+            .hears = !alone && !loops_.leads(loop) ? options_.tickets : nullptr,
             .bound = bound_ ? &*bound_ : nullptr};
   }
 
@@ -343,9 +302,8 @@ class Executor::Impl {
       if (lane->plan().communication) return 2;
       return lane->plan().place.role == Role::Worker ? 0 : 1;
     };
-    return *std::min_element(loop.begin(), loop.end(), [&](const Lane* a, const Lane* b) {
-      return rank(a) < rank(b);
-    });
+    return *std::min_element(loop.begin(), loop.end(),
+                             [&](const Lane* a, const Lane* b) { return rank(a) < rank(b); });
   }
 
   std::mutex lost_mutex_;
@@ -380,7 +338,7 @@ std::vector<LoopReport> Executor::Impl::loop_reports() const {
     LoopReport& report = reports[static_cast<std::size_t>(lane->plan().loop)];
     if (lane->step_ticks().empty()) continue;  // not the leader
     report.steps = lane->steps();
-    report.share_of_batch = static_cast<double>(share_of_loop(lane->plan().loop)) /
+    report.share_of_batch = static_cast<double>(loops_.examples(lane->plan().loop)) /
                             static_cast<double>(step_.global_batch);
     const auto steps = static_cast<std::ptrdiff_t>(report.steps);
     report.step_ticks.assign(lane->step_ticks().begin(), lane->step_ticks().begin() + steps);
@@ -388,7 +346,7 @@ std::vector<LoopReport> Executor::Impl::loop_reports() const {
     report.losses.resize(static_cast<std::size_t>(report.steps));
     if (bound_) {
       report.largest_lead =
-          bound_->largest_lead(static_cast<std::size_t>(number_of(lane->plan().loop)));
+          bound_->largest_lead(static_cast<std::size_t>(loops_.number(lane->plan().loop)));
     }
   }
   for (std::size_t i = 0; i < losses_.size(); ++i) {
@@ -405,9 +363,7 @@ Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorO
 Executor::~Executor() = default;
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
 void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
-std::int64_t Executor::examples_seen() const {
-  return impl_->count_.of_all(impl_->count_.claimed);
-}
+std::int64_t Executor::examples_seen() const { return impl_->count_.of_all(impl_->count_.claimed); }
 std::vector<std::string> Executor::lost() const { return impl_->lost_; }
 const Step& Executor::step() const { return impl_->step_; }
 VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }

@@ -53,10 +53,10 @@ struct Leadership {
   ExampleCount& count;
   std::int64_t examples = 0;  ///< of one step of the loop
   std::int64_t max_steps = 0;
-  int loop = 0;                      ///< in the whole graph
-  TicketPost* sends = nullptr;       ///< tickets that it makes go there, too
-  TicketPost* hears = nullptr;       ///< it makes none: they come from there
-  StalenessBound* bound = nullptr;   ///< null: none
+  int loop = 0;                     ///< in the whole graph
+  TicketPost* sends = nullptr;      ///< tickets that it makes go there, too
+  TicketPost* hears = nullptr;      ///< it makes none: they come from there
+  StalenessBound* bound = nullptr;  ///< null: none
 };
 
 class Lane {

@@ -47,19 +47,18 @@ void StalenessBound::await_turn(std::size_t loop, std::int64_t clock, const Exam
     const std::int64_t now = now_ns();
     if (deadline == 0) deadline = now + patience.limit_ns;
     if (now > deadline) {
-      throw RunError(ErrorKind::Timeout,
-                     "step " + std::to_string(clock) + ": loop " + std::to_string(loop) +
-                         " waited in vain for loop " + std::to_string(other) +
-                         ", which the staleness bound of " + std::to_string(bound_) +
-                         " lets it lead no further");
+      throw RunError(ErrorKind::Timeout, "step " + std::to_string(clock) + ": loop " +
+                                             std::to_string(loop) + " waited in vain for loop " +
+                                             std::to_string(other) +
+                                             ", which the staleness bound of " +
+                                             std::to_string(bound_) + " lets it lead no further");
     }
     std::this_thread::sleep_for(kNap);
   }
 }
 
 void StalenessBound::retire(std::size_t loop) {
-  clocks_[loop].finished.store(std::numeric_limits<std::int64_t>::max(),
-                               std::memory_order_release);
+  clocks_[loop].finished.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_release);
 }
 
 }  // namespace regatta

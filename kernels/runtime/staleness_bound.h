@@ -2,10 +2,9 @@
 //
 // Stale-synchronous parallel: a loop's clock is the number of steps it has finished, which is the
 // index of the step it works on. A loop at clock c begins step c only when c - min_j clock_j <= s,
-// so that no clock ever leads the slowest by more than s; s = 0 is lockstep. A loop that waits stops
-// when the examples of the run have all been claimed.
-// Source: Ho et al., "More effective distributed ML via a stale synchronous parallel parameter
-// server", NIPS 2013.
+// so that no clock ever leads the slowest by more than s; s = 0 is lockstep. A loop that waits
+// stops when the examples of the run have all been claimed. Source: Ho et al., "More effective
+// distributed ML via a stale synchronous parallel parameter server", NIPS 2013.
 #pragma once
 
 #include <atomic>

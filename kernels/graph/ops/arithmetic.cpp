@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, cast, sum of n, concatenate; reshape and slice are views: the same memory under another type.
-// translate: images moved and mirrored, for evaluation on several views; it has no gradient.
+// add, scale, cast, sum of n, concatenate; reshape and slice are views: the same memory under
+// another type. translate: images moved and mirrored, for evaluation on several views; it has no
+// gradient.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loops of a part as its process sees them: who leads each, and how many examples count.
+// A graph of one loop advances alike in every process, so each leads it for itself. Of several
+// loops, each is led by the first process that takes part in it: by the server, where there is one.
+// Loops are numbered as in the part; `number` tells it as in the whole graph.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/plan.h"
+
+namespace regatta {
+
+class ProcessLoops {
+ public:
+  /// Both outlive this.
+  ProcessLoops(const Step& part, const Plan& plan) : part_(part), plan_(plan) {}
+
+  int count() const { return plan_.loop_count(); }
+  int count_of_all() const { return told() ? part_.partition.loops : count(); }
+  int number(int loop) const { return told() ? told_of(loop).number : loop; }
+  bool leads(int loop) const {
+    return advances_alike() || told_of(loop).processes.front() == part_.partition.process;
+  }
+  /// No other process has to hear of its tickets.
+  bool is_alone(int loop) const { return advances_alike() || told_of(loop).processes.size() == 1; }
+  /// Of one step, in all processes. Throws: aborts when the loop has no input.
+  std::int64_t examples(int loop) const;
+  /// Of one step of all loops that are led here, and of all loops.
+  std::int64_t led_examples() const;
+  std::int64_t all_examples() const;
+
+ private:
+  bool told() const { return !part_.partition.parts.empty(); }
+  bool advances_alike() const { return !told() || part_.partition.loops == 1; }
+  const LoopPart& told_of(int loop) const {
+    return part_.partition.parts[static_cast<std::size_t>(loop)];
+  }
+
+  const Step& part_;
+  const Plan& plan_;
+};
+
+}  // namespace regatta
