@@ -33,6 +33,33 @@ struct TrialOptions {
   double rounding = 0;  ///< first weights are multiplied by 1 + or - this, by element
 };
 
+inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions& run,
+                                        std::int64_t examples) {
+  ExecutorOptions options;
+  options.threads_per_worker = run.threads_per_worker;
+  options.seed = 11;
+  options.data = &data;
+  options.max_examples = examples;
+  options.stragglers = run.stragglers;
+  options.trace_events = run.trace_events;
+  options.staleness_bound = run.staleness_bound;
+  return options;
+}
+
+/// Adds the parameters of replica 0, of home or of servers, by the names of their wholes.
+inline void add_parameters(Executor& executor, std::map<std::string, std::vector<float>>& all) {
+  const Graph& graph = executor.step().graph;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.kind != VariableKind::Parameter || variable.place.replica != 0) continue;
+    const Tensor& tensor = executor.variable(v).tensor;
+    std::vector<float>& whole = all[variable.whole_name()];
+    const auto end = static_cast<std::size_t>(variable.first_element() + tensor.elements());
+    whole.resize(std::max(whole.size(), end));
+    std::copy_n(tensor.f32(), tensor.elements(), whole.begin() + variable.first_element());
+  }
+}
+
 /// A step under a strategy, run for a number of global batches.
 class Trial {
  public:
@@ -42,17 +69,10 @@ class Trial {
     part_ = partition(apply(strategies, step, run.options), Binding{}).front();
     add_cpu_kernels(kernels_);
     transport_.add_kernels(kernels_);
-    ExecutorOptions options;
-    options.threads_per_worker = run.threads_per_worker;
-    options.seed = 11;
-    options.data = &data;
-    options.max_examples = run.steps * step.global_batch;
-    options.stragglers = run.stragglers;
-    options.trace_events = run.trace_events;
-    options.staleness_bound = run.staleness_bound;
-    executor_ = std::make_unique<Executor>(part_, kernels_, options);
+    const std::int64_t examples = run.steps * step.global_batch;
+    executor_ = std::make_unique<Executor>(part_, kernels_, executor_options(data, run, examples));
     if (run.rounding != 0) perturb(static_cast<float>(run.rounding));
-    executor_->run(options.max_examples);
+    executor_->run(examples);
   }
 
   Executor& executor() { return *executor_; }
@@ -65,15 +85,7 @@ class Trial {
   /// The final parameters of replica 0 or home, by name.
   std::map<std::string, std::vector<float>> parameters() {
     std::map<std::string, std::vector<float>> all;
-    for (VariableId v = 0; v < static_cast<VariableId>(graph().variables().size()); ++v) {
-      const Variable& variable = graph().variable(v);
-      if (variable.kind != VariableKind::Parameter || variable.place.replica != 0) continue;
-      const Tensor& tensor = executor_->variable(v).tensor;
-      std::vector<float>& whole = all[variable.whole_name()];
-      const auto end = static_cast<std::size_t>(variable.first_element() + tensor.elements());
-      whole.resize(std::max(whole.size(), end));
-      std::copy_n(tensor.f32(), tensor.elements(), whole.begin() + variable.first_element());
-    }
+    add_parameters(*executor_, all);
     return all;
   }
 

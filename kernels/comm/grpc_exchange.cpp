@@ -80,8 +80,8 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   std::unique_ptr<Kernel> build(const KernelRequest& request) {
     const auto peer = static_cast<int>(request.node.attributes.integer("peer"));
     check(peer != options_.process, "a message goes to another process");
-    accounts_.push_back(std::make_unique<Account>());
-    Account& account = *accounts_.back();
+    auto& accounts = request.node.attributes.has("control") ? control_ : accounts_;
+    Account& account = *accounts.emplace_back(std::make_unique<Account>());
     account.place = request.node.place;
     const auto make = request.node.op == Op::Send ? exchange::make_send : exchange::make_receive;
     return make(request, options_, link(peer), account.traffic);
@@ -140,7 +140,8 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   const ExchangeOptions options_;
   const exchange::Hello hello_;
   std::vector<std::shared_ptr<exchange::Link>> links_;  ///< by process
-  std::vector<std::unique_ptr<Account>> accounts_;
+  std::vector<std::unique_ptr<Account>> accounts_;  ///< of values
+  std::vector<std::unique_ptr<Account>> control_;   ///< of tickets, which are not reported
   exchange::Listener listener_;
 };
 

@@ -93,7 +93,7 @@ class Executor::Impl {
 
   void interrupt(const RunError& error) {
     threads_->end(std::make_exception_ptr(error));
-    for (AbortFlag& flag : aborts_) flag.raised = true;
+    for (int loop = 0; loop < loops_.count(); ++loop) abort(loop);
   }
 
   void run(std::int64_t examples) {
@@ -226,15 +226,20 @@ class Executor::Impl {
 
   /// A lane's error ends its loop. Whether it ends the run is for the owner to have said.
   bool ends_the_run(int loop, const std::exception_ptr& error) {
-    aborts_[static_cast<std::size_t>(loop)].raised = true;
+    abort(loop);
     if (options_.loss == OnLoss::Continue && is_loss(error)) {
       const std::lock_guard lock(lost_mutex_);
       if (bound_) bound_->retire(static_cast<std::size_t>(loops_.number(loop)));
       lost_.push_back(text_of(error));
       if (static_cast<int>(lost_.size()) < plan_.loop_count()) return false;
     }
-    for (AbortFlag& flag : aborts_) flag.raised = true;
+    for (int other = 0; other < loops_.count(); ++other) abort(other);
     return true;
+  }
+
+  void abort(int loop) {
+    aborts_[static_cast<std::size_t>(loop)].raised = true;
+    if (options_.tickets != nullptr) options_.tickets->abandon(loops_.number(loop));
   }
 
   static bool is_loss(const std::exception_ptr& error) {

@@ -43,7 +43,9 @@ class TicketPost {
   virtual void publish(int loop, const Ticket& ticket) = 0;
   /// The next ticket of a loop that is led elsewhere. Threads: one lane a loop.
   /// Throws: RunError(Timeout), RunError(PeerLost), Aborted.
-  virtual Ticket next(int loop, const Patience& patience) = 0;
+  virtual Ticket next(int loop) = 0;
+  /// Ends the waits of a loop that is over: Aborted. Threads: any.
+  virtual void abandon(int loop) = 0;
 };
 
 class Gate {

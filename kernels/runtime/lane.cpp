@@ -137,7 +137,7 @@ Ticket Lane::next_ticket() {
 Ticket Lane::lead_ticket() {
   const Leadership& loop = *leadership_;
   if (loop.hears != nullptr) {
-    const Ticket ticket = loop.hears->next(loop.loop, options_.patience);
+    const Ticket ticket = loop.hears->next(loop.loop);
     gate_->issue(ticket);
     return ticket;
   }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/ticket_messages.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kFirstMessage = std::int64_t{1} << 30;
+
+}  // namespace
+
+TicketMessages::TicketMessages(const Step& part, const KernelTable& table) {
+  if (part.partition.loops <= 1) return;
+  const int here = part.partition.process;
+  for (const LoopPart& loop : part.partition.parts) {
+    const int leader = loop.processes.front();
+    if (here != leader) add_line(table, Op::Receive, loop.number, leader);
+    for (int process : loop.processes) {
+      if (here == leader && process != leader) add_line(table, Op::Send, loop.number, process);
+    }
+  }
+}
+
+void TicketMessages::add_line(const KernelTable& table, Op op, int loop, int peer) {
+  Line& line = lines_[loop].emplace_back();
+  line.node.op = op;
+  line.node.attributes = {{"message", kFirstMessage + loop},
+                          {"peer", std::int64_t{peer}},
+                          {"control", std::int64_t{1}}};
+  line.tensor = {Tensor{.type = {ElementType::I32, {static_cast<std::int64_t>(line.words.size())}},
+                        .data = line.words.data()}};
+  KernelRequest request{.node = line.node};
+  (op == Op::Send ? request.inputs : request.outputs) = line.tensor;
+  request.abort = &line.abort;
+  line.kernel = table.build(request);
+}
+
+void TicketMessages::publish(int loop, const Ticket& ticket) {
+  const auto examples = static_cast<std::uint64_t>(ticket.examples);
+  for (Line& line : lines_.at(loop)) {
+    line.words = {ticket.runs ? 1 : 0, static_cast<std::int32_t>(examples & 0xFFFFFFFFU),
+                  static_cast<std::int32_t>(examples >> 32U), 0};
+    line.kernel->run({.step = line.tickets++, .examples = 0, .counters = &line.counters});
+  }
+}
+
+Ticket TicketMessages::next(int loop) {
+  Line& line = lines_.at(loop).front();
+  line.kernel->run({.step = line.tickets++, .examples = 0, .counters = &line.counters});
+  const auto low = static_cast<std::uint32_t>(line.words[1]);
+  const auto high = static_cast<std::uint32_t>(line.words[2]);
+  return {.runs = line.words[0] != 0,
+          .examples = static_cast<std::int64_t>(std::uint64_t{high} << 32U | low)};
+}
+
+void TicketMessages::abandon(int loop) {
+  const auto found = lines_.find(loop);
+  if (found == lines_.end()) return;
+  for (Line& line : found->second) line.abort.raised = true;
+}
+
+}  // namespace regatta

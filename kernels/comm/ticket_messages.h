@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tickets of loops that span processes, as messages of the transport that also carries values: a
+// send from the process that leads a loop to each other one, a receive there. Their numbers are
+// beyond those of values; their bytes are control, like headers, and are not counted as traffic.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/gate.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+class TicketMessages final : public TicketPost {
+ public:
+  /// `table` has send and receive. Before any process runs a step.
+  TicketMessages(const Step& part, const KernelTable& table);
+
+  void publish(int loop, const Ticket& ticket) override;
+  Ticket next(int loop) override;
+  void abandon(int loop) override;
+
+ private:
+  /// One loop with one other process.
+  struct Line {
+    std::array<std::int32_t, 4> words{};  ///< runs, low and high half of examples, nothing
+    Node node;
+    std::array<Tensor, 1> tensor;
+    AbortFlag abort;
+    LaneCounters counters;
+    std::unique_ptr<Kernel> kernel;
+    std::int64_t tickets = 0;
+  };
+  void add_line(const KernelTable& table, Op op, int loop, int peer);
+
+  std::map<int, std::deque<Line>> lines_;  ///< by loop; not changed after the constructor
+};
+
+}  // namespace regatta

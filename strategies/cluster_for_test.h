@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests: a placed step run by several processes' executors, each in a thread of this process
+// with an exchange of its own. What crosses goes over real gRPC connections on loopback; only the
+// address spaces are not apart.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kernels/comm/grpc_exchange.h"
+#include "kernels/comm/ticket_messages.h"
+#include "strategies/test_support.h"
+
+namespace regatta::testing_support {
+
+/// Servers first, then processes that share the workers.
+inline Binding servers_and_workers(int servers, int processes, std::int64_t workers) {
+  return {.processes = servers + processes, .process_of = [=](const Place& place) {
+            if (place.role == Role::Server) return place.stage;
+            for (int p = 0; p < processes; ++p) {
+              const Range range = share(workers, processes, p);
+              if (place.replica >= range.begin && place.replica < range.end) return servers + p;
+            }
+            return -1;
+          }};
+}
+
+class Cluster {
+ public:
+  Cluster(const Step& step, const DataSet& data, const TrialOptions& run, const Binding& binding) {
+    const Step placed = apply(find_strategies(run.strategy), step, run.options);
+    examples_ = run.steps * step.global_batch;
+    std::vector<std::string> addresses;
+    for (const Step& part : partition(placed, binding)) {
+      const int process = part.partition.process;
+      Process& added = *processes_.emplace_back(std::make_unique<Process>());
+      added.part = part;
+      added.exchange =
+          std::make_unique<GrpcExchange>(ExchangeOptions{.run_id = std::string(32, '7'),
+                                                         .token = std::string(64, 'c'),
+                                                         .process = process,
+                                                         .processes = binding.processes});
+      for (int peer = 0; peer < process; ++peer) {
+        if (talks_to(part, peer))
+          added.exchange->connect(peer, addresses[static_cast<std::size_t>(peer)]);
+      }
+      addresses.push_back(added.exchange->serve());
+      added.build(data, run, examples_);
+    }
+  }
+
+  void run() {
+    std::vector<std::thread> threads;
+    std::vector<std::exception_ptr> errors(processes_.size());
+    for (std::size_t p = 0; p < processes_.size(); ++p) {
+      threads.emplace_back([&, p] {
+        try {
+          processes_[p]->executor->run(examples_);
+        } catch (...) {
+          errors[p] = std::current_exception();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::exception_ptr& error : errors) {
+      if (error != nullptr) std::rethrow_exception(error);
+    }
+  }
+
+  Executor& executor(int process) {
+    return *processes_[static_cast<std::size_t>(process)]->executor;
+  }
+  std::map<Place, MemberTraffic> counted() const {
+    std::map<Place, MemberTraffic> all;
+    for (const auto& process : processes_) {
+      for (const auto& [place, traffic] : process->exchange->traffic()) {
+        all[place].sent += traffic.sent;
+        all[place].received += traffic.received;
+        all[place].messages += traffic.messages;
+      }
+    }
+    return all;
+  }
+  const Step& part(int process) const {
+    return processes_[static_cast<std::size_t>(process)]->part;
+  }
+
+  /// By step, summed over the processes of a synchronous run.
+  std::vector<float> losses() const {
+    std::vector<float> sums;
+    for (const auto& process : processes_) {
+      for (const LoopReport& loop : process->executor->loops()) {
+        sums.resize(loop.losses.size());
+        for (std::size_t k = 0; k < loop.losses.size(); ++k) sums[k] += loop.losses[k];
+      }
+    }
+    return sums;
+  }
+
+  std::map<std::string, std::vector<float>> parameters() {
+    std::map<std::string, std::vector<float>> all;
+    for (const auto& process : processes_) add_parameters(*process->executor, all);
+    return all;
+  }
+
+ private:
+  struct Process {
+    Step part;
+    std::unique_ptr<GrpcExchange> exchange;
+    KernelTable kernels{"cpu"};
+    InProcessTransport transport;
+    std::unique_ptr<TicketMessages> tickets;
+    std::unique_ptr<Executor> executor;
+
+    void build(const DataSet& data, const TrialOptions& run, std::int64_t examples) {
+      add_cpu_kernels(kernels);
+      transport.add_kernels(kernels);
+      exchange->add_kernels(kernels);
+      tickets = std::make_unique<TicketMessages>(part, kernels);
+      ExecutorOptions options = executor_options(data, run, examples);
+      options.tickets = tickets.get();
+      const bool leads = part.partition.process == 0;
+      if (!leads) options.staleness_bound.reset();
+      executor = std::make_unique<Executor>(part, kernels, options);
+    }
+  };
+
+  static bool talks_to(const Step& part, int peer) {
+    for (const Node& node : part.graph.nodes()) {
+      const bool crosses = node.op == Op::Send || node.op == Op::Receive;
+      if (crosses && node.attributes.integer("peer") == peer) return true;
+    }
+    for (const LoopPart& loop : part.partition.parts) {
+      if (part.partition.loops > 1 && loop.processes.front() == peer) return true;
+    }
+    return false;
+  }
+
+  std::int64_t examples_ = 0;
+  std::vector<std::unique_ptr<Process>> processes_;
+};
+
+}  // namespace regatta::testing_support

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameter servers over real gRPC connections compute what they compute inside one process: the
+// synchronous one bit by bit, however servers, workers and processes are dealt; the asynchronous
+// one keeps its clocks, its bound and its counts.
+#include <gtest/gtest.h>
+
+#include "kernels/graph/traffic.h"
+#include "strategies/cluster_for_test.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::Cluster;
+using testing_support::servers_and_workers;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+const DataSet& curve() {
+  static const DataSet data = make_curve();
+  return data;
+}
+
+const DataSet& shapes() {
+  static const DataSet data = make_shapes(20, Split::Train, 240);
+  return data;
+}
+
+Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps) {
+  Recipe recipe;
+  recipe.global_batch = batch;
+  recipe.train_examples = workload == "parabola" ? 50 : 240;
+  recipe.total_examples = steps * batch;
+  return find_workload(workload).training(recipe);
+}
+
+TrialOptions options_of(const std::string& strategy, std::int64_t workers, std::int64_t servers) {
+  TrialOptions options;
+  options.strategy = strategy;
+  options.options.replicas = workers;
+  options.options.servers = servers;
+  return options;
+}
+
+struct Deal {
+  std::int64_t workers = 1;
+  int servers = 1;
+  int processes = 1;  ///< of workers
+};
+
+class ParameterServers : public testing::TestWithParam<Deal> {};
+
+TEST_P(ParameterServers, OverGrpcComputeTheBitsOfOneProcess) {
+  const Deal deal = GetParam();
+  TrialOptions options = options_of("parameter_server", deal.workers, deal.servers);
+  for (const char* workload : {"parabola", "resnet9_thin"}) {
+    const bool small = std::string(workload) == "parabola";
+    options.steps = small ? 50 : 3;
+    const Step step = step_of(workload, small ? 49 : 80, options.steps);
+    const DataSet& data = small ? curve() : shapes();
+    Trial together(step, data, options);
+    Cluster cluster(step, data, options,
+                    servers_and_workers(deal.servers, deal.processes, deal.workers));
+    cluster.run();
+    EXPECT_EQ(cluster.parameters(), together.parameters()) << workload;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Deals, ParameterServers,
+                         testing::Values(Deal{1, 1, 1}, Deal{2, 1, 2}, Deal{2, 2, 2}, Deal{3, 3, 2},
+                                         Deal{5, 2, 3}),
+                         [](const auto& test) {
+                           return std::to_string(test.param.workers) + "_workers_in_" +
+                                  std::to_string(test.param.processes) + "_processes_" +
+                                  std::to_string(test.param.servers) + "_servers";
+                         });
+
+TEST(ParameterServer, CountsTheBytesThatTheGraphSays) {
+  TrialOptions options = options_of("parameter_server", 2, 2);
+  options.steps = 3;
+  Cluster cluster(step_of("resnet9_thin", 80, 3), shapes(), options, servers_and_workers(2, 2, 2));
+  cluster.run();
+  const auto counted = cluster.counted();
+  for (int process = 0; process < 4; ++process) {
+    for (const auto& [place, expected] : traffic(cluster.part(process).graph)) {
+      EXPECT_EQ(counted.at(place).sent, 3 * expected.sent) << to_string(place);
+      EXPECT_EQ(counted.at(place).received, 3 * expected.received) << to_string(place);
+      EXPECT_EQ(counted.at(place).messages, 3 * expected.messages) << to_string(place);
+    }
+  }
+}
+
+TEST(ParameterServerAsync, EveryPushIsAppliedAndItsStalenessCounted) {
+  TrialOptions options = options_of("parameter_server_async", 2, 2);
+  options.steps = 300;
+  Cluster cluster(step_of("parabola", 50, options.steps), curve(), options,
+                  servers_and_workers(2, 2, 2));
+  cluster.run();
+  std::int64_t pushes = 0;
+  for (int worker : {2, 3}) {
+    for (const LoopReport& loop : cluster.executor(worker).loops()) {
+      EXPECT_GT(loop.steps, 0);
+      pushes += loop.steps;
+    }
+  }
+  EXPECT_GE(pushes, 2 * options.steps);
+  std::uint64_t updates = 0;
+  for (int server : {0, 1}) {
+    for (const WorkerReport& worker : cluster.executor(server).workers()) {
+      for (std::uint64_t count : worker.staleness) updates += count;
+    }
+  }
+  EXPECT_EQ(updates, 4U * static_cast<std::uint64_t>(pushes));  // four parameters
+  EXPECT_EQ(cluster.executor(0).lost_updates() + cluster.executor(1).lost_updates(), 0);
+}
+
+TEST(ParameterServerAsync, AStragglerHoldsTheOthersToTheBound) {
+  for (std::int64_t bound : {0, 1, 4}) {
+    TrialOptions options = options_of("parameter_server_async", 3, 1);
+    options.steps = 12;
+    options.stragglers[0] = 4;  // the first worker of every process, so that all are slow but one
+    options.staleness_bound = bound;
+    Cluster cluster(step_of("resnet9_thin", 48, options.steps), shapes(), options,
+                    servers_and_workers(1, 2, 3));
+    cluster.run();
+    std::int64_t largest = 0;
+    for (const LoopReport& loop : cluster.executor(0).loops()) {
+      largest = std::max(largest, loop.largest_lead);
+    }
+    EXPECT_EQ(largest, bound);
+  }
+}
+
+}  // namespace
+}  // namespace regatta
