@@ -140,8 +140,8 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   const ExchangeOptions options_;
   const exchange::Hello hello_;
   std::vector<std::shared_ptr<exchange::Link>> links_;  ///< by process
-  std::vector<std::unique_ptr<Account>> accounts_;  ///< of values
-  std::vector<std::unique_ptr<Account>> control_;   ///< of tickets, which are not reported
+  std::vector<std::unique_ptr<Account>> accounts_;      ///< of values
+  std::vector<std::unique_ptr<Account>> control_;       ///< of tickets, which are not reported
   exchange::Listener listener_;
 };
 
