@@ -27,6 +27,7 @@ class RecordsError(Exception):
 @dataclass(frozen=True)
 class Evaluation:
     examples: int
+    epoch: float
     training_time: float
     loss: float
     metric: float
@@ -100,6 +101,7 @@ def _variant(cell: dict[str, Any]) -> Variant:
 def _evaluation(one: dict[str, Any]) -> Evaluation:
     return Evaluation(
         examples=int(one["examples"]),
+        epoch=float(one.get("epoch", math.nan)),
         training_time=one["training_time_ns"] / 1e9,
         loss=float(one.get("loss", math.nan)),
         metric=float(one["metric"]),

@@ -15,6 +15,7 @@ from typing import Any
 import matplotlib.colors
 import matplotlib.pyplot as plt
 
+import curves
 import race
 import records
 from figure_race import draw_race, footer, median_curve
@@ -247,6 +248,29 @@ class Outputs(InFolder):
         there = made_up_record("parabola", "single", 2, machine={"cpu": "Other", "cores_used": 4})
         self.assertNotIn("not comparable", footer(runs_of(here)))
         self.assertIn("not comparable", footer(runs_of(here, there)))
+
+
+class Curves(InFolder):
+    def test_counts_where_a_single_run_lies_within_the_others(self) -> None:
+        bf16 = [line("airbench94", "single", seed,
+                     cell={**made_up_record("airbench94", "single", seed)["cell"],
+                           "dtype": "bf16"}) for seed in (1, 2, 3)]
+        inside, outside = (made_up_record("airbench94", "single", seed) for seed in (2, 9))
+        outside["evaluations"] = [{**one, "metric": 200.0} for one in outside["evaluations"]]
+        self.write("".join(bf16) + json.dumps(inside) + "\n")
+        self.assertIn("metric within the 3 runs of single, bf16 at 13 of 13 evaluations",
+                      curves.inside(group_runs(self.read()))[0])
+        self.write("".join(bf16) + json.dumps(outside) + "\n")
+        self.assertIn(" at 0 of 13 evaluations", curves.inside(group_runs(self.read()))[0])
+
+    def test_draws_a_line_for_each_element_type_and_refuses_two_workloads(self) -> None:
+        self.write(line("airbench94", "single", 1) + line("airbench94", "all_reduce", 1))
+        figure = curves.draw_curves(self.read())
+        self.assertEqual([len(axes.lines) for axes in figure.axes], [2, 2])
+        self.write(line("airbench94", "single", 1) + line("parabola", "single", 1))
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            self.assertEqual(curves.main([str(self.folder)]), 1)
+        self.assertIn("several workloads", errors.getvalue())
 
 
 if __name__ == "__main__":

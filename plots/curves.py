@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Loss and metric by epoch: does something that should change speed only change what is learnt?
+
+usage: plots/curves.py DIR...
+
+Reads the records of all folders (one workload), writes curves.svg and curves.png into the first and
+prints, for each line that has one run, how often it lies within the runs of the line with the most.
+"""
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from figure_race import FAINT, GRID, INK, footer  # noqa: E402
+from palette import SPARE, style_of  # noqa: E402
+from records import RecordsError, Run, Variant, group_runs, labels, read_records  # noqa: E402
+
+
+def _points(runs: list[Run], name: str) -> dict[int, list[float]]:
+    """By examples, one value a run; where all runs were judged."""
+    values: dict[int, list[float]] = {}
+    for run in runs:
+        for one in run.evaluations:
+            values.setdefault(one.examples, []).append(getattr(one, name))
+    return {at: all_of for at, all_of in sorted(values.items()) if len(all_of) == len(runs)}
+
+
+def _draw_line(axes: Axes, runs: list[Run], name: str, label: str, colour: str) -> None:
+    points = _points(runs, name)
+    epochs = [next(one.epoch for one in runs[0].evaluations if one.examples == at)
+              for at in points]
+    axes.fill_between(epochs, [min(values) for values in points.values()],
+                      [max(values) for values in points.values()], color=colour, alpha=0.2,
+                      linewidth=0)
+    middle = [sorted(values)[len(values) // 2] for values in points.values()]
+    axes.plot(epochs, middle, color=colour, linewidth=2, marker="o", markersize=4,
+              label=f"{label}, {len(runs)} run{'s' * (len(runs) > 1)}")
+
+
+def draw_curves(runs: list[Run]) -> Figure:
+    """Two panels, the metric above the loss; the caller saves and closes the figure."""
+    groups = group_runs(runs)
+    names = labels(groups)
+    figure, (above, below) = plt.subplots(2, 1, figsize=(9, 8), sharex=True)
+    colours = [style_of(runs[0].variant.strategy).colour, "#D55E00",
+               *(style.colour for style in SPARE)]
+    for (variant, group), colour in zip(groups.items(), colours):
+        _draw_line(above, group, "metric", names[variant], colour)
+        _draw_line(below, group, "loss", names[variant], colour)
+    above.set_ylabel("loss" if runs[0].lower_is_better else "accuracy (%)")
+    below.set_ylabel("loss in evaluation (log scale)")
+    below.set_yscale("log")
+    below.set_xlabel("epoch")
+    above.legend(frameon=False)
+    above.set_title(f"{runs[0].workload}: the same curves?", loc="left", fontweight="bold",
+                    color=INK)
+    for axes in (above, below):
+        axes.grid(color=GRID, linewidth=0.8)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.text(0.02, 0.03, footer(runs).replace("Marks: median time of the first evaluation at "
+                "the target; a run without one counts as infinite.", ""), fontsize=8, color=FAINT,
+                va="top")
+    return figure
+
+
+def inside(groups: dict[Variant, list[Run]]) -> list[str]:
+    """For lines of one run: at how many evaluations it lies within the runs of the longest line."""
+    names = labels(groups)
+    widest = max(groups, key=lambda variant: len(groups[variant]))
+    lines = []
+    for variant, runs in groups.items():
+        if variant == widest or len(runs) > 1:
+            continue
+        for name in ("metric", "loss"):
+            others, own = _points(groups[widest], name), _points(runs, name)
+            shared = [at for at in own if at in others]
+            hits = sum(min(others[at]) <= own[at][0] <= max(others[at]) for at in shared)
+            lines.append(f"{names[variant]}: {name} within the {len(groups[widest])} runs of "
+                         f"{names[widest]} at {hits} of {len(shared)} evaluations")
+    return lines
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0].startswith("-"):
+        print(__doc__.strip(), file=sys.stderr)
+        return 0 if arguments in (["--help"], ["-h"]) else 1
+    try:
+        runs = [run for folder in arguments for run in
+                read_records(Path(folder), lambda text: print(f"warning: {text}", file=sys.stderr))]
+        if len({run.workload for run in runs}) > 1:
+            raise RecordsError("the folders hold several workloads; one at a time")
+        print("\n".join(inside(group_runs(runs))))
+        matplotlib.rcParams["svg.hashsalt"] = "regatta"
+        figure = draw_curves(runs)
+        files = [Path(arguments[0]) / "curves.svg", Path(arguments[0]) / "curves.png"]
+        figure.savefig(files[0], metadata={"Date": None}, bbox_inches="tight", pad_inches=0.2)
+        figure.savefig(files[1], dpi=160, bbox_inches="tight", pad_inches=0.2)
+    except (RecordsError, OSError) as error:
+        print(f"curves.py: {error}", file=sys.stderr)
+        return 1
+    print(f"figure: {files[0]} and {files[1]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
