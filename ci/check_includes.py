@@ -32,7 +32,7 @@ RULES = (
     Rule("strategies", ("kernels/graph",)),
     Rule("harness",
          ("kernels/graph", "kernels/runtime", "kernels/comm", "workloads", "strategies"),
-         ("CLI/", "fmt/", "nlohmann/", "toml++/", "hwloc.h")),
+         ("CLI/", "fmt/", "grpcpp/", "hwloc.h", "nlohmann/", "toml++/")),
 )
 # Tests and benchmarks, and what they share, may include whatever they test.
 TEST = re.compile(r"(_test|_bench|/test_support)\.(cpp|cu|h)$")
@@ -40,7 +40,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEM = ("sys/", "linux/", "bits/", "asm/")
 STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")  # <vector>; a library's has a dot or a slash
 C_SYSTEM = ("fcntl.h", "pthread.h", "sched.h", "signal.h", "unistd.h", "immintrin.h", "omp.h",
-            "x86intrin.h", "time.h", "poll.h", "dlfcn.h", "link.h")
+            "x86intrin.h", "time.h", "poll.h", "dlfcn.h", "link.h", "spawn.h")
 
 
 def rule_of(path: str) -> Rule | None:

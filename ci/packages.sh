@@ -15,6 +15,7 @@ command line, text and JSON: libcli11-dev libfmt-dev nlohmann-json3-dev
 topology of the machine: libhwloc-dev
 ranks that mpirun starts, and all_reduce between them: openmpi-bin libopenmpi-dev
 messages between processes: libgrpc++-dev libabsl-dev
+control of ranks: libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 test and benchmark libraries, which the build looks for: libgtest-dev libbenchmark-dev
 figures: python3 python3-numpy python3-matplotlib'
 readonly kTest='check of records against their schema: python3-jsonschema

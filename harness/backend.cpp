@@ -17,4 +17,20 @@ std::unique_ptr<Backend> make_backend(const std::string& device) {
   return backend;
 }
 
+void add_mpi(Backend& backend, MpiSession& session) {
+  backend.mpi = std::make_unique<MpiTransport>(session);
+  backend.mpi->add_kernels(backend.kernels);
+}
+
+std::map<Place, MemberTraffic> Backend::traffic() const {
+  std::map<Place, MemberTraffic> all = transport.traffic();
+  if (mpi == nullptr) return all;
+  for (const auto& [place, counted] : mpi->traffic()) {
+    all[place].sent += counted.sent;
+    all[place].received += counted.received;
+    all[place].messages += counted.messages;
+  }
+  return all;
+}
+
 }  // namespace regatta

@@ -4,10 +4,13 @@
 // linking, not by #ifdef: this file's source is where they are listed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
 #include "kernels/comm/in_process.h"
+#include "kernels/comm/mpi_session.h"
+#include "kernels/comm/mpi_transport.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -16,9 +19,16 @@ struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
   KernelTable kernels;
   InProcessTransport transport;
+  std::unique_ptr<MpiTransport> mpi;  ///< null where nothing crosses processes by MPI
+
+  /// What each place has sent and received since the start. Not while lanes run.
+  std::map<Place, MemberTraffic> traffic() const;
 };
 
 /// Throws: RunError(Unsupported) for a device that this build does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device);
+
+/// Adds what members of a collective in several processes need. Together with all ranks.
+void add_mpi(Backend& backend, MpiSession& session);
 
 }  // namespace regatta

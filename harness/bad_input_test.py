@@ -43,6 +43,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--dataset shapes", r"unknown dataset for workload 'parabola' 'shapes'.*\(valid: curve\)"),
     ("--strategy all_reduce --workers 2 --all-reduce rign",
      r"unknown all_reduce algorithm 'rign'; did you mean 'ring'\?"),
+    ("--strategy all_reduce --workers 2 --all-reduce mpi", r"--all-reduce mpi .*--processes 2"),
     ("--sharing relaxt", r"unknown sharing 'relaxt'; did you mean 'relaxed'\?"),
     ("--fusion of", r"unknown fusion 'of'.*\(valid: on off\)"),
     ("--dtype f23", r"unknown dtype 'f23'.*\(valid: f32 bf16\)"),

@@ -43,11 +43,14 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
   app.add_option("--workers", request.workers,
                  "replicas, or stages of model_parallel, or both of a composition")
       ->capture_default_str();
+  app.add_option("--processes", request.processes,
+                 "processes that the workers are dealt to, started by mpirun (default: 1)");
   app.add_option("--stages", request.stages,
                  "stages of each replica in a composition with model_parallel")
       ->capture_default_str();
   app.add_option("--all-reduce", request.all_reduce,
-                 "how all_reduce sums: ring, reduce_to_one, hierarchical_copy")
+                 "how all_reduce sums: ring, reduce_to_one, hierarchical_copy, or mpi (over "
+                 "--processes)")
       ->capture_default_str();
   app.add_option("--sharing", request.sharing,
                  "how async_shared shares: relaxed atomics, or locked shards")
@@ -88,6 +91,10 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
       "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0 (default: none)");
   app.add_option("--trace", request.trace,
                  "file for a timeline in the Chrome trace format (default: none)");
+  app.add_option("--hosts", request.hosts,
+                 "Open MPI hostfile of the machines to run on (default: this one)");
+  app.add_option("--listen", request.listen,
+                 "address of this machine that ranks on others reach (default: loopback)");
   app.add_option("--out", command.out, "folder whose records.jsonl the record is added to")
       ->capture_default_str();
 }
@@ -164,6 +171,8 @@ Command parse_command_line(int argc, const char* const* argv) {
     return command;
   }
   command.request.command = joined(argc, argv);
+  command.request.arguments.assign(argv + 1, argv + argc);
+  command.request.rank_logs = command.out + "/ranks";
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
   if (list.parsed()) command.kind = Command::Kind::List;

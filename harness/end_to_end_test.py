@@ -34,7 +34,8 @@ WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
 
 # Every flag of every subcommand, with the default as --help prints it.
 CELL_FLAGS = {
-    "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1", "--stages": "=0",
+    "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
+    "--processes": "(default: 1)", "--stages": "=0",
     "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
     "--device": "=cpu",
@@ -45,7 +46,8 @@ FLAGS = {
         **CELL_FLAGS, "--seed": "=1", "--dataset": "(default: the workload's)",
         "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
         "--rate-scale": "=1", "--threads": "=0", "--straggler": "(default: none)",
-        "--trace": "(default: none)", "--out": "=out",
+        "--trace": "(default: none)", "--hosts": "(default: this one)",
+        "--listen": "(default: loopback)", "--out": "=out",
     },
     "graph": {**CELL_FLAGS, "--format": "=text"},
     "list": {},

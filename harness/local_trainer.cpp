@@ -1,38 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/local_trainer.h"
 
-#include <set>
-#include <string_view>
-
 #include "harness/process.h"
 #include "kernels/runtime/clock.h"
 
 namespace regatta {
 
-LocalTrainer::LocalTrainer(const Step& part, const std::string& device,
-                           const ExecutorOptions& options)
-    : backend_(make_backend(device)), executor_(part, backend_->kernels, options) {}
+LocalTrainer::LocalTrainer(const Step& part, std::unique_ptr<Backend> backend,
+                           const ExecutorOptions& options, std::int64_t rank)
+    : backend_(std::move(backend)), executor_(part, backend_->kernels, options), rank_(rank) {}
+
+void LocalTrainer::connect() {
+  if (backend_->mpi != nullptr) backend_->mpi->connect();
+}
 
 std::vector<VariableCopy> LocalTrainer::variables(Copies which) {
-  const Graph& graph = executor_.step().graph;
+  CopyChooser chooser(which);
   std::vector<VariableCopy> copies;
-  for (VariableId v : wanted_variables(graph, which)) {
-    copies.push_back({.variable = &graph.variable(v), .tensor = executor_.variable(v).tensor});
-  }
+  for (VariableId v : chooser.choose(executor_.step().graph)) copies.push_back(variable(v));
   return copies;
 }
 
-TrainingReport LocalTrainer::report() {
-  return report_of(executor_, backend_->transport.traffic(), 0);
+VariableCopy LocalTrainer::variable(VariableId id) {
+  return {.variable = &executor_.step().graph.variable(id),
+          .tensor = executor_.variable(id).tensor};
 }
 
-std::vector<VariableId> wanted_variables(const Graph& graph, Copies which) {
-  std::set<std::string_view> found;
+TrainingReport LocalTrainer::report() { return report_of(executor_, backend_->traffic(), rank_); }
+
+std::vector<VariableId> CopyChooser::choose(const Graph& graph) {
   std::vector<VariableId> wanted;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
-    const bool is_first = found.insert(variable.name).second;
-    if (is_first || which == Copies::All || variable.kind == VariableKind::Statistic) {
+    const bool is_first = found_.insert(variable.name).second;
+    if (is_first || which_ == Copies::All || variable.kind == VariableKind::Statistic) {
       wanted.push_back(v);
     }
   }
@@ -46,7 +47,8 @@ TrainingReport report_of(const Executor& executor, std::map<Place, MemberTraffic
     report.workers.push_back({.rank = rank, .report = std::move(worker)});
   }
   for (LoopReport& loop : executor.loops()) {
-    LoopHistory history{.share_of_batch = loop.share_of_batch,
+    LoopHistory history{.number = static_cast<int>(report.loops.size()),
+                        .share_of_batch = loop.share_of_batch,
                         .step_ns = {},
                         .losses = std::move(loop.losses),
                         .examples = std::move(loop.examples)};

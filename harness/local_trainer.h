@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Training in this process: one executor with its kernels and transport.
+// Training in this process: one executor with its kernels and transports. A rank has one for its
+// part of the graph.
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "harness/backend.h"
 #include "harness/trainer.h"
@@ -13,22 +16,39 @@ namespace regatta {
 
 class LocalTrainer final : public Trainer {
  public:
-  /// `part` is the whole placed step. Throws: RunError(Unsupported).
-  LocalTrainer(const Step& part, const std::string& device, const ExecutorOptions& options);
+  /// `part` is the whole placed step, or a rank's part of it; `rank` is for the report.
+  /// Throws: RunError(Unsupported).
+  LocalTrainer(const Step& part, std::unique_ptr<Backend> backend, const ExecutorOptions& options,
+               std::int64_t rank);
+
+  /// Of a rank: joins the transports of all ranks, after every one of them was built.
+  void connect();
 
   void advance_to(std::int64_t examples) override { executor_.run(examples); }
   std::int64_t examples_seen() const override { return executor_.examples_seen(); }
   std::vector<VariableCopy> variables(Copies which) override;
+  /// By number in the graph of the part.
+  VariableCopy variable(VariableId id);
   TrainingReport report() override;
   void write_trace(std::ostream& out) override { executor_.write_trace(out); }
 
  private:
   std::unique_ptr<Backend> backend_;
   Executor executor_;
+  std::int64_t rank_;
 };
 
-/// Which variables `which` asks for, in the order of the graph.
-std::vector<VariableId> wanted_variables(const Graph& graph, Copies which);
+/// Which variables `which` asks for: one chooser for all parts of a graph, in process order.
+class CopyChooser {
+ public:
+  explicit CopyChooser(Copies which) : which_(which) {}
+  /// In the order of the graph. Throws: nothing.
+  std::vector<VariableId> choose(const Graph& graph);
+
+ private:
+  Copies which_;
+  std::set<std::string> found_;
+};
 
 /// What one process knows; the resident memory is its own.
 TrainingReport report_of(const Executor& executor, std::map<Place, MemberTraffic> counted,

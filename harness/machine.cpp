@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/machine.h"
 
+#include <grpcpp/grpcpp.h>
 #include <hwloc.h>
 #include <sched.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <sstream>
 
 #include "harness/build_facts.h"
+#include "kernels/comm/mpi_session.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -98,6 +100,12 @@ std::optional<std::string> nvidia_driver() {
   return version;
 }
 
+/// `Open MPI v4.1.4`, without the package and the dates that follow.
+std::string open_mpi_version() {
+  const std::string version = MpiSession::library_version();
+  return version.substr(0, version.find(','));
+}
+
 }  // namespace
 
 std::vector<std::string> isa_from_flags(std::string_view flags) {
@@ -141,8 +149,8 @@ MachineFacts machine_facts() {
 SoftwareFacts software_facts() {
   return {.compiler = kCompiler,
           .onednn = kOnednn,
-          .open_mpi = {},
-          .grpc = {},
+          .open_mpi = open_mpi_version(),
+          .grpc = grpc::Version(),
           .cuda = {},
           .cudnn = {},
           .nccl = {},

@@ -8,6 +8,7 @@
 #include "harness/doctor.h"
 #include "harness/list.h"
 #include "harness/live.h"
+#include "harness/rank.h"
 #include "harness/record_writer.h"
 #include "kernels/graph/error.h"
 
@@ -18,6 +19,7 @@ constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 
 int run(const regatta::Command& command) {
+  if (regatta::is_rank()) return regatta::serve_as_rank(command.request);
   regatta::LiveLine live(command.request);
   const auto keep = [&](const regatta::Record& record) {
     regatta::append_record(command.out, record);

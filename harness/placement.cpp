@@ -92,6 +92,64 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   recipe.total_examples = static_cast<std::int64_t>(wanted) * recipe.global_batch;
 }
 
+/// Strategies whose replicas may live in several processes; stages of one stay together.
+bool spans_processes(const Placement& placement) {
+  bool replicated = false;
+  for (const Strategy* strategy : placement.strategies) {
+    const bool by_mpi = strategy->name == "all_reduce" || strategy->name == "independent";
+    if (!by_mpi && strategy->workers != WorkersAre::Stages) return false;
+    replicated = replicated || by_mpi;
+  }
+  return replicated;
+}
+
+void check_algorithm(const RaceRequest& request) {
+  const auto algorithms = all_reduce_algorithms();
+  std::vector<std::string> names(algorithms.begin(), algorithms.end());
+  if (request.processes.value_or(1) > 1) {
+    names.emplace_back(kMpi);
+  } else if (request.all_reduce == kMpi) {
+    throw usage("--all-reduce mpi works between processes; give --processes 2 or more");
+  }
+  check_name("all_reduce algorithm", request.all_reduce, names);
+}
+
+bool is_loopback(const std::string& address) {
+  return address.rfind("127.", 0) == 0 || address == "localhost" || address == "[::1]";
+}
+
+void check_hosts(const RaceRequest& request) {
+  if (request.hosts.empty()) return;
+  if (request.listen.empty()) {
+    throw usage("--hosts needs --listen: the address of this machine that the others reach");
+  }
+  if (is_loopback(request.listen)) {
+    throw usage("--listen " + request.listen +
+                " is this machine's loopback, which cannot be reached from other hosts");
+  }
+}
+
+void deal_processes(const RaceRequest& request, Placement& placement) {
+  check_hosts(request);
+  const std::int64_t processes = request.processes.value_or(1);
+  const std::int64_t replicas = placement.options.replicas;
+  if (processes < 1) {
+    throw usage(fmt::format("--processes is {}; at least 1 is needed", processes));
+  }
+  if (processes > 1 && !spans_processes(placement)) {
+    throw usage(fmt::format(
+        "strategy '{}' runs in one process; independent and all_reduce run in several, leave "
+        "--processes out",
+        request.strategy));
+  }
+  if (processes > replicas) {
+    throw usage(fmt::format("--processes is {}, but there are only {} replicas to deal to them",
+                            processes, replicas));
+  }
+  placement.worker_processes = static_cast<int>(processes);
+  placement.processes = placement.worker_processes;
+}
+
 void check_stragglers(const RaceRequest& request) {
   for (const auto& [worker, factor] : request.stragglers) {
     if (worker >= 0 && worker < request.workers && factor >= 1 && factor <= kMostSlowdown) continue;
@@ -113,8 +171,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_name("fusion", request.fusion, {"on", "off"});
   check_name("device", request.device, {"cpu"});
   check_name("sharing", request.sharing, {"relaxed", "locked"});
-  const auto algorithms = all_reduce_algorithms();
-  check_name("all_reduce algorithm", request.all_reduce, {algorithms.begin(), algorithms.end()});
+  check_algorithm(request);
   deal_workers(request, placement);
   if (request.bucket_bytes < 0) throw usage("--bucket-bytes is 0 or more");
   placement.options.all_reduce = request.all_reduce;
@@ -122,6 +179,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.options.sharing = request.sharing == "locked" ? Sharing::Locked : Sharing::Relaxed;
   placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
   set_length(request, train_examples, placement);
+  deal_processes(request, placement);
   check_stragglers(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
   return placement;

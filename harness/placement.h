@@ -22,6 +22,9 @@ struct Placement {
   StrategyOptions options;
   Recipe recipe;
   FuseSteps fuse_steps = FuseSteps::Yes;
+  int processes = 1;  ///< of servers and workers
+  int servers = 0;
+  int worker_processes = 1;
 };
 
 /// Checks everything that can be checked without data. `train_examples`: of the data set.

@@ -7,17 +7,23 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "harness/backend.h"
+#include "harness/control_protocol.h"
 #include "harness/evaluator.h"
+#include "harness/fingerprint.h"
+#include "harness/layout.h"
 #include "harness/local_trainer.h"
 #include "harness/placement.h"
 #include "harness/process.h"
+#include "harness/remote_trainer.h"
 #include "harness/summary.h"
+#include "harness/training_options.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/clock.h"
@@ -25,7 +31,7 @@
 namespace regatta {
 namespace {
 
-constexpr std::size_t kTraceEvents = 200'000;  // a lane
+constexpr int kTokenBytes = 32;
 constexpr auto kProgressPeriod = std::chrono::milliseconds(500);
 
 std::int64_t bytes_of(const DataSet& data) {
@@ -73,8 +79,7 @@ class Race {
       : request_(request), hooks_(hooks), begin_ns_(now_ns()) {
     const Workload& workload = find_workload(request.workload);
     find_strategies(request.strategy);  // complain about names before loading data
-    const std::string dataset =
-        request.dataset.empty() ? std::string(workload.data_sets.front()) : request.dataset;
+    const std::string dataset = dataset_of(request, workload);
     cores_ = available_cores(request.threads);
     data_ = load_data(workload, dataset, request.data_dir);
     placement_ = place(request, data_.train.count);
@@ -101,6 +106,7 @@ class Race {
  private:
   void fill_cell(const std::string& dataset);
   void build();
+  void make_trainer(const Step& placed, std::vector<Step> parts);
   void open_trace();
   void write_trace();
   void train();
@@ -119,6 +125,7 @@ class Race {
   std::unique_ptr<Backend> evaluation_backend_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;
+  std::optional<RunError> early_failure_;
   Record record_;
   std::int64_t run_begin_ns_ = 0;
   std::int64_t training_ns_ = 0;
@@ -140,6 +147,8 @@ void Race::fill_cell(const std::string& dataset) {
   }
   cell.workers = workers_of(placement_);
   cell.stages = placement_.options.stages;
+  cell.processes = placement_.processes;
+  cell.servers = placement_.servers;
   cell.device = request_.device;
   cell.dtype = request_.dtype;
   cell.fusion = request_.fusion;
@@ -163,19 +172,9 @@ void Race::fill_cell(const std::string& dataset) {
 void Race::build() {
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);
-  const std::vector<Step> parts = partition(placed, Binding{});
-  record_.graph = graph_record(placement_, placed, parts.front());
+  std::vector<Step> parts = partition(placed, binding_of(placement_));
+  record_.graph = graph_record(placement_, placed, parts);
   record_.graph.build_ns = now_ns() - build_begin;
-
-  ExecutorOptions options;
-  options.cores = cores_;
-  options.threads_per_worker = static_cast<int>(record_.cell.threads_per_worker);
-  options.seed = request_.seed;
-  options.data = &data_.train;
-  options.max_examples = placement_.recipe.total_examples;
-  options.stragglers = request_.stragglers;
-  options.trace_events = request_.trace.empty() ? 0 : kTraceEvents;
-  trainer_ = std::make_unique<LocalTrainer>(parts.front(), request_.device, options);
 
   const std::int64_t every = evaluation_period(placement_);
   evaluation_backend_ = make_backend(request_.device);
@@ -185,11 +184,40 @@ void Race::build() {
       EvaluatorOptions{.cores = cores_,
                        .evaluations = placement_.recipe.total_examples / every + 3,
                        .groups = placed.global_batch / placed.normalization_group});
-  record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
+  try {
+    make_trainer(placed, std::move(parts));
+    record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
+  } catch (const RunError& error) {
+    if (error.kind() != ErrorKind::PeerLost && error.kind() != ErrorKind::Timeout) throw;
+    early_failure_ = error;  // not the request's fault: a row of the result
+  }
   record_.setup_ns = now_ns() - begin_ns_;
 }
 
+void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
+  ExecutorOptions options = executor_options(request_, placement_, data_.train, 0);
+  if (placement_.processes == 1) {
+    options.cores = cores_;
+    options.threads_per_worker = static_cast<int>(record_.cell.threads_per_worker);
+    trainer_ =
+        std::make_unique<LocalTrainer>(parts.front(), make_backend(request_.device), options, 0);
+    return;
+  }
+  RemoteOptions remote;
+  remote.identity = {.run_id = record_.run_id, .token = random_hexadecimal(kTokenBytes)};
+  if (!request_.listen.empty()) remote.listen = request_.listen;
+  remote.fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
+  for (int p = 0; p < placement_.processes; ++p) {
+    remote.workers.push_back(workers_in(placement_, p));
+  }
+  remote.launch.hosts = request_.hosts;
+  remote.launch.arguments = request_.arguments;
+  remote.launch.logs = std::filesystem::path(request_.rank_logs) / record_.run_id;
+  trainer_ = std::make_unique<RemoteTrainer>(std::move(parts), remote);
+}
+
 void Race::train() {
+  if (early_failure_) throw RunError(*early_failure_);
   const std::int64_t total = placement_.recipe.total_examples;
   const std::int64_t every = evaluation_period(placement_);
   const std::int64_t warmup_begin = now_ns();
@@ -277,11 +305,11 @@ void Race::finish() {
     record_.examples_per_s =
         static_cast<double>(trainer_->examples_seen()) / (static_cast<double>(training_ns_) * 1e-9);
   }
-  const TrainingReport report = trainer_->report();
-  summarize(report,
-            static_cast<double>(trainer_->examples_seen()) /
-                static_cast<double>(placement_.recipe.global_batch),
-            record_);
+  const TrainingReport report = trainer_ ? trainer_->report() : TrainingReport{};
+  const double batches = trainer_ ? static_cast<double>(trainer_->examples_seen()) /
+                                        static_cast<double>(placement_.recipe.global_batch)
+                                  : 0;
+  summarize(report, batches, record_);
   record_.memory = {.planned_bytes = report.planned_bytes,
                     .evaluation_planned_bytes = evaluator_->planned_bytes(),
                     .data_bytes = bytes_of(data_.train) + bytes_of(data_.test),
@@ -303,7 +331,7 @@ void Race::open_trace() {
 }
 
 void Race::write_trace() {
-  if (request_.trace.empty()) return;
+  if (request_.trace.empty() || !trainer_) return;
   trainer_->write_trace(trace_);
   if (!trace_.flush()) {
     throw RunError(ErrorKind::Io, "the trace in " + request_.trace +

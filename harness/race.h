@@ -23,7 +23,8 @@ struct RaceRequest {
   std::string dataset;  ///< empty: the workload's first
   std::string data_dir = "cifar-10-batches-bin";
   std::int64_t workers = 1;
-  std::int64_t stages = 0;  ///< of a composition with model_parallel; 0: none
+  std::optional<std::int64_t> processes;  ///< of workers; empty: the strategy's own number
+  std::int64_t stages = 0;                ///< of a composition with model_parallel; 0: none
   std::string all_reduce = "ring";
   std::string sharing = "relaxed";
   std::string dtype = "f32";
@@ -37,9 +38,13 @@ struct RaceRequest {
   double rate_scale = 1;     ///< multiplies the recipe's learning rate
   std::int64_t threads = 0;  ///< cores the cell owns; 0: all that are available
   std::int64_t bucket_bytes = 4 * 1024 * 1024;
-  std::map<int, double> stragglers;  ///< worker to factor
-  std::string trace;                 ///< file; empty: none
-  std::string command;               ///< for the record
+  std::map<int, double> stragglers;    ///< worker to factor
+  std::string trace;                   ///< file; empty: none
+  std::string command;                 ///< for the record
+  std::vector<std::string> arguments;  ///< the same, for ranks: without the program's name
+  std::string rank_logs;               ///< folder for what ranks print
+  std::string hosts;                   ///< an Open MPI hostfile; empty: this machine
+  std::string listen;                  ///< address for ranks to reach; empty: loopback
 };
 
 /// Told after every evaluation, and every half second between. Threads: one call at a time.

@@ -97,12 +97,17 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
   record.losses = loss_samples(report.loops);
 }
 
-GraphRecord graph_record(const Placement& placement, const Step& placed, const Step& part) {
-  return {.nodes = static_cast<std::int64_t>(part.graph.nodes().size()),
-          .nodes_per_process = nodes_per_process(placement, placed),
-          .build_ns = 0,
-          .bytes_per_step_computed = bytes_per_step(part.graph),
-          .bytes_per_step_counted = 0};
+GraphRecord graph_record(const Placement& placement, const Step& placed,
+                         const std::vector<Step>& parts) {
+  GraphRecord record;
+  for (const Step& part : parts) {
+    const auto nodes = static_cast<std::int64_t>(part.graph.nodes().size());
+    record.nodes += nodes;
+    record.nodes_per_process.push_back(nodes);
+    record.bytes_per_step_computed += bytes_per_step(part.graph);
+  }
+  if (parts.size() == 1) record.nodes_per_process = nodes_per_process(placement, placed);
+  return record;
 }
 
 Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed) {

@@ -31,6 +31,7 @@ enum class Copies : std::uint8_t {
 
 /// One loop's history. Entry k is step k.
 struct LoopHistory {
+  int number = 0;             ///< in the whole graph
   double share_of_batch = 1;  ///< examples of one step / global batch
   std::vector<std::int64_t> step_ns;
   std::vector<float> losses;           ///< the loop's share of the loss

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/control_messages.h"
+
+#include <algorithm>
+
+#include "harness/control_protocol.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kMostLoops = 1 << 16;  // of one process
+
+void set_place(control::Place& message, const Place& place) {
+  message.set_replica(place.replica);
+  message.set_stage(place.stage);
+  message.set_role(static_cast<int>(place.role));
+}
+
+Place place_in(const control::Place& message) {
+  const int role = std::clamp(message.role(), 0, static_cast<int>(Role::Server));
+  return {.replica = message.replica(), .stage = message.stage(), .role = static_cast<Role>(role)};
+}
+
+void set_worker(control::Worker& message, const WorkerReport& worker) {
+  set_place(*message.mutable_place(), worker.place);
+  message.set_steps(worker.steps);
+  message.set_compute_ns(worker.compute_ns);
+  message.set_exposed_communication_ns(worker.exposed_communication_ns);
+  message.set_wait_ns(worker.wait_ns);
+  message.set_input_ns(worker.input_ns);
+  message.set_update_ns(worker.update_ns);
+  message.set_total_ns(worker.total_ns);
+  message.mutable_staleness()->Add(worker.staleness.begin(), worker.staleness.end());
+}
+
+WorkerReport worker_in(const control::Worker& message) {
+  WorkerReport worker;
+  worker.place = place_in(message.place());
+  worker.steps = message.steps();
+  worker.compute_ns = message.compute_ns();
+  worker.exposed_communication_ns = message.exposed_communication_ns();
+  worker.wait_ns = message.wait_ns();
+  worker.input_ns = message.input_ns();
+  worker.update_ns = message.update_ns();
+  worker.total_ns = message.total_ns();
+  worker.staleness.assign(message.staleness().begin(), message.staleness().end());
+  return worker;
+}
+
+/// Elements [begin, end) of `values`, as far as there are so many.
+template <typename T, typename Field>
+void add_range(const std::vector<T>& values, std::size_t begin, std::size_t end, Field& field) {
+  for (std::size_t k = begin; k < std::min(end, values.size()); ++k) field.Add(values[k]);
+}
+
+}  // namespace
+
+void set_fingerprint(control::Join& join, const Fingerprint& fingerprint) {
+  for (const auto& [name, value] : fingerprint) {
+    control::Line& line = *join.add_fingerprint();
+    line.set_name(name);
+    line.set_value(value);
+  }
+}
+
+Fingerprint fingerprint_in(const control::Join& join) {
+  Fingerprint fingerprint;
+  for (const control::Line& line : join.fingerprint()) {
+    fingerprint.emplace_back(line.name(), line.value());
+  }
+  return fingerprint;
+}
+
+void send_report(const TrainingReport& report,
+                 const std::function<void(const control::FromRank&)>& send) {
+  constexpr auto kSteps = static_cast<std::size_t>(kPieceSteps);
+  for (std::size_t i = 0; i < report.loops.size(); ++i) {
+    const LoopHistory& loop = report.loops[i];
+    for (std::size_t k = 0; k < loop.examples.size(); k += kSteps) {
+      control::FromRank message;
+      control::ReportPiece& piece = *message.mutable_report_piece();
+      piece.set_loop(static_cast<int>(i));
+      add_range(loop.step_ns, k, k + kSteps, *piece.mutable_step_ns());
+      add_range(loop.losses, k, k + kSteps, *piece.mutable_losses());
+      add_range(loop.examples, k, k + kSteps, *piece.mutable_examples());
+      send(message);
+    }
+  }
+  control::FromRank message;
+  control::Report& last = *message.mutable_report();
+  for (const auto& [rank, worker] : report.workers) set_worker(*last.add_workers(), worker);
+  for (const auto& [place, traffic] : report.traffic) {
+    control::Traffic& entry = *last.add_traffic();
+    set_place(*entry.mutable_place(), place);
+    entry.set_sent(traffic.sent);
+    entry.set_received(traffic.received);
+    entry.set_messages(traffic.messages);
+  }
+  for (const LoopHistory& loop : report.loops) {
+    last.add_shares_of_batch(loop.share_of_batch);
+    last.add_loop_numbers(loop.number);
+  }
+  last.set_lost_updates(report.lost_updates);
+  last.set_planned_bytes(report.planned_bytes);
+  last.set_peak_rss_bytes(report.peak_rss_bytes);
+  send(message);
+}
+
+void ReportReader::take(const control::ReportPiece& piece) {
+  if (piece.loop() < 0 || piece.loop() >= kMostLoops) return;
+  const auto index = static_cast<std::size_t>(piece.loop());
+  if (index >= loops_.size()) loops_.resize(index + 1);
+  LoopHistory& loop = loops_[index];
+  loop.step_ns.insert(loop.step_ns.end(), piece.step_ns().begin(), piece.step_ns().end());
+  loop.losses.insert(loop.losses.end(), piece.losses().begin(), piece.losses().end());
+  loop.examples.insert(loop.examples.end(), piece.examples().begin(), piece.examples().end());
+}
+
+TrainingReport ReportReader::finish(const control::Report& message, int rank) {
+  TrainingReport report;
+  for (const control::Worker& worker : message.workers()) {
+    report.workers.push_back({.rank = rank, .report = worker_in(worker)});
+  }
+  for (const control::Traffic& entry : message.traffic()) {
+    MemberTraffic& traffic = report.traffic[place_in(entry.place())];
+    traffic.sent += entry.sent();
+    traffic.received += entry.received();
+    traffic.messages += entry.messages();
+  }
+  loops_.resize(std::min(loops_.size(), static_cast<std::size_t>(message.shares_of_batch_size())));
+  for (std::size_t i = 0; i < loops_.size(); ++i) {
+    const int at = static_cast<int>(i);
+    loops_[i].share_of_batch = message.shares_of_batch(at);
+    if (at < message.loop_numbers_size()) loops_[i].number = message.loop_numbers(at);
+    const std::size_t steps = std::min(loops_[i].losses.size(), loops_[i].examples.size());
+    loops_[i].losses.resize(steps);
+    loops_[i].examples.resize(steps);
+  }
+  report.loops = std::move(loops_);
+  report.lost_updates = message.lost_updates();
+  report.planned_bytes = message.planned_bytes();
+  report.peak_rss_bytes = message.peak_rss_bytes();
+  return report;
+}
+
+ErrorKind kind_of(const control::Trouble& trouble) {
+  for (ErrorKind kind : {ErrorKind::Usage, ErrorKind::Data, ErrorKind::Diverged, ErrorKind::Timeout,
+                         ErrorKind::Unsupported, ErrorKind::Io}) {
+    if (trouble.kind() == to_string(kind)) return kind;
+  }
+  return ErrorKind::PeerLost;
+}
+
+}  // namespace regatta

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/control_server.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "harness/control.grpc.pb.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+using Stream = grpc::ServerReaderWriter<control::ToRank, control::FromRank>;
+
+/// Sessions that are being refused need a thread, too.
+constexpr int kSpareThreads = 8;
+constexpr int kKeepaliveMs = 10'000;
+constexpr int kKeepaliveLimitMs = 20'000;
+constexpr int kPingIntervalMs = 5'000;
+
+/// Takes as long for a wrong text as for a right one.
+bool same_secret(const std::string& a, const std::string& b) {
+  unsigned difference = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    difference |= static_cast<unsigned>(a[i] ^ b[i]);
+  }
+  return difference == 0;
+}
+
+std::string value_of(const grpc::ServerContext& context, const char* key) {
+  const auto found = context.client_metadata().find(key);
+  if (found == context.client_metadata().end()) return "";
+  return {found->second.data(), found->second.size()};
+}
+
+grpc::Status authenticate(const grpc::ServerContext& context, const RunIdentity& identity) {
+  if (const std::string version = value_of(context, kProtocolKey); version != kProtocolVersion) {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "this coordinator speaks protocol " +
+                                                       std::string(kProtocolVersion) + ", not '" +
+                                                       version.substr(0, 32) + "'"};
+  }
+  if (value_of(context, kRunIdKey) != identity.run_id) {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "this coordinator runs another run"};
+  }
+  if (!same_secret(value_of(context, kTokenKey), identity.token)) {
+    return {grpc::StatusCode::UNAUTHENTICATED, "the token is not this run's"};
+  }
+  return grpc::Status::OK;
+}
+
+}  // namespace
+
+class ControlServer::Impl final : public control::Control::Service {
+ public:
+  explicit Impl(const ControlServerOptions& options)
+      : identity_(options.identity), sessions_(static_cast<std::size_t>(options.ranks)) {
+    grpc::ResourceQuota quota("control");
+    quota.SetMaxThreads(options.ranks + kSpareThreads);
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.SetResourceQuota(quota);
+    builder.AddListeningPort(options.listen + ":0", grpc::InsecureServerCredentials(), &port);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveLimitMs);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                               kPingIntervalMs);
+    builder.SetMaxReceiveMessageSize(kMostMessageBytes);
+    builder.SetMaxSendMessageSize(kMostMessageBytes);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port == 0) {
+      throw RunError(ErrorKind::Usage, "cannot listen on '" + options.listen +
+                                           "'; give --listen an address of this machine");
+    }
+    address_ = options.listen + ":" + std::to_string(port);
+  }
+
+  ~Impl() override {
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    server_->Wait();
+  }
+
+  grpc::Status Session(grpc::ServerContext* context, Stream* stream) override {
+    if (const grpc::Status refused = authenticate(*context, identity_); !refused.ok()) {
+      return refused;
+    }
+    control::FromRank message;
+    if (!stream->Read(&message) || !message.has_hello()) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "a session begins with a hello"};
+    }
+    const int rank = message.hello().rank();
+    if (rank < 0 || rank >= static_cast<int>(sessions_.size())) {
+      return {grpc::StatusCode::OUT_OF_RANGE,
+              "rank " + std::to_string(rank) + " of " + std::to_string(sessions_.size())};
+    }
+    if (!open(rank, message.hello(), stream)) {
+      return {grpc::StatusCode::ALREADY_EXISTS,
+              "rank " + std::to_string(rank) + " has a session already"};
+    }
+    while (stream->Read(&message)) take(rank, message);
+    close(rank);
+    return grpc::Status::OK;
+  }
+
+  const RunIdentity identity_;
+  std::string address_;
+
+  struct RankSession {
+    RankState state;
+    Stream* stream = nullptr;
+    std::mutex writing;  ///< guards the stream: one write at a time, none after its end
+  };
+  mutable std::mutex mutex_;  ///< guards states and messages
+  std::condition_variable arrived_;
+  std::deque<RankMessage> messages_;
+  std::vector<RankSession> sessions_;
+  std::unique_ptr<grpc::Server> server_;  // last: its threads use all of the above
+
+ private:
+  RankSession& session(int rank) { return sessions_[static_cast<std::size_t>(rank)]; }
+
+  bool open(int rank, const control::Hello& hello, Stream* stream) {
+    const std::lock_guard writing(session(rank).writing);
+    const std::lock_guard lock(mutex_);
+    RankState& state = session(rank).state;
+    if (state.greeted) return false;
+    state.greeted = true;
+    state.host = hello.host();
+    state.pid = hello.pid();
+    session(rank).stream = stream;
+    return true;
+  }
+
+  void take(int rank, control::FromRank& message) {
+    const std::lock_guard lock(mutex_);
+    RankState& state = session(rank).state;
+    ++state.beats;
+    if (message.has_beat()) {
+      state.examples = message.beat().examples();
+      return;
+    }
+    if (message.has_advanced()) state.examples = message.advanced().examples();
+    messages_.push_back({.rank = rank, .body = std::move(message)});
+    arrived_.notify_one();
+  }
+
+  void close(int rank) {
+    const std::lock_guard writing(session(rank).writing);
+    const std::lock_guard lock(mutex_);
+    session(rank).stream = nullptr;
+    session(rank).state.broken = true;
+    arrived_.notify_one();
+  }
+};
+
+ControlServer::ControlServer(const ControlServerOptions& options)
+    : impl_(std::make_unique<Impl>(options)) {}
+ControlServer::~ControlServer() = default;
+const std::string& ControlServer::address() const { return impl_->address_; }
+
+std::optional<RankMessage> ControlServer::next(std::chrono::milliseconds limit) {
+  std::unique_lock lock(impl_->mutex_);
+  if (impl_->messages_.empty()) impl_->arrived_.wait_for(lock, limit);
+  if (impl_->messages_.empty()) return std::nullopt;
+  RankMessage message = std::move(impl_->messages_.front());
+  impl_->messages_.pop_front();
+  return message;
+}
+
+void ControlServer::send(int rank, const control::ToRank& message) {
+  auto& session = impl_->sessions_.at(static_cast<std::size_t>(rank));
+  const std::lock_guard writing(session.writing);
+  if (session.stream != nullptr) session.stream->Write(message);
+}
+
+RankState ControlServer::state(int rank) const {
+  const std::lock_guard lock(impl_->mutex_);
+  return impl_->sessions_.at(static_cast<std::size_t>(rank)).state;
+}
+
+}  // namespace regatta

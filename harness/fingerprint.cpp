@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "harness/control_protocol.h"
+#include "harness/machine.h"
+#include "kernels/graph/random.h"
+#include "kernels/graph/text.h"
+
+namespace regatta {
+namespace {
+
+std::string digits(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+template <typename T>
+std::uint64_t hash_of(const std::vector<T>& values, std::uint64_t hash) {
+  return fnv1a(values.data(), values.size() * sizeof(T), hash);
+}
+
+std::string hash_of(const DataSet& data) {
+  std::uint64_t hash = hash_of(data.images, fnv1a(data.name));
+  hash = hash_of(data.features, hash_of(data.labels, hash));
+  return digits(hash_of(data.targets, hash));
+}
+
+/// How many collectives there are, and a hash of their numbers and sizes.
+std::string buckets_of(const Graph& graph) {
+  std::map<std::int64_t, std::int64_t> elements;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != Op::AllReduce || node.attributes.integer("member") != 0) continue;
+    for (const TensorType& type : node.outputs) {
+      elements[node.attributes.integer("group")] += type.elements();
+    }
+  }
+  std::string text;
+  for (const auto& [group, count] : elements) text += fmt::format("{}:{} ", group, count);
+  return fmt::format("{} of layout {}", elements.size(), digits(fnv1a(text)));
+}
+
+std::string recipe_of(const Recipe& recipe) {
+  return fmt::format("batch {}, {} of {} examples, rate scale {:g}", recipe.global_batch,
+                     recipe.total_examples, recipe.train_examples, recipe.rate_scale);
+}
+
+}  // namespace
+
+Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
+                           const Step& placed, const DataSet& data) {
+  const SoftwareFacts software = software_facts();
+  return {{"protocol", kProtocolVersion},
+          {"regatta", software.git_commit + (software.dirty ? ", changed" : "")},
+          {"compiler", software.compiler},
+          {"oneDNN", software.onednn},
+          {"gRPC", software.grpc.value_or("none")},
+          {"Open MPI", software.open_mpi.value_or("none")},
+          {"workload", request.workload},
+          {"strategy", request.strategy},
+          {"processes", std::to_string(placement.processes)},
+          {"seed", std::to_string(request.seed)},
+          {"dtype", request.dtype},
+          {"fusion", request.fusion},
+          {"recipe", recipe_of(placement.recipe)},
+          {"data", fmt::format("{} examples of {}, {}", data.count, data.name, hash_of(data))},
+          {"buckets", buckets_of(placed.graph)},
+          {"graph",
+           fmt::format("{} nodes, {}", placed.graph.nodes().size(), digits(hash(placed.graph)))}};
+}
+
+std::string difference(const Fingerprint& here, const Fingerprint& there) {
+  const std::map<std::string, std::string> other(there.begin(), there.end());
+  std::string text;
+  for (const auto& [name, value] : here) {
+    const auto found = other.find(name);
+    const std::string theirs = found == other.end() ? "nothing" : found->second;
+    if (theirs == value) continue;
+    text += fmt::format("{}{} ({} here, {} there)", text.empty() ? "" : ", ", name, value, theirs);
+  }
+  return text;
+}
+
+}  // namespace regatta

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all processes of a run must agree on before its first step, line by line, so that a
+// difference can be shown with both sides.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/placement.h"
+#include "kernels/graph/data_set.h"
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// Name and value.
+using Fingerprint = std::vector<std::pair<std::string, std::string>>;
+
+Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
+                           const Step& placed, const DataSet& data);
+
+/// The lines that differ, as `seed (1 here, 2 there)`; empty when the two agree.
+std::string difference(const Fingerprint& here, const Fingerprint& there);
+
+}  // namespace regatta

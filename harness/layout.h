@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which process holds which places. Servers come first, one a process: server s is process s. The
+// workers' replicas are dealt to the processes after them in contiguous shares, whole replicas
+// with all their stages.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/placement.h"
+#include "kernels/graph/graph.h"
+#include "kernels/graph/partition.h"
+
+namespace regatta {
+
+/// For partition(). One process where the placement has one.
+Binding binding_of(const Placement& placement);
+
+/// Workers (replicas times stages) of a process; 0 for a server.
+int workers_in(const Placement& placement, int process);
+
+/// True when a collective has members in several processes.
+bool needs_mpi(const std::vector<Step>& parts);
+
+/// The places that have nodes in a part, as `replica0, replica1`.
+std::string places_text(const Step& part);
+
+/// The cores of one process among the workers of its host, in the order of its workers: worker w of
+/// the host has `threads` cores from number w * threads on, counted round.
+struct CoreShare {
+  int first_worker = 0;  ///< of the process, among the workers of the host
+  int workers = 1;       ///< of the process; 0: a server, which floats over all cores
+  int workers_on_host = 1;
+};
+std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all);
+
+/// Cores of each worker, where so many share so many. At least 1.
+int threads_per_worker(int workers_on_host, const std::vector<int>& all);
+
+}  // namespace regatta

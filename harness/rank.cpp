@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rank.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "harness/control_client.h"
+#include "harness/control_messages.h"
+#include "harness/layout.h"
+#include "harness/local_trainer.h"
+#include "harness/process.h"
+#include "harness/training_options.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kEndedEarly = 3;
+
+/// A line on stderr, in one piece: mpirun marks each piece that it reads.
+void say(const std::string& text) {
+  const std::string line = "regatta: " + text + "\n";
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody listens any more
+}
+
+std::string variable_or(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+/// By Open MPI, or by Slurm.
+int number_of_this_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  }
+  throw RunError(ErrorKind::Usage,
+                 "REGATTA_COORDINATOR is set, but mpirun has not started this process; unset it");
+}
+
+control::Hello hello() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  control::Hello hello;
+  hello.set_rank(number_of_this_rank());
+  hello.set_host(host.data());
+  hello.set_pid(getpid());
+  return hello;
+}
+
+/// What the coordinator sends, read by a thread of its own: an early end ends the process at once,
+/// whatever its other threads do. There is nothing to keep, and the others may never return.
+class Commands {
+ public:
+  explicit Commands(ControlClient& client) : reader_([this, &client] { read(client); }) {}
+  ~Commands() { reader_.join(); }
+
+  control::ToRank next() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [this] { return !commands_.empty(); });
+    control::ToRank command = std::move(commands_.front());
+    commands_.pop_front();
+    return command;
+  }
+
+ private:
+  void read(ControlClient& client) {
+    for (;;) {
+      std::optional<control::ToRank> command = client.read();
+      if (!command) end_now("the session with the coordinator is broken: " + client.finish());
+      const bool last = command->has_end();
+      if (last && !command->end().reason().empty()) end_now(command->end().reason());
+      const std::lock_guard lock(mutex_);
+      commands_.push_back(std::move(*command));
+      arrived_.notify_one();
+      if (last) return;
+    }
+  }
+
+  [[noreturn]] static void end_now(const std::string& reason) {
+    say("this rank ends: " + reason);
+    std::_Exit(kEndedEarly);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<control::ToRank> commands_;
+  std::thread reader_;
+};
+
+class Rank {
+ public:
+  Rank(const RaceRequest& request, ControlClient& client)
+      : request_(request), client_(client), rank_(number_of_this_rank()) {}
+
+  /// The part of the graph and what must agree.
+  void join();
+  void start(const control::Start& start);
+  void advance(const control::Advance& advance);
+  void send_variables(const control::SendVariables& wanted);
+  void send_the_report();
+
+ private:
+  RaceRequest request_;
+  ControlClient& client_;
+  int rank_;
+  DataSets data_;
+  Placement placement_;
+  Step part_;
+  bool needs_mpi_ = false;
+  std::unique_ptr<MpiSession> mpi_;
+  std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
+};
+
+void Rank::join() {
+  const Workload& workload = find_workload(request_.workload);
+  data_ = load_data(workload, dataset_of(request_, workload), request_.data_dir);
+  placement_ = place(request_, data_.train.count);
+  placement_.recipe.train = &data_.train;
+  const Step placed = placed_step(placement_);
+  std::vector<Step> parts = partition(placed, binding_of(placement_));
+  needs_mpi_ = needs_mpi(parts);
+  part_ = std::move(parts.at(static_cast<std::size_t>(rank_)));
+  say(fmt::format("rank {} of {}, process {}: {}", rank_, placement_.processes, getpid(),
+                  places_text(part_)));
+  control::FromRank message;
+  set_fingerprint(*message.mutable_join(),
+                  fingerprint_of(request_, placement_, placed, data_.train));
+  client_.send(message);
+}
+
+void Rank::start(const control::Start& start) {
+  const std::vector<int> all = available_cores(request_.threads);
+  ExecutorOptions options = executor_options(request_, placement_, data_.train, rank_);
+  const CoreShare share{.first_worker = start.first_worker(),
+                        .workers = workers_in(placement_, rank_),
+                        .workers_on_host = start.workers_on_host()};
+  options.cores = cores_of(share, all);
+  options.threads_per_worker =
+      share.workers == 0 ? 1 : threads_per_worker(share.workers_on_host, all);
+  std::unique_ptr<Backend> backend = make_backend(request_.device);
+  if (needs_mpi_) {
+    mpi_ = std::make_unique<MpiSession>();
+    add_mpi(*backend, *mpi_);
+  }
+  trainer_ = std::make_unique<LocalTrainer>(part_, std::move(backend), options, rank_);
+  trainer_->connect();
+  client_.beat([this] { return trainer_->examples_seen(); });
+  control::FromRank message;
+  message.mutable_ready();
+  client_.send(message);
+}
+
+void Rank::advance(const control::Advance& advance) {
+  trainer_->advance_to(advance.examples());
+  control::FromRank message;
+  message.mutable_advanced()->set_examples(trainer_->examples_seen());
+  client_.send(message);
+}
+
+void Rank::send_variables(const control::SendVariables& wanted) {
+  for (VariableId v : wanted.variables()) {
+    const Tensor tensor = trainer_->variable(v).tensor;
+    const std::int64_t bytes = tensor.type.bytes();
+    for (std::int64_t offset = 0; offset < bytes; offset += kPieceBytes) {
+      control::FromRank message;
+      control::Piece& piece = *message.mutable_piece();
+      piece.set_variable(v);
+      piece.set_offset(offset);
+      piece.set_data(tensor.as<char>() + offset,
+                     static_cast<std::size_t>(std::min(kPieceBytes, bytes - offset)));
+      client_.send(message);
+    }
+  }
+}
+
+void Rank::send_the_report() {
+  send_report(trainer_->report(), [this](const auto& message) { client_.send(message); });
+}
+
+/// Returns false at the end of the run.
+bool obey(Rank& rank, const control::ToRank& command) {
+  switch (command.body_case()) {
+    case control::ToRank::kStart: rank.start(command.start()); break;
+    case control::ToRank::kAdvance: rank.advance(command.advance()); break;
+    case control::ToRank::kSendVariables: rank.send_variables(command.send_variables()); break;
+    case control::ToRank::kSendReport: rank.send_the_report(); break;
+    case control::ToRank::kEnd: return false;
+    case control::ToRank::BODY_NOT_SET: break;
+  }
+  return true;
+}
+
+/// Reports an error instead of throwing it; the coordinator decides what becomes of the run.
+template <typename Function>
+void guarded(ControlClient& client, Function function) {
+  try {
+    function();
+  } catch (const RunError& error) {
+    control::FromRank message;
+    message.mutable_trouble()->set_kind(std::string(to_string(error.kind())));
+    message.mutable_trouble()->set_text(error.what());
+    client.send(message);
+    say(error.what());
+  }
+}
+
+}  // namespace
+
+bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr; }
+
+int serve_as_rank(const RaceRequest& request) {
+  ControlClient client(
+      variable_or(kCoordinatorVariable, ""),
+      {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},
+      hello());
+  {
+    Rank rank(request, client);
+    Commands commands(client);
+    guarded(client, [&] { rank.join(); });
+    for (bool goes_on = true; goes_on;) {
+      const control::ToRank command = commands.next();
+      guarded(client, [&] { goes_on = obey(rank, command); });
+    }
+    client.beat({});  // the trainer it asks is about to go
+  }
+  client.finish();
+  return 0;
+}
+
+}  // namespace regatta

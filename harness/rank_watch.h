@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which ranks are lost, and why. Silence is summed up over looks that count for a quarter of a
+// second at most, so that a coordinator that was stopped itself does not take its ranks for dead.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/control.pb.h"
+#include "harness/control_server.h"
+#include "harness/launcher.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+class RankWatch {
+ public:
+  /// `places`: of each rank, for messages. `steps`: from examples to steps.
+  RankWatch(const ControlServer& server, Launcher& launcher, std::vector<std::string> places,
+            std::int64_t global_batch);
+
+  /// A rank has said that it cannot go on.
+  void note(int rank, const control::Trouble& trouble);
+  /// Looks at all ranks. True when the run cannot go on.
+  bool look();
+  /// True when it is known what there is to know: mpirun has said what a rank died of.
+  bool is_clear();
+  /// Of what failed first, as far as can be told.
+  RunError cause() const;
+  bool is_lost(int rank) const { return lost_.at(static_cast<std::size_t>(rank)).has_value(); }
+  /// `rank 1 (replica1, process 123 on vm)`
+  std::string name_of(int rank) const;
+
+ private:
+  struct Trouble {
+    int rank = 0;
+    control::Trouble message;
+  };
+  RunError lost(int rank, const std::string& why) const;
+  std::string where_its_output_is(int rank) const;
+
+  const ControlServer& server_;
+  Launcher& launcher_;
+  std::vector<std::string> places_;
+  std::int64_t global_batch_;
+  std::chrono::steady_clock::time_point looked_;
+  std::vector<std::int64_t> beats_;
+  std::vector<std::chrono::nanoseconds> silence_;
+  std::vector<std::optional<std::string>> lost_;  ///< by rank: why
+  std::vector<int> order_;                        ///< ranks as they were lost
+  std::vector<Trouble> troubles_;
+};
+
+}  // namespace regatta

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/remote_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "harness/layout.h"
+#include "harness/local_trainer.h"
+#include "harness/merge_reports.h"
+#include "harness/process.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kLook{100};
+constexpr seconds kJoinLimit{120};  // loading data included
+constexpr seconds kReadyLimit{300};
+constexpr seconds kAnswerLimit{60};
+constexpr seconds kLongestStep{900};
+constexpr seconds kClearUpLimit{3};  // for mpirun to say what a rank died of
+constexpr milliseconds kEndPatience{3000};
+constexpr milliseconds kAbortPatience{4000};  // mpirun ends the others itself
+
+std::vector<std::string> places_of(const std::vector<Step>& parts) {
+  std::vector<std::string> places;
+  for (const Step& part : parts) places.push_back(places_text(part));
+  return places;
+}
+
+}  // namespace
+
+RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& options)
+    : parts_(std::move(parts)),
+      options_(options),
+      exchange_addresses_(parts_.size()),
+      differences_(parts_.size()),
+      incoming_(parts_.size()),
+      values_(parts_.size()),
+      reports_(parts_.size()),
+      finished_reports_(parts_.size()) {
+  server_ = std::make_unique<ControlServer>(ControlServerOptions{
+      .identity = options_.identity, .listen = options_.listen, .ranks = ranks()});
+  LaunchOptions& launch = options_.launch;
+  launch.ranks = ranks();
+  launch.environment = {{kCoordinatorVariable, server_->address()},
+                        {kRunIdVariable, options_.identity.run_id},
+                        {kTokenVariable, options_.identity.token}};
+  launcher_ = std::make_unique<Launcher>(launch);
+  watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
+                                       parts_.front().global_batch);
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    values_[p].resize(parts_[p].graph.variables().size());
+  }
+  start_all();
+}
+
+RemoteTrainer::~RemoteTrainer() {
+  if (!ended_) end_all(failed_ ? "the run has failed" : "");
+  launcher_->end(failed_ ? kAbortPatience : kEndPatience);
+}
+
+void RemoteTrainer::start_all() {
+  for (int r = 0; r < ranks(); ++r) awaited_.insert(r);
+  await_all("to join", kJoinLimit);
+  std::string text;
+  for (int r = 0; r < ranks(); ++r) {
+    const std::string& differs = differences_[static_cast<std::size_t>(r)];
+    if (!differs.empty()) text += fmt::format("; {}: {}", watch_->name_of(r), differs);
+  }
+  if (!text.empty()) {
+    end_all("its run is another than the coordinator's" + text);
+    throw RunError(ErrorKind::Usage, "the ranks do not agree with the coordinator" + text);
+  }
+  std::map<std::string, int> on_host;  // workers
+  std::vector<int> first;
+  for (int r = 0; r < ranks(); ++r) {
+    int& count = on_host[server_->state(r).host];
+    first.push_back(count);
+    count += options_.workers.at(static_cast<std::size_t>(r));
+  }
+  for (int r = 0; r < ranks(); ++r) {
+    control::ToRank message;
+    control::Start& start = *message.mutable_start();
+    start.mutable_exchange_addresses()->Assign(exchange_addresses_.begin(),
+                                               exchange_addresses_.end());
+    start.set_first_worker(first[static_cast<std::size_t>(r)]);
+    start.set_workers_on_host(on_host[server_->state(r).host]);
+    server_->send(r, message);
+    awaited_.insert(r);
+  }
+  await_all("to be ready", kReadyLimit);
+}
+
+void RemoteTrainer::advance_to(std::int64_t examples) {
+  control::ToRank message;
+  message.mutable_advance()->set_examples(examples);
+  send_all(message);
+  await_all("to train", kLongestStep);
+}
+
+std::int64_t RemoteTrainer::examples_seen() const {
+  std::int64_t least = server_->state(0).examples;
+  for (int r = 1; r < ranks(); ++r) least = std::min(least, server_->state(r).examples);
+  return least;
+}
+
+std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
+  CopyChooser chooser(which);
+  std::vector<VariableCopy> copies;
+  for (int r = 0; r < ranks(); ++r) {
+    const auto p = static_cast<std::size_t>(r);
+    const Graph& graph = parts_[p].graph;
+    control::ToRank message;
+    for (VariableId v : chooser.choose(graph)) {
+      auto& values = values_[p][static_cast<std::size_t>(v)];
+      const Variable& variable = graph.variable(v);
+      values.resize(static_cast<std::size_t>((variable.type.bytes() + 3) / 4));
+      copies.push_back(
+          {.variable = &variable, .tensor = {.type = variable.type, .data = values.data()}});
+      message.mutable_send_variables()->add_variables(v);
+      incoming_[p].variables.push_back(v);
+    }
+    if (incoming_[p].variables.empty()) continue;
+    awaited_.insert(r);
+    server_->send(r, message);
+  }
+  await_all("to send its variables", kAnswerLimit);
+  return copies;
+}
+
+/// After a failure nobody is asked: ranks may never answer.
+TrainingReport RemoteTrainer::report() {
+  if (!failed_) {
+    control::ToRank message;
+    message.mutable_send_report();
+    reports_.assign(parts_.size(), {});
+    send_all(message);
+    await_all("to report", kAnswerLimit);
+  }
+  TrainingReport all = merged(finished_reports_);
+  all.peak_rss_bytes += peak_rss_bytes();
+  return all;
+}
+
+void RemoteTrainer::write_trace(std::ostream&) {}
+
+void RemoteTrainer::send_all(const control::ToRank& message) {
+  for (int r = 0; r < ranks(); ++r) {
+    awaited_.insert(r);
+    server_->send(r, message);
+  }
+}
+
+void RemoteTrainer::await_all(const std::string& what, Limit limit) {
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  std::int64_t examples = examples_seen();
+  while (!awaited_.empty()) {
+    if (const auto message = server_->next(kLook)) take(*message);
+    if (awaited_.empty()) break;
+    if (watch_->look()) fail();
+    const auto now = std::chrono::steady_clock::now();
+    if (examples_seen() != examples) deadline = now + limit;  // they get on
+    examples = examples_seen();
+    if (now < deadline) continue;
+    std::string missing;
+    for (int r : awaited_) missing += (missing.empty() ? "" : ", ") + watch_->name_of(r);
+    failed_ = true;
+    throw RunError(ErrorKind::Timeout, fmt::format("after {} s of waiting for ranks {}: {} missing",
+                                                   limit.count(), what, missing));
+  }
+}
+
+void RemoteTrainer::take(const RankMessage& message) {
+  const auto p = static_cast<std::size_t>(message.rank);
+  switch (message.body.body_case()) {
+    case control::FromRank::kJoin: take_join(message.rank, message.body.join()); break;
+    case control::FromRank::kReady:
+    case control::FromRank::kAdvanced: awaited_.erase(message.rank); break;
+    case control::FromRank::kPiece: take_piece(message.rank, message.body.piece()); break;
+    case control::FromRank::kReportPiece: reports_[p].take(message.body.report_piece()); break;
+    case control::FromRank::kReport:
+      finished_reports_[p] = reports_[p].finish(message.body.report(), message.rank);
+      awaited_.erase(message.rank);
+      break;
+    case control::FromRank::kTrouble: watch_->note(message.rank, message.body.trouble()); break;
+    case control::FromRank::kHello:
+    case control::FromRank::kBeat:
+    case control::FromRank::BODY_NOT_SET: break;
+  }
+}
+
+void RemoteTrainer::take_join(int rank, const control::Join& join) {
+  const auto p = static_cast<std::size_t>(rank);
+  differences_[p] = difference(options_.fingerprint, fingerprint_in(join));
+  exchange_addresses_[p] = join.exchange_address();
+  awaited_.erase(rank);
+}
+
+/// Only what was asked for, in order, and no more than this side's graph says.
+void RemoteTrainer::take_piece(int rank, const control::Piece& piece) {
+  const auto p = static_cast<std::size_t>(rank);
+  Incoming& incoming = incoming_[p];
+  const auto size = static_cast<std::int64_t>(piece.data().size());
+  const bool expected = !incoming.variables.empty() &&
+                        incoming.variables.front() == piece.variable() &&
+                        incoming.filled == piece.offset() && size > 0;
+  const std::int64_t bytes = expected ? parts_[p].graph.variable(piece.variable()).type.bytes() : 0;
+  if (!expected || incoming.filled + size > bytes) {
+    control::Trouble trouble;
+    trouble.set_text("it sent values of variables that were not asked for");
+    watch_->note(rank, trouble);
+    return;
+  }
+  auto& values = values_[p][static_cast<std::size_t>(piece.variable())];
+  std::memcpy(reinterpret_cast<char*>(values.data()) + piece.offset(), piece.data().data(),
+              piece.data().size());
+  incoming.filled += size;
+  if (incoming.filled < bytes) return;
+  incoming.filled = 0;
+  incoming.variables.pop_front();
+  if (incoming.variables.empty()) awaited_.erase(rank);
+}
+
+/// Waits a little for what tells the cause from its consequences, then throws it.
+void RemoteTrainer::fail() {
+  failed_ = true;
+  const auto deadline = std::chrono::steady_clock::now() + kClearUpLimit;
+  while (std::chrono::steady_clock::now() < deadline) {
+    while (const auto message = server_->next(milliseconds(0))) take(*message);
+    watch_->look();
+    if (watch_->is_clear()) break;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  const RunError error = watch_->cause();
+  end_all(error.what());
+  throw error;
+}
+
+void RemoteTrainer::end_all(const std::string& reason) {
+  ended_ = true;
+  control::ToRank message;
+  message.mutable_end()->set_reason(reason);
+  for (int r = 0; r < ranks(); ++r) server_->send(r, message);
+}
+
+}  // namespace regatta

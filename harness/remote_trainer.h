@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training in other processes, which this one starts, coordinates and outlives: each runs its part
+// of the placed graph. A rank whose session breaks or that is silent for five seconds is lost, and
+// with it the run: the others are told to end and the error says which rank it was, what it held,
+// how far it had come, what it died of and where its output is.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/control_messages.h"
+#include "harness/control_server.h"
+#include "harness/launcher.h"
+#include "harness/rank_watch.h"
+#include "harness/trainer.h"
+
+namespace regatta {
+
+struct RemoteOptions {
+  LaunchOptions launch;  ///< number of ranks and environment are set here
+  RunIdentity identity;
+  std::string listen = "127.0.0.1";
+  Fingerprint fingerprint;
+  std::vector<int> workers;  ///< by process
+};
+
+class RemoteTrainer final : public Trainer {
+ public:
+  /// Starts the ranks, sees that they agree and waits until they are ready. `parts`: by process.
+  /// Throws: RunError(Usage) when a rank differs, with both sides; what a rank throws; PeerLost and
+  /// Timeout when one does not come.
+  RemoteTrainer(std::vector<Step> parts, const RemoteOptions& options);
+  /// Ends the ranks, by force if it must.
+  ~RemoteTrainer() override;
+
+  void advance_to(std::int64_t examples) override;
+  std::int64_t examples_seen() const override;
+  std::vector<VariableCopy> variables(Copies which) override;
+  TrainingReport report() override;
+  void write_trace(std::ostream& out) override;
+
+ private:
+  using Limit = std::chrono::seconds;
+  struct Incoming {
+    std::deque<VariableId> variables;  ///< that are still to come
+    std::int64_t filled = 0;           ///< bytes of the first of them
+  };
+
+  int ranks() const { return static_cast<int>(parts_.size()); }
+  void send_all(const control::ToRank& message);
+  /// Takes messages until no rank is awaited any more.
+  void await_all(const std::string& what, Limit limit);
+  void take(const RankMessage& message);
+  void take_join(int rank, const control::Join& join);
+  void take_piece(int rank, const control::Piece& piece);
+  void start_all();
+  [[noreturn]] void fail();
+  void end_all(const std::string& reason);
+
+  std::vector<Step> parts_;
+  RemoteOptions options_;
+  std::unique_ptr<ControlServer> server_;
+  std::unique_ptr<Launcher> launcher_;
+  std::unique_ptr<RankWatch> watch_;
+  std::set<int> awaited_;
+  std::vector<std::string> exchange_addresses_;
+  std::vector<std::string> differences_;  ///< by rank
+  std::vector<Incoming> incoming_;
+  std::vector<std::vector<std::vector<float>>> values_;  ///< by process and variable
+  std::vector<ReportReader> reports_;
+  std::vector<TrainingReport> finished_reports_;
+  bool ended_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace regatta

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/training_options.h"
+
+#include "harness/layout.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::size_t kTraceEvents = 200'000;  // a lane
+
+/// Numbered among the workers of the process.
+std::map<int, double> stragglers_in(const RaceRequest& request, const Placement& placement,
+                                    int process) {
+  int first = 0;
+  for (int p = 0; p < process; ++p) first += workers_in(placement, p);
+  std::map<int, double> stragglers;
+  for (const auto& [worker, factor] : request.stragglers) {
+    if (worker >= first && worker < first + workers_in(placement, process)) {
+      stragglers[worker - first] = factor;
+    }
+  }
+  return stragglers;
+}
+
+}  // namespace
+
+std::string dataset_of(const RaceRequest& request, const Workload& workload) {
+  return request.dataset.empty() ? std::string(workload.data_sets.front()) : request.dataset;
+}
+
+ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
+                                 const DataSet& train, int process) {
+  ExecutorOptions options;
+  options.seed = request.seed;
+  options.data = &train;
+  options.max_examples = placement.recipe.total_examples;
+  options.stragglers = stragglers_in(request, placement, process);
+  options.trace_events = request.trace.empty() ? 0 : kTraceEvents;
+  return options;
+}
+
+}  // namespace regatta
