@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our side of ci/peers/compare_all_reduce over processes, by the protocols of
+// ci/peers/mpi_all_reduce.cpp: ring all-reduces in place between ranks that hold a member each;
+// five calls to warm up. Rank 0 prints a line a size: bytes, then seconds of one call: the median
+// of single calls, each after a barrier; and the median over blocks of the mean of calls back to
+// back.
+//   mpirun -n 2 mpi_ring_times 4096 65536 ...
+// Tuning: --algorithm NAME --chunk BYTES --in-flight CHUNKS --spins LOOKS (as first arguments).
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "kernels/comm/mpi_session.h"
+#include "kernels/comm/mpi_transport.h"
+#include "kernels/runtime/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kWarmUp = 5;
+constexpr int kBlocks = 5;
+
+struct Arguments {
+  std::string algorithm{kRing};
+  MpiTransportOptions transport;
+  int spins = 400;  ///< as lanes that have a core of their own
+  std::vector<std::int64_t> sizes;
+};
+
+double median_seconds(std::vector<std::int64_t> times_ns) {
+  std::sort(times_ns.begin(), times_ns.end());
+  return static_cast<double>(times_ns[times_ns.size() / 2]) * 1e-9;
+}
+
+/// This rank's member of an all-reduce over all ranks.
+class Member {
+ public:
+  Member(MpiSession& session, const Arguments& arguments, std::int64_t bytes)
+      : session_(session),
+        transport_(session, arguments.transport),
+        buffer_(static_cast<std::size_t>(bytes / 4)),
+        tensor_{.type = {ElementType::F32, {bytes / 4}}, .data = buffer_.data()} {
+    std::vector<std::int64_t> processes(static_cast<std::size_t>(session.size()));
+    std::iota(processes.begin(), processes.end(), 0);
+    node_.op = Op::AllReduce;
+    node_.attributes = {{"group", std::int64_t{0}},
+                        {"member", std::int64_t{session.rank()}},
+                        {"members", std::int64_t{session.size()}},
+                        {"algorithm", arguments.algorithm},
+                        {"processes", processes}};
+    KernelTable table("cpu");
+    transport_.add_kernels(table);
+    kernel_ = table.build({.node = node_,
+                           .inputs = {&tensor_, 1},
+                           .outputs = {&tensor_, 1},
+                           .variables = {},
+                           .versions_seen = {},
+                           .spins = arguments.spins});
+    transport_.connect();
+    run(kWarmUp);
+  }
+
+  /// Seconds of one call: the median of `blocks` blocks of `calls` calls, after a barrier each.
+  double seconds_of_call(int blocks, int calls) {
+    std::vector<std::int64_t> times;
+    for (int block = 0; block < blocks; ++block) {
+      session_.barrier();
+      const std::int64_t begin = now_ns();
+      run(calls);
+      times.push_back(now_ns() - begin);
+    }
+    return median_seconds(times) / calls;
+  }
+
+ private:
+  void run(int calls) {
+    const StepContext context{.step = 0, .examples = 0, .counters = &counters_};
+    for (int call = 0; call < calls; ++call) kernel_->run(context);
+  }
+
+  MpiSession& session_;
+  MpiTransport transport_;
+  std::vector<float> buffer_;
+  Tensor tensor_;
+  Node node_;
+  LaneCounters counters_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    if (flag.rfind("--", 0) != 0) {
+      arguments.sizes.push_back(std::atol(argv[i]));
+      continue;
+    }
+    const char* value = i + 1 < argc ? argv[++i] : "";
+    if (flag == "--algorithm") arguments.algorithm = value;
+    if (flag == "--chunk") arguments.transport.chunk_bytes = std::atol(value);
+    if (flag == "--in-flight") arguments.transport.in_flight = std::atoi(value);
+    if (flag == "--spins") arguments.spins = std::atoi(value);
+  }
+  return arguments;
+}
+
+}  // namespace
+}  // namespace regatta
+
+int main(int argc, char** argv) {
+  const regatta::Arguments arguments = regatta::parse(argc, argv);
+  regatta::MpiSession session;
+  for (std::int64_t bytes : arguments.sizes) {
+    const int repeats = static_cast<int>(std::clamp<std::int64_t>(200'000'000 / bytes, 15, 2000));
+    regatta::Member member(session, arguments, bytes);
+    const double single = member.seconds_of_call(repeats, 1);
+    const double back_to_back =
+        member.seconds_of_call(regatta::kBlocks, std::max(repeats / regatta::kBlocks, 3));
+    if (session.rank() == 0) std::printf("%ld %.9f %.9f\n", bytes, single, back_to_back);
+  }
+  return 0;
+}
