@@ -29,19 +29,17 @@ bool Backoff::wait() {
 #endif
     return true;
   }
-  if (look < patience_.spins + std::max(patience_.yields, kLooks)) {
+  const std::int64_t now = now_ns();
+  if (look == patience_.spins) began_ = now;
+  if (now - began_ < kYieldNs) {
     sched_yield();
     return true;
-  }
-  const std::int64_t now = now_ns();
-  if (nap_ns_ == kFirstNapNs) {
-    deadline_ = now + patience_.limit_ns;
-    want_exact_naps();
   }
   if (patience_.abort != nullptr && patience_.abort->raised.load(std::memory_order_acquire)) {
     throw Aborted();
   }
-  if (now >= deadline_) return false;
+  if (now - began_ >= patience_.limit_ns) return false;
+  want_exact_naps();
   const timespec nap{.tv_sec = 0, .tv_nsec = nap_ns_};
   nanosleep(&nap, nullptr);
   nap_ns_ = std::min(2 * nap_ns_, kLongestNapNs);

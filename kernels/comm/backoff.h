@@ -15,7 +15,7 @@ class Backoff {
  public:
   explicit Backoff(const Patience& patience) : patience_(patience) {}
 
-  /// Something happened: patience begins anew.
+  /// Something happened: a new wait may begin.
   void reset() {
     looks_ = 0;
     nap_ns_ = kFirstNapNs;
@@ -24,15 +24,16 @@ class Backoff {
   /// Lets a moment pass. Returns false when the limit has passed. Throws: Aborted.
   bool wait();
 
-  static constexpr std::int64_t kFirstNapNs = 5'000;
+  /// So long the core is offered to others between looks, without a nap: a chunk takes as long.
+  static constexpr std::int64_t kYieldNs = 100'000;
+  static constexpr std::int64_t kFirstNapNs = 10'000;
   static constexpr std::int64_t kLongestNapNs = 100'000;
-  static constexpr int kLooks = 20;  ///< with an offer of the core in between, before any nap
 
  private:
   const Patience& patience_;
   int looks_ = 0;
   std::int64_t nap_ns_ = kFirstNapNs;
-  std::int64_t deadline_ = 0;
+  std::int64_t began_ = 0;  ///< when spinning ended
 };
 
 }  // namespace regatta

@@ -18,16 +18,6 @@ int tag(std::int64_t group, std::int64_t from, std::int64_t to) {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-/// Hosts where there are several, else processes. The library knows hosts by itself.
-std::vector<std::int64_t> reduced_together(const MpiGroup::Request& request,
-                                           const std::vector<int>& hosts) {
-  std::vector<std::int64_t> host_of;
-  for (std::int64_t process : request.processes) host_of.push_back(hosts[at(process)]);
-  const bool one_host =
-      std::count(host_of.begin(), host_of.end(), host_of.front()) == std::ssize(host_of);
-  return one_host || request.algorithm == kMpi ? request.processes : host_of;
-}
-
 }  // namespace
 
 MpiGroup::MpiGroup(Request request, const MpiSession& session)
@@ -44,7 +34,11 @@ MpiGroup::MpiGroup(Request request, const MpiSession& session)
                                                std::to_string(kMembersPerTag) + " members and " +
                                                std::to_string(kGroupsPerTag) + " buckets");
   }
-  part_of_ = reduced_together(request_, session.hosts());
+  std::vector<std::int64_t> host_of;
+  for (std::int64_t process : request_.processes) host_of.push_back(session.hosts()[at(process)]);
+  between_hosts_ = std::count(host_of.begin(), host_of.end(), host_of[0]) < std::ssize(host_of);
+  // The library finds out about hosts by itself.
+  part_of_ = between_hosts_ && !by_library() ? host_of : request_.processes;
 }
 
 std::string MpiGroup::name(std::int64_t member) const {

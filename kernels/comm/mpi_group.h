@@ -37,6 +37,7 @@ class MpiGroup {
   /// Whether the roots of the processes exchange by MPI's own all-reduce.
   bool by_library() const { return request_.algorithm == kMpi; }
   bool is_root(std::int64_t member) const;
+  bool between_hosts() const { return between_hosts_; }
 
   /// What `member` does, one schedule after the other; with by_library() the roots' exchange is
   /// between the two.
@@ -56,6 +57,7 @@ class MpiGroup {
  private:
   Request request_;
   int rank_ = 0;
+  bool between_hosts_ = false;
   std::vector<std::int64_t> part_of_;  ///< by member: who reduce together before anything leaves
   std::map<std::pair<std::int64_t, std::int64_t>, LocalChannel> channels_;  ///< from, to
   MPI_Comm communicator_ = MPI_COMM_NULL;

@@ -6,13 +6,15 @@
 // of single calls, each after a barrier; and the median over blocks of the mean of calls back to
 // back.
 //   mpirun -n 2 mpi_ring_times 4096 65536 ...
-// Tuning: --algorithm NAME --chunk BYTES --in-flight CHUNKS --spins LOOKS (as first arguments).
+// Tuning: --algorithm NAME, --chunk BYTES, --receives CHUNKS, --sends CHUNKS, --waits
+// core|shared|communication: as lanes wait that have a core each, or share cores, or carry messages
+// beside one that computes (kernels/runtime/executor.cpp). By default as there are cores.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/comm/mpi_session.h"
@@ -28,7 +30,7 @@ constexpr int kBlocks = 5;
 struct Arguments {
   std::string algorithm{kRing};
   MpiTransportOptions transport;
-  int spins = 400;  ///< as lanes that have a core of their own
+  std::string waits;
   std::vector<std::int64_t> sizes;
 };
 
@@ -53,6 +55,9 @@ class Member {
                         {"members", std::int64_t{session.size()}},
                         {"algorithm", arguments.algorithm},
                         {"processes", processes}};
+    const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+    std::string waits = arguments.waits;
+    if (waits.empty()) waits = session.size() <= cores ? "core" : "shared";
     KernelTable table("cpu");
     transport_.add_kernels(table);
     kernel_ = table.build({.node = node_,
@@ -60,7 +65,8 @@ class Member {
                            .outputs = {&tensor_, 1},
                            .variables = {},
                            .versions_seen = {},
-                           .spins = arguments.spins});
+                           .spins = waits == "core" ? 400 : 0,
+                           .yields = waits == "shared" ? 50 : 0});
     transport_.connect();
     run(kWarmUp);
   }
@@ -103,8 +109,9 @@ Arguments parse(int argc, char** argv) {
     const char* value = i + 1 < argc ? argv[++i] : "";
     if (flag == "--algorithm") arguments.algorithm = value;
     if (flag == "--chunk") arguments.transport.chunk_bytes = std::atol(value);
-    if (flag == "--in-flight") arguments.transport.in_flight = std::atoi(value);
-    if (flag == "--spins") arguments.spins = std::atoi(value);
+    if (flag == "--receives") arguments.transport.receives_in_flight = std::atoi(value);
+    if (flag == "--sends") arguments.transport.sends_in_flight = std::atoi(value);
+    if (flag == "--waits") arguments.waits = value;
   }
   return arguments;
 }

@@ -65,7 +65,7 @@ class MpiRunner::Turn {
   /// Lets MPI write to where elements land, as far ahead as there is room.
   bool post() {
     const std::int64_t before = posted_;
-    while (posted_ < receives() && posted_ - received_ < runner_.options_.in_flight &&
+    while (posted_ < receives() && posted_ - received_ < runner_.options_.receives_in_flight &&
            receive(posted_).after_sends <= retired_) {
       Transfer& transfer = runner_.receives_[at(posted_)];
       if (remote(transfer)) {
@@ -89,7 +89,7 @@ class MpiRunner::Turn {
       if (!remote(transfer)) {
         transfer.link->out->offered.advance_to(total(transfer));
       } else {
-        if (sends_under_way_ == runner_.options_.in_flight) break;
+        if (sends_under_way_ == runner_.options_.sends_in_flight) break;
         mpi_call(MPI_Isend(runner_.options_.buffer + range.begin, static_cast<int>(range.size()),
                            MPI_FLOAT, transfer.link->process, transfer.link->send_tag,
                            runner_.options_.communicator, &transfer.request),
@@ -208,7 +208,7 @@ MpiRunner::MpiRunner(Schedule schedule, std::map<std::int64_t, MpiLink> links,
     if (link.out != nullptr) link.out->buffer = options_.buffer;
   }
   staging_elements_ = largest;
-  staging_.resize(at(largest) * at(options_.in_flight));
+  staging_.resize(at(largest) * at(options_.receives_in_flight));
 }
 
 MpiRunner::~MpiRunner() {
@@ -226,7 +226,7 @@ MpiRunner::~MpiRunner() {
 float* MpiRunner::landing(std::int64_t receive) {
   const ScheduledReceive& scheduled = schedule_.receives[at(receive)];
   if (scheduled.taking == Taking::Copy) return options_.buffer + scheduled.range.begin;
-  return staging_.data() + (receive % options_.in_flight) * staging_elements_;
+  return staging_.data() + (receive % options_.receives_in_flight) * staging_elements_;
 }
 
 void MpiRunner::run(const Patience& patience, const Observer& observer) {

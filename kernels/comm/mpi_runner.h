@@ -42,8 +42,9 @@ struct MpiLink {
 struct MpiRunnerOptions {
   MPI_Comm communicator = MPI_COMM_NULL;
   float* buffer = nullptr;
-  int in_flight = 1;  ///< chunks, of sends and of receives each
-  std::string name;   ///< `all_reduce 4: member 0 in process 0`
+  int receives_in_flight = 1;
+  int sends_in_flight = 1;
+  std::string name;  ///< `all_reduce 4: member 0 in process 0`
 };
 
 class MpiRunner {

@@ -100,11 +100,15 @@ struct MpiTransport::State {
                                                        accounts.back().traffic);
     const auto chunk_elements = options.chunk_bytes / static_cast<std::int64_t>(sizeof(float));
     for (Schedule& schedule : group.schedules(member, elements, chunk_elements)) {
-      kernel->add(std::make_unique<MpiRunner>(std::move(schedule), group.links(member),
-                                              MpiRunnerOptions{.communicator = communicator,
-                                                               .buffer = request.inputs[0].f32(),
-                                                               .in_flight = options.in_flight,
-                                                               .name = group.name(member)}));
+      kernel->add(std::make_unique<MpiRunner>(
+          std::move(schedule), group.links(member),
+          MpiRunnerOptions{.communicator = communicator,
+                           .buffer = request.inputs[0].f32(),
+                           .receives_in_flight = group.between_hosts()
+                                                     ? options.receives_in_flight_between_hosts
+                                                     : options.receives_in_flight,
+                           .sends_in_flight = options.sends_in_flight,
+                           .name = group.name(member)}));
     }
     if (group.by_library() && group.is_root(member)) {
       kernel->add(std::make_unique<MpiLibraryReduce>(

@@ -21,8 +21,12 @@
 namespace regatta {
 
 struct MpiTransportOptions {
-  std::int64_t chunk_bytes = 256 << 10;
-  int in_flight = 4;                        ///< chunks, of sends and of receives each
+  std::int64_t chunk_bytes = 512 << 10;
+  /// Chunks that MPI may write while another is added. On one host the receiver itself copies
+  /// them out of the sender's memory: more than one would only leave the cache again.
+  int receives_in_flight = 1;
+  int receives_in_flight_between_hosts = 4;
+  int sends_in_flight = 8;
   std::int64_t limit_ns = 120'000'000'000;  ///< of one wait
 };
 

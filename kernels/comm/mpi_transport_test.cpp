@@ -121,7 +121,7 @@ class Members {
   }
 
   static MpiTransportOptions small_chunks() {
-    return {.chunk_bytes = kChunkElements * 4, .in_flight = 3};
+    return {.chunk_bytes = kChunkElements * 4, .receives_in_flight = 3, .sends_in_flight = 2};
   }
 
   using AfterRound = std::function<void(Member&, std::int64_t)>;

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collectives whose members live in several processes: who speaks for whom, and what that moves.
+// (partition_test.cpp holds those of one process.)
+#include "kernels/graph/collective.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/traffic.h"
+
+namespace regatta {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+TEST(Parts, HoldTheMembersOfAProcessAndRotateTheirRoots) {
+  const Numbers part_of = {4, 1, 4, 4, 1};
+  const std::vector<Part> first = parts(part_of, 0);
+  ASSERT_EQ(first.size(), 2U);
+  EXPECT_EQ(first[0].members, (Numbers{0, 2, 3}));
+  EXPECT_EQ(first[1].members, (Numbers{1, 4}));
+  EXPECT_EQ(first[0].root, 0);
+  EXPECT_EQ(first[1].root, 1);
+  const std::vector<Part> later = parts(part_of, 5);
+  EXPECT_EQ(later[0].root, 3);
+  EXPECT_EQ(later[1].root, 4);
+}
+
+TEST(MemberTraffic, OverProcessesIsARingOfRootsAndOneBufferEachWayForTheOthers) {
+  const Numbers part_of = {0, 0, 0, 1, 1, 2};
+  for (const std::string_view algorithm : {kHierarchicalCopy, kMpi}) {
+    const CollectiveShape shape{.algorithm = algorithm,
+                                .members = 6,
+                                .group = 0,
+                                .elements = 300,
+                                .element_bytes = 4,
+                                .part_of = part_of};
+    const std::int64_t all = 1200;
+    const std::int64_t ring = 2 * 2 * all / 3;
+    EXPECT_EQ(member_traffic(shape, 0).sent, ring + 2 * all);
+    EXPECT_EQ(member_traffic(shape, 0).messages, 4 + 2);
+    EXPECT_EQ(member_traffic(shape, 1).sent, all);
+    EXPECT_EQ(member_traffic(shape, 1).messages, 1);
+    EXPECT_EQ(member_traffic(shape, 3).received, ring + all);
+    EXPECT_EQ(member_traffic(shape, 5).received, ring);
+    std::int64_t sent = 0;
+    for (std::int64_t member = 0; member < 6; ++member) {
+      sent += member_traffic(shape, member).sent;
+    }
+    EXPECT_EQ(sent, 2 * 5 * all) << algorithm;
+  }
+}
+
+TEST(MemberTraffic, OfMembersInOneProcessHasNoRing) {
+  const Numbers part_of = {7, 7};
+  const CollectiveShape shape{.algorithm = kMpi,
+                              .members = 2,
+                              .group = 1,
+                              .elements = 10,
+                              .element_bytes = 4,
+                              .part_of = part_of};
+  EXPECT_EQ(member_traffic(shape, 0).sent, 40);
+  EXPECT_EQ(member_traffic(shape, 1).sent, 40);
+}
+
+TEST(Traffic, OfAnAllReduceKnowsItsProcesses) {
+  Graph graph;
+  Builder builder(graph);
+  for (int member = 0; member < 3; ++member) {
+    builder.at({.replica = member});
+    const auto data = builder.input_features({.batch = 10, .offset = 0, .global_batch = 10}, 10, 1);
+    builder.node(Op::AllReduce, {data[0]},
+                 {{"group", std::int64_t{0}},
+                  {"member", std::int64_t{member}},
+                  {"members", std::int64_t{3}},
+                  {"algorithm", std::string(kMpi)},
+                  {"processes", Numbers{0, 0, 1}}});
+  }
+  const auto all = traffic(graph);
+  EXPECT_EQ(all.at({.replica = 0}).sent, 400 + 400);
+  EXPECT_EQ(all.at({.replica = 1}).sent, 400);
+  EXPECT_EQ(all.at({.replica = 2}).sent, 400);
+}
+
+}  // namespace
+}  // namespace regatta
