@@ -5,6 +5,9 @@
 // one keeps its clocks, its bound and its counts.
 #include <gtest/gtest.h>
 
+#include <thread>
+
+#include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/cluster_for_test.h"
 #include "workloads/data/curve.h"
@@ -130,6 +133,31 @@ TEST(ParameterServerAsync, AStragglerHoldsTheOthersToTheBound) {
       largest = std::max(largest, loop.largest_lead);
     }
     EXPECT_EQ(largest, bound);
+  }
+}
+
+/// A worker's exchange says that its process is gone, as a broken stream would.
+TEST(ParameterServerAsync, GoesOnWithoutALostWorkerWhereItMay) {
+  for (const OnLoss loss : {OnLoss::End, OnLoss::Continue}) {
+    TrialOptions options = options_of("parameter_server_async", 2, 1);
+    options.steps = 40;
+    options.loss = loss;
+    options.staleness_bound = 1;  // whoever is lost must not hold the other back
+    Cluster cluster(step_of("resnet9_thin", 48, options.steps), shapes(), options,
+                    servers_and_workers(1, 2, 2));
+    std::thread killer([&] {
+      while (cluster.executor(0).examples_seen() < 5 * 48) std::this_thread::yield();
+      cluster.exchange(0).lose(2, "it was killed by a test");
+    });
+    if (loss == OnLoss::End) {
+      EXPECT_THROW(cluster.run(), RunError);
+    } else {
+      cluster.run_without(2);
+      ASSERT_EQ(cluster.executor(0).lost().size(), 1U);
+      EXPECT_NE(cluster.executor(0).lost()[0].find("it was killed by a test"), std::string::npos);
+      EXPECT_GE(cluster.executor(0).examples_seen(), 40 * 48);
+    }
+    killer.join();
   }
 }
 

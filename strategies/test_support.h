@@ -30,6 +30,7 @@ struct TrialOptions {
   std::map<int, double> stragglers;
   std::size_t trace_events = 0;
   std::optional<std::int64_t> staleness_bound = {};
+  OnLoss loss = OnLoss::End;
   double rounding = 0;  ///< first weights are multiplied by 1 + or - this, by element
 };
 
@@ -43,6 +44,7 @@ inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions&
   options.stragglers = run.stragglers;
   options.trace_events = run.trace_events;
   options.staleness_bound = run.staleness_bound;
+  options.loss = run.loss;
   return options;
 }
 

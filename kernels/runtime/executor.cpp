@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <set>
 
@@ -13,8 +12,10 @@
 #include "kernels/graph/expiry.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/clock.h"
+#include "kernels/runtime/expiring.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
+#include "kernels/runtime/loop_failures.h"
 #include "kernels/runtime/memory.h"
 #include "kernels/runtime/process_loops.h"
 
@@ -44,20 +45,6 @@ struct RequestMemory {
   std::vector<std::uint64_t*> versions_seen;
 };
 
-/// A kernel that rests once so many examples have been seen (kernels/graph/expiry.h).
-class Expiring final : public Kernel {
- public:
-  Expiring(std::unique_ptr<Kernel> kernel, std::int64_t expiry)
-      : kernel_(std::move(kernel)), expiry_(expiry) {}
-  void run(const StepContext& context) override {
-    if (context.examples < expiry_) kernel_->run(context);
-  }
-
- private:
-  std::unique_ptr<Kernel> kernel_;
-  std::int64_t expiry_;
-};
-
 }  // namespace
 
 class Executor::Impl {
@@ -70,7 +57,14 @@ class Executor::Impl {
         memory_(step_.graph, plan_, options.seed),
         expiries_(expiries(step_)),
         workers_(worker_places(plan_)),
-        aborts_(static_cast<std::size_t>(plan_.loop_count())),
+        failures_(
+            plan_.loop_count(), options.loss,
+            [this](int loop) {
+              if (bound_) bound_->retire(static_cast<std::size_t>(loops_.number(loop)));
+            },
+            [this](int loop) {
+              if (options_.tickets != nullptr) options_.tickets->abandon(loops_.number(loop));
+            }),
         gates_(static_cast<std::size_t>(plan_.loop_count())) {
     ns_per_tick();                    // calibrates the clock before it is needed
     if (loops_.led_examples() > 0) {  // else it hears of all its steps
@@ -87,13 +81,13 @@ class Executor::Impl {
     connect_lanes();
     threads_ = std::make_unique<LaneThreads>(
         lanes_, [this](const Lane& lane, const std::exception_ptr& error) {
-          return ends_the_run(lane.plan().loop, error);
+          return failures_.ends_the_run(lane.plan().loop, error);
         });
   }
 
   void interrupt(const RunError& error) {
     threads_->end(std::make_exception_ptr(error));
-    for (int loop = 0; loop < loops_.count(); ++loop) abort(loop);
+    failures_.end_all();
   }
 
   void run(std::int64_t examples) {
@@ -112,10 +106,9 @@ class Executor::Impl {
   Memory memory_;
   std::vector<std::int64_t> expiries_;  ///< by node
   std::vector<Place> workers_;
-  std::deque<AbortFlag> aborts_;  ///< by loop
+  LoopFailures failures_;
   ExampleCount count_;
   std::optional<StalenessBound> bound_;
-  std::vector<std::string> lost_;  ///< why loops ended that the run went on without
   std::vector<Gate> gates_;
   std::deque<RequestMemory> requests_;
   std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
@@ -151,7 +144,7 @@ class Executor::Impl {
 
   /// Communication sleeps at once: its device's compute lane needs the core.
   Patience patience_of(const LanePlan& plan) const {
-    Patience patience{.abort = &aborts_[static_cast<std::size_t>(plan.loop)]};
+    Patience patience{.abort = &failures_.flag(plan.loop)};
     if (plan.communication) return patience;
     (oversubscribed() ? patience.yields : patience.spins) = oversubscribed() ? kYields : kSpins;
     return patience;
@@ -224,41 +217,6 @@ class Executor::Impl {
     evidence.state.emplace_back(step_.graph.variable(v).name, memory_.variable(v).tensor);
   }
 
-  /// A lane's error ends its loop. Whether it ends the run is for the owner to have said.
-  bool ends_the_run(int loop, const std::exception_ptr& error) {
-    abort(loop);
-    if (options_.loss == OnLoss::Continue && is_loss(error)) {
-      const std::lock_guard lock(lost_mutex_);
-      if (bound_) bound_->retire(static_cast<std::size_t>(loops_.number(loop)));
-      lost_.push_back(text_of(error));
-      if (static_cast<int>(lost_.size()) < plan_.loop_count()) return false;
-    }
-    for (int other = 0; other < loops_.count(); ++other) abort(other);
-    return true;
-  }
-
-  void abort(int loop) {
-    aborts_[static_cast<std::size_t>(loop)].raised = true;
-    if (options_.tickets != nullptr) options_.tickets->abandon(loops_.number(loop));
-  }
-
-  static bool is_loss(const std::exception_ptr& error) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const RunError& lost) {
-      return lost.kind() == ErrorKind::PeerLost;
-    } catch (...) {
-      return false;
-    }
-  }
-  static std::string text_of(const std::exception_ptr& error) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& lost) {
-      return lost.what();
-    }
-  }
-
   std::int64_t max_steps(int loop) const {
     return options_.max_examples / loops_.examples(loop) + 2;
   }
@@ -310,8 +268,6 @@ class Executor::Impl {
     return *std::min_element(loop.begin(), loop.end(),
                              [&](const Lane* a, const Lane* b) { return rank(a) < rank(b); });
   }
-
-  std::mutex lost_mutex_;
 
   std::unique_ptr<LaneThreads> threads_;  // last: they use all of the above
 };
@@ -369,7 +325,7 @@ Executor::~Executor() = default;
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
 void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
 std::int64_t Executor::examples_seen() const { return impl_->count_.of_all(impl_->count_.claimed); }
-std::vector<std::string> Executor::lost() const { return impl_->lost_; }
+std::vector<std::string> Executor::lost() const { return impl_->failures_.lost(); }
 const Step& Executor::step() const { return impl_->step_; }
 VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }
 Tensor Executor::value(Value value) const { return impl_->memory_.tensor(value); }

@@ -19,15 +19,10 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/loop_failures.h"
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
-
-/// When the worker of one of several loops is lost.
-enum class OnLoss : std::uint8_t {
-  End,       ///< so does the run
-  Continue,  ///< the other loops go on without it
-};
 
 struct ExecutorOptions {
   std::vector<int> cores;  ///< that the run owns; empty: no pinning

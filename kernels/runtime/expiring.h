@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel that rests once so many examples have been seen (kernels/graph/expiry.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+class Expiring final : public Kernel {
+ public:
+  Expiring(std::unique_ptr<Kernel> kernel, std::int64_t expiry)
+      : kernel_(std::move(kernel)), expiry_(expiry) {}
+  void run(const StepContext& context) override {
+    if (context.examples < expiry_) kernel_->run(context);
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  std::int64_t expiry_;
+};
+
+}  // namespace regatta
