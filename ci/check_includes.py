@@ -37,10 +37,10 @@ RULES = (
 # Tests and benchmarks, and what they share, may include whatever they test.
 TEST = re.compile(r"(_test|_bench|/test_support)\.(cpp|cu|h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-SYSTEM = ("sys/", "linux/", "bits/", "asm/")
+SYSTEM = ("sys/", "linux/", "bits/", "asm/", "arpa/", "netinet/")
 STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")  # <vector>; a library's has a dot or a slash
 C_SYSTEM = ("fcntl.h", "pthread.h", "sched.h", "signal.h", "unistd.h", "immintrin.h", "omp.h",
-            "x86intrin.h", "time.h", "poll.h", "dlfcn.h", "link.h", "spawn.h")
+            "x86intrin.h", "time.h", "poll.h", "dlfcn.h", "link.h", "spawn.h", "netdb.h")
 
 
 def rule_of(path: str) -> Rule | None:

@@ -22,14 +22,23 @@ void add_mpi(Backend& backend, MpiSession& session) {
   backend.mpi->add_kernels(backend.kernels);
 }
 
+void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, const Step& part) {
+  backend.grpc = std::move(exchange);
+  backend.grpc->add_kernels(backend.kernels);
+  backend.tickets = std::make_unique<TicketMessages>(part, backend.kernels);
+}
+
 std::map<Place, MemberTraffic> Backend::traffic() const {
   std::map<Place, MemberTraffic> all = transport.traffic();
-  if (mpi == nullptr) return all;
-  for (const auto& [place, counted] : mpi->traffic()) {
-    all[place].sent += counted.sent;
-    all[place].received += counted.received;
-    all[place].messages += counted.messages;
-  }
+  const auto add = [&all](const std::map<Place, MemberTraffic>& more) {
+    for (const auto& [place, counted] : more) {
+      all[place].sent += counted.sent;
+      all[place].received += counted.received;
+      all[place].messages += counted.messages;
+    }
+  };
+  if (mpi != nullptr) add(mpi->traffic());
+  if (grpc != nullptr) add(grpc->traffic());
   return all;
 }
 

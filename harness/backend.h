@@ -8,9 +8,11 @@
 #include <memory>
 #include <string>
 
+#include "kernels/comm/grpc_exchange.h"
 #include "kernels/comm/in_process.h"
 #include "kernels/comm/mpi_session.h"
 #include "kernels/comm/mpi_transport.h"
+#include "kernels/comm/ticket_messages.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -19,7 +21,9 @@ struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
   KernelTable kernels;
   InProcessTransport transport;
-  std::unique_ptr<MpiTransport> mpi;  ///< null where nothing crosses processes by MPI
+  std::unique_ptr<MpiTransport> mpi;        ///< null where nothing crosses processes by MPI
+  std::unique_ptr<GrpcExchange> grpc;       ///< null where nothing does so by gRPC
+  std::unique_ptr<TicketMessages> tickets;  ///< null where every loop has one process
 
   /// What each place has sent and received since the start. Not while lanes run.
   std::map<Place, MemberTraffic> traffic() const;
@@ -30,5 +34,8 @@ std::unique_ptr<Backend> make_backend(const std::string& device);
 
 /// Adds what members of a collective in several processes need. Together with all ranks.
 void add_mpi(Backend& backend, MpiSession& session);
+
+/// Adds what sends and receives of a process need, and the tickets of its loops.
+void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, const Step& part);
 
 }  // namespace regatta

@@ -43,8 +43,15 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
   app.add_option("--workers", request.workers,
                  "replicas, or stages of model_parallel, or both of a composition")
       ->capture_default_str();
-  app.add_option("--processes", request.processes,
-                 "processes that the workers are dealt to, started by mpirun (default: 1)");
+  app.add_option(
+      "--processes", request.processes,
+      "processes that the workers are dealt to, started by mpirun; 1: all is in this one "
+      "(default: 1; a worker each with parameter servers)");
+  app.add_option("--servers", request.servers,
+                 "parameter servers, each a process where there are several (default: 1)");
+  app.add_option("--staleness-bound", request.staleness_bound,
+                 "steps that a worker of parameter_server_async may lead the slowest by (default: "
+                 "none)");
   app.add_option("--stages", request.stages,
                  "stages of each replica in a composition with model_parallel")
       ->capture_default_str();
@@ -91,6 +98,9 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
       "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0 (default: none)");
   app.add_option("--trace", request.trace,
                  "file for a timeline in the Chrome trace format (default: none)");
+  app.add_flag_callback(
+      "--continue-on-loss", [&request] { request.on_loss = OnLoss::Continue; },
+      "parameter_server_async goes on without a worker's process that is lost");
   app.add_option("--hosts", request.hosts,
                  "Open MPI hostfile of the machines to run on (default: this one)");
   app.add_option("--listen", request.listen,

@@ -35,7 +35,8 @@ WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
 # Every flag of every subcommand, with the default as --help prints it.
 CELL_FLAGS = {
     "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
-    "--processes": "(default: 1)", "--stages": "=0",
+    "--processes": "(default: 1; a worker each with parameter servers)",
+    "--servers": "(default: 1)", "--staleness-bound": "(default: none)", "--stages": "=0",
     "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
     "--device": "=cpu",
@@ -46,7 +47,7 @@ FLAGS = {
         **CELL_FLAGS, "--seed": "=1", "--dataset": "(default: the workload's)",
         "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
         "--rate-scale": "=1", "--threads": "=0", "--straggler": "(default: none)",
-        "--trace": "(default: none)", "--hosts": "(default: this one)",
+        "--trace": "(default: none)", "--continue-on-loss": "", "--hosts": "(default: this one)",
         "--listen": "(default: loopback)", "--out": "=out",
     },
     "graph": {**CELL_FLAGS, "--format": "=text"},
@@ -116,6 +117,8 @@ def cells() -> list[Cell]:
     found = []
     for name in exchange_by_strategy():
         workers = () if name == "single" else ("--workers", "2")
+        if name.startswith("parameter_server"):
+            workers += ("--processes", "1")  # as processes: processes_test.py
         if name not in variants:
             found.append(Cell(name, workers))
             continue

@@ -42,6 +42,34 @@ bool needs_mpi(const std::vector<Step>& parts) {
   return false;
 }
 
+std::string link_between(const Placement& placement) {
+  if (placement.has_servers) return "gRPC";
+  return exchange_of(placement.strategies) == Exchange::Nothing ? "nothing" : "Open MPI";
+}
+
+std::set<int> exchange_peers(const Step& part) {
+  std::set<int> peers;
+  for (const Node& node : part.graph.nodes()) {
+    if (node.op != Op::Send && node.op != Op::Receive) continue;
+    peers.insert(static_cast<int>(node.attributes.integer("peer")));
+  }
+  if (part.partition.loops <= 1) return peers;
+  for (const LoopPart& loop : part.partition.parts) {  // tickets come from the first process
+    const int leader = loop.processes.front();
+    if (leader == part.partition.process) {
+      peers.insert(loop.processes.begin() + 1, loop.processes.end());
+    } else {
+      peers.insert(leader);
+    }
+  }
+  return peers;
+}
+
+bool needs_exchange(const std::vector<Step>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const Step& part) { return !exchange_peers(part).empty(); });
+}
+
 std::string places_text(const Step& part) {
   std::set<Place> places;
   for (const Node& node : part.graph.nodes()) places.insert(node.place);

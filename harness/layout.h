@@ -5,6 +5,7 @@
 // with all their stages.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,15 @@ int workers_in(const Placement& placement, int process);
 
 /// True when a collective has members in several processes.
 bool needs_mpi(const std::vector<Step>& parts);
+
+/// What carries bytes between its processes: `gRPC`, `Open MPI`, `nothing`.
+std::string link_between(const Placement& placement);
+
+/// True when values travel between processes by send and receive.
+bool needs_exchange(const std::vector<Step>& parts);
+
+/// The processes with which a part exchanges values or tickets.
+std::set<int> exchange_peers(const Step& part);
 
 /// The places that have nodes in a part, as `replica0, replica1`.
 std::string places_text(const Step& part);

@@ -6,6 +6,15 @@
 
 namespace regatta {
 
+namespace {
+
+/// In the whole graph, of the loop that is `index` in a part.
+int number_of(const Partition& partition, std::size_t index) {
+  return partition.parts.empty() ? static_cast<int>(index) : partition.parts.at(index).number;
+}
+
+}  // namespace
+
 LocalTrainer::LocalTrainer(const Step& part, std::unique_ptr<Backend> backend,
                            const ExecutorOptions& options, std::int64_t rank)
     : backend_(std::move(backend)), executor_(part, backend_->kernels, options), rank_(rank) {}
@@ -24,6 +33,11 @@ std::vector<VariableCopy> LocalTrainer::variables(Copies which) {
 VariableCopy LocalTrainer::variable(VariableId id) {
   return {.variable = &executor_.step().graph.variable(id),
           .tensor = executor_.variable(id).tensor};
+}
+
+void LocalTrainer::lose(int process, const std::string& reason) {
+  if (backend_->grpc != nullptr) backend_->grpc->lose(process, reason);
+  if (backend_->tickets != nullptr) backend_->tickets->lose(process, reason);
 }
 
 TrainingReport LocalTrainer::report() { return report_of(executor_, backend_->traffic(), rank_); }
@@ -47,7 +61,7 @@ TrainingReport report_of(const Executor& executor, std::map<Place, MemberTraffic
     report.workers.push_back({.rank = rank, .report = std::move(worker)});
   }
   for (LoopReport& loop : executor.loops()) {
-    LoopHistory history{.number = static_cast<int>(report.loops.size()),
+    LoopHistory history{.number = number_of(executor.step().partition, report.loops.size()),
                         .share_of_batch = loop.share_of_batch,
                         .step_ns = {},
                         .losses = std::move(loop.losses),

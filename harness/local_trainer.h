@@ -29,6 +29,8 @@ class LocalTrainer final : public Trainer {
   std::vector<VariableCopy> variables(Copies which) override;
   /// By number in the graph of the part.
   VariableCopy variable(VariableId id);
+  /// Another process is gone: whatever waits for it ends. Threads: any.
+  void lose(int process, const std::string& reason);
   TrainingReport report() override;
   void write_trace(std::ostream& out) override { executor_.write_trace(out); }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t kMostSteps = 100'000'000;  // the harness keeps 12 bytes of each
 constexpr double kMostSlowdown = 1000;
+constexpr std::int64_t kMostServers = 1024;
 
 RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
 
@@ -92,15 +93,46 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   recipe.total_examples = static_cast<std::int64_t>(wanted) * recipe.global_batch;
 }
 
+bool is_parameter_server(const Strategy& strategy) {
+  return strategy.name == "parameter_server" || strategy.name == "parameter_server_async";
+}
+
 /// Strategies whose replicas may live in several processes; stages of one stay together.
 bool spans_processes(const Placement& placement) {
   bool replicated = false;
   for (const Strategy* strategy : placement.strategies) {
-    const bool by_mpi = strategy->name == "all_reduce" || strategy->name == "independent";
-    if (!by_mpi && strategy->workers != WorkersAre::Stages) return false;
-    replicated = replicated || by_mpi;
+    const bool spans = strategy->name == "all_reduce" || strategy->name == "independent" ||
+                       is_parameter_server(*strategy);
+    if (!spans && strategy->workers != WorkersAre::Stages) return false;
+    replicated = replicated || spans;
   }
   return replicated;
+}
+
+/// Servers and the bound on staleness: what only parameter servers have.
+void set_servers(const RaceRequest& request, Placement& placement) {
+  const auto& strategies = placement.strategies;
+  placement.has_servers = std::any_of(strategies.begin(), strategies.end(),
+                                      [](const Strategy* s) { return is_parameter_server(*s); });
+  if (request.servers && !placement.has_servers) {
+    throw usage("strategy '" + request.strategy +
+                "' has no servers; --servers is for parameter_server and parameter_server_async");
+  }
+  placement.options.servers = request.servers.value_or(1);
+  if (placement.options.servers < 1 || placement.options.servers > kMostServers) {
+    throw usage(fmt::format("--servers is {}; 1 to {} are possible", placement.options.servers,
+                            kMostServers));
+  }
+  const bool asynchronous =
+      placement.has_servers && exchange_of(strategies) == Exchange::Asynchronous;
+  if (request.staleness_bound && !asynchronous) {
+    throw usage("--staleness-bound is for parameter_server_async, where workers run ahead");
+  }
+  if (request.staleness_bound.value_or(0) < 0) throw usage("--staleness-bound is 0 or more");
+  placement.staleness_bound = request.staleness_bound;
+  if (request.on_loss == OnLoss::Continue && !asynchronous) {
+    throw usage("--continue-on-loss is for parameter_server_async, whose workers wait for nobody");
+  }
 }
 
 void check_algorithm(const RaceRequest& request) {
@@ -131,23 +163,26 @@ void check_hosts(const RaceRequest& request) {
 
 void deal_processes(const RaceRequest& request, Placement& placement) {
   check_hosts(request);
-  const std::int64_t processes = request.processes.value_or(1);
+  set_servers(request, placement);
   const std::int64_t replicas = placement.options.replicas;
+  const std::int64_t processes = request.processes.value_or(placement.has_servers ? replicas : 1);
   if (processes < 1) {
     throw usage(fmt::format("--processes is {}; at least 1 is needed", processes));
   }
   if (processes > 1 && !spans_processes(placement)) {
-    throw usage(fmt::format(
-        "strategy '{}' runs in one process; independent and all_reduce run in several, leave "
-        "--processes out",
-        request.strategy));
+    throw usage("strategy '" + request.strategy +
+                "' runs in one process; leave --processes out, or choose all_reduce, independent "
+                "or parameter servers");
   }
   if (processes > replicas) {
     throw usage(fmt::format("--processes is {}, but there are only {} replicas to deal to them",
                             processes, replicas));
   }
   placement.worker_processes = static_cast<int>(processes);
-  placement.processes = placement.worker_processes;
+  if (placement.has_servers && processes > 1) {
+    placement.servers = static_cast<int>(placement.options.servers);
+  }
+  placement.processes = placement.servers + placement.worker_processes;
 }
 
 void check_stragglers(const RaceRequest& request) {

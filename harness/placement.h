@@ -4,6 +4,8 @@
 // how long. Shared by `run` and `graph`, so that what is shown is what is run.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "harness/race.h"
@@ -23,8 +25,10 @@ struct Placement {
   Recipe recipe;
   FuseSteps fuse_steps = FuseSteps::Yes;
   int processes = 1;  ///< of servers and workers
-  int servers = 0;
+  int servers = 0;    ///< that are processes of their own
   int worker_processes = 1;
+  bool has_servers = false;  ///< in whichever process
+  std::optional<std::int64_t> staleness_bound;
 };
 
 /// Checks everything that can be checked without data. `train_examples`: of the data set.

@@ -148,7 +148,8 @@ void Race::fill_cell(const std::string& dataset) {
   cell.workers = workers_of(placement_);
   cell.stages = placement_.options.stages;
   cell.processes = placement_.processes;
-  cell.servers = placement_.servers;
+  if (placement_.has_servers) cell.servers = placement_.options.servers;
+  cell.staleness_bound = placement_.staleness_bound;
   cell.device = request_.device;
   cell.dtype = request_.dtype;
   cell.fusion = request_.fusion;
@@ -211,6 +212,8 @@ void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
     remote.workers.push_back(workers_in(placement_, p));
   }
   remote.launch.hosts = request_.hosts;
+  if (request_.on_loss == OnLoss::Continue) remote.launch.on_death = OnDeath::GoOn;
+  remote.servers = placement_.servers;
   remote.launch.arguments = request_.arguments;
   remote.launch.logs = std::filesystem::path(request_.rank_logs) / record_.run_id;
   trainer_ = std::make_unique<RemoteTrainer>(std::move(parts), remote);
@@ -315,6 +318,7 @@ void Race::finish() {
                     .data_bytes = bytes_of(data_.train) + bytes_of(data_.test),
                     .peak_rss_bytes = report.peak_rss_bytes};
   record_.machine = machine_facts();
+  if (placement_.processes > 1) record_.machine.link = link_between(placement_);
   record_.machine.cores_used = static_cast<std::int64_t>(cores_.size());
   record_.software = software_facts();
   record_.environment = environment_facts();

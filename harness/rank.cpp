@@ -9,13 +9,16 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "harness/control_client.h"
 #include "harness/control_messages.h"
 #include "harness/layout.h"
+#include "harness/local_address.h"
 #include "harness/local_trainer.h"
 #include "harness/process.h"
 #include "harness/training_options.h"
@@ -61,7 +64,9 @@ control::Hello hello() {
 /// whatever its other threads do. There is nothing to keep, and the others may never return.
 class Commands {
  public:
-  explicit Commands(ControlClient& client) : reader_([this, &client] { read(client); }) {}
+  /// `lost` is called by the reading thread.
+  Commands(ControlClient& client, std::function<void(const control::Lost&)> lost)
+      : lost_(std::move(lost)), reader_([this, &client] { read(client); }) {}
   ~Commands() { reader_.join(); }
 
   control::ToRank next() {
@@ -79,6 +84,10 @@ class Commands {
       if (!command) end_now("the session with the coordinator is broken: " + client.finish());
       const bool last = command->has_end();
       if (last && !command->end().reason().empty()) end_now(command->end().reason());
+      if (command->has_lost()) {
+        lost_(command->lost());
+        continue;
+      }
       const std::lock_guard lock(mutex_);
       commands_.push_back(std::move(*command));
       arrived_.notify_one();
@@ -91,6 +100,7 @@ class Commands {
     std::_Exit(kEndedEarly);
   }
 
+  std::function<void(const control::Lost&)> lost_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<control::ToRank> commands_;
@@ -108,17 +118,24 @@ class Rank {
   void advance(const control::Advance& advance);
   void send_variables(const control::SendVariables& wanted);
   void send_the_report();
+  /// While others run. Threads: any.
+  void lose(const control::Lost& lost);
 
  private:
+  std::size_t own() const { return static_cast<std::size_t>(rank_); }
+  std::string open_exchange();
+
   RaceRequest request_;
   ControlClient& client_;
   int rank_;
   DataSets data_;
   Placement placement_;
-  Step part_;
-  bool needs_mpi_ = false;
+  std::vector<Step> parts_;  ///< of all processes: this one's is run, others say who talks to it
+  std::set<int> peers_;      ///< processes that it exchanges messages with
+  std::unique_ptr<GrpcExchange> exchange_;
   std::unique_ptr<MpiSession> mpi_;
   std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
+  std::atomic<bool> started_{false};       ///< the trainer is there
 };
 
 void Rank::join() {
@@ -127,15 +144,30 @@ void Rank::join() {
   placement_ = place(request_, data_.train.count);
   placement_.recipe.train = &data_.train;
   const Step placed = placed_step(placement_);
-  std::vector<Step> parts = partition(placed, binding_of(placement_));
-  needs_mpi_ = needs_mpi(parts);
-  part_ = std::move(parts.at(static_cast<std::size_t>(rank_)));
+  parts_ = partition(placed, binding_of(placement_));
+  check(own() < parts_.size(), "there is a part for each rank");
   say(fmt::format("rank {} of {}, process {}: {}", rank_, placement_.processes, getpid(),
-                  places_text(part_)));
+                  places_text(parts_[own()])));
   control::FromRank message;
+  message.mutable_join()->set_exchange_address(open_exchange());
   set_fingerprint(*message.mutable_join(),
                   fingerprint_of(request_, placement_, placed, data_.train));
   client_.send(message);
+}
+
+/// Returns where it serves; empty: nowhere.
+std::string Rank::open_exchange() {
+  if (!needs_exchange(parts_)) return "";
+  peers_ = exchange_peers(parts_[own()]);
+  ExchangeOptions options;
+  options.run_id = variable_or(kRunIdVariable, "");
+  options.token = variable_or(kTokenVariable, "");
+  options.process = rank_;
+  options.processes = placement_.processes;
+  options.listen = address_towards(variable_or(kCoordinatorVariable, ""));
+  exchange_ = std::make_unique<GrpcExchange>(options);
+  const bool serves = !peers_.empty() && *peers_.rbegin() > rank_;
+  return serves ? exchange_->serve() : "";
 }
 
 void Rank::start(const control::Start& start) {
@@ -148,12 +180,20 @@ void Rank::start(const control::Start& start) {
   options.threads_per_worker =
       share.workers == 0 ? 1 : threads_per_worker(share.workers_on_host, all);
   std::unique_ptr<Backend> backend = make_backend(request_.device);
-  if (needs_mpi_) {
+  if (needs_mpi(parts_)) {
     mpi_ = std::make_unique<MpiSession>();
     add_mpi(*backend, *mpi_);
   }
-  trainer_ = std::make_unique<LocalTrainer>(part_, std::move(backend), options, rank_);
+  if (exchange_ != nullptr) {
+    for (int peer : peers_) {
+      if (peer < rank_) exchange_->connect(peer, start.exchange_addresses(peer));
+    }
+    add_exchange(*backend, std::move(exchange_), parts_[own()]);
+    options.tickets = backend->tickets.get();
+  }
+  trainer_ = std::make_unique<LocalTrainer>(parts_[own()], std::move(backend), options, rank_);
   trainer_->connect();
+  started_ = true;
   client_.beat([this] { return trainer_->examples_seen(); });
   control::FromRank message;
   message.mutable_ready();
@@ -187,6 +227,11 @@ void Rank::send_the_report() {
   send_report(trainer_->report(), [this](const auto& message) { client_.send(message); });
 }
 
+void Rank::lose(const control::Lost& lost) {
+  say(fmt::format("goes on without process {}: {}", lost.process(), lost.reason()));
+  if (started_) trainer_->lose(lost.process(), lost.reason());
+}
+
 /// Returns false at the end of the run.
 bool obey(Rank& rank, const control::ToRank& command) {
   switch (command.body_case()) {
@@ -195,6 +240,7 @@ bool obey(Rank& rank, const control::ToRank& command) {
     case control::ToRank::kSendVariables: rank.send_variables(command.send_variables()); break;
     case control::ToRank::kSendReport: rank.send_the_report(); break;
     case control::ToRank::kEnd: return false;
+    case control::ToRank::kLost:
     case control::ToRank::BODY_NOT_SET: break;
   }
   return true;
@@ -225,7 +271,7 @@ int serve_as_rank(const RaceRequest& request) {
       hello());
   {
     Rank rank(request, client);
-    Commands commands(client);
+    Commands commands(client, [&rank](const control::Lost& lost) { rank.lose(lost); });
     guarded(client, [&] { rank.join(); });
     for (bool goes_on = true; goes_on;) {
       const control::ToRank command = commands.next();

@@ -55,7 +55,23 @@ bool RankWatch::look() {
     }
     if (lost_[r]) order_.push_back(static_cast<int>(r));
   }
-  return !order_.empty() || !troubles_.empty() || !launcher_.running();
+  return ends_the_run();
+}
+
+bool RankWatch::ends_the_run() const {
+  const int ranks = static_cast<int>(places_.size());
+  const bool essential =
+      std::any_of(order_.begin(), order_.end(), [this](int rank) { return rank < spared_from_; });
+  const auto gone = static_cast<int>(order_.size());
+  if (essential || !launcher_.running()) return true;
+  if (spared_from_ < ranks && gone == ranks - spared_from_) return true;
+  // What a rank says that is lost is the consequence of that.
+  return std::any_of(troubles_.begin(), troubles_.end(),
+                     [this](const Trouble& trouble) { return !is_lost(trouble.rank); });
+}
+
+std::string RankWatch::why(int rank) const {
+  return loss_of(rank, lost_.at(static_cast<std::size_t>(rank)).value_or("it is not")).what();
 }
 
 bool RankWatch::is_clear() {
@@ -75,10 +91,10 @@ RunError RankWatch::cause() const {
   }
   if (const auto death = launcher_.first_death()) {
     if (death->rank < static_cast<int>(places_.size()))
-      return lost(death->rank, "it " + death->words);
+      return loss_of(death->rank, "it " + death->words);
   }
   if (!order_.empty())
-    return lost(order_.front(), *lost_[static_cast<std::size_t>(order_.front())]);
+    return loss_of(order_.front(), *lost_[static_cast<std::size_t>(order_.front())]);
   for (const auto& [rank, message] : troubles_) {
     return {kind_of(message), name_of(rank) + ": " + message.text()};
   }
@@ -92,7 +108,7 @@ std::string RankWatch::name_of(int rank) const {
   return fmt::format("rank {} ({}, process {} on {})", rank, places, state.pid, state.host);
 }
 
-RunError RankWatch::lost(int rank, const std::string& why) const {
+RunError RankWatch::loss_of(int rank, const std::string& why) const {
   const std::int64_t step = server_.state(rank).examples / std::max<std::int64_t>(1, global_batch_);
   return {ErrorKind::PeerLost, fmt::format("{} was lost after about {} steps: {}{}", name_of(rank),
                                            step, why, where_its_output_is(rank))};

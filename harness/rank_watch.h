@@ -5,7 +5,8 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +26,13 @@ class RankWatch {
 
   /// A rank has said that it cannot go on.
   void note(int rank, const control::Trouble& trouble);
+  /// The run may go on without ranks from this number on, as long as one of them is left.
+  void spare_from(int rank) { spared_from_ = rank; }
   /// Looks at all ranks. True when the run cannot go on.
   bool look();
+  /// Ranks that the run goes on without, as they were lost, and why.
+  const std::vector<int>& lost() const { return order_; }
+  std::string why(int rank) const;
   /// True when it is known what there is to know: mpirun has said what a rank died of.
   bool is_clear();
   /// Of what failed first, as far as can be told.
@@ -40,7 +46,8 @@ class RankWatch {
     int rank = 0;
     control::Trouble message;
   };
-  RunError lost(int rank, const std::string& why) const;
+  RunError loss_of(int rank, const std::string& why) const;
+  bool ends_the_run() const;
   std::string where_its_output_is(int rank) const;
 
   const ControlServer& server_;
@@ -52,6 +59,7 @@ class RankWatch {
   std::vector<std::chrono::nanoseconds> silence_;
   std::vector<std::optional<std::string>> lost_;  ///< by rank: why
   std::vector<int> order_;                        ///< ranks as they were lost
+  int spared_from_ = std::numeric_limits<int>::max();
   std::vector<Trouble> troubles_;
 };
 

@@ -55,6 +55,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
   launcher_ = std::make_unique<Launcher>(launch);
   watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
                                        parts_.front().global_batch);
+  if (launch.on_death == OnDeath::GoOn) watch_->spare_from(options_.servers);
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     values_[p].resize(parts_[p].graph.variables().size());
   }
@@ -105,10 +106,11 @@ void RemoteTrainer::advance_to(std::int64_t examples) {
   await_all("to train", kLongestStep);
 }
 
+/// Who leads no loop of its own counts nothing.
 std::int64_t RemoteTrainer::examples_seen() const {
-  std::int64_t least = server_->state(0).examples;
-  for (int r = 1; r < ranks(); ++r) least = std::min(least, server_->state(r).examples);
-  return least;
+  std::int64_t most = 0;
+  for (int r = 0; r < ranks(); ++r) most = std::max(most, server_->state(r).examples);
+  return most;
 }
 
 std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
@@ -127,7 +129,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
       message.mutable_send_variables()->add_variables(v);
       incoming_[p].variables.push_back(v);
     }
-    if (incoming_[p].variables.empty()) continue;
+    if (incoming_[p].variables.empty() || watch_->is_lost(r)) continue;
     awaited_.insert(r);
     server_->send(r, message);
   }
@@ -153,6 +155,7 @@ void RemoteTrainer::write_trace(std::ostream&) {}
 
 void RemoteTrainer::send_all(const control::ToRank& message) {
   for (int r = 0; r < ranks(); ++r) {
+    if (watch_->is_lost(r)) continue;
     awaited_.insert(r);
     server_->send(r, message);
   }
@@ -165,6 +168,7 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
     if (const auto message = server_->next(kLook)) take(*message);
     if (awaited_.empty()) break;
     if (watch_->look()) fail();
+    go_on_without_the_lost();
     const auto now = std::chrono::steady_clock::now();
     if (examples_seen() != examples) deadline = now + limit;  // they get on
     examples = examples_seen();
@@ -241,6 +245,23 @@ void RemoteTrainer::fail() {
   const RunError error = watch_->cause();
   end_all(error.what());
   throw error;
+}
+
+/// Tells the others, and the lost one, should it ever listen again.
+void RemoteTrainer::go_on_without_the_lost() {
+  for (; known_losses_ < watch_->lost().size(); ++known_losses_) {
+    const int lost = watch_->lost()[known_losses_];
+    awaited_.erase(lost);
+    control::ToRank farewell;
+    farewell.mutable_end()->set_reason(watch_->why(lost));
+    server_->send(lost, farewell);
+    control::ToRank message;
+    message.mutable_lost()->set_process(lost);
+    message.mutable_lost()->set_reason(watch_->why(lost));
+    for (int r = 0; r < ranks(); ++r) {
+      if (!watch_->is_lost(r)) server_->send(r, message);
+    }
+  }
 }
 
 void RemoteTrainer::end_all(const std::string& reason) {

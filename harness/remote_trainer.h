@@ -28,6 +28,7 @@ struct RemoteOptions {
   std::string listen = "127.0.0.1";
   Fingerprint fingerprint;
   std::vector<int> workers;  ///< by process
+  int servers = 0;           ///< the first processes; the run may go on without others
 };
 
 class RemoteTrainer final : public Trainer {
@@ -62,6 +63,7 @@ class RemoteTrainer final : public Trainer {
   void start_all();
   [[noreturn]] void fail();
   void end_all(const std::string& reason);
+  void go_on_without_the_lost();
 
   std::vector<Step> parts_;
   RemoteOptions options_;
@@ -75,6 +77,7 @@ class RemoteTrainer final : public Trainer {
   std::vector<std::vector<std::vector<float>>> values_;  ///< by process and variable
   std::vector<ReportReader> reports_;
   std::vector<TrainingReport> finished_reports_;
+  std::size_t known_losses_ = 0;
   bool ended_ = false;
   bool failed_ = false;
 };

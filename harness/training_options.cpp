@@ -36,6 +36,8 @@ ExecutorOptions executor_options(const RaceRequest& request, const Placement& pl
   options.max_examples = placement.recipe.total_examples;
   options.stragglers = stragglers_in(request, placement, process);
   options.trace_events = request.trace.empty() ? 0 : kTraceEvents;
+  if (process == 0) options.staleness_bound = placement.staleness_bound;  // it leads all loops
+  options.loss = request.on_loss;
   return options;
 }
 

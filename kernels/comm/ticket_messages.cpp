@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/ticket_messages.h"
 
+#include "kernels/graph/error.h"
+#include "kernels/runtime/counter.h"
+
 namespace regatta {
 namespace {
 
@@ -13,6 +16,7 @@ TicketMessages::TicketMessages(const Step& part, const KernelTable& table) {
   const int here = part.partition.process;
   for (const LoopPart& loop : part.partition.parts) {
     const int leader = loop.processes.front();
+    for (int process : loop.processes) loops_of_[process].push_back(loop.number);
     if (here != leader) add_line(table, Op::Receive, loop.number, leader);
     for (int process : loop.processes) {
       if (here == leader && process != leader) add_line(table, Op::Send, loop.number, process);
@@ -45,11 +49,30 @@ void TicketMessages::publish(int loop, const Ticket& ticket) {
 
 Ticket TicketMessages::next(int loop) {
   Line& line = lines_.at(loop).front();
-  line.kernel->run({.step = line.tickets++, .examples = 0, .counters = &line.counters});
+  try {
+    line.kernel->run({.step = line.tickets++, .examples = 0, .counters = &line.counters});
+  } catch (const Aborted&) {
+    const std::lock_guard lock(mutex_);
+    const auto reason = lost_.find(loop);
+    if (reason == lost_.end()) throw;
+    throw RunError(ErrorKind::PeerLost, reason->second);
+  }
   const auto low = static_cast<std::uint32_t>(line.words[1]);
   const auto high = static_cast<std::uint32_t>(line.words[2]);
   return {.runs = line.words[0] != 0,
           .examples = static_cast<std::int64_t>(std::uint64_t{high} << 32U | low)};
+}
+
+void TicketMessages::lose(int process, const std::string& reason) {
+  const auto loops = loops_of_.find(process);
+  if (loops == loops_of_.end()) return;
+  for (int loop : loops->second) {
+    {
+      const std::lock_guard lock(mutex_);
+      lost_.try_emplace(loop, reason);
+    }
+    abandon(loop);
+  }
 }
 
 void TicketMessages::abandon(int loop) {

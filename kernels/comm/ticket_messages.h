@@ -10,6 +10,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "kernels/graph/graph.h"
@@ -27,6 +29,10 @@ class TicketMessages final : public TicketPost {
   Ticket next(int loop) override;
   void abandon(int loop) override;
 
+  /// A process is gone: next() of the loops it takes part in throws RunError(PeerLost).
+  /// Threads: any.
+  void lose(int process, const std::string& reason);
+
  private:
   /// One loop with one other process.
   struct Line {
@@ -39,6 +45,10 @@ class TicketMessages final : public TicketPost {
     std::int64_t tickets = 0;
   };
   void add_line(const KernelTable& table, Op op, int loop, int peer);
+
+  std::map<int, std::vector<int>> loops_of_;  ///< by process
+  std::mutex mutex_;
+  std::map<int, std::string> lost_;  ///< by loop: why
 
   std::map<int, std::deque<Line>> lines_;  ///< by loop; not changed after the constructor
 };
