@@ -210,21 +210,6 @@ class Record(unittest.TestCase):
                     self.assertEqual(graph["bytes_per_step_computed"] == 0,
                                      cell.strategy == "single")
 
-    def test_shows_that_in_graph_grows_with_the_workers_and_all_reduce_does_not(self) -> None:
-        graphs = {}
-        for strategy in ("in_graph", "all_reduce"):
-            for workers in ("2", "3", "5"):
-                record = record_of("--workload", "parabola", "--steps", "1", "--strategy",
-                                   strategy, "--workers", workers)
-                graphs[strategy, workers] = record["graph"]
-        nodes = [graphs["in_graph", workers]["nodes"] for workers in "235"]
-        self.assertLess(nodes[0], nodes[1])
-        self.assertLess(nodes[1], nodes[2])
-        for workers in "235":
-            per_process = graphs["all_reduce", workers]["nodes_per_process"]
-            self.assertEqual(len(per_process), int(workers))
-            self.assertEqual(set(per_process), set(graphs["all_reduce", "2"]["nodes_per_process"]))
-
     def test_of_a_straggler_names_it(self) -> None:
         for strategy in ("all_reduce", "async_shared"):
             record = record_of(*PARABOLA, "--strategy", strategy, "--workers", "2",

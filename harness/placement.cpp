@@ -10,7 +10,6 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"
 #include "kernels/graph/names.h"
-#include "kernels/graph/partition.h"
 
 namespace regatta {
 namespace {
@@ -227,23 +226,6 @@ Step fused(const Placement& placement, const Step& step) {
 Step placed_step(const Placement& placement) {
   const Step step = fused(placement, placement.workload->training(placement.recipe));
   return apply(placement.strategies, step, placement.options);
-}
-
-std::vector<std::int64_t> nodes_per_process(const Placement& placement, const Step& placed) {
-  Binding binding;
-  if (graphs_of(placement.strategies) == Graphs::BetweenGraph) {
-    binding.processes = static_cast<int>(placement.options.replicas);
-    binding.process_of = [](const Place& at) { return at.replica; };
-  }
-  // Replicas that share variables in memory cannot be cut apart: they are one process' threads.
-  for (const Variable& variable : placed.graph.variables()) {
-    if (variable.sharing != Sharing::None) binding = Binding{};
-  }
-  std::vector<std::int64_t> nodes;
-  for (const Step& part : partition(placed, binding)) {
-    nodes.push_back(static_cast<std::int64_t>(part.graph.nodes().size()));
-  }
-  return nodes;
 }
 
 std::int64_t workers_of(const Placement& placement) {

@@ -41,10 +41,6 @@ Step fused(const Placement& placement, const Step& step);
 /// The placed step, whole and not yet partitioned. Throws: RunError(Usage).
 Step placed_step(const Placement& placement);
 
-/// Nodes of each process' graph if every replica were a process: one graph for in-graph strategies,
-/// a part each for the others.
-std::vector<std::int64_t> nodes_per_process(const Placement& placement, const Step& placed);
-
 /// Worker, in the record's sense: the places that compute.
 std::int64_t workers_of(const Placement& placement);
 

@@ -182,6 +182,20 @@ class Processes(unittest.TestCase):
                         self.assertEqual(ours["examples"], expected["examples"])
                         self.assertAlmostEqual(ours["loss"], expected["loss"], places=5)
 
+    def test_build_graphs_that_do_not_grow_with_the_workers(self) -> None:
+        nodes = {}
+        for strategy in ("in_graph", "all_reduce"):
+            for workers in ("2", "3", "5"):
+                processes = workers if strategy == "all_reduce" else "1"
+                record = record_of("--workload", "parabola", "--steps", "1", "--strategy",
+                                   strategy, "--workers", workers, "--processes", processes)
+                nodes[strategy, workers] = record["graph"]["nodes_per_process"]
+                self.assertEqual(len(nodes[strategy, workers]), int(processes))
+        self.assertLess(nodes["in_graph", "2"], nodes["in_graph", "3"])
+        self.assertLess(nodes["in_graph", "3"], nodes["in_graph", "5"])
+        for workers in "235":
+            self.assertEqual(set(nodes["all_reduce", workers]), set(nodes["all_reduce", "2"]))
+
     def test_average_running_statistics_like_one_process(self) -> None:
         cell = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
                 "--steps", "6", "--strategy", "all_reduce", "--workers", "2")
@@ -189,7 +203,7 @@ class Processes(unittest.TestCase):
                          losses_of(record_of(*cell)))
 
     def test_count_the_bytes_that_the_graph_says(self) -> None:
-        for algorithm in ("ring", "reduce_to_one", "hierarchical_copy"):
+        for algorithm in ("ring", "reduce_to_one", "hierarchical_copy", "mpi"):
             record = record_of(*PARABOLA, "--strategy", "all_reduce", "--workers", "2",
                                "--processes", "2", "--all-reduce", algorithm)
             with self.subTest(algorithm=algorithm):
@@ -215,6 +229,56 @@ class Processes(unittest.TestCase):
         self.assertEqual({path.name for path in logs.iterdir()}, {"rank0.log", "rank1.log"})
 
 
+class ParameterServers(unittest.TestCase):
+    def test_of_a_synchronous_run_follow_one_process_bit_for_bit(self) -> None:
+        for workers, processes, servers in ((2, 2, 1), (3, 2, 2), (3, 3, 3), (5, 2, 1)):
+            cell = (*PARABOLA, "--strategy", "parameter_server", "--workers", str(workers),
+                    "--servers", str(servers))
+            with self.subTest(workers=workers, processes=processes, servers=servers):
+                one = record_of(*cell, "--processes", "1")
+                several = record_of(*cell, "--processes", str(processes))
+                self.assertEqual(losses_of(several), losses_of(one))
+                self.assertEqual(several["checksums"], one["checksums"])
+                self.assertEqual(several["cell"]["processes"], servers + processes)
+                self.assertEqual(several["cell"]["servers"], servers)
+
+    def test_have_a_process_each_as_have_the_workers(self) -> None:
+        record = record_of(*PARABOLA, "--strategy", "parameter_server", "--workers", "2",
+                           "--servers", "2")
+        ranks = {worker["place"]: worker["rank"] for worker in record["workers"]}
+        self.assertEqual(ranks, {"server0": 0, "server1": 1, "replica0": 2, "replica1": 3})
+        self.assertEqual(record["machine"]["link"], "gRPC")
+
+    def test_count_the_bytes_that_the_graph_says(self) -> None:
+        for strategy in ("parameter_server", "parameter_server_async"):
+            record = record_of(*PARABOLA, "--strategy", strategy, "--workers", "2")
+            graph = record["graph"]
+            self.assertGreater(graph["bytes_per_step_computed"], 0)
+            self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
+
+    def test_of_an_asynchronous_run_measure_staleness(self) -> None:
+        for servers in ("1", "2"):
+            record = record_of("--workload", "parabola", "--steps", "2000", "--strategy",
+                               "parameter_server_async", "--workers", "2", "--servers", servers)
+            with self.subTest(servers=servers):
+                self.assertEqual(record["evaluations"][-1]["examples"], 2000 * 50)
+                updates = [sum(w["staleness_histogram"]) for w in record["workers"]]
+                # Weight and bias of two layers; each worker's step is half a batch. Servers may
+                # hold a variable in parts.
+                self.assertGreaterEqual(sum(updates), 2 * 2000 * 4)
+                steps = [w["steps"] for w in record["workers"] if "server" not in w["place"]]
+                self.assertEqual(sum(steps), 2 * 2000)
+                self.assertGreater(min(steps), 0)
+
+    def test_of_a_bounded_run_let_no_worker_run_away(self) -> None:
+        cell = ("--workload", "parabola", "--steps", "1000", "--strategy",
+                "parameter_server_async", "--workers", "2", "--straggler", "1:50")
+        bounded = record_of(*cell, "--staleness-bound", "1")
+        steps = [w["steps"] for w in bounded["workers"] if "server" not in w["place"]]
+        self.assertLessEqual(abs(steps[0] - steps[1]), 2)
+        self.assertEqual(bounded["cell"]["staleness_bound"], 1)
+
+
 class BadInput(unittest.TestCase):
     def refusal(self, *arguments: str, **environment: str) -> str:
         folder = fresh_folder()
@@ -233,6 +297,16 @@ class BadInput(unittest.TestCase):
                  r"--processes is 3, but there are only 2 replicas"),
                 (("--strategy", "all_reduce", "--workers", "2", "--processes", "0"),
                  r"--processes is 0; at least 1"),
+                (("--strategy", "all_reduce", *two, "--servers", "1"),
+                 r"'all_reduce' has no servers"),
+                (("--strategy", "parameter_server", *two, "--servers", "0"),
+                 r"--servers is 0; 1 to"),
+                (("--strategy", "parameter_server", *two, "--staleness-bound", "1"),
+                 r"--staleness-bound is for parameter_server_async"),
+                (("--strategy", "parameter_server_async", *two, "--staleness-bound", "-1"),
+                 r"--staleness-bound is 0 or more"),
+                (("--strategy", "all_reduce", *two, "--continue-on-loss"),
+                 r"--continue-on-loss is for parameter_server_async"),
                 (("--strategy", "all_reduce", *two, "--hosts", "/dev/null"),
                  r"--hosts needs --listen"),
                 (("--strategy", "all_reduce", *two, "--hosts", "/dev/null", "--listen",
@@ -314,6 +388,58 @@ class Death(unittest.TestCase):
             run.launcher.communicate()
             self.assertEqual(run.launcher.returncode, -number)
             self.assertEqual(run.left(), [], number)
+
+
+class DeathUnderParameterServers(unittest.TestCase):
+    def start(self, strategy: str, *arguments: str) -> Run:
+        run = Run("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
+                  "--strategy", strategy, "--workers", "2", *arguments, ranks=3)
+        run.await_training()
+        return run
+
+    def test_of_any_role_fails_a_synchronous_run(self) -> None:
+        for rank, place in ((0, "server0"), (2, "replica1")):
+            run = self.start("parameter_server", "--steps", "100000")
+            os.kill(run.ranks[rank], signal.SIGKILL)
+            record = run.end()
+            self.assertEqual(record["failure"]["kind"], "peer_lost")
+            self.assertRegex(record["failure"]["text"],
+                             rf"^rank {rank} \({place}, process .*exited on signal 9")
+            self.assertEqual(run.left(), [])
+
+    def test_of_a_worker_is_survived_by_an_asynchronous_run_that_may_go_on(self) -> None:
+        for servers in ("1", "2"):
+            run = Run("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
+                      "--strategy", "parameter_server_async", "--workers", "2", "--servers",
+                      servers, "--steps", "60", "--continue-on-loss", ranks=2 + int(servers))
+            run.await_training()
+            os.kill(run.ranks[int(servers) + 1], signal.SIGKILL)
+            record = run.end(limit_s=60)
+            with self.subTest(servers=servers):
+                self.assertIn(record["status"], ("missed", "reached"), record["failure"])
+                self.assertEqual(record["evaluations"][-1]["examples"], 60 * 32)
+                self.assertNotIn("replica1", [w["place"] for w in record["workers"]])
+                self.assertEqual(run.left(), [])
+
+    def test_of_a_server_fails_an_asynchronous_run_that_may_go_on(self) -> None:
+        run = self.start("parameter_server_async", "--steps", "100000", "--continue-on-loss")
+        os.kill(run.ranks[0], signal.SIGKILL)
+        record = run.end()
+        self.assertRegex(record["failure"]["text"], r"^rank 0 \(server0, .*was lost")
+        self.assertEqual(run.left(), [])
+
+    def test_by_stopping_is_told_to_a_worker_that_resumes(self) -> None:
+        run = self.start("parameter_server_async", "--steps", "1500", "--continue-on-loss")
+        os.kill(run.ranks[2], signal.SIGSTOP)
+        time.sleep(8)
+        os.kill(run.ranks[2], signal.SIGCONT)
+        self.assertTrue(soon(lambda: not is_alive(run.ranks[2]), 5))
+        self.assertIsNone(run.launcher.poll())
+        logs = list((run.folder / "ranks").rglob("rank2.log"))
+        self.assertRegex(logs[0].read_text(), r"this rank ends: rank 2 .*said nothing for 5 s")
+        run.launcher.terminate()
+        run.launcher.communicate()
+        self.assertEqual(run.left(), [])
 
 
 class Stop(unittest.TestCase):

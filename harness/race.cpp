@@ -174,7 +174,7 @@ void Race::build() {
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);
   std::vector<Step> parts = partition(placed, binding_of(placement_));
-  record_.graph = graph_record(placement_, placed, parts);
+  record_.graph = graph_record(parts);
   record_.graph.build_ns = now_ns() - build_begin;
 
   const std::int64_t every = evaluation_period(placement_);

@@ -97,8 +97,7 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
   record.losses = loss_samples(report.loops);
 }
 
-GraphRecord graph_record(const Placement& placement, const Step& placed,
-                         const std::vector<Step>& parts) {
+GraphRecord graph_record(const std::vector<Step>& parts) {
   GraphRecord record;
   for (const Step& part : parts) {
     const auto nodes = static_cast<std::int64_t>(part.graph.nodes().size());
@@ -106,7 +105,6 @@ GraphRecord graph_record(const Placement& placement, const Step& placed,
     record.nodes_per_process.push_back(nodes);
     record.bytes_per_step_computed += bytes_per_step(part.graph);
   }
-  if (parts.size() == 1) record.nodes_per_process = nodes_per_process(placement, placed);
   return record;
 }
 

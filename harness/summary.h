@@ -15,10 +15,8 @@ namespace regatta {
 /// Workers, step times, training losses, bytes counted. `batches`: that were trained.
 void summarize(const TrainingReport& report, double batches, Record& record);
 
-/// Nodes and bytes; not the build time. Of one process: its nodes per process are what each would
-/// have if every replica were a process.
-GraphRecord graph_record(const Placement& placement, const Step& placed,
-                         const std::vector<Step>& parts);
+/// Nodes and bytes; not the build time. `parts`: by process.
+GraphRecord graph_record(const std::vector<Step>& parts);
 
 /// Of the first weights of replica 0 and of the order of examples over the whole run.
 Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed);
