@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// all_reduce between the ranks of a real mpirun, each with its own part of the graph: training
+// follows what one process computes, bit by bit where the order of sums is the same, and moves the
+// bytes that the graph says. Every rank runs every test, and the whole in one process beside it.
+#include <gtest/gtest.h>
+
+#include "kernels/comm/mpi_transport.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/traffic.h"
+#include "strategies/test_support.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+MpiSession* session = nullptr;
+
+struct Case {
+  std::string workload = "parabola";
+  std::string strategy = "all_reduce";
+  std::int64_t workers = 1;
+  std::int64_t stages = 1;
+  std::int64_t global_batch = 49;
+  std::string algorithm = "ring";
+
+  bool small() const { return workload == "parabola"; }
+};
+
+const DataSet& data_of(const Case& test) {
+  static const DataSet curve = make_curve();
+  static const DataSet shapes = make_shapes(20, Split::Train, 240);
+  return test.small() ? curve : shapes;
+}
+
+TrialOptions options_of(const Case& test) {
+  TrialOptions options;
+  options.strategy = test.strategy;
+  options.options.replicas = test.workers;
+  options.options.stages = test.stages;
+  options.options.all_reduce = test.algorithm;
+  // Several buckets are under way at once.
+  options.options.bucket_bytes = test.small() ? 64 : 64 << 10;
+  options.steps = test.small() ? 50 : 3;
+  return options;
+}
+
+Step step_of(const Case& test) {
+  Recipe recipe;
+  recipe.global_batch = test.global_batch;
+  recipe.train_examples = data_of(test).count;
+  recipe.total_examples = options_of(test).steps * test.global_batch;
+  return find_workload(test.workload).training(recipe);
+}
+
+/// Workers dealt to all ranks in contiguous shares.
+Binding binding_of(const Case& test) {
+  return {.processes = session->size(), .process_of = [&test](const Place& place) {
+            int process = 0;
+            while (share(test.workers, session->size(), process).end <= place.replica) ++process;
+            return process;
+          }};
+}
+
+/// This rank's part of a run.
+class Participant {
+ public:
+  explicit Participant(const Case& test)
+      : transport_(*session),
+        part_(partition(
+                  apply(find_strategies(test.strategy), step_of(test), options_of(test).options),
+                  binding_of(test))
+                  .at(static_cast<std::size_t>(session->rank()))) {
+    add_cpu_kernels(kernels_);
+    in_process_.add_kernels(kernels_);
+    transport_.add_kernels(kernels_);
+    const TrialOptions options = options_of(test);
+    const std::int64_t examples = options.steps * test.global_batch;
+    executor_ = std::make_unique<Executor>(
+        part_, kernels_, testing_support::executor_options(data_of(test), options, examples));
+    transport_.connect();
+    executor_->run(examples);
+  }
+
+  Executor& executor() { return *executor_; }
+  const Graph& graph() const { return part_.graph; }
+  std::map<Place, MemberTraffic> counted() const {
+    std::map<Place, MemberTraffic> all = transport_.traffic();
+    for (const auto& [place, traffic] : in_process_.traffic()) {
+      all[place].sent += traffic.sent;
+      all[place].received += traffic.received;
+      all[place].messages += traffic.messages;
+    }
+    return all;
+  }
+
+ private:
+  KernelTable kernels_{"cpu"};
+  InProcessTransport in_process_;
+  MpiTransport transport_;
+  Step part_;
+  std::unique_ptr<Executor> executor_;
+};
+
+std::vector<float> values_of(const Tensor& tensor) {
+  return {tensor.f32(), tensor.f32() + tensor.elements()};
+}
+
+/// The parameters of the replicas that live here, by place and name.
+std::map<std::pair<Place, std::string>, std::vector<float>> parameters(Executor& executor) {
+  std::map<std::pair<Place, std::string>, std::vector<float>> all;
+  const Graph& graph = executor.step().graph;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.kind != VariableKind::Parameter) continue;
+    all[{variable.place, variable.whole_name()}] = values_of(executor.variable(v).tensor);
+  }
+  return all;
+}
+
+/// As many workers as ranks, one more, and two a rank.
+std::vector<Case> cases(const std::string& algorithm) {
+  const std::int64_t ranks = session->size();
+  std::vector<Case> all;
+  for (std::int64_t workers : {ranks, ranks + 1, 2 * ranks}) {
+    all.push_back({.workers = workers, .algorithm = algorithm});
+  }
+  all.push_back({.strategy = "all_reduce+model_parallel",
+                 .workers = ranks,
+                 .stages = 2,
+                 .algorithm = algorithm});
+  all.push_back({.workload = "resnet9_thin",
+                 .workers = std::min<std::int64_t>(ranks + 1, 5),
+                 .global_batch = 80,
+                 .algorithm = algorithm});
+  return all;
+}
+
+std::string text(const Case& test) {
+  return test.workload + ", " + test.strategy + " by " + test.algorithm + ", " +
+         std::to_string(test.workers) + " workers in " + std::to_string(session->size()) +
+         " processes";
+}
+
+TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcess) {
+  for (const std::string_view algorithm : {kRing, kReduceToOne}) {
+    for (const Case& test : cases(std::string(algorithm))) {
+      SCOPED_TRACE(text(test));
+      Participant here(test);
+      Trial together(step_of(test), data_of(test), options_of(test));
+      const auto expected = parameters(together.executor());
+      const auto found = parameters(here.executor());
+      EXPECT_FALSE(found.empty());
+      for (const auto& [key, values] : found) EXPECT_EQ(values, expected.at(key)) << key.second;
+    }
+  }
+}
+
+/// Bounds as in equivalence_test.cpp: of sums that are taken in another order.
+TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
+  for (const std::string_view algorithm : {kHierarchicalCopy, kMpi}) {
+    for (Case test : cases(std::string(algorithm))) {
+      SCOPED_TRACE(text(test));
+      Participant here(test);
+      test.algorithm = kRing;
+      Trial together(step_of(test), data_of(test), options_of(test));
+      const auto expected = parameters(together.executor());
+      for (const auto& [key, values] : parameters(here.executor())) {
+        const double difference =
+            testing_support::relative_difference({{"", values}}, {{"", expected.at(key)}});
+        EXPECT_LT(difference, test.small() ? 1e-6 : 2e-3) << key.second;
+      }
+    }
+  }
+}
+
+TEST(AllReduceOverProcesses, MovesTheBytesThatTheGraphSays) {
+  for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+    for (const Case& test : cases(std::string(algorithm))) {
+      SCOPED_TRACE(text(test));
+      Participant here(test);
+      const std::int64_t steps = options_of(test).steps;
+      const auto counted = here.counted();
+      for (const auto& [place, step] : traffic(here.graph())) {
+        if (step.received == 0) continue;
+        EXPECT_EQ(counted.at(place).sent, steps * step.sent) << to_string(place);
+        EXPECT_EQ(counted.at(place).received, steps * step.received) << to_string(place);
+        EXPECT_EQ(counted.at(place).messages, steps * step.messages) << to_string(place);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regatta
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  regatta::MpiSession session;
+  regatta::session = &session;
+  return RUN_ALL_TESTS();
+}
