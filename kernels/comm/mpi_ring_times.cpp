@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our side of ci/peers/compare_all_reduce over processes, by the protocols of
-// ci/peers/mpi_all_reduce.cpp: ring all-reduces in place between ranks that hold a member each;
-// five calls to warm up. Rank 0 prints a line a size: bytes, then seconds of one call: the median
-// of single calls, each after a barrier; and the median over blocks of the mean of calls back to
-// back.
+// Our ring all-reduce between ranks against MPI_Allreduce in the same ranks, block by block in
+// turn, by the protocols of ci/peers/mpi_all_reduce.cpp: in place, f32, five calls to warm up. Rank
+// 0 prints a line a size: bytes, then seconds of one call: ours and MPI's as the median of single
+// calls, each after a barrier; then ours and MPI's as the median over blocks of the mean of calls
+// back to back. ci/peers/compare_all_reduce runs it.
 //   mpirun -n 2 mpi_ring_times 4096 65536 ...
 // Tuning: --algorithm NAME, --chunk BYTES, --receives CHUNKS, --sends CHUNKS, --waits
 // core|shared|communication: as lanes wait that have a core each, or share cores, or carry messages
@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/comm/mpi_call.h"
 #include "kernels/comm/mpi_session.h"
 #include "kernels/comm/mpi_transport.h"
 #include "kernels/runtime/clock.h"
@@ -38,6 +39,12 @@ double median_seconds(std::vector<std::int64_t> times_ns) {
   std::sort(times_ns.begin(), times_ns.end());
   return static_cast<double>(times_ns[times_ns.size() / 2]) * 1e-9;
 }
+
+/// Of one call.
+struct Seconds {
+  double ours = 0;
+  double library = 0;
+};
 
 /// This rank's member of an all-reduce over all ranks.
 class Member {
@@ -69,24 +76,40 @@ class Member {
                            .yields = waits == "shared" ? 50 : 0});
     transport_.connect();
     run(kWarmUp);
+    run_library(kWarmUp);
   }
 
-  /// Seconds of one call: the median of `blocks` blocks of `calls` calls, after a barrier each.
-  double seconds_of_call(int blocks, int calls) {
-    std::vector<std::int64_t> times;
+  /// Medians over `blocks` blocks of `calls` calls of each side, after a barrier each.
+  Seconds seconds_of_call(int blocks, int calls) {
+    std::vector<std::int64_t> ours;
+    std::vector<std::int64_t> library;
     for (int block = 0; block < blocks; ++block) {
-      session_.barrier();
-      const std::int64_t begin = now_ns();
-      run(calls);
-      times.push_back(now_ns() - begin);
+      ours.push_back(span_of([&] { run(calls); }));
+      library.push_back(span_of([&] { run_library(calls); }));
     }
-    return median_seconds(times) / calls;
+    return {.ours = median_seconds(ours) / calls, .library = median_seconds(library) / calls};
   }
 
  private:
+  template <typename Body>
+  std::int64_t span_of(const Body& body) {
+    session_.barrier();
+    const std::int64_t begin = now_ns();
+    body();
+    return now_ns() - begin;
+  }
+
   void run(int calls) {
     const StepContext context{.step = 0, .examples = 0, .counters = &counters_};
     for (int call = 0; call < calls; ++call) kernel_->run(context);
+  }
+
+  void run_library(int calls) {
+    for (int call = 0; call < calls; ++call) {
+      mpi_call(MPI_Allreduce(MPI_IN_PLACE, buffer_.data(), static_cast<int>(buffer_.size()),
+                             MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD),
+               "MPI_Allreduce");
+    }
   }
 
   MpiSession& session_;
@@ -125,10 +148,13 @@ int main(int argc, char** argv) {
   for (std::int64_t bytes : arguments.sizes) {
     const int repeats = static_cast<int>(std::clamp<std::int64_t>(200'000'000 / bytes, 15, 2000));
     regatta::Member member(session, arguments, bytes);
-    const double single = member.seconds_of_call(repeats, 1);
-    const double back_to_back =
+    const regatta::Seconds single = member.seconds_of_call(repeats, 1);
+    const regatta::Seconds back_to_back =
         member.seconds_of_call(regatta::kBlocks, std::max(repeats / regatta::kBlocks, 3));
-    if (session.rank() == 0) std::printf("%ld %.9f %.9f\n", bytes, single, back_to_back);
+    if (session.rank() == 0) {
+      std::printf("%ld %.9f %.9f %.9f %.9f\n", bytes, single.ours, single.library,
+                  back_to_back.ours, back_to_back.library);
+    }
   }
   return 0;
 }
