@@ -16,7 +16,7 @@ struct ExchangeOptions {
   int process = 0;                     ///< this one
   int processes = 1;                   ///< in the run
   std::string listen = "127.0.0.1";    ///< address to bind to, without port
-  std::int64_t chunk_bytes = 1 << 20;  ///< payload of one gRPC message
+  std::int64_t chunk_bytes = 4 << 20;  ///< payload of one gRPC message
   std::int64_t wait_limit_ns = Patience{}.limit_ns;
   int connect_limit_ms = 10'000;
   // A peer that gives no sign of life for their sum is lost. Less than 5 s must pass unnoticed: a

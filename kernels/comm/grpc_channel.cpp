@@ -5,6 +5,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/support/channel_arguments.h>
+#include <malloc.h>
 
 #include <functional>
 
@@ -16,6 +17,8 @@ namespace {
 constexpr int kMessageLimitBytes = 16 << 20;
 /// gRPC calls a write done when less than this is left of it: so the next chunk is ready in time.
 constexpr int kWriteAheadBytes = 1 << 20;
+constexpr int kKeptBytes = 1 << 30;    // of freed memory
+constexpr int kMappedBytes = 1 << 25;  // and more are mapped, as glibc's own limit
 constexpr int kHandshakeLimitMs = 5000;
 constexpr int kIdleLimitMs = 10'000;
 
@@ -42,9 +45,14 @@ std::string with_port(const std::string& address, int port) {
 
 }  // namespace
 
-void keep_grpc() {
-  static const bool kept = (grpc_init(), true);
-  static_cast<void>(kept);
+void prepare_process() {
+  static const bool prepared = [] {
+    grpc_init();
+    mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+    mallopt(M_MMAP_THRESHOLD, kMappedBytes);
+    return true;
+  }();
+  static_cast<void>(prepared);
 }
 
 Listener listen(const ExchangeOptions& options, int port, grpc::CallbackGenericService& service) {

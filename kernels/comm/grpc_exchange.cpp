@@ -31,7 +31,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   explicit State(const ExchangeOptions& options)
       : options_(options),
         hello_{.run_id = options.run_id, .token = options.token, .process = options.process} {
-    exchange::keep_grpc();
+    exchange::prepare_process();
     const RunId run_id = run_id_from_hex(options.run_id);
     if (options.token.empty()) throw RunError(ErrorKind::Usage, "an exchange needs a token");
     for (int peer = 0; peer < options.processes; ++peer) {
