@@ -19,8 +19,8 @@ namespace regatta::exchange {
 
 /// To be called before anything of gRPC is made; the first call changes two things for the whole
 /// process. gRPC stays initialised until it ends: taking it down may wait 10 s for a poller of its
-/// own. And freed memory stays with the process: gRPC allocates what it reads, and to fetch the same
-/// pages from the kernel at each step takes as long as to move the bytes.
+/// own. And freed memory stays with the process: gRPC allocates what it reads, and to fetch the
+/// same pages from the kernel at each step takes as long as to move the bytes.
 void prepare_process();
 
 /// A server and the `address:port` it listens at.

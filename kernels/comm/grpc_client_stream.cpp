@@ -43,10 +43,14 @@ class ClientStream final : public Stream,
   void OnWriteDone(bool ok) override { on_write_done(ok); }
   void OnWritesDoneDone(bool ok) override { on_write_done(ok); }
   void OnDone(const grpc::Status& status) override {
-    on_over(status.ok() ? peer_name() + " closed its stream"
-                        : "the stream to " + peer_name() + " ended: " + words_of(status));
+    status_ = status;
+    on_over();
   }
 
+  std::string last_words() const override {
+    return status_.ok() ? peer_name() + " closed its stream"
+                        : "the stream to " + peer_name() + " ended: " + words_of(status_);
+  }
   void start_read(grpc::ByteBuffer* chunk) override { StartRead(chunk); }
   void start_write(const grpc::ByteBuffer* chunk, Chunk follows) override {
     StartWrite(chunk, write_options(follows));
@@ -63,6 +67,7 @@ class ClientStream final : public Stream,
 
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
+  grpc::Status status_;  ///< how the call ended
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace regatta::exchange {
 namespace {
 
 /// More than it takes to notice that a peer is gone, which is the longest that gRPC holds memory.
-constexpr std::int64_t kReleaseLimitNs = 15'000'000'000;
+constexpr std::int64_t kReleaseLimitNs = 60'000'000'000;
 
 /// What both kernels know of their message.
 class Message {

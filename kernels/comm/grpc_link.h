@@ -84,7 +84,7 @@ class Link {
   std::string reason_;
   bool lost_ = false;
 
-  std::vector<grpc::Slice> slices_;  ///< of the chunk that came; the reactor's
+  std::vector<grpc::Slice> slices_;  ///< of the chunk that came; under the stream's mutex
 };
 
 }  // namespace regatta::exchange

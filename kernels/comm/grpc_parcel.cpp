@@ -77,13 +77,11 @@ void Parcel::flush() {
   copied_.clear();
 }
 
-/// Threads: any of gRPC's.
+/// Threads: any of gRPC's. No new message begins before the last of them has come to the end.
 void Parcel::release(void* parcel) {
   auto* const self = static_cast<Parcel*>(parcel);
-  const std::uint64_t begun = self->begun_;
-  if (self->holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    self->released_.advance_to(begun);
-  }
+  if (self->holders_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  self->released_.advance_to(self->begun_);
 }
 
 }  // namespace regatta::exchange

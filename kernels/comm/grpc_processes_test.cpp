@@ -153,6 +153,18 @@ TEST_F(GrpcProcesses, EndSendingToOneThatWasStopped) {
             5000);
 }
 
+TEST_F(GrpcProcesses, GiveMemoryBackSoonAfterARunThatWasAbortedWhileTheOtherWasStopped) {
+  auto large = end_.send(2, 1, {64 << 20});
+  child_.signal(SIGSTOP);
+  std::thread lane([&] { EXPECT_THROW(large->run(0), Aborted); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  large->abort.raised = true;
+  lane.join();
+  const std::int64_t begin = now_ns();
+  large.reset();  // gRPC must not read what is freed here
+  EXPECT_LT((now_ns() - begin) / 1'000'000, 5000);
+}
+
 TEST_F(GrpcProcesses, GoOnAfterAShortStop) {
   child_.signal(SIGSTOP);
   std::thread waker([&] {

@@ -21,17 +21,18 @@ class ServerStream final : public Stream, public ServerReactor {
     StartSendInitialMetadata();
     begin_reading();
     link().open();
-    begin_writing();
   }
 
  private:
+  void OnSendInitialMetadataDone(bool) override { begin_writing(); }
   void OnReadDone(bool ok) override { on_read_done(ok); }
   void OnWriteDone(bool ok) override { on_write_done(ok); }
-  void OnDone() override {
-    on_over(peer_name() + (context_.IsCancelled() ? " broke its stream off, or its connection did"
-                                                  : " closed its stream"));
-  }
+  void OnDone() override { on_over(); }
 
+  std::string last_words() const override {
+    return peer_name() + (context_.IsCancelled() ? " broke its stream off, or its connection did"
+                                                 : " closed its stream");
+  }
   void start_read(grpc::ByteBuffer* chunk) override { StartRead(chunk); }
   void start_write(const grpc::ByteBuffer* chunk, Chunk follows) override {
     StartWrite(chunk, write_options(follows));

@@ -8,7 +8,10 @@ namespace regatta::exchange {
 std::string Stream::peer_name() const { return "process " + std::to_string(link_->ends().peer); }
 
 void Stream::begin_reading() {
-  self_ = shared_from_this();
+  {
+    const std::lock_guard lock(mutex_);
+    self_ = shared_from_this();
+  }
   start_read(&in_);
 }
 
@@ -47,7 +50,11 @@ void Stream::on_read_done(bool ok) {
     end(grpc::Status::OK);
     return;
   }
-  const std::string what = link_->arrived(in_);
+  std::string what;
+  {
+    const std::lock_guard lock(mutex_);
+    what = link_->arrived(in_);
+  }
   if (what.empty()) {
     start_read(&in_);
   } else {
@@ -94,9 +101,9 @@ void Stream::finish_if_idle() {
   finish(status);
 }
 
-void Stream::on_over(const std::string& reason) {
-  link_->lose(reason);
+void Stream::on_over() {
   const std::lock_guard lock(mutex_);
+  link_->lose(last_words());
   over_ = true;
   is_over_.notify_all();  // with the lock, as the stream may go as soon as it is free
 }

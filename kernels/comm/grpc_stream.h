@@ -55,7 +55,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void begin_writing();
   void on_read_done(bool ok);
   void on_write_done(bool ok);
-  void on_over(const std::string& reason);
+  void on_over();
+
+  /// Why the stream ended; asked once, when the reactor is done.
+  virtual std::string last_words() const = 0;
 
   Link& link() { return *link_; }
   std::string peer_name() const;
