@@ -96,8 +96,10 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
   app.add_option(
       "--straggler", stragglers,
       "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0 (default: none)");
-  app.add_option("--trace", request.trace,
-                 "file for a timeline in the Chrome trace format (default: none)");
+  app.add_option(
+      "--trace", request.trace,
+      "file for a timeline in the Chrome trace format; over processes FILE.rank0 and so on, each "
+      "with its own zero (default: none)");
   app.add_flag_callback(
       "--continue-on-loss", [&request] { request.on_loss = OnLoss::Continue; },
       "parameter_server_async goes on without a worker's process that is lost");

@@ -35,6 +35,18 @@ Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
           .mend = ""};
 }
 
+Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
+  const std::string version = output_of("mpirun --version 2>/dev/null");
+  const bool found = !version.empty();
+  return {.feature = "mpirun",
+          .finding = found ? Finding::Ok : Finding::Missing,
+          .detail = found ? fmt::format("{}; built with {}", version,
+                                        software.open_mpi.value_or("no Open MPI"))
+                          : "not in PATH",
+          .purpose = "--processes: all_reduce and parameter servers over processes",
+          .mend = found ? "" : "apt-get install openmpi-bin"};
+}
+
 Diagnosis diagnose_matplotlib() {
   const std::string version = output_of(
       "/usr/bin/python3 -c 'import matplotlib; print(matplotlib.__version__)' 2>/dev/null");
@@ -91,6 +103,7 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
            .detail = software.onednn,
            .purpose = "every run on the CPU",
            .mend = ""},
+          diagnose_mpirun(software),
           diagnose_isa(machine, "avx512f", "f32 at full speed"),
           diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),
           diagnose_isa(machine, "amx_bf16", "--dtype bf16 at full speed"),

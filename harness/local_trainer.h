@@ -29,6 +29,8 @@ class LocalTrainer final : public Trainer {
   std::vector<VariableCopy> variables(Copies which) override;
   /// By number in the graph of the part.
   VariableCopy variable(VariableId id);
+  /// Ends advance_to() with this error. Threads: any.
+  void interrupt(const RunError& error) { executor_.interrupt(error); }
   /// Another process is gone: whatever waits for it ends. Threads: any.
   void lose(int process, const std::string& reason);
   TrainingReport report() override;

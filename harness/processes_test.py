@@ -218,6 +218,16 @@ class Processes(unittest.TestCase):
         self.assertEqual(losses_of(several), losses_of(record_of(*cell)))
         self.assertEqual([worker["rank"] for worker in several["workers"]], [0, 0, 1, 1])
 
+    def test_write_a_trace_each(self) -> None:
+        file = fresh_folder() / "trace.json"
+        record_of(*PARABOLA, "--strategy", "all_reduce", "--workers", "2", "--processes", "2",
+                  "--trace", str(file))
+        for rank in (0, 1):
+            events = json.loads(Path(f"{file}.rank{rank}").read_text())["traceEvents"]
+            self.assertLessEqual({"compute", "communication"},
+                                 {event["cat"] for event in events if event["ph"] == "X"})
+        self.assertFalse(file.exists())
+
     def test_keep_what_ranks_print(self) -> None:
         folder = fresh_folder()
         done = regatta("run", *PARABOLA, "--strategy", "independent", "--workers", "2",
@@ -349,6 +359,18 @@ os.execv("{shutil.which('mpirun')}", ["mpirun", *head, "-np", "1", *program, ":"
         self.assertRegex(error, r"rank 1 .*unknown dataset for workload 'parabola' 'shapes'")
 
 
+class Divergence(unittest.TestCase):
+    def test_of_a_rank_ends_the_run_with_what_all_ranks_had_measured(self) -> None:
+        folder = fresh_folder()
+        done = regatta("run", *PARABOLA, "--strategy", "all_reduce", "--workers", "2",
+                       "--processes", "2", "--rate-scale", "1e30", "--out", str(folder))
+        self.assertEqual(done.returncode, 2)
+        record = records_in(folder)[0]
+        self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "diverged"))
+        self.assertRegex(record["failure"]["text"], r"^rank \d \(replica\d, process .*step")
+        self.assertEqual([worker["rank"] for worker in record["workers"]], [0, 1])
+
+
 class Death(unittest.TestCase):
     def check_failed(self, record: dict[str, Any], text: str) -> None:
         self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "peer_lost"))
@@ -419,6 +441,8 @@ class DeathUnderParameterServers(unittest.TestCase):
                 self.assertIn(record["status"], ("missed", "reached"), record["failure"])
                 self.assertEqual(record["evaluations"][-1]["examples"], 60 * 32)
                 self.assertNotIn("replica1", [w["place"] for w in record["workers"]])
+                self.assertEqual(len(record["lost_processes"]), 1)
+                self.assertRegex(record["lost_processes"][0], r"^rank \d \(replica1, .*was lost")
                 self.assertEqual(run.left(), [])
 
     def test_of_a_server_fails_an_asynchronous_run_that_may_go_on(self) -> None:

@@ -326,7 +326,7 @@ void Race::finish() {
 
 /// Before the run, which may be long.
 void Race::open_trace() {
-  if (request_.trace.empty()) return;
+  if (request_.trace.empty() || placement_.processes > 1) return;  // each rank has its own
   trace_.open(request_.trace);
   if (!trace_) {
     throw RunError(ErrorKind::Io, "cannot write the trace to " + request_.trace + ": " +
@@ -335,7 +335,7 @@ void Race::open_trace() {
 }
 
 void Race::write_trace() {
-  if (request_.trace.empty() || !trainer_) return;
+  if (!trace_.is_open() || !trainer_) return;
   trainer_->write_trace(trace_);
   if (!trace_.flush()) {
     throw RunError(ErrorKind::Io, "the trace in " + request_.trace +

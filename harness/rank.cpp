@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -64,9 +65,9 @@ control::Hello hello() {
 /// whatever its other threads do. There is nothing to keep, and the others may never return.
 class Commands {
  public:
-  /// `lost` is called by the reading thread.
-  Commands(ControlClient& client, std::function<void(const control::Lost&)> lost)
-      : lost_(std::move(lost)), reader_([this, &client] { read(client); }) {}
+  /// `while_running` hears, on the reading thread, of what cannot wait for the end of a command.
+  Commands(ControlClient& client, std::function<void(const control::ToRank&)> while_running)
+      : while_running_(std::move(while_running)), reader_([this, &client] { read(client); }) {}
   ~Commands() { reader_.join(); }
 
   control::ToRank next() {
@@ -84,8 +85,8 @@ class Commands {
       if (!command) end_now("the session with the coordinator is broken: " + client.finish());
       const bool last = command->has_end();
       if (last && !command->end().reason().empty()) end_now(command->end().reason());
-      if (command->has_lost()) {
-        lost_(command->lost());
+      if (command->has_lost() || command->has_stop()) {
+        while_running_(*command);
         continue;
       }
       const std::lock_guard lock(mutex_);
@@ -100,7 +101,7 @@ class Commands {
     std::_Exit(kEndedEarly);
   }
 
-  std::function<void(const control::Lost&)> lost_;
+  std::function<void(const control::ToRank&)> while_running_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<control::ToRank> commands_;
@@ -118,8 +119,10 @@ class Rank {
   void advance(const control::Advance& advance);
   void send_variables(const control::SendVariables& wanted);
   void send_the_report();
-  /// While others run. Threads: any.
-  void lose(const control::Lost& lost);
+  /// Of a loss, or that it has to stop. Threads: any.
+  void hear(const control::ToRank& command);
+  /// What the run left in the trace, beside the file that it asks for.
+  void write_trace();
 
  private:
   std::size_t own() const { return static_cast<std::size_t>(rank_); }
@@ -136,9 +139,15 @@ class Rank {
   std::unique_ptr<MpiSession> mpi_;
   std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
   std::atomic<bool> started_{false};       ///< the trainer is there
+  std::ofstream trace_;
 };
 
 void Rank::join() {
+  if (!request_.trace.empty()) {
+    const std::string file = request_.trace + ".rank" + std::to_string(rank_);
+    trace_.open(file);
+    if (!trace_) throw RunError(ErrorKind::Io, "cannot write the trace to " + file);
+  }
   const Workload& workload = find_workload(request_.workload);
   data_ = load_data(workload, dataset_of(request_, workload), request_.data_dir);
   placement_ = place(request_, data_.train.count);
@@ -227,9 +236,20 @@ void Rank::send_the_report() {
   send_report(trainer_->report(), [this](const auto& message) { client_.send(message); });
 }
 
-void Rank::lose(const control::Lost& lost) {
+void Rank::hear(const control::ToRank& command) {
+  if (command.has_stop()) {
+    if (started_) trainer_->interrupt({ErrorKind::PeerLost, command.stop().reason()});
+    return;
+  }
+  const control::Lost& lost = command.lost();
   say(fmt::format("goes on without process {}: {}", lost.process(), lost.reason()));
   if (started_) trainer_->lose(lost.process(), lost.reason());
+}
+
+void Rank::write_trace() {
+  if (!trace_.is_open() || !trainer_) return;
+  trainer_->write_trace(trace_);
+  if (!trace_.flush()) say("the trace is incomplete; the disk is probably full");
 }
 
 /// Returns false at the end of the run.
@@ -241,6 +261,7 @@ bool obey(Rank& rank, const control::ToRank& command) {
     case control::ToRank::kSendReport: rank.send_the_report(); break;
     case control::ToRank::kEnd: return false;
     case control::ToRank::kLost:
+    case control::ToRank::kStop:
     case control::ToRank::BODY_NOT_SET: break;
   }
   return true;
@@ -271,12 +292,13 @@ int serve_as_rank(const RaceRequest& request) {
       hello());
   {
     Rank rank(request, client);
-    Commands commands(client, [&rank](const control::Lost& lost) { rank.lose(lost); });
+    Commands commands(client, [&rank](const auto& command) { rank.hear(command); });
     guarded(client, [&] { rank.join(); });
     for (bool goes_on = true; goes_on;) {
       const control::ToRank command = commands.next();
       guarded(client, [&] { goes_on = obey(rank, command); });
     }
+    rank.write_trace();
     client.beat({});  // the trainer it asks is about to go
   }
   client.finish();

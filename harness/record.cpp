@@ -152,6 +152,7 @@ Json to_json(const Record& record) {
           {"step_time_ns", to_json(record.step_time_ns)},
           {"workers", array_of(record.workers)},
           {"lost_updates", record.lost_updates},
+          {"lost_processes", record.lost_processes},
           {"graph", to_json(record.graph)},
           {"checksums", to_json(record.checksums)},
           {"setup_ns", record.setup_ns},

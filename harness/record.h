@@ -140,7 +140,8 @@ struct Record {
   double examples_per_s = 0;
   StepTimes step_time_ns;
   std::vector<WorkerRecord> workers;
-  std::int64_t lost_updates = 0;  ///< of shared variables, by one canary element each
+  std::int64_t lost_updates = 0;            ///< of shared variables, by one canary element each
+  std::vector<std::string> lost_processes;  ///< that the run went on without, and why
   GraphRecord graph;
   Checksums checksums;
   std::int64_t setup_ns = 0;

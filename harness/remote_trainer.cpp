@@ -24,6 +24,7 @@ constexpr seconds kJoinLimit{120};  // loading data included
 constexpr seconds kReadyLimit{300};
 constexpr seconds kAnswerLimit{60};
 constexpr seconds kLongestStep{900};
+constexpr seconds kLateReportLimit{2};
 constexpr seconds kClearUpLimit{3};  // for mpirun to say what a rank died of
 constexpr milliseconds kEndPatience{3000};
 constexpr milliseconds kAbortPatience{4000};  // mpirun ends the others itself
@@ -63,7 +64,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
 }
 
 RemoteTrainer::~RemoteTrainer() {
-  if (!ended_) end_all(failed_ ? "the run has failed" : "");
+  if (!ended_) end_all(reason_);
   launcher_->end(failed_ ? kAbortPatience : kEndPatience);
 }
 
@@ -137,9 +138,10 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
   return copies;
 }
 
-/// After a failure nobody is asked: ranks may never answer.
 TrainingReport RemoteTrainer::report() {
-  if (!failed_) {
+  if (failed_) {
+    ask_the_living_to_report();
+  } else {
     control::ToRank message;
     message.mutable_send_report();
     reports_.assign(parts_.size(), {});
@@ -148,10 +150,33 @@ TrainingReport RemoteTrainer::report() {
   }
   TrainingReport all = merged(finished_reports_);
   all.peak_rss_bytes += peak_rss_bytes();
+  if (!failed_) {
+    for (int r : watch_->lost()) all.lost_processes.push_back(watch_->why(r));
+  }
   return all;
 }
 
-void RemoteTrainer::write_trace(std::ostream&) {}
+bool RemoteTrainer::is_reachable(int rank) const {
+  return !ended_ && !watch_->is_lost(rank) && !server_->state(rank).broken;
+}
+
+/// After a failure; who does not answer soon is left out.
+void RemoteTrainer::ask_the_living_to_report() {
+  control::ToRank message;
+  message.mutable_send_report();
+  reports_.assign(parts_.size(), {});
+  awaited_.clear();
+  for (int r = 0; r < ranks(); ++r) {
+    if (!is_reachable(r)) continue;
+    awaited_.insert(r);
+    server_->send(r, message);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + kLateReportLimit;
+  while (!awaited_.empty() && std::chrono::steady_clock::now() < deadline) {
+    if (const auto late = server_->next(kLook)) take(*late);
+    std::erase_if(awaited_, [this](int rank) { return !is_reachable(rank); });
+  }
+}
 
 void RemoteTrainer::send_all(const control::ToRank& message) {
   for (int r = 0; r < ranks(); ++r) {
@@ -176,6 +201,7 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
     std::string missing;
     for (int r : awaited_) missing += (missing.empty() ? "" : ", ") + watch_->name_of(r);
     failed_ = true;
+    reason_ = "the run has failed: " + missing + " missing";
     throw RunError(ErrorKind::Timeout, fmt::format("after {} s of waiting for ranks {}: {} missing",
                                                    limit.count(), what, missing));
   }
@@ -243,7 +269,12 @@ void RemoteTrainer::fail() {
     std::this_thread::sleep_for(milliseconds(20));
   }
   const RunError error = watch_->cause();
-  end_all(error.what());
+  reason_ = error.what();
+  control::ToRank message;
+  message.mutable_stop()->set_reason(reason_);
+  for (int r = 0; r < ranks(); ++r) {
+    if (is_reachable(r)) server_->send(r, message);
+  }
   throw error;
 }
 

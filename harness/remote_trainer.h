@@ -44,7 +44,8 @@ class RemoteTrainer final : public Trainer {
   std::int64_t examples_seen() const override;
   std::vector<VariableCopy> variables(Copies which) override;
   TrainingReport report() override;
-  void write_trace(std::ostream& out) override;
+  /// Writes nothing: ranks write their own.
+  void write_trace(std::ostream&) override {}
 
  private:
   using Limit = std::chrono::seconds;
@@ -64,6 +65,8 @@ class RemoteTrainer final : public Trainer {
   [[noreturn]] void fail();
   void end_all(const std::string& reason);
   void go_on_without_the_lost();
+  bool is_reachable(int rank) const;
+  void ask_the_living_to_report();
 
   std::vector<Step> parts_;
   RemoteOptions options_;
@@ -78,6 +81,7 @@ class RemoteTrainer final : public Trainer {
   std::vector<ReportReader> reports_;
   std::vector<TrainingReport> finished_reports_;
   std::size_t known_losses_ = 0;
+  std::string reason_;  ///< of a failure
   bool ended_ = false;
   bool failed_ = false;
 };

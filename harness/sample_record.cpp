@@ -75,6 +75,7 @@ Record sample_record() {
           .examples_per_s = 6'400,
           .step_time_ns = {20, 78'000'000, 80'000'000, 84'000'000, 90'000'000, 91'000'000},
           .workers = {worker, other},
+          .lost_processes = {"rank 2 (replica1, process 7 on vm) was lost after about 3 steps"},
           .graph = {.nodes = 120,
                     .nodes_per_process = {130},
                     .build_ns = 2'000'000,

@@ -93,6 +93,7 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
                               .staleness_histogram = trimmed(worker.staleness)});
   }
   record.lost_updates = report.lost_updates;
+  record.lost_processes = report.lost_processes;
   record.step_time_ns = step_times(report.loops);
   record.losses = loss_samples(report.loops);
 }

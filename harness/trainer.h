@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "kernels/graph/collective.h"
@@ -50,8 +51,9 @@ struct TrainingReport {
   std::vector<LoopHistory> loops;
   std::map<Place, MemberTraffic> traffic;  ///< counted at the transports
   std::int64_t lost_updates = 0;
-  std::int64_t planned_bytes = 0;   ///< of all processes, as below
-  std::int64_t peak_rss_bytes = 0;  ///< this one included
+  std::vector<std::string> lost_processes;  ///< that training went on without, and why
+  std::int64_t planned_bytes = 0;           ///< of all processes, as below
+  std::int64_t peak_rss_bytes = 0;          ///< this one included
 };
 
 class Trainer {
