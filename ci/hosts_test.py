@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Races across hosts that are network namespaces of this machine: the same losses as on one.
+
+usage: ci/hosts_test.py REGATTA
+
+Skips (77) where namespaces cannot be made: not root, or no iproute2.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
+HOSTS = Path(__file__).resolve().parent / "hosts"
+SKIPPED = 77
+LINK_MBIT = "1000"
+
+
+def final_losses(strategy: list[str], hosts: int) -> tuple[float, dict[str, Any]]:
+    """The last evaluation's loss, and the record."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [REGATTA, "run", "--workload", "parabola", "--steps", "100", "--out", folder,
+                   *strategy]
+        if hosts > 0:
+            command = [str(HOSTS), str(hosts), LINK_MBIT, "0", *command, "--hosts", "@hosts",
+                       "--listen", "@address"]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        if ran.returncode != 0:
+            raise AssertionError(f"{' '.join(command)}: {ran.stdout}{ran.stderr}")
+        record = json.loads((Path(folder) / "records.jsonl").read_text())
+        return record["evaluations"][-1]["loss"], record
+
+
+class AcrossHosts(unittest.TestCase):
+    def test_all_reduce_computes_the_bits_of_one_process(self) -> None:
+        for hosts in (2, 3):
+            workers = ["--strategy", "all_reduce", "--workers", str(hosts)]
+            together, _ = final_losses(workers, 0)
+            apart, record = final_losses([*workers, "--processes", str(hosts)], hosts)
+            self.assertEqual(apart, together)
+            self.assertEqual(record["cell"]["processes"], hosts)
+
+    def test_parameter_servers_compute_the_bits_of_central_storage(self) -> None:
+        central, _ = final_losses(["--strategy", "central_storage", "--workers", "2"], 0)
+        for servers in (1, 2):
+            apart, record = final_losses(["--strategy", "parameter_server", "--workers", "2",
+                                          "--servers", str(servers)], servers + 2)
+            self.assertEqual(apart, central)
+            self.assertEqual(record["cell"]["servers"], servers)
+
+    def test_leaves_no_namespace_behind(self) -> None:
+        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+        self.assertNotIn(f"rg{os.getpid()}", listed.stdout)
+        subprocess.run([str(HOSTS), "2", "0", "0", "false"], check=False)
+        after = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+        self.assertEqual(after.stdout, listed.stdout)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("tc") is None:
+        print("skipped: network namespaces need root and iproute2")
+        sys.exit(SKIPPED)
+    unittest.main()
