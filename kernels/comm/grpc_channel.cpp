@@ -9,6 +9,7 @@
 
 #include <functional>
 
+#include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
 
 namespace regatta::exchange {
@@ -66,7 +67,7 @@ Listener listen(const ExchangeOptions& options, int port, grpc::CallbackGenericS
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleLimitMs);
   builder.RegisterCallbackGenericService(&service);
   int bound = 0;
-  builder.AddListeningPort(with_port(options.listen, port), grpc::InsecureServerCredentials(),
+  builder.AddListeningPort(with_port(options.listen, port), server_credentials(options.tls),
                            &bound);
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr || bound == 0) {
@@ -82,7 +83,7 @@ std::shared_ptr<grpc::Channel> connect(const ExchangeOptions& options, const std
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // shared with no other channel
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // would keep references to what was sent
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, channel_credentials(options.tls), arguments);
 }
 
 grpc::WriteOptions write_options(Chunk follows) {
