@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One bidirectional gRPC stream between two processes: reads all the time, writes a chunk at a time
-// while its link has some. What is the same at both ends is here; the two kinds of reactor only
-// pass calls on (grpc_client_stream, grpc_server_stream). gRPC has two threads for all reactors of
-// a process: nothing here waits. No call into gRPC is made with the mutex held, but for cancelling,
-// which must not meet the stream's end.
+// while its link has some. What both ends have in common is here; the two kinds of reactor only
+// pass calls on (grpc_client_stream, grpc_server_stream).
+// gRPC has two threads for all reactors of a process: nothing here waits. Nothing of gRPC is called
+// with the mutex held but cancelling, which must not meet the stream's end.
+// A stream is destroyed by the thread that closes the exchange, never by gRPC's: with the last
+// channel gRPC 1.51 ends its threads, and one that does so from inside itself crashes.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
