@@ -56,11 +56,12 @@ class AcrossHosts(unittest.TestCase):
             self.assertEqual(record["cell"]["servers"], servers)
 
     def test_leaves_no_namespace_behind(self) -> None:
-        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
-        self.assertNotIn(f"rg{os.getpid()}", listed.stdout)
-        subprocess.run([str(HOSTS), "2", "0", "0", "false"], check=False)
-        after = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
-        self.assertEqual(after.stdout, listed.stdout)
+        with subprocess.Popen([str(HOSTS), "2", "0", "0", "ip", "netns", "identify"],
+                              stdout=subprocess.PIPE, text=True) as script:
+            name = script.communicate()[0].strip()
+        self.assertEqual(name, f"rg{script.pid}h0")  # the command ran in the first host
+        left = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+        self.assertNotIn(f"rg{script.pid}", left.stdout)
 
 
 if __name__ == "__main__":

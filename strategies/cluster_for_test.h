@@ -66,6 +66,7 @@ class Cluster {
           processes_[p]->executor->run(examples_);
         } catch (...) {
           errors[p] = std::current_exception();
+          tell_others(static_cast<int>(p));
         }
       });
     }
@@ -115,6 +116,14 @@ class Cluster {
   }
 
  private:
+  /// As broken streams would: a process that failed sends nothing any more.
+  void tell_others(int failed) {
+    for (const auto& process : processes_) {
+      if (process->part.partition.process == failed) continue;
+      process->exchange->lose(failed, "it failed");
+    }
+  }
+
   struct Process {
     Step part;
     std::unique_ptr<GrpcExchange> exchange;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/graph/error.h"
+#include "kernels/graph/expiry.h"
 #include "kernels/graph/loops.h"
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
@@ -189,11 +190,45 @@ TEST(ParameterServer, DealsBytesEvenlyAndCutsLargeParametersBetweenRows) {
   EXPECT_GT(placed.trainables.size(), step.trainables.size());
 }
 
+TEST(ParameterServer, RefusesAServerThatWouldHoldNothing) {
+  StrategyOptions options = replicas(2);
+  options.servers = 7;  // of 64 bytes in four parameters
+  EXPECT_THROW(rewritten("parameter_server", options), RunError);
+  options.servers = 3;
+  EXPECT_NO_THROW(rewritten("parameter_server", options));
+}
+
 TEST(ParameterServerAsync, IsALoopAWorker) {
   StrategyOptions options = replicas(3);
   options.servers = 2;
   EXPECT_EQ(loop_count(rewritten("parameter_server_async", options)), 3U);
   EXPECT_EQ(loop_count(rewritten("parameter_server", options)), 1U);
+}
+
+/// Gradients of a rate that becomes zero for good are not made any more, also where they travel.
+TEST(ParameterServer, BackwardRestsInEveryProcessWhenItsParameterHasLearnt) {
+  Recipe recipe;
+  recipe.global_batch = 256;
+  recipe.train_examples = 512;
+  recipe.total_examples = 20 * 256;
+  const Step step = find_workload("airbench94").training(recipe);
+  const Binding binding{.processes = 3, .process_of = [](const Place& place) {
+                          return place.role == Role::Server ? 0 : 1 + place.replica;
+                        }};
+  const auto resting = [](const Step& part) {
+    return std::count_if(part.partition.expiry.begin(), part.partition.expiry.end(),
+                         [](std::int64_t expiry) { return expiry != kNever; });
+  };
+  const auto parts =
+      partition(apply(find_strategies("parameter_server"), step, replicas(2)), binding);
+  const Step together = partition(step, Binding{}).front();
+  const auto updates = std::count_if(
+      together.graph.nodes().begin(), together.graph.nodes().end(), [&](const Node& node) {
+        const auto id = static_cast<std::size_t>(&node - together.graph.nodes().data());
+        return node.op == Op::Sgd && together.partition.expiry[id] != kNever;
+      });
+  EXPECT_GT(updates, 0);
+  EXPECT_EQ(resting(parts[1]), resting(together) - updates);  // its updates are the server's
 }
 
 TEST(ParameterServer, TravelsInOneMessageEachWayWhereItIsSmall) {

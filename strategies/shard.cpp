@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,18 @@ class Sharder {
     result_.global_batch = source.global_batch;
     result_.normalization_group = source.normalization_group;
     deal();
+  }
+
+  /// A server that nothing was dealt to, or -1.
+  int idle_server() const {
+    std::set<int> busy;
+    for (const std::vector<Part>& parts : parts_) {
+      for (const Part& part : parts) busy.insert(part.server);
+    }
+    for (int server = 0; server < static_cast<int>(servers_); ++server) {
+      if (!busy.contains(server)) return server;
+    }
+    return -1;
   }
 
   Step run() {
@@ -194,7 +207,14 @@ Step shard(const Step& step, std::int64_t servers, std::string_view strategy) {
                        "model_parallel out");
   }
   if (servers < 1) throw RunError(ErrorKind::Usage, "--servers is at least 1");
-  return Sharder(step, servers).run();
+  Sharder sharder(step, servers);
+  if (sharder.idle_server() >= 0) {
+    throw RunError(ErrorKind::Usage,
+                   "--servers " + std::to_string(servers) + ": nothing is left for server " +
+                       std::to_string(sharder.idle_server()) + " of strategy '" +
+                       std::string(strategy) + "'; this model's parameters want fewer servers");
+  }
+  return sharder.run();
 }
 
 }  // namespace regatta

@@ -15,7 +15,8 @@ namespace regatta {
 /// Server k of S holds the k-th of S equal ranges of all parameters laid end to end. A parameter of
 /// at least kSplitBytes is cut at the border between rows that is nearest; a smaller one goes where
 /// its middle lies. Readers get the whole again from a concatenate.
-/// Throws: RunError(Usage) when the step is dealt to stages already, or there are no servers.
+/// Throws: RunError(Usage) when the step is dealt to stages already, there are no servers, or one
+/// would hold nothing.
 Step shard(const Step& step, std::int64_t servers, std::string_view strategy);
 
 inline constexpr std::int64_t kSplitBytes = 16 * 1024;

@@ -43,12 +43,12 @@ void TicketMessages::publish(int loop, const Ticket& ticket) {
   for (Line& line : lines_.at(loop)) {
     line.words = {ticket.runs ? 1 : 0, static_cast<std::int32_t>(examples & 0xFFFFFFFFU),
                   static_cast<std::int32_t>(examples >> 32U), 0};
-    line.kernel->run({.step = line.tickets++, .examples = 0, .counters = &line.counters});
+    run(line, loop);
   }
 }
 
-Ticket TicketMessages::next(int loop) {
-  Line& line = lines_.at(loop).front();
+/// A wait that ended because the loop's other process is lost says so.
+void TicketMessages::run(Line& line, int loop) {
   try {
     line.kernel->run({.step = line.tickets++, .examples = 0, .counters = &line.counters});
   } catch (const Aborted&) {
@@ -57,6 +57,11 @@ Ticket TicketMessages::next(int loop) {
     if (reason == lost_.end()) throw;
     throw RunError(ErrorKind::PeerLost, reason->second);
   }
+}
+
+Ticket TicketMessages::next(int loop) {
+  Line& line = lines_.at(loop).front();
+  run(line, loop);
   const auto low = static_cast<std::uint32_t>(line.words[1]);
   const auto high = static_cast<std::uint32_t>(line.words[2]);
   return {.runs = line.words[0] != 0,

@@ -44,6 +44,7 @@ class TicketMessages final : public TicketPost {
     std::unique_ptr<Kernel> kernel;
     std::int64_t tickets = 0;
   };
+  void run(Line& line, int loop);
   void add_line(const KernelTable& table, Op op, int loop, int peer);
 
   std::map<int, std::vector<int>> loops_of_;  ///< by process

@@ -155,9 +155,10 @@ struct LoopPart {
 /// What partition() tells a process of the whole. Empty in a step that is not partitioned.
 struct Partition {
   int process = 0;
-  int loops = 0;                ///< in the whole graph
-  std::vector<int> loop_of;     ///< by node: an index into `parts`
-  std::vector<LoopPart> parts;  ///< the loops that this process takes part in
+  int loops = 0;                     ///< in the whole graph
+  std::vector<int> loop_of;          ///< by node: an index into `parts`
+  std::vector<LoopPart> parts;       ///< the loops that this process takes part in
+  std::vector<std::int64_t> expiry;  ///< by node, as the whole graph has it (expiry.h)
 };
 
 /// A graph that is run again and again, and what its caller needs to know of it.

@@ -8,6 +8,7 @@
 
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/expiry.h"
 #include "kernels/graph/loops.h"
 #include "kernels/graph/messages.h"
 #include "kernels/graph/verify.h"
@@ -60,6 +61,7 @@ class Partitioner {
       : step_(step),
         binding_(binding),
         loops_(step.graph, binding),
+        expiries_(expiries(step)),
         messages_(messages(step.graph, binding)),
         unsent_(messages_.size()) {
     for (int p = 0; p < binding.processes; ++p) {
@@ -110,13 +112,15 @@ class Partitioner {
   Step& part(int process) { return parts_.at(at(process)); }
   int process_of(NodeId id) const { return binding_.process_of(step_.graph.node(id).place); }
 
-  /// Appends a node that belongs to loop `loop` of the whole graph.
-  NodeId add(int process, Node node, int loop) {
+  /// Appends a node that belongs to loop `loop` of the whole graph. What travels goes on for ever,
+  /// so that both sides agree.
+  NodeId add(int process, Node node, int loop, std::int64_t expiry = kNever) {
     Partition& partition = part(process).partition;
     const auto found = std::find_if(partition.parts.begin(), partition.parts.end(),
                                     [&](const LoopPart& p) { return p.number == loop; });
     partition.loop_of.push_back(static_cast<int>(found - partition.parts.begin()));
     if (found == partition.parts.end()) partition.parts.push_back(loops_.loop(loop));
+    partition.expiry.push_back(expiry);
     return part(process).graph.add(std::move(node));
   }
 
@@ -133,7 +137,8 @@ class Partitioner {
           std::all_of(members.begin(), members.end(), [&](auto p) { return p == process; });
       if (!together) node.attributes.set("processes", members);
     }
-    nodes_[id] = add(process, std::move(node), loops_.of(id));
+    nodes_[id] =
+        add(process, std::move(node), loops_.of(id), expiries_[static_cast<std::size_t>(id)]);
     copiers_[at(process)].map_outputs(id, nodes_[id]);
   }
 
@@ -212,6 +217,7 @@ class Partitioner {
   const Step& step_;
   const Binding& binding_;
   LoopMap loops_;
+  std::vector<std::int64_t> expiries_;
   std::vector<Message> messages_;
   std::vector<std::size_t> unsent_;  ///< by message: values that are not made yet
   std::map<std::pair<Value, Place>, std::size_t> message_of_;

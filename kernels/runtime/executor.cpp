@@ -55,7 +55,7 @@ class Executor::Impl {
         plan_(step_, options.plan),
         loops_(step_, plan_),
         memory_(step_.graph, plan_, options.seed),
-        expiries_(expiries(step_)),
+        expiries_(part.partition.expiry.empty() ? expiries(step_) : part.partition.expiry),
         workers_(worker_places(plan_)),
         failures_(
             plan_.loop_count(), options.loss,

@@ -18,11 +18,14 @@ constexpr auto kNap = std::chrono::microseconds(50);
 }  // namespace
 
 std::size_t StalenessBound::slowest() const {
+  const auto reading = [](const Clock& clock) {
+    return clock.retired.load(std::memory_order_acquire)
+               ? std::numeric_limits<std::int64_t>::max()
+               : clock.finished.load(std::memory_order_relaxed);
+  };
   const auto found =
-      std::min_element(clocks_.begin(), clocks_.end(), [](const Clock& a, const Clock& b) {
-        return a.finished.load(std::memory_order_relaxed) <
-               b.finished.load(std::memory_order_relaxed);
-      });
+      std::min_element(clocks_.begin(), clocks_.end(),
+                       [&](const Clock& a, const Clock& b) { return reading(a) < reading(b); });
   return static_cast<std::size_t>(found - clocks_.begin());
 }
 
@@ -58,7 +61,7 @@ void StalenessBound::await_turn(std::size_t loop, std::int64_t clock, const Exam
 }
 
 void StalenessBound::retire(std::size_t loop) {
-  clocks_[loop].finished.store(std::numeric_limits<std::int64_t>::max(), std::memory_order_release);
+  clocks_[loop].retired.store(true, std::memory_order_release);
 }
 
 }  // namespace regatta

@@ -35,7 +35,8 @@ class StalenessBound {
  private:
   struct alignas(64) Clock {
     std::atomic<std::int64_t> finished{0};
-    std::int64_t largest_lead = 0;  ///< written by the loop's leader
+    std::atomic<bool> retired{false};  ///< holds nobody back
+    std::int64_t largest_lead = 0;     ///< written by the loop's leader
   };
   std::size_t slowest() const;
 
