@@ -33,6 +33,8 @@ inline constexpr std::chrono::milliseconds kMostSilence{5000};
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
+/// Set by rank 0 of an allocation that exists already: the other ranks hear of the run by MPI.
+inline constexpr char kJoinedVariable[] = "REGATTA_JOINED";
 
 /// `bytes` random bytes from the system, as hexadecimal digits.
 std::string random_hexadecimal(int bytes);

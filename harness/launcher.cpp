@@ -52,6 +52,12 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> command_of(const LaunchOptions& options) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  if (options.start == Start::RankZero) {
+    std::vector<std::string> command = {self};
+    command.insert(command.end(), options.arguments.begin(), options.arguments.end());
+    return command;
+  }
   std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none",
                                       "--tag-output"};
   if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
@@ -62,8 +68,7 @@ std::vector<std::string> command_of(const LaunchOptions& options) {
   for (const auto& [name, value] : options.environment) {
     command.insert(command.end(), {"-x", name});  // the value stays out of the process list
   }
-  command.insert(command.end(), {"-np", std::to_string(options.ranks),
-                                 std::filesystem::read_symlink("/proc/self/exe").string()});
+  command.insert(command.end(), {"-np", std::to_string(options.ranks), self});
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   return command;
 }
@@ -140,12 +145,16 @@ class Launcher::Impl {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+    if (options.start == Start::All) {
+      posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+      posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+    }
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // Ctrl-C comes through here
+    if (options.start == Start::All) {  // Ctrl-C comes through here
+      posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    }
     const int error = posix_spawnp(&pid_, command[0].c_str(), &actions, &attributes,
                                    pointers(command).data(), pointers(environment).data());
     posix_spawn_file_actions_destroy(&actions);

@@ -2,7 +2,8 @@
 //
 // Starts the ranks of a run by Open MPI's mpirun: this program again, with the same arguments. What
 // they print goes to FOLDER/rank<k>.log, what mpirun itself says to FOLDER/mpirun.log; a file is
-// made when there is something to write. SIGINT, SIGTERM and SIGHUP reach the ranks, too.
+// made when there is something to write. In an allocation that exists already it starts rank 0
+// alone, which prints where this process does. SIGINT, SIGTERM and SIGHUP reach the ranks, too.
 // Threads: one thread calls it; a thread of its own reads.
 #pragma once
 
@@ -19,10 +20,17 @@ namespace regatta {
 /// What becomes of the other ranks when one dies.
 enum class OnDeath : std::uint8_t { EndAll, GoOn };
 
+/// Whose ranks they are.
+enum class Start : std::uint8_t {
+  All,      ///< ours, by mpirun
+  RankZero  ///< in an allocation that exists already: the others are there
+};
+
 struct LaunchOptions {
   int ranks = 1;
   std::string hosts;  ///< an Open MPI hostfile; empty: this machine
   OnDeath on_death = OnDeath::EndAll;
+  Start start = Start::All;
   std::filesystem::path logs;
   std::vector<std::string> arguments;              ///< of this program, without its name
   std::map<std::string, std::string> environment;  ///< that ranks get besides this process'

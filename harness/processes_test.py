@@ -32,7 +32,7 @@ REGATTA = str(Path(sys.argv[1]).resolve())
 SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[2]).read_text())
 SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-processes-")
 
-PARABOLA = ("--workload", "parabola", "--steps", "400")
+PARABOLA = ("--workload", "parabola", "--steps", "200")
 # Steps of some 20 ms, so that a signal meets a run between its ends.
 LONG = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
         "--steps", "100000", "--strategy", "all_reduce", "--workers", "2", "--processes", "2")
@@ -45,7 +45,7 @@ def fresh_folder() -> Path:
 
 
 def regatta(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([REGATTA, *arguments], capture_output=True, text=True, timeout=120,
+    return subprocess.run([REGATTA, *arguments], capture_output=True, text=True, timeout=300,
                           env=os.environ | environment)
 
 
@@ -153,8 +153,8 @@ class Processes(unittest.TestCase):
     def test_of_independent_replicas_share_the_batches(self) -> None:
         record = record_of(*PARABOLA, "--strategy", "independent", "--workers", "2",
                            "--processes", "2")
-        self.assertEqual(record["evaluations"][-1]["examples"], 400 * 50)
-        self.assertEqual([worker["steps"] for worker in record["workers"]], [400, 400])
+        self.assertEqual(record["evaluations"][-1]["examples"], 200 * 50)
+        self.assertEqual([worker["steps"] for worker in record["workers"]], [200, 200])
 
     def test_leave_a_record_that_satisfies_the_schema(self) -> None:
         record = record_of(*PARABOLA, "--strategy", "all_reduce", "--workers", "3",
@@ -169,18 +169,18 @@ class Processes(unittest.TestCase):
         self.assertEqual(sum(record["graph"]["nodes_per_process"]), record["graph"]["nodes"])
 
     def test_follow_one_process_bit_for_bit(self) -> None:
-        for algorithm in ("ring", "reduce_to_one"):
-            for workers, processes in ((2, 2), (3, 2), (3, 3), (5, 2)):
-                cell = (*PARABOLA, "--strategy", "all_reduce", "--workers", str(workers),
-                        "--all-reduce", algorithm)
-                with self.subTest(algorithm=algorithm, workers=workers, processes=processes):
-                    one = record_of(*cell)
-                    several = record_of(*cell, "--processes", str(processes))
-                    self.assertEqual(losses_of(several), losses_of(one))
-                    self.assertEqual(several["checksums"], one["checksums"])
-                    for ours, expected in zip(several["losses"], one["losses"], strict=True):
-                        self.assertEqual(ours["examples"], expected["examples"])
-                        self.assertAlmostEqual(ours["loss"], expected["loss"], places=5)
+        for algorithm, workers, processes in (("ring", 2, 2), ("ring", 3, 2), ("ring", 3, 3),
+                                              ("reduce_to_one", 5, 2)):
+            cell = (*PARABOLA, "--strategy", "all_reduce", "--workers", str(workers),
+                    "--all-reduce", algorithm)
+            with self.subTest(algorithm=algorithm, workers=workers, processes=processes):
+                one = record_of(*cell)
+                several = record_of(*cell, "--processes", str(processes))
+                self.assertEqual(losses_of(several), losses_of(one))
+                self.assertEqual(several["checksums"], one["checksums"])
+                for ours, expected in zip(several["losses"], one["losses"], strict=True):
+                    self.assertEqual(ours["examples"], expected["examples"])
+                    self.assertAlmostEqual(ours["loss"], expected["loss"], places=5)
 
     def test_build_graphs_that_do_not_grow_with_the_workers(self) -> None:
         nodes = {}
@@ -237,6 +237,36 @@ class Processes(unittest.TestCase):
         self.assertRegex((logs / "rank0.log").read_text(), r"^regatta: rank 0 of 2.*replica0\n$")
         self.assertRegex((logs / "rank1.log").read_text(), r"^regatta: rank 1 of 2.*replica1\n$")
         self.assertEqual({path.name for path in logs.iterdir()}, {"rank0.log", "rank1.log"})
+
+
+class Allocation(unittest.TestCase):
+    """Of processes that exist already: the user ran mpirun."""
+
+    def start(self, folder: Path, processes: int,
+              *arguments: str) -> subprocess.CompletedProcess[str]:
+        root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
+        return subprocess.run(["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np",
+                               str(processes), REGATTA, "run", *PARABOLA, *arguments, "--out",
+                               str(folder)], capture_output=True, text=True, timeout=120)
+
+    def test_is_joined(self) -> None:
+        for strategy, processes in (("all_reduce", 2), ("parameter_server", 3)):
+            cell = ("--strategy", strategy, "--workers", "2")
+            folder = fresh_folder()
+            done = self.start(folder, processes, *cell, "--processes", "2")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            records = records_in(folder)
+            self.assertEqual(len(records), 1)
+            expected = record_of(*PARABOLA, *cell, "--processes", "1")
+            self.assertEqual(losses_of(records[0]), losses_of(expected))
+
+    def test_of_another_size_is_refused(self) -> None:
+        folder = fresh_folder()
+        done = self.start(folder, 3, "--strategy", "all_reduce", "--workers", "2", "--processes",
+                          "2")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("mpirun has started 3 processes, but this run has 2", done.stderr)
+        self.assertFalse((folder / "records.jsonl").exists())
 
 
 class ParameterServers(unittest.TestCase):

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "harness/allocation.h"
 #include "harness/backend.h"
 #include "harness/control_protocol.h"
 #include "harness/evaluator.h"
@@ -83,6 +84,7 @@ class Race {
     cores_ = available_cores(request.threads);
     data_ = load_data(workload, dataset, request.data_dir);
     placement_ = place(request, data_.train.count);
+    check_allocation();
     placement_.recipe.train = &data_.train;
     fill_cell(dataset);
     build();
@@ -104,6 +106,7 @@ class Race {
   }
 
  private:
+  void check_allocation() const;
   void fill_cell(const std::string& dataset);
   void build();
   void make_trainer(const Step& placed, std::vector<Step> parts);
@@ -132,6 +135,16 @@ class Race {
   std::mutex progress_mutex_;
   std::ofstream trace_;
 };
+
+/// mpirun or Slurm has started as many processes as the run has.
+void Race::check_allocation() const {
+  const int started = allocated_processes();
+  if (started == 0 || started == placement_.processes) return;
+  throw RunError(ErrorKind::Usage, "mpirun has started " + std::to_string(started) +
+                                       " processes, but this run has " +
+                                       std::to_string(placement_.processes) +
+                                       "; --processes and --servers say how many it has");
+}
 
 void Race::fill_cell(const std::string& dataset) {
   Cell& cell = record_.cell;
@@ -214,6 +227,7 @@ void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
   remote.launch.hosts = request_.hosts;
   if (request_.on_loss == OnLoss::Continue) remote.launch.on_death = OnDeath::GoOn;
   remote.servers = placement_.servers;
+  if (allocated_processes() > 0) remote.launch.start = Start::RankZero;
   remote.launch.arguments = request_.arguments;
   remote.launch.logs = std::filesystem::path(request_.rank_logs) / record_.run_id;
   trainer_ = std::make_unique<RemoteTrainer>(std::move(parts), remote);

@@ -16,6 +16,7 @@
 #include <set>
 #include <thread>
 
+#include "harness/allocation.h"
 #include "harness/control_client.h"
 #include "harness/control_messages.h"
 #include "harness/layout.h"
@@ -110,8 +111,12 @@ class Commands {
 
 class Rank {
  public:
-  Rank(const RaceRequest& request, ControlClient& client)
-      : request_(request), client_(client), rank_(number_of_this_rank()) {}
+  /// `session`: of an allocation that was joined, or null.
+  Rank(const RaceRequest& request, ControlClient& client, std::unique_ptr<MpiSession> session)
+      : request_(request),
+        client_(client),
+        rank_(number_of_this_rank()),
+        mpi_(std::move(session)) {}
 
   /// The part of the graph and what must agree.
   void join();
@@ -190,7 +195,7 @@ void Rank::start(const control::Start& start) {
       share.workers == 0 ? 1 : threads_per_worker(share.workers_on_host, all);
   std::unique_ptr<Backend> backend = make_backend(request_.device);
   if (needs_mpi(parts_)) {
-    mpi_ = std::make_unique<MpiSession>();
+    if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
     add_mpi(*backend, *mpi_);
   }
   if (exchange_ != nullptr) {
@@ -283,15 +288,16 @@ void guarded(ControlClient& client, Function function) {
 
 }  // namespace
 
-bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr; }
+bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_member_of_allocation(); }
 
 int serve_as_rank(const RaceRequest& request) {
+  std::unique_ptr<MpiSession> session = join_allocation();
   ControlClient client(
       variable_or(kCoordinatorVariable, ""),
       {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},
       hello());
   {
-    Rank rank(request, client);
+    Rank rank(request, client, std::move(session));
     Commands commands(client, [&rank](const auto& command) { rank.hear(command); });
     guarded(client, [&] { rank.join(); });
     for (bool goes_on = true; goes_on;) {

@@ -8,7 +8,7 @@
 
 namespace regatta {
 
-/// True in a process that a coordinator started.
+/// True in a process that a coordinator has started, or that waits for one in an allocation.
 bool is_rank();
 
 /// Returns the exit code. Ends the process itself when the run has to end early.

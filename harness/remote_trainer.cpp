@@ -53,6 +53,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
   launch.environment = {{kCoordinatorVariable, server_->address()},
                         {kRunIdVariable, options_.identity.run_id},
                         {kTokenVariable, options_.identity.token}};
+  if (launch.start == Start::RankZero) launch.environment[kJoinedVariable] = "1";
   launcher_ = std::make_unique<Launcher>(launch);
   watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
                                        parts_.front().global_batch);

@@ -37,6 +37,15 @@ MpiSession::~MpiSession() {
   if (!abandoned_) MPI_Finalize();
 }
 
+std::string MpiSession::broadcast(const std::string& text) {
+  auto size = static_cast<std::uint64_t>(text.size());
+  mpi_call(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  std::string all = text;
+  all.resize(size);
+  mpi_call(MPI_Bcast(all.data(), static_cast<int>(size), MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  return all;
+}
+
 void MpiSession::barrier() { mpi_call(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"); }
 
 /// The lowest rank on a host names it.

@@ -27,6 +27,9 @@ class MpiSession {
   /// By rank: the number of its host. Hosts are numbered in the order of their first ranks.
   const std::vector<int>& hosts() const { return hosts_; }
 
+  /// Rank 0's text, at every rank. Throws: RunError(PeerLost).
+  std::string broadcast(const std::string& text);
+
   /// Until all ranks have come here. Throws: RunError(PeerLost).
   void barrier();
 
