@@ -20,6 +20,8 @@ using Stream = grpc::ServerReaderWriter<control::ToRank, control::FromRank>;
 constexpr int kSpareThreads = 8;
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveLimitMs = 20'000;
+constexpr int kHandshakeLimitMs = 5000;
+constexpr int kIdleLimitMs = 10'000;  // of a connection without a session
 constexpr int kPingIntervalMs = 5'000;
 
 /// Takes as long for a wrong text as for a right one.
@@ -69,6 +71,9 @@ class ControlServer::Impl final : public control::Control::Service {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveLimitMs);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                                kPingIntervalMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeLimitMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleLimitMs);
     builder.SetMaxReceiveMessageSize(kMostMessageBytes);
     builder.SetMaxSendMessageSize(kMostMessageBytes);
     builder.RegisterService(this);

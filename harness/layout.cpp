@@ -10,6 +10,7 @@ namespace regatta {
 
 Binding binding_of(const Placement& placement) {
   Binding binding;
+  binding.message_bytes = placement.options.bucket_bytes;
   if (placement.processes == 1) return binding;
   std::vector<int> process_of_replica;
   for (int p = 0; p < placement.worker_processes; ++p) {

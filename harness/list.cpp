@@ -5,6 +5,7 @@
 
 #include <ostream>
 
+#include "harness/layout.h"
 #include "harness/machine.h"
 #include "harness/placement.h"
 #include "kernels/graph/partition.h"
@@ -57,6 +58,25 @@ void list_devices(std::ostream& out) {
                      machine.cores_available, fmt::join(machine.isa, " "));
 }
 
+struct PartStyle {
+  std::string title;  ///< which part it is; empty where there is one
+  GraphFormat format = GraphFormat::Text;
+};
+
+void show_part(std::ostream& out, const Graph& graph, const PartStyle& style) {
+  if (style.format == GraphFormat::Dot) {
+    out << to_dot(graph);
+    return;
+  }
+  out << to_text(graph);
+  out << fmt::format("# {}{} nodes, {} variables\n", style.title, graph.nodes().size(),
+                     graph.variables().size());
+  for (const auto& [place, traffic] : traffic(graph)) {
+    out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages a step\n",
+                       to_string(place), traffic.sent, traffic.received, traffic.messages);
+  }
+}
+
 }  // namespace
 
 void list(std::ostream& out, const std::string& what) {
@@ -68,17 +88,10 @@ void list(std::ostream& out, const std::string& what) {
 void show_graph(std::ostream& out, const Command& command) {
   const Workload& workload = find_workload(command.request.workload);
   const Placement placement = place(command.request, train_examples(workload, command.request));
-  const Step part = partition(placed_step(placement), Binding{}).front();
-  if (command.format == GraphFormat::Dot) {
-    out << to_dot(part.graph);
-    return;
-  }
-  out << to_text(part.graph);
-  out << fmt::format("# {} nodes, {} variables\n", part.graph.nodes().size(),
-                     part.graph.variables().size());
-  for (const auto& [place, traffic] : traffic(part.graph)) {
-    out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages a step\n",
-                       to_string(place), traffic.sent, traffic.received, traffic.messages);
+  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  for (std::size_t process = 0; process < parts.size(); ++process) {
+    const std::string title = parts.size() == 1 ? "" : fmt::format("process {}: ", process);
+    show_part(out, parts[process].graph, {.title = title, .format = command.format});
   }
 }
 

@@ -117,6 +117,10 @@ void set_servers(const RaceRequest& request, Placement& placement) {
     throw usage("strategy '" + request.strategy +
                 "' has no servers; --servers is for parameter_server and parameter_server_async");
   }
+  if (placement.has_servers && has(placement, WorkersAre::Stages)) {
+    throw usage("strategy '" + request.strategy +
+                "' cannot be: the parameters of stages have no servers; leave model_parallel out");
+  }
   placement.options.servers = request.servers.value_or(1);
   if (placement.options.servers < 1 || placement.options.servers > kMostServers) {
     throw usage(fmt::format("--servers is {}; 1 to {} are possible", placement.options.servers,
@@ -182,6 +186,17 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
     placement.servers = static_cast<int>(placement.options.servers);
   }
   placement.processes = placement.servers + placement.worker_processes;
+  if (placement.processes > 1) return;
+  if (!request.hosts.empty() || !request.listen.empty()) {
+    throw usage(
+        "--hosts and --listen are for runs over processes; this one has one, give "
+        "--processes 2 or more");
+  }
+  if (request.on_loss == OnLoss::Continue) {
+    throw usage(
+        "--continue-on-loss: with one process there is none to lose; give --processes 2 or "
+        "more");
+  }
 }
 
 void check_stragglers(const RaceRequest& request) {

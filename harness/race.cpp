@@ -96,8 +96,7 @@ class Race {
     try {
       train();
     } catch (const RunError& error) {
-      record_.status = Status::Failed;
-      record_.failure = Failure{.kind = std::string(to_string(error.kind())), .text = error.what()};
+      fail(error);
     }
     finish();
     if (hooks_.ended) hooks_.ended(record_);
@@ -117,6 +116,8 @@ class Race {
   Judgement judge();
   void evaluate(std::int64_t examples);
   void report(std::int64_t examples, const Evaluation* evaluation);
+  void fail(const RunError& error);
+  TrainingReport last_report();
   void finish();
 
   RaceRequest request_;
@@ -161,7 +162,10 @@ void Race::fill_cell(const std::string& dataset) {
   cell.workers = workers_of(placement_);
   cell.stages = placement_.options.stages;
   cell.processes = placement_.processes;
-  if (placement_.has_servers) cell.servers = placement_.options.servers;
+  if (placement_.has_servers) {
+    cell.servers = placement_.options.servers;
+    cell.bucket_bytes = request_.bucket_bytes;
+  }
   cell.staleness_bound = placement_.staleness_bound;
   cell.device = request_.device;
   cell.dtype = request_.dtype;
@@ -315,6 +319,22 @@ void Race::report(std::int64_t examples, const Evaluation* evaluation) {
   hooks_.progress(progress);
 }
 
+/// A rank may be lost even now: then the run has failed, and those that live report.
+TrainingReport Race::last_report() {
+  if (!trainer_) return {};
+  try {
+    return trainer_->report();
+  } catch (const RunError& error) {
+    fail(error);
+    return trainer_->report();
+  }
+}
+
+void Race::fail(const RunError& error) {
+  record_.status = Status::Failed;
+  record_.failure = Failure{.kind = std::string(to_string(error.kind())), .text = error.what()};
+}
+
 void Race::finish() {
   record_.training_ns = training_ns_;
   record_.full_ns = run_begin_ns_ == 0 ? 0 : now_ns() - run_begin_ns_;
@@ -322,7 +342,7 @@ void Race::finish() {
     record_.examples_per_s =
         static_cast<double>(trainer_->examples_seen()) / (static_cast<double>(training_ns_) * 1e-9);
   }
-  const TrainingReport report = trainer_ ? trainer_->report() : TrainingReport{};
+  const TrainingReport report = last_report();
   const double batches = trainer_ ? static_cast<double>(trainer_->examples_seen()) /
                                         static_cast<double>(placement_.recipe.global_batch)
                                   : 0;

@@ -143,6 +143,7 @@ class Rank {
   std::unique_ptr<GrpcExchange> exchange_;
   std::unique_ptr<MpiSession> mpi_;
   std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
+  std::atomic<bool> stopped_{false};       ///< the run has failed
   std::atomic<bool> started_{false};       ///< the trainer is there
   std::ofstream trace_;
 };
@@ -238,11 +239,13 @@ void Rank::send_variables(const control::SendVariables& wanted) {
 }
 
 void Rank::send_the_report() {
+  if (stopped_) write_trace();  // the end of a failed run ends this process at once
   send_report(trainer_->report(), [this](const auto& message) { client_.send(message); });
 }
 
 void Rank::hear(const control::ToRank& command) {
   if (command.has_stop()) {
+    stopped_ = true;
     if (started_) trainer_->interrupt({ErrorKind::PeerLost, command.stop().reason()});
     return;
   }

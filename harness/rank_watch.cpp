@@ -109,7 +109,11 @@ std::string RankWatch::name_of(int rank) const {
 }
 
 RunError RankWatch::loss_of(int rank, const std::string& why) const {
-  const std::int64_t step = server_.state(rank).examples / std::max<std::int64_t>(1, global_batch_);
+  std::int64_t examples = 0;  // who leads no loop counts none
+  for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
+    examples = std::max(examples, server_.state(r).examples);
+  }
+  const std::int64_t step = examples / std::max<std::int64_t>(1, global_batch_);
   return {ErrorKind::PeerLost, fmt::format("{} was lost after about {} steps: {}{}", name_of(rank),
                                            step, why, where_its_output_is(rank))};
 }

@@ -99,6 +99,8 @@ void RemoteTrainer::start_all() {
     awaited_.insert(r);
   }
   await_all("to be ready", kReadyLimit);
+  known_losses_ = 0;  // whoever was not ready to hear of a loss hears of it now
+  go_on_without_the_lost();
 }
 
 void RemoteTrainer::advance_to(std::int64_t examples) {
@@ -125,6 +127,8 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     for (VariableId v : chooser.choose(graph)) {
       auto& values = values_[p][static_cast<std::size_t>(v)];
       const Variable& variable = graph.variable(v);
+      // The others' statistics stand for the whole.
+      if (watch_->is_lost(r) && variable.kind == VariableKind::Statistic) continue;
       values.resize(static_cast<std::size_t>((variable.type.bytes() + 3) / 4));
       copies.push_back(
           {.variable = &variable, .tensor = {.type = variable.type, .data = values.data()}});
@@ -150,11 +154,25 @@ TrainingReport RemoteTrainer::report() {
     await_all("to report", kAnswerLimit);
   }
   TrainingReport all = merged(finished_reports_);
+  forget_partial_losses(all);
   all.peak_rss_bytes += peak_rss_bytes();
   if (!failed_) {
     for (int r : watch_->lost()) all.lost_processes.push_back(watch_->why(r));
   }
   return all;
+}
+
+/// A loop's loss is a sum over its processes: without one of them it is none.
+void RemoteTrainer::forget_partial_losses(TrainingReport& all) const {
+  for (LoopHistory& loop : all.loops) {
+    for (std::size_t p = 0; p < parts_.size(); ++p) {
+      const auto& loops = parts_[p].partition.parts;
+      const bool takes_part = std::any_of(loops.begin(), loops.end(), [&](const LoopPart& part) {
+        return part.number == loop.number;
+      });
+      if (takes_part && finished_reports_[p].loops.empty()) loop.losses.clear();
+    }
+  }
 }
 
 bool RemoteTrainer::is_reachable(int rank) const {
