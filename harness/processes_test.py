@@ -412,7 +412,7 @@ class Death(unittest.TestCase):
             run.await_training()
             os.kill(run.ranks[rank], signal.SIGKILL)
             self.check_failed(run.end(),
-                              rf"^rank {rank} \(replica{rank}, process {run.ranks[rank]} on .* was "
+                              rf"^(in the evaluation .*, )?rank {rank} \(replica{rank}, process {run.ranks[rank]} on .* was "
                               r"lost after about \d+ steps: it exited on signal 9 \(Killed\); its "
                               rf"output is in .*rank{rank}\.log")
             self.assertEqual(run.launcher.returncode, 2)
