@@ -8,6 +8,7 @@
 #include <iostream>
 #include <vector>
 
+#include "harness/cell.h"
 #include "kernels/graph/names.h"
 
 namespace regatta {

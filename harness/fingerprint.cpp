@@ -63,6 +63,7 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
           {"dtype", request.dtype},
           {"fusion", request.fusion},
           {"recipe", recipe_of(placement.recipe)},
+          {"bucket bytes", std::to_string(placement.options.bucket_bytes)},
           {"data", fmt::format("{} examples of {}, {}", data.count, data.name, hash_of(data))},
           {"buckets", buckets_of(placed.graph)},
           {"graph",

@@ -46,10 +46,10 @@ std::string_view exchange_text(Exchange exchange) {
 void list_strategies(std::ostream& out) {
   out << "strategies\n";
   for (const Strategy& strategy : all_strategies()) {
-    out << fmt::format("  {:16} {:13} {} ({})\n", strategy.name, exchange_text(strategy.exchange),
+    out << fmt::format("  {:22} {:13} {} ({})\n", strategy.name, exchange_text(strategy.exchange),
                        strategy.summary, strategy.term);
   }
-  out << "  a+b              applies a, then b, such as all_reduce+model_parallel\n";
+  out << "  a+b                    applies a, then b, such as all_reduce+model_parallel\n";
 }
 
 void list_devices(std::ostream& out) {

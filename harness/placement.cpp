@@ -92,16 +92,11 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   recipe.total_examples = static_cast<std::int64_t>(wanted) * recipe.global_batch;
 }
 
-bool is_parameter_server(const Strategy& strategy) {
-  return strategy.name == "parameter_server" || strategy.name == "parameter_server_async";
-}
-
-/// Strategies whose replicas may live in several processes; stages of one stay together.
+/// Stages of one replica stay together, whatever deals the replicas.
 bool spans_processes(const Placement& placement) {
   bool replicated = false;
   for (const Strategy* strategy : placement.strategies) {
-    const bool spans = strategy->name == "all_reduce" || strategy->name == "independent" ||
-                       is_parameter_server(*strategy);
+    const bool spans = strategy->processes != Processes::One;
     if (!spans && strategy->workers != WorkersAre::Stages) return false;
     replicated = replicated || spans;
   }
@@ -111,8 +106,9 @@ bool spans_processes(const Placement& placement) {
 /// Servers and the bound on staleness: what only parameter servers have.
 void set_servers(const RaceRequest& request, Placement& placement) {
   const auto& strategies = placement.strategies;
-  placement.has_servers = std::any_of(strategies.begin(), strategies.end(),
-                                      [](const Strategy* s) { return is_parameter_server(*s); });
+  placement.has_servers = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* s) {
+    return s->processes == Processes::WithServers;
+  });
   if (request.servers && !placement.has_servers) {
     throw usage("strategy '" + request.strategy +
                 "' has no servers; --servers is for parameter_server and parameter_server_async");
@@ -182,7 +178,7 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
                             processes, replicas));
   }
   placement.worker_processes = static_cast<int>(processes);
-  if (placement.has_servers && processes > 1) {
+  if (placement.has_servers && (processes > 1 || !request.processes)) {
     placement.servers = static_cast<int>(placement.options.servers);
   }
   placement.processes = placement.servers + placement.worker_processes;

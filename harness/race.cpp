@@ -3,18 +3,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "harness/allocation.h"
 #include "harness/backend.h"
+#include "harness/cell.h"
 #include "harness/control_protocol.h"
 #include "harness/evaluator.h"
 #include "harness/fingerprint.h"
@@ -24,6 +21,7 @@
 #include "harness/process.h"
 #include "harness/remote_trainer.h"
 #include "harness/summary.h"
+#include "harness/ticker.h"
 #include "harness/training_options.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -33,7 +31,6 @@ namespace regatta {
 namespace {
 
 constexpr int kTokenBytes = 32;
-constexpr auto kProgressPeriod = std::chrono::milliseconds(500);
 
 std::int64_t bytes_of(const DataSet& data) {
   const auto elements = [](const auto& values) {
@@ -50,30 +47,6 @@ std::int64_t evaluation_period(const Placement& placement) {
   return std::max<std::int64_t>(1, placement.workload->evaluation_every / batch) * batch;
 }
 
-/// Calls `tick` every half second from a thread of its own.
-class Ticker {
- public:
-  explicit Ticker(std::function<void()> tick)
-      : thread_([this, tick = std::move(tick)] {
-          std::unique_lock lock(mutex_);
-          while (!stopped_.wait_for(lock, kProgressPeriod, [this] { return stop_; })) tick();
-        }) {}
-  ~Ticker() {
-    {
-      const std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    stopped_.notify_all();
-    thread_.join();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stop_ = false;
-  std::thread thread_;
-};
-
 class Race {
  public:
   Race(const RaceRequest& request, const RaceHooks& hooks)
@@ -86,7 +59,7 @@ class Race {
     placement_ = place(request, data_.train.count);
     check_allocation();
     placement_.recipe.train = &data_.train;
-    fill_cell(dataset);
+    describe(dataset);
     build();
     open_trace();
     if (hooks.ready) hooks.ready();
@@ -106,7 +79,7 @@ class Race {
 
  private:
   void check_allocation() const;
-  void fill_cell(const std::string& dataset);
+  void describe(const std::string& dataset);
   void build();
   void make_trainer(const Step& placed, std::vector<Step> parts);
   void open_trace();
@@ -147,38 +120,8 @@ void Race::check_allocation() const {
                                        "; --processes and --servers say how many it has");
 }
 
-void Race::fill_cell(const std::string& dataset) {
-  Cell& cell = record_.cell;
-  cell.workload = request_.workload;
-  cell.dataset = dataset;
-  cell.strategy = request_.strategy;
-  for (const Strategy* strategy : placement_.strategies) {
-    if (strategy->name == "all_reduce") {
-      cell.all_reduce = request_.all_reduce;
-      cell.bucket_bytes = request_.bucket_bytes;
-    }
-    if (strategy->name == "async_shared") cell.sharing = request_.sharing;
-  }
-  cell.workers = workers_of(placement_);
-  cell.stages = placement_.options.stages;
-  cell.processes = placement_.processes;
-  if (placement_.has_servers) {
-    cell.servers = placement_.options.servers;
-    cell.bucket_bytes = request_.bucket_bytes;
-  }
-  cell.staleness_bound = placement_.staleness_bound;
-  cell.device = request_.device;
-  cell.dtype = request_.dtype;
-  cell.fusion = request_.fusion;
-  cell.global_batch = placement_.recipe.global_batch;
-  cell.rate_scale = placement_.recipe.rate_scale;
-  const auto cores = static_cast<std::int64_t>(cores_.size());
-  cell.threads_per_worker = std::max<std::int64_t>(1, cores / cell.workers);
-  cell.oversubscribed = cell.workers > cores;
-  for (const auto& [worker, factor] : request_.stragglers) {
-    cell.straggler.push_back({.worker = worker, .factor = factor});
-  }
-  cell.seed = request_.seed;
+void Race::describe(const std::string& dataset) {
+  record_.cell = cell_of(request_, placement_, {.dataset = dataset, .cores = std::ssize(cores_)});
   const Workload& workload = *placement_.workload;
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};
@@ -382,25 +325,6 @@ void Race::write_trace() {
 
 Record race(const RaceRequest& request, const RaceHooks& hooks) {
   return Race(request, hooks).run();
-}
-
-std::map<int, double> parse_stragglers(const std::string& text) {
-  std::map<int, double> stragglers;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    int worker = 0;
-    double factor = 0;
-    char rest = 0;
-    if (std::sscanf(part.c_str(), "%d:%lf%c", &worker, &factor, &rest) != 2) {
-      throw RunError(ErrorKind::Usage,
-                     "--straggler '" + part + "' is not WORKER:FACTOR, such as 1:2.0");
-    }
-    stragglers[worker] = factor;
-    begin = end + 1;
-  }
-  return stragglers;
 }
 
 }  // namespace regatta

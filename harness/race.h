@@ -74,7 +74,4 @@ struct RaceHooks {
 /// only for a trace that cannot be written.
 Record race(const RaceRequest& request, const RaceHooks& hooks);
 
-/// `W:F[,W:F...]`. Throws: RunError(Usage).
-std::map<int, double> parse_stragglers(const std::string& text);
-
 }  // namespace regatta

@@ -35,10 +35,11 @@ enum class Exchange : std::uint8_t {
   Asynchronous,
 };
 
-/// What each process builds when a strategy runs over several.
-enum class Graphs : std::uint8_t {
-  InGraph,       ///< one client builds one graph with all replicas in it
-  BetweenGraph,  ///< each process builds its own part only
+/// Which processes a strategy can run over. Stages of one replica stay together.
+enum class Processes : std::uint8_t {
+  One,         ///< memory is shared, or one client holds one graph with all replicas
+  OfWorkers,   ///< each builds its own part only: between-graph replication
+  WithServers  ///< likewise, and parameters are on servers
 };
 
 struct Strategy {
@@ -47,7 +48,7 @@ struct Strategy {
   std::string_view summary;
   WorkersAre workers;
   Exchange exchange;
-  Graphs graphs;
+  Processes processes;
   Rewrite rewrite;
 };
 
@@ -61,9 +62,6 @@ std::vector<const Strategy*> find_strategies(const std::string& name);
 /// Throws: RunError(Usage) when a strategy cannot be applied, naming the rule.
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
-
-/// InGraph if any part is.
-Graphs graphs_of(std::span<const Strategy* const> strategies);
 
 /// Synchronous, unless a part is not.
 Exchange exchange_of(std::span<const Strategy* const> strategies);

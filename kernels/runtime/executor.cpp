@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <set>
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
@@ -18,6 +17,7 @@
 #include "kernels/runtime/loop_failures.h"
 #include "kernels/runtime/memory.h"
 #include "kernels/runtime/process_loops.h"
+#include "kernels/runtime/worker_cores.h"
 
 namespace regatta {
 namespace {
@@ -27,15 +27,6 @@ constexpr int kSpins = 400;
 /// Looks with an offer of the core between, where lanes share cores: three lanes of the parabola on
 /// two cores take 30 us a step so, 80 us when they sleep at once.
 constexpr int kYields = 50;
-
-/// The places that compute, in order: worker i is the i-th.
-std::vector<Place> worker_places(const Plan& plan) {
-  std::set<Place> places;
-  for (const LanePlan& lane : plan.lanes()) {
-    if (!lane.communication && lane.place.role == Role::Worker) places.insert(lane.place);
-  }
-  return {places.begin(), places.end()};
-}
 
 /// What one kernel was built from; kernels keep references into it.
 struct RequestMemory {
@@ -56,7 +47,7 @@ class Executor::Impl {
         loops_(step_, plan_),
         memory_(step_.graph, plan_, options.seed),
         expiries_(part.partition.expiry.empty() ? expiries(step_) : part.partition.expiry),
-        workers_(worker_places(plan_)),
+        workers_(plan_, options.cores, options.threads_per_worker),
         failures_(
             plan_.loop_count(), options.loss,
             [this](int loop) {
@@ -105,7 +96,7 @@ class Executor::Impl {
   ProcessLoops loops_;
   Memory memory_;
   std::vector<std::int64_t> expiries_;  ///< by node
-  std::vector<Place> workers_;
+  WorkerCores workers_;
   LoopFailures failures_;
   ExampleCount count_;
   std::optional<StalenessBound> bound_;
@@ -116,48 +107,23 @@ class Executor::Impl {
   std::vector<std::unique_ptr<Lane>> lanes_;
 
  private:
-  /// The worker of a place, or -1.
-  int worker_of(const Place& place) const {
-    const auto found = std::find(workers_.begin(), workers_.end(), place);
-    return found == workers_.end() ? -1 : static_cast<int>(found - workers_.begin());
-  }
-
-  /// More threads that compute than cores: who spins then keeps another from its core.
-  bool oversubscribed() const {
-    const auto computes = std::count_if(plan_.lanes().begin(), plan_.lanes().end(),
-                                        [](const LanePlan& lane) { return !lane.communication; });
-    const auto wanted = static_cast<std::size_t>(computes * options_.threads_per_worker);
-    return !options_.cores.empty() && wanted > options_.cores.size();
-  }
-
-  /// A worker's share of the cores; all of them for other places.
-  std::vector<int> cores_of(const Place& place) const {
-    const int worker = worker_of(place);
-    if (worker < 0 || options_.cores.empty()) return options_.cores;
-    std::vector<int> cores;
-    for (int t = 0; t < options_.threads_per_worker; ++t) {
-      const auto index = static_cast<std::size_t>(worker * options_.threads_per_worker + t);
-      cores.push_back(options_.cores[index % options_.cores.size()]);
-    }
-    return cores;
-  }
-
   /// Communication sleeps at once: its device's compute lane needs the core.
   Patience patience_of(const LanePlan& plan) const {
     Patience patience{.abort = &failures_.flag(plan.loop)};
     if (plan.communication) return patience;
-    (oversubscribed() ? patience.yields : patience.spins) = oversubscribed() ? kYields : kSpins;
+    const bool shares = workers_.oversubscribed();
+    (shares ? patience.yields : patience.spins) = shares ? kYields : kSpins;
     return patience;
   }
 
   void add_lane(std::size_t index) {
     const LanePlan& plan = plan_.lanes()[index];
-    const auto straggler = options_.stragglers.find(worker_of(plan.place));
+    const auto straggler = options_.stragglers.find(workers_.worker_of(plan.place));
     const LaneOptions options{
         .slowdown = straggler == options_.stragglers.end() ? 1 : straggler->second,
         .trace_events = options_.trace_events,
         .patience = patience_of(plan),
-        .cores = cores_of(plan.place),
+        .cores = workers_.cores_of(plan.place),
         .threads = plan.communication ? 1 : options_.threads_per_worker};
     lanes_.push_back(std::make_unique<Lane>(step_.graph, plan, options));
   }

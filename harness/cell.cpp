@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cell.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts) {
+  Cell cell;
+  cell.workload = request.workload;
+  cell.dataset = facts.dataset;
+  cell.strategy = request.strategy;
+  for (const Strategy* strategy : placement.strategies) {
+    if (strategy->name == "all_reduce") {
+      cell.all_reduce = request.all_reduce;
+      cell.bucket_bytes = request.bucket_bytes;
+    }
+    if (strategy->name == "async_shared") cell.sharing = request.sharing;
+  }
+  cell.workers = workers_of(placement);
+  cell.stages = placement.options.stages;
+  cell.processes = placement.processes;
+  if (placement.has_servers) {
+    cell.servers = placement.options.servers;
+    cell.bucket_bytes = request.bucket_bytes;
+  }
+  cell.staleness_bound = placement.staleness_bound;
+  cell.device = request.device;
+  cell.dtype = request.dtype;
+  cell.fusion = request.fusion;
+  cell.global_batch = placement.recipe.global_batch;
+  cell.rate_scale = placement.recipe.rate_scale;
+  cell.threads_per_worker = std::max<std::int64_t>(1, facts.cores / cell.workers);
+  cell.oversubscribed = cell.workers > facts.cores;
+  for (const auto& [worker, factor] : request.stragglers) {
+    cell.straggler.push_back({.worker = worker, .factor = factor});
+  }
+  cell.seed = request.seed;
+  return cell;
+}
+
+std::map<int, double> parse_stragglers(const std::string& text) {
+  std::map<int, double> stragglers;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    int worker = 0;
+    double factor = 0;
+    char rest = 0;
+    if (std::sscanf(part.c_str(), "%d:%lf%c", &worker, &factor, &rest) != 2) {
+      throw RunError(ErrorKind::Usage,
+                     "--straggler '" + part + "' is not WORKER:FACTOR, such as 1:2.0");
+    }
+    stragglers[worker] = factor;
+    begin = end + 1;
+  }
+  return stragglers;
+}
+
+}  // namespace regatta

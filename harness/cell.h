@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was asked for, as a record tells it: the cell of a request.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "harness/placement.h"
+#include "harness/record.h"
+
+namespace regatta {
+
+/// What a request alone does not say.
+struct CellFacts {
+  std::string dataset;
+  std::int64_t cores = 1;  ///< that the run owns
+};
+
+Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts);
+
+/// `W:F[,W:F...]`. Throws: RunError(Usage).
+std::map<int, double> parse_stragglers(const std::string& text);
+
+}  // namespace regatta

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/worker_cores.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace regatta {
+
+WorkerCores::WorkerCores(const Plan& plan, std::vector<int> cores, int threads_per_worker)
+    : cores_(std::move(cores)), threads_per_worker_(threads_per_worker) {
+  std::set<Place> places;
+  int computes = 0;
+  for (const LanePlan& lane : plan.lanes()) {
+    if (lane.communication) continue;
+    ++computes;
+    if (lane.place.role == Role::Worker) places.insert(lane.place);
+  }
+  workers_.assign(places.begin(), places.end());
+  const auto wanted = static_cast<std::size_t>(computes * threads_per_worker);
+  oversubscribed_ = !cores_.empty() && wanted > cores_.size();
+}
+
+int WorkerCores::worker_of(const Place& place) const {
+  const auto found = std::find(workers_.begin(), workers_.end(), place);
+  return found == workers_.end() ? -1 : static_cast<int>(found - workers_.begin());
+}
+
+std::vector<int> WorkerCores::cores_of(const Place& place) const {
+  const int worker = worker_of(place);
+  if (worker < 0 || cores_.empty()) return cores_;
+  std::vector<int> own;
+  for (int t = 0; t < threads_per_worker_; ++t) {
+    const auto index = static_cast<std::size_t>(worker * threads_per_worker_ + t);
+    own.push_back(cores_[index % cores_.size()]);
+  }
+  return own;
+}
+
+}  // namespace regatta
