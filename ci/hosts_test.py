@@ -21,15 +21,17 @@ REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
 HOSTS = Path(__file__).resolve().parent / "hosts"
 SKIPPED = 77
 LINK_MBIT = "1000"
+DELAY_MS = 3
 
 
-def final_losses(strategy: list[str], hosts: int) -> tuple[float, dict[str, Any]]:
-    """The last evaluation's loss, and the record."""
+def final_losses(strategy: list[str], hosts: int, delay_ms: int = 0,
+                 steps: int = 100) -> tuple[float, dict[str, Any]]:
+    """The last evaluation's loss, and the record. No hosts: on this machine as it is."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [REGATTA, "run", "--workload", "parabola", "--steps", "100", "--out", folder,
-                   *strategy]
+        command = [REGATTA, "run", "--workload", "parabola", "--steps", str(steps), "--out",
+                   folder, *strategy]
         if hosts > 0:
-            command = [str(HOSTS), str(hosts), LINK_MBIT, "0", *command, "--hosts", "@hosts",
+            command = [str(HOSTS), str(hosts), LINK_MBIT, str(delay_ms), *command, "--hosts", "@hosts",
                        "--listen", "@address"]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         if ran.returncode != 0:
@@ -54,6 +56,15 @@ class AcrossHosts(unittest.TestCase):
                                           "--servers", str(servers)], servers + 2)
             self.assertEqual(apart, central)
             self.assertEqual(record["cell"]["servers"], servers)
+
+    def test_a_step_takes_its_two_messages_one_after_the_other(self) -> None:
+        ring = ["--strategy", "all_reduce", "--processes", "2"]  # a share there, the sum back
+        server = ["--strategy", "parameter_server"]  # push, then pull
+        for hosts, strategy in ((2, ring), (3, server)):
+            _, record = final_losses([*strategy, "--workers", "2"], hosts, DELAY_MS, steps=30)
+            step_ms = record["step_time_ns"]["p50"] / 1e6
+            self.assertGreaterEqual(step_ms, 2 * DELAY_MS)
+            self.assertLess(step_ms, 4 * DELAY_MS)
 
     def test_leaves_no_namespace_behind(self) -> None:
         with subprocess.Popen([str(HOSTS), "2", "0", "0", "ip", "netns", "identify"],

@@ -106,7 +106,8 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
           diagnose_mpirun(software),
           diagnose_isa(machine, "avx512f", "f32 at full speed"),
           diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),
-          diagnose_isa(machine, "amx_bf16", "--dtype bf16 at full speed"),
+          diagnose_isa(machine, "amx_bf16",
+                       "--dtype bf16 at full speed; without it f32 may be the faster one"),
           diagnose_matplotlib(),
           diagnose_cifar10(data_dir),
           diagnose_gpu(machine)};
