@@ -31,8 +31,8 @@ def final_losses(strategy: list[str], hosts: int, delay_ms: int = 0,
         command = [REGATTA, "run", "--workload", "parabola", "--steps", str(steps), "--out",
                    folder, *strategy]
         if hosts > 0:
-            command = [str(HOSTS), str(hosts), LINK_MBIT, str(delay_ms), *command, "--hosts", "@hosts",
-                       "--listen", "@address"]
+            command = [str(HOSTS), str(hosts), LINK_MBIT, str(delay_ms), *command, "--hosts",
+                       "@hosts", "--listen", "@address"]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         if ran.returncode != 0:
             raise AssertionError(f"{' '.join(command)}: {ran.stdout}{ran.stderr}")
