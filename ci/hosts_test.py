@@ -24,13 +24,13 @@ LINK_MBIT = "1000"
 DELAY_MS = 3
 
 
-def final_losses(strategy: list[str], hosts: int, delay_ms: int = 0,
+def final_losses(strategy: list[str], hosts: int | str, delay_ms: int = 0,
                  steps: int = 100) -> tuple[float, dict[str, Any]]:
     """The last evaluation's loss, and the record. No hosts: on this machine as it is."""
     with tempfile.TemporaryDirectory() as folder:
         command = [REGATTA, "run", "--workload", "parabola", "--steps", str(steps), "--out",
                    folder, *strategy]
-        if hosts > 0:
+        if hosts != 0:
             command = [str(HOSTS), str(hosts), LINK_MBIT, str(delay_ms), *command, "--hosts",
                        "@hosts", "--listen", "@address"]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
@@ -48,6 +48,13 @@ class AcrossHosts(unittest.TestCase):
             apart, record = final_losses([*workers, "--processes", str(hosts)], hosts)
             self.assertEqual(apart, together)
             self.assertEqual(record["cell"]["processes"], hosts)
+
+    def test_hierarchical_copy_goes_inside_a_host_first(self) -> None:
+        four = ["--strategy", "all_reduce", "--all-reduce", "hierarchical_copy", "--workers", "4"]
+        together, _ = final_losses(four, 0)
+        apart, record = final_losses([*four, "--processes", "4"], "2x2")
+        self.assertAlmostEqual(apart, together, delta=1e-6 * together)
+        self.assertEqual(record["cell"]["processes"], 4)
 
     def test_parameter_servers_compute_the_bits_of_central_storage(self) -> None:
         central, _ = final_losses(["--strategy", "central_storage", "--workers", "2"], 0)
