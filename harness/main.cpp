@@ -39,7 +39,7 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::List: regatta::list(std::cout, command.what); return kGood;
     case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
     case regatta::Command::Kind::Doctor:
-      return regatta::doctor(std::cout, {.data_dir = command.request.data_dir});
+      return regatta::doctor(std::cout, command.request.data_dir);
     case regatta::Command::Kind::Nothing: return command.exit_code;
   }
   return kUsage;
