@@ -11,7 +11,7 @@ set -euo pipefail
 # For: purpose, colon, packages. In the order they are listed to the user.
 readonly kRace='compiler and build: g++ cmake ninja-build pkg-config git
 operations of neural networks on the CPU: libdnnl-dev
-command line, text and JSON: libcli11-dev libfmt-dev nlohmann-json3-dev
+command line, text, JSON and TOML: libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev
 topology of the machine: libhwloc-dev
 ranks that mpirun starts, and all_reduce between them: openmpi-bin libopenmpi-dev
 messages between processes: libgrpc++-dev libabsl-dev

@@ -138,15 +138,33 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   return unknown_name("flag", given, names).what();
 }
 
+void declare_matrix(CLI::App& app, MatrixRequest& request) {
+  auto* file = app.add_option("file", request.file, "TOML: which cells, how many seeds");
+  app.add_option("--tier", request.tier, "instead of a file: quick, standard or full")
+      ->excludes(file);
+  app.add_option("--out", request.out, "folder whose records.jsonl the records are added to")
+      ->capture_default_str();
+  request.data_dir = RaceRequest().data_dir;
+  app.add_option("--data-dir", request.data_dir, "folder of the CIFAR-10 binary files")
+      ->capture_default_str();
+  const auto set = [&request](MatrixRequest::Mode mode) {
+    return [&request, mode] { request.mode = mode; };
+  };
+  auto* dry = app.add_flag_callback("--dry-run", set(MatrixRequest::Mode::DryRun),
+                                    "show cells, those that cannot be and why, and the time");
+  app.add_flag_callback("--resume", set(MatrixRequest::Mode::Resume),
+                        "run what the folder does not hold yet")
+      ->excludes(dry);
+}
+
 std::string joined(int argc, const char* const* argv) {
   std::string line = "regatta";
   for (int i = 1; i < argc; ++i) line += std::string(" ") + argv[i];
   return line;
 }
 
-}  // namespace
-
-Command parse_command_line(int argc, const char* const* argv) {
+/// Prints help. Throws: RunError(Usage).
+Command parse(int argc, const char* const* argv) {
   Command command;
   CLI::App app{"Regatta races parallel training strategies on identical workloads."};
   app.require_subcommand(1);
@@ -155,6 +173,8 @@ Command parse_command_line(int argc, const char* const* argv) {
 
   CLI::App& run = *app.add_subcommand("run", "run one race and add its record to a folder");
   declare_run(run, command, stragglers);
+  CLI::App& matrix = *app.add_subcommand("matrix", "race many cells with several seeds each");
+  declare_matrix(matrix, command.matrix);
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
   list.add_option("what", command.what, "workloads, strategies or devices")
       ->check(one_of("list", {"workloads", "strategies", "devices"}));
@@ -175,23 +195,51 @@ Command parse_command_line(int argc, const char* const* argv) {
     app.exit(help);
     return command;
   } catch (const CLI::ParseError& error) {
-    std::cerr << "regatta: " << explain(app, error) << '\n';
-    command.exit_code = kUsageError;
-    return command;
-  } catch (const RunError& error) {
-    std::cerr << "regatta: " << error.what() << '\n';
-    command.exit_code = kUsageError;
-    return command;
+    throw RunError(ErrorKind::Usage, explain(app, error));
   }
   command.request.command = joined(argc, argv);
   command.request.arguments.assign(argv + 1, argv + argc);
   command.request.rank_logs = command.out + "/ranks";
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
+  if (matrix.parsed()) command.kind = Command::Kind::Matrix;
   if (list.parsed()) command.kind = Command::Kind::List;
   if (graph.parsed()) command.kind = Command::Kind::Graph;
   if (doctor.parsed()) command.kind = Command::Kind::Doctor;
   return command;
+}
+
+}  // namespace
+
+Command parse_command_line(int argc, const char* const* argv) {
+  try {
+    return parse(argc, argv);
+  } catch (const RunError& error) {
+    std::cerr << "regatta: " << error.what() << '\n';
+    return {.exit_code = kUsageError};
+  }
+}
+
+RaceRequest parse_run(const std::vector<std::string>& arguments) {
+  std::vector<const char*> words = {"regatta", "run"};
+  for (const std::string& argument : arguments) words.push_back(argument.c_str());
+  return parse(static_cast<int>(words.size()), words.data()).request;
+}
+
+std::vector<std::string> cell_flags() {
+  // Of a seed, of a folder, or without a value.
+  const std::vector<std::string> others = {"--help", "--seed",  "--data-dir",
+                                           "--out",  "--trace", "--continue-on-loss"};
+  CLI::App app;
+  Command command;
+  std::string stragglers;
+  declare_run(app, command, stragglers);
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (std::find(others.begin(), others.end(), name) == others.end()) flags.push_back(name);
+  }
+  return flags;
 }
 
 }  // namespace regatta

@@ -6,7 +6,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "harness/matrix.h"
 #include "harness/race.h"
 
 namespace regatta {
@@ -15,16 +17,24 @@ enum class GraphFormat { Text, Dot };
 
 /// What was asked for.
 struct Command {
-  enum class Kind { Run, List, Graph, Doctor, Nothing };
+  enum class Kind { Run, Matrix, List, Graph, Doctor, Nothing };
   Kind kind = Kind::Nothing;
   RaceRequest request;      ///< run, graph
   std::string out = "out";  ///< run: folder of records.jsonl
-  std::string what;         ///< list: workloads, strategies, devices; empty: all
+  MatrixRequest matrix;
+  std::string what;  ///< list: workloads, strategies, devices; empty: all
   GraphFormat format = GraphFormat::Text;
   int exit_code = 0;  ///< Nothing: help was printed or the line was wrong
 };
 
 /// Prints help and errors itself.
 Command parse_command_line(int argc, const char* const* argv);
+
+/// What `regatta run` would race with these arguments.
+/// Throws: RunError(Usage), as parse_command_line() would say it.
+RaceRequest parse_run(const std::vector<std::string>& arguments);
+
+/// Flags of `regatta run` that make a cell: what a matrix may vary.
+std::vector<std::string> cell_flags();
 
 }  // namespace regatta

@@ -8,6 +8,7 @@
 #include "harness/doctor.h"
 #include "harness/list.h"
 #include "harness/live.h"
+#include "harness/matrix.h"
 #include "harness/rank.h"
 #include "harness/record_writer.h"
 #include "kernels/graph/error.h"
@@ -36,6 +37,7 @@ int run(const regatta::Command& command) {
 int execute(const regatta::Command& command) {
   switch (command.kind) {
     case regatta::Command::Kind::Run: return run(command);
+    case regatta::Command::Kind::Matrix: return regatta::run_matrix(command.matrix);
     case regatta::Command::Kind::List: regatta::list(std::cout, command.what); return kGood;
     case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
     case regatta::Command::Kind::Doctor:

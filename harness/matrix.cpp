@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "harness/child.h"
+#include "harness/finished_runs.h"
+#include "harness/matrix_plan.h"
+#include "harness/matrix_table.h"
+#include "harness/record_writer.h"
+#include "harness/statistics.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kUsage = 1;
+constexpr int kRunFailed = 2;
+constexpr int kSignalled = 128;
+
+/// Holds a folder against other matrices, also those that were started by mistake.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder) {
+    const std::string path = folder + "/matrix.lock";
+    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) {
+      throw RunError(ErrorKind::Io, "cannot open " + path + ": " + std::strerror(errno));
+    }
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      close(descriptor_);
+      throw RunError(ErrorKind::Usage, "another matrix is at work in " + folder +
+                                           "; wait for it, or choose another folder with --out");
+    }
+  }
+  ~FolderLock() { close(descriptor_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+MatrixPlan plan_of(const MatrixRequest& request) {
+  if (request.file.empty() == request.tier.empty()) {
+    throw RunError(ErrorKind::Usage, "name either a TOML file or a --tier");
+  }
+  if (request.file.empty()) return tier_plan(request.tier);
+  std::ifstream file(request.file);
+  if (!file) {
+    throw RunError(ErrorKind::Usage, "cannot read " + request.file + ": " + std::strerror(errno));
+  }
+  std::stringstream text;
+  text << file.rdbuf();
+  return parse_matrix(text.str(), request.file);
+}
+
+std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
+  std::vector<std::string> arguments = cell.arguments;
+  arguments.insert(arguments.end(), {"--seed", std::to_string(seed)});
+  return arguments;
+}
+
+struct PlannedRun {
+  std::size_t cell = 0;
+  std::uint64_t seed = 0;
+};
+
+class Matrix {
+ public:
+  explicit Matrix(const MatrixRequest& request)
+      : request_(request),
+        plan_(plan_of(request)),
+        rejected_(reject_invalid(plan_, request.data_dir)),
+        table_(plan_) {
+    for (const FinishedRun& run : finished_runs(request.out)) known_.push_back(run);
+    for (std::uint64_t seed : plan_.seeds) {
+      for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
+        if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
+          table_.add(cell, *run);
+        } else {
+          missing_.push_back({.cell = cell, .seed = seed});
+        }
+      }
+    }
+  }
+
+  void describe() const;
+  int run();
+
+ private:
+  std::size_t planned() const { return plan_.cells.size() * plan_.seeds.size(); }
+  const FinishedRun* done(const PlannedRun& run) const {
+    const std::vector<std::string> arguments = with_seed(plan_.cells[run.cell], run.seed);
+    const auto found = std::find_if(known_.begin(), known_.end(), [&](const FinishedRun& each) {
+      return each.arguments == arguments;
+    });
+    return found == known_.end() ? nullptr : &*found;
+  }
+  std::string left_text(std::size_t from) const;
+  std::optional<double> expected_seconds(const MatrixCell& cell) const;
+  int run_one(const PlannedRun& planned, std::size_t index);
+  std::string how_to_resume() const;
+
+  MatrixRequest request_;
+  MatrixPlan plan_;
+  std::vector<RejectedCell> rejected_;
+  MatrixTable table_;
+  std::vector<FinishedRun> known_;
+  std::vector<PlannedRun> missing_;
+  int failed_ = 0;
+};
+
+/// From runs of the same cell, or else of the same workload.
+std::optional<double> Matrix::expected_seconds(const MatrixCell& cell) const {
+  std::vector<double> same_cell;
+  std::vector<double> same_workload;
+  const auto workload_of = [](const std::vector<std::string>& arguments) {
+    const auto flag = std::find(arguments.begin(), arguments.end(), "--workload");
+    return flag == arguments.end() || flag + 1 == arguments.end() ? std::string() : *(flag + 1);
+  };
+  for (const FinishedRun& run : known_) {
+    if (run.status == Status::Failed) continue;
+    const bool same =
+        run.arguments.size() == cell.arguments.size() + 2 &&
+        std::equal(cell.arguments.begin(), cell.arguments.end(), run.arguments.begin());
+    if (same) same_cell.push_back(run.seconds);
+    if (workload_of(run.arguments) == workload_of(cell.arguments)) {
+      same_workload.push_back(run.seconds);
+    }
+  }
+  if (!same_cell.empty()) return median_interval(same_cell).median;
+  if (!same_workload.empty()) return median_interval(same_workload).median;
+  return std::nullopt;
+}
+
+std::string Matrix::left_text(std::size_t from) const {
+  double seconds = 0;
+  std::size_t unknown = 0;
+  for (std::size_t i = from; i < missing_.size(); ++i) {
+    const auto expected = expected_seconds(plan_.cells[missing_[i].cell]);
+    seconds += expected.value_or(0);
+    if (!expected) ++unknown;
+  }
+  const std::size_t runs = missing_.size() - from;
+  if (runs == unknown) return fmt::format("{} runs left, their time is not known yet", runs);
+  const std::string time =
+      seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{} runs left, about {}{}", runs, time,
+                     unknown == 0 ? "" : fmt::format(" and {} of unknown time", unknown));
+}
+
+void Matrix::describe() const {
+  fmt::print("{} cells x {} seeds = {} runs, into {}\n", plan_.cells.size(), plan_.seeds.size(),
+             planned(), request_.out);
+  for (const MatrixCell& cell : plan_.cells) fmt::print("  {}\n", cell.name);
+  if (!rejected_.empty()) fmt::print("cannot run, and why:\n");
+  for (const RejectedCell& each : rejected_) {
+    fmt::print("  {}: {}\n", each.cell.name, each.reason);
+  }
+  if (missing_.size() < planned()) {
+    fmt::print("{} runs are there already\n", planned() - missing_.size());
+  }
+  fmt::print("{}\n", left_text(0));
+  std::fflush(stdout);
+}
+
+std::string Matrix::how_to_resume() const {
+  const std::string what = request_.file.empty() ? "--tier " + request_.tier : request_.file;
+  return fmt::format("regatta matrix {} --out {} --resume", what, request_.out);
+}
+
+int Matrix::run() {
+  if (request_.mode == MatrixRequest::Mode::Run && missing_.size() < planned()) {
+    throw RunError(ErrorKind::Usage,
+                   fmt::format("{} holds {} of the {} runs already; --resume runs what is missing, "
+                               "another --out begins anew",
+                               request_.out, planned() - missing_.size(), planned()));
+  }
+  describe();
+  table_.show("");
+  for (std::size_t i = 0; i < missing_.size(); ++i) {
+    if (const int signal = run_one(missing_[i], i)) {
+      fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n",
+                 planned() - missing_.size() + i, planned(), how_to_resume());
+      return kSignalled + signal;
+    }
+  }
+  if (failed_ == 0) return 0;
+  fmt::print("{} runs failed; those without a record run again with --resume\n", failed_);
+  return kRunFailed;
+}
+
+/// Returns the signal that interrupted it, or 0.
+int Matrix::run_one(const PlannedRun& planned, std::size_t index) {
+  const MatrixCell& cell = plan_.cells[planned.cell];
+  table_.begin(planned.cell, planned.seed);
+  std::vector<std::string> arguments = {"run"};
+  for (const std::string& each : with_seed(cell, planned.seed)) arguments.push_back(each);
+  arguments.insert(arguments.end(), {"--data-dir", request_.data_dir, "--out", request_.out});
+  const std::string left = left_text(index);
+  std::string said;
+  const ChildEnd end = run_child(arguments, [&](const std::string& line) {
+    said = line;
+    table_.progress(line, left);
+  });
+  known_ = finished_runs(request_.out);
+  const FinishedRun* run = done(planned);
+  if (run != nullptr) {
+    table_.add(planned.cell, *run);
+    if (run->status == Status::Failed) ++failed_;
+    table_.show(fmt::format("[{}/{}] {}", this->planned() - missing_.size() + index + 1,
+                            this->planned(), said));
+  } else if (end.interrupted == 0) {
+    ++failed_;
+    table_.add_crash(planned.cell);
+    const std::string how = end.signal != 0 ? std::string(strsignal(end.signal))
+                                            : fmt::format("exit code {}", end.exit_code);
+    table_.show(fmt::format("{} seed {} left no record ({}): {}", cell.name, planned.seed, how,
+                            end.last_error));
+    if (end.exit_code == kUsage && index == 0) throw RunError(ErrorKind::Usage, end.last_error);
+  }
+  return end.interrupted;
+}
+
+}  // namespace
+
+int run_matrix(const MatrixRequest& request) {
+  if (request.mode == MatrixRequest::Mode::DryRun) {
+    Matrix(request).describe();
+    return 0;
+  }
+  require_writable(request.out);
+  const FolderLock lock(request.out);
+  return Matrix(request).run();
+}
+
+}  // namespace regatta

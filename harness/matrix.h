@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `regatta matrix`: races every cell of a plan with every seed, each in a process of its own, and
+// adds the records to one folder. Seeds are outermost, so that a drift of the machine meets all
+// cells. What a folder already holds is known by the commands in its records: so whatever ends a
+// matrix, `--resume` runs what is missing and nothing twice.
+#pragma once
+
+#include <string>
+
+namespace regatta {
+
+struct MatrixRequest {
+  std::string file;  ///< TOML; empty: `tier`
+  std::string tier;
+  std::string out = "out";
+  std::string data_dir;
+  enum class Mode { Run, Resume, DryRun } mode = Mode::Run;
+};
+
+/// Returns 0; 2 when a run failed; 128 + signal when interrupted.
+/// Throws: RunError(Usage), RunError(Io).
+int run_matrix(const MatrixRequest& request);
+
+}  // namespace regatta

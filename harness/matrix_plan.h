@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a matrix races, from TOML: blocks of axes, each the cross product of its values, less what
+// is excluded. A key is a flag of `regatta run` with `_` for `-`, a value is that flag's.
+//
+//   seeds = 5                                # 1 to 5, or a list of seeds
+//   [[race]]
+//   workload = ["parabola", "resnet9_thin"]  # a list is an axis
+//   strategy = ["in_graph", "all_reduce"]
+//   workers = 2                              # anything else holds for the whole block
+//   [[exclude]]                              # cells that have all of these
+//   workload = "parabola"
+//   strategy = "in_graph"
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/race.h"
+
+namespace regatta {
+
+/// One cell: what `regatta run` is told, less seed and folders.
+struct MatrixCell {
+  std::vector<std::string> arguments;  ///< `--workload`, `parabola`, ...
+  std::string name;                    ///< `parabola all_reduce x2`, and what else is asked for
+  bool operator==(const MatrixCell&) const = default;
+};
+
+struct RejectedCell {
+  MatrixCell cell;
+  std::string reason;
+};
+
+struct MatrixPlan {
+  std::vector<std::uint64_t> seeds;
+  std::vector<MatrixCell> cells;  ///< in the file's order
+};
+
+/// `source`: what errors call the text. Throws: RunError(Usage) that names block, key and the
+/// nearest valid one.
+MatrixPlan parse_matrix(const std::string& text, const std::string& source);
+
+/// Throws: RunError(Usage) naming the tiers there are.
+MatrixPlan tier_plan(const std::string& name);
+
+/// Takes the cells that cannot run out of the plan. `data_dir`: for data sets that are files.
+std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& data_dir);
+
+}  // namespace regatta

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> names_of(const MatrixPlan& plan) {
+  std::vector<std::string> names;
+  for (const MatrixCell& cell : plan.cells) names.push_back(cell.name);
+  return names;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_matrix(text, "m.toml");
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MatrixPlan, CrossesTheAxesOfEachBlockAndLeavesOutWhatIsExcluded) {
+  const MatrixPlan plan = parse_matrix(R"(
+    seeds = [7, 9]
+    [[race]]
+    workload = ["parabola", "resnet9_thin"]
+    strategy = ["in_graph", "all_reduce"]
+    workers = 2
+    [[race]]
+    workload = "parabola"
+    rate_scale = 0.5
+    [[exclude]]
+    workload = "parabola"
+    strategy = "in_graph"
+  )",
+                                       "m.toml");
+  EXPECT_THAT(plan.seeds, ElementsAre(7, 9));
+  EXPECT_THAT(names_of(plan),
+              ElementsAre("parabola all_reduce x2", "resnet9_thin in_graph x2",
+                          "resnet9_thin all_reduce x2", "parabola single x1 rate-scale=0.5"));
+  EXPECT_THAT(plan.cells[0].arguments,
+              ElementsAre("--workload", "parabola", "--strategy", "all_reduce", "--workers", "2"));
+}
+
+TEST(MatrixPlan, RacesACellOnceThatTwoBlocksName) {
+  const MatrixPlan plan = parse_matrix(
+      "[[race]]\nworkload = ['parabola', 'parabola']\n[[race]]\nworkload = 'parabola'\n", "m.toml");
+  EXPECT_EQ(plan.cells.size(), 1U);
+  EXPECT_THAT(plan.seeds, ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(MatrixPlan, SaysWhatIsWrongAndOffersTheNearestKey) {
+  EXPECT_THAT(error_of("[[race]]\nworklaod = 'parabola'\n"), HasSubstr("did you mean 'workload'"));
+  EXPECT_THAT(error_of("[[race]]\nworkload = 'parabola'\nseed = 3\n"), HasSubstr("'seed'"));
+  EXPECT_THAT(error_of("[[rage]]\nworkload = 'parabola'\n"), HasSubstr("did you mean 'race'"));
+  EXPECT_THAT(error_of("[race]\nworkload = 'parabola'\n"), HasSubstr("[[race]]"));
+  EXPECT_THAT(error_of("[[race]]\nworkload = \n"), HasSubstr("m.toml, line 2"));
+  EXPECT_THAT(error_of("seeds = 0\n[[race]]\nworkload = 'parabola'\n"), HasSubstr("seeds"));
+  EXPECT_THAT(error_of("seeds = 3\n"), HasSubstr("no cell"));
+  EXPECT_THAT(error_of("[[race]]\nworkload = []\n"), HasSubstr("no value"));
+}
+
+TEST(MatrixPlan, RejectsWhatCannotRunWithTheReason) {
+  MatrixPlan plan = parse_matrix(
+      "[[race]]\nworkload = ['parabola', 'parabolla']\nstrategy = ['single', 'in_graph']\n"
+      "workers = 2\n",
+      "m.toml");
+  const std::vector<RejectedCell> rejected = reject_invalid(plan, "nowhere");
+  EXPECT_THAT(names_of(plan), ElementsAre("parabola in_graph x2"));
+  ASSERT_EQ(rejected.size(), 3U);
+  EXPECT_EQ(rejected[0].cell.name, "parabola single x2");
+  EXPECT_THAT(rejected[0].reason, HasSubstr("single"));
+  EXPECT_THAT(rejected[1].reason, HasSubstr("did you mean 'parabola'"));
+}
+
+TEST(MatrixPlan, HasTiersWhoseQuickOneIsValid) {
+  MatrixPlan quick = tier_plan("quick");
+  EXPECT_EQ(quick.cells.size(), 18U);
+  EXPECT_TRUE(reject_invalid(quick, "nowhere").empty());
+  EXPECT_GT(tier_plan("full").cells.size(), 18U);
+  EXPECT_FALSE(tier_plan("standard").cells.empty());
+  EXPECT_THROW(tier_plan("quik"), RunError);
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices as people run them: whole, killed at random moments and resumed, wrong.
+
+usage: harness/matrix_test.py REGATTA
+"""
+
+import collections
+import json
+import os
+import pty
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
+
+SMALL = """
+seeds = 3
+[[race]]
+workload = "parabola"
+strategy = ["single", "in_graph", "all_reduce", "async_shared"]
+workers = [1, 2]
+steps = 2000
+[[exclude]]
+strategy = ["in_graph", "all_reduce", "async_shared"]
+workers = 1
+"""
+CELLS, RUNS = 4, 12
+
+
+class Folder:
+    """A temporary one, with a matrix file and what a matrix left there."""
+
+    def __init__(self, test: unittest.TestCase, matrix: str = SMALL) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        test.addCleanup(temporary.cleanup)
+        self.path = Path(temporary.name)
+        self.file = self.path / "small.toml"
+        self.file.write_text(matrix)
+        self.out = self.path / "out"
+
+    def command(self, *flags: str) -> list[str]:
+        return [REGATTA, "matrix", str(self.file), "--out", str(self.out), *flags]
+
+    def run(self, *flags: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.command(*flags), capture_output=True, text=True, timeout=120,
+                              check=False)
+
+    def runs(self) -> collections.Counter[str]:
+        records = self.out / "records.jsonl"
+        if not records.exists():
+            return collections.Counter()
+        return collections.Counter(json.loads(line)["command"]
+                                   for line in records.read_text().splitlines())
+
+
+class Matrix(unittest.TestCase):
+    def test_races_every_cell_with_every_seed_seeds_outermost(self) -> None:
+        folder = Folder(self)
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"{CELLS} cells x 3 seeds = {RUNS} runs", ran.stdout)
+        self.assertIn("[12/12] parabola async_shared x2 seed 3", ran.stdout)
+        self.assertIn("parabola single x2 steps=2000: strategy 'single'", ran.stdout)  # rejected, with reason
+        records = [json.loads(line)
+                   for line in (folder.out / "records.jsonl").read_text().splitlines()]
+        self.assertEqual(len(records), RUNS)
+        self.assertEqual([record["cell"]["seed"] for record in records], [1] * 4 + [2] * 4 + [3] * 4)
+
+    def test_a_dry_run_runs_nothing(self) -> None:
+        folder = Folder(self)
+        ran = folder.run("--dry-run")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"{RUNS} runs left", ran.stdout)
+        self.assertFalse(folder.out.exists())
+
+    def test_resumed_after_kills_at_random_moments_it_has_every_record_once(self) -> None:
+        folder = Folder(self, SMALL.replace("2000", "50000"))
+        generator = random.Random(4)
+        for _ in range(3):
+            with subprocess.Popen(folder.command("--resume"), stdout=subprocess.DEVNULL) as matrix:
+                time.sleep(generator.uniform(0.1, 0.5))
+                matrix.kill()
+        killed_at = sum(folder.runs().values())
+        self.assertGreater(killed_at, 0)
+        self.assertLess(killed_at, RUNS)
+        ran = folder.run("--resume")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(len(folder.runs()), RUNS)
+        self.assertEqual(set(folder.runs().values()), {1})
+        again = folder.run("--resume")
+        self.assertIn("0 runs left", again.stdout)
+        self.assertEqual(sum(folder.runs().values()), RUNS)
+
+    def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(self) -> None:
+        folder = Folder(self, SMALL.replace("2000", "100000"))
+        with subprocess.Popen(folder.command(), stdout=subprocess.PIPE, text=True) as matrix:
+            while not folder.runs():
+                time.sleep(0.02)
+            matrix.send_signal(signal.SIGINT)
+            said = matrix.communicate(timeout=20)[0]
+        self.assertEqual(matrix.returncode, 128 + signal.SIGINT)
+        self.assertIn(f"regatta matrix {folder.file} --out {folder.out} --resume", said)
+        self.assertGreaterEqual(sum(folder.runs().values()), 1)
+
+    def test_a_folder_that_holds_some_of_it_is_not_run_into_twice(self) -> None:
+        folder = Folder(self)
+        self.assertEqual(folder.run().returncode, 0)
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("--resume", ran.stderr)
+        self.assertEqual(sum(folder.runs().values()), RUNS)
+
+    def test_two_at_once_in_one_folder_are_refused(self) -> None:
+        folder = Folder(self, SMALL.replace("2000", "100000"))
+        with subprocess.Popen(folder.command(), stdout=subprocess.PIPE, text=True) as first:
+            first.stdout.readline()
+            second = folder.run("--resume")
+            first.send_signal(signal.SIGTERM)
+            first.communicate(timeout=20)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn("another matrix is at work", second.stderr)
+
+    def test_goes_on_after_a_cell_that_fails_and_says_so(self) -> None:
+        folder = Folder(self, 'seeds = 2\n[[race]]\nworkload = "parabola"\nsteps = 200\n'
+                        'rate_scale = [1e30, 1]\n')
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("2 runs failed", ran.stdout)
+        self.assertEqual(sum(folder.runs().values()), 4)
+
+    def test_wrong_files_and_flags_are_errors_that_help(self) -> None:
+        folder = Folder(self, '[[race]]\nworklaod = "parabola"\n')
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("did you mean 'workload'", ran.stderr)
+        for flags, words in ((["nowhere.toml"], "nowhere.toml"), ([], "--tier"),
+                             (["--tier", "quik"], "did you mean 'quick'")):
+            ran = subprocess.run([REGATTA, "matrix", *flags, "--out", str(folder.out)],
+                                 capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn(words, ran.stderr)
+
+    def test_on_a_terminal_a_table_fills(self) -> None:
+        folder = Folder(self)
+        leader, follower = pty.openpty()
+        with subprocess.Popen(folder.command(), stdout=follower, stderr=follower) as matrix:
+            os.close(follower)
+            seen = b""
+            try:
+                while chunk := os.read(leader, 65536):
+                    seen += chunk
+            except OSError:
+                pass  # the terminal's other end is closed
+            matrix.wait(timeout=60)
+        os.close(leader)
+        self.assertEqual(matrix.returncode, 0)
+        table = seen.decode()
+        self.assertIn("to target", table)
+        self.assertRegex(table, r"parabola all_reduce x2 steps=2000 +3/3 ")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr double kCoverage = 0.95;
+constexpr std::size_t kExactValues = 60;  // C(60, 30) is 1.2e17: relative rounding of 1e-16
+
+std::vector<double> sorted(std::span<const double> sample) {
+  std::vector<double> values(sample.begin(), sample.end());
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+/// Ranks of a, then of b, in the pooled sample, twice over so that mid-ranks are whole.
+std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> pooled(a.begin(), a.end());
+  pooled.insert(pooled.end(), b.begin(), b.end());
+  const std::vector<double> order = sorted(pooled);
+  std::vector<std::size_t> ranks;
+  for (double value : pooled) {
+    const auto [first, last] = std::equal_range(order.begin(), order.end(), value);
+    ranks.push_back(static_cast<std::size_t>((first - order.begin()) + (last - order.begin()) + 1));
+  }
+  return ranks;
+}
+
+/// Entry s: of all ways to choose `chosen` of the ranks, how many sum to s.
+std::vector<double> ways_by_sum(const std::vector<std::size_t>& ranks, std::size_t chosen) {
+  const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
+  std::vector<std::vector<double>> ways(chosen + 1, std::vector<double>(total + 1));
+  ways[0][0] = 1;
+  for (std::size_t rank : ranks) {
+    for (std::size_t k = chosen; k > 0; --k) {
+      for (std::size_t sum = total; sum + 1 > rank; --sum) ways[k][sum] += ways[k - 1][sum - rank];
+    }
+  }
+  return ways[chosen];
+}
+
+double exact_p(const std::vector<std::size_t>& ranks, std::size_t n) {
+  const std::vector<double> ways = ways_by_sum(ranks, n);
+  const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
+  const double mean =
+      static_cast<double>(n) * static_cast<double>(total) / static_cast<double>(ranks.size());
+  const auto observed = static_cast<double>(std::accumulate(
+      ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(n), std::size_t{0}));
+  const double distance = std::abs(observed - mean) - 1e-9;
+  double extreme = 0;
+  double all = 0;
+  for (std::size_t sum = 0; sum < ways.size(); ++sum) {
+    all += ways[sum];
+    if (std::abs(static_cast<double>(sum) - mean) >= distance) extreme += ways[sum];
+  }
+  return std::min(1.0, extreme / all);
+}
+
+double normal_p(const std::vector<std::size_t>& ranks, std::size_t n) {
+  const auto size = static_cast<double>(ranks.size());
+  const auto a = static_cast<double>(n);
+  const double b = size - a;
+  double ties = 0;  // sum over groups of t^3 - t is sum over values of t^2 - 1
+  for (std::size_t rank : ranks) {
+    const auto t = static_cast<double>(std::count(ranks.begin(), ranks.end(), rank));
+    ties += t * t - 1;
+  }
+  const double variance = a * b / 12 * (size + 1 - ties / (size * (size - 1)));
+  if (variance <= 0) return 1;
+  const double sum =
+      static_cast<double>(std::accumulate(
+          ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(n), std::size_t{0})) /
+      2;
+  const double distance = std::max(0.0, std::abs(sum - a * (size + 1) / 2) - 0.5);
+  return std::erfc(distance / std::sqrt(2 * variance));
+}
+
+}  // namespace
+
+MedianInterval median_interval(std::span<const double> sample) {
+  check(!sample.empty(), "a median is of something");
+  const std::vector<double> values = sorted(sample);
+  const std::size_t n = values.size();
+  const double upper = values[n / 2];
+  const double lower = values[(n - 1) / 2];
+  MedianInterval interval{.median = lower == upper ? lower : (lower + upper) / 2};
+  double tail = std::pow(0.5, static_cast<double>(n));  // P(Bin(n, 1/2) < k) for k = 1
+  double term = tail;
+  std::size_t k = 1;
+  while (k < (n + 1) / 2) {
+    term *= static_cast<double>(n - k + 1) / static_cast<double>(k);
+    if (1 - 2 * (tail + term) < kCoverage) break;
+    tail += term;
+    ++k;
+  }
+  interval.low = values[k - 1];
+  interval.high = values[n - k];
+  interval.coverage = 1 - 2 * tail;
+  return interval;
+}
+
+double mann_whitney_p(std::span<const double> a, std::span<const double> b) {
+  check(!a.empty() && !b.empty(), "two samples are compared");
+  const std::vector<std::size_t> ranks = doubled_ranks(a, b);
+  return ranks.size() <= kExactValues ? exact_p(ranks, a.size()) : normal_p(ranks, a.size());
+}
+
+std::optional<double> detectable_slowdown(std::span<const double> sample, double alpha) {
+  std::vector<double> finite;
+  for (double value : sample) {
+    if (std::isfinite(value) && value > 0) finite.push_back(value);
+  }
+  if (finite.size() < 2) return std::nullopt;
+  const auto shows = [&](double factor) {
+    std::vector<double> slowed;
+    for (double value : finite) slowed.push_back(value * factor);
+    return mann_whitney_p(finite, slowed) < alpha;
+  };
+  // Ranks change only where a slowed value passes another.
+  std::vector<double> factors;
+  for (double fast : finite) {
+    for (double slow : finite) {
+      if (slow >= fast)
+        factors.push_back(std::nextafter(slow / fast, 2 * slow / fast) * (1 + 1e-12));
+    }
+  }
+  std::sort(factors.begin(), factors.end());
+  for (double factor : factors) {
+    if (shows(factor)) return factor - 1;
+  }
+  return std::nullopt;
+}
+
+std::vector<double> holm(std::span<const double> p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> adjusted(p_values.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double scaled = p_values[order[i]] * static_cast<double>(order.size() - i);
+    largest = std::max(largest, std::min(1.0, scaled));
+    adjusted[order[i]] = largest;
+  }
+  return adjusted;
+}
+
+}  // namespace regatta

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What records say about chance: medians with intervals that assume no distribution, and a test of
+// two samples by ranks, so that a run that missed its target counts as infinitely slow and nothing
+// more. Everything is exact for samples as small as races have.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace regatta {
+
+/// A median and the order statistics around it that cover the true one.
+struct MedianInterval {
+  double median = 0;
+  double low = 0;
+  double high = 0;
+  double coverage = 0;  ///< exact, of a continuous distribution
+};
+
+/// The narrowest interval of order statistics, symmetric in rank, that covers the median with at
+/// least 95 %, or smallest to largest where none does (n < 6): coverage 1 - 2 P(Bin(n, 1/2) < k)
+/// for the k-th from both ends. Infinite values are allowed. Throws: aborts on an empty sample.
+/// Source: David and Nagaraja, "Order statistics", 2003, section 7.1.
+MedianInterval median_interval(std::span<const double> sample);
+
+/// Two-sided p value of the Mann-Whitney test that neither sample tends to be larger. Exact by
+/// enumeration of all ways to deal the pooled values, ties by mid-ranks, up to 60 values together;
+/// beyond that the normal approximation with corrections for ties and continuity.
+/// Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947).
+double mann_whitney_p(std::span<const double> a, std::span<const double> b);
+
+/// The smallest slowdown that would have shown: the least f such that the sample times 1 + f is
+/// told from the sample itself at level `alpha`. Nothing where no slowdown could, because the
+/// sample is too small. Infinite values are left out.
+std::optional<double> detectable_slowdown(std::span<const double> sample, double alpha);
+
+/// Holm's correction for several tests at once: adjusted p values in the order given.
+/// Source: Holm, Scandinavian Journal of Statistics 6 (1979).
+std::vector<double> holm(std::span<const double> p_values);
+
+}  // namespace regatta
