@@ -142,6 +142,7 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
   auto* file = app.add_option("file", request.file, "TOML: which cells, how many seeds");
   app.add_option("--tier", request.tier, "instead of a file: quick, standard or full")
       ->excludes(file);
+  app.add_option("--seeds", request.seeds, "seeds 1 to this many (default: the matrix' own)");
   app.add_option("--out", request.out, "folder whose records.jsonl the records are added to")
       ->capture_default_str();
   request.data_dir = RaceRequest().data_dir;
@@ -155,6 +156,27 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
   app.add_flag_callback("--resume", set(MatrixRequest::Mode::Resume),
                         "run what the folder does not hold yet")
       ->excludes(dry);
+}
+
+void declare_compare(CLI::App& app, CompareRequest& request, std::string& format) {
+  app.add_option("base", request.base, "folder of the records to compare with")->required();
+  app.add_option("head", request.head, "folder of the records to judge")->required();
+  app.add_option("--format", format, "text, markdown or json")
+      ->capture_default_str()
+      ->check(one_of("format", {"text", "markdown", "json"}));
+  app.add_option("--speed-effect", request.options.speed_effect,
+                 "change of the time per example that matters, as a fraction")
+      ->capture_default_str();
+  app.add_option("--convergence-effect", request.options.convergence_effect,
+                 "change of the examples to the target that matters, as a fraction")
+      ->capture_default_str();
+  app.add_option("--alpha", request.options.alpha, "level of all tests together")
+      ->capture_default_str();
+}
+
+CompareFormat compare_format(const std::string& name) {
+  if (name == "markdown") return CompareFormat::Markdown;
+  return name == "json" ? CompareFormat::Json : CompareFormat::Text;
 }
 
 std::string joined(int argc, const char* const* argv) {
@@ -175,6 +197,9 @@ Command parse(int argc, const char* const* argv) {
   declare_run(run, command, stragglers);
   CLI::App& matrix = *app.add_subcommand("matrix", "race many cells with several seeds each");
   declare_matrix(matrix, command.matrix);
+  CLI::App& compare = *app.add_subcommand("compare", "a verdict for each cell of two folders");
+  std::string compare_name = "text";
+  declare_compare(compare, command.compare, compare_name);
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
   list.add_option("what", command.what, "workloads, strategies or devices")
       ->check(one_of("list", {"workloads", "strategies", "devices"}));
@@ -202,6 +227,8 @@ Command parse(int argc, const char* const* argv) {
   command.request.rank_logs = command.out + "/ranks";
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
+  command.compare.format = compare_format(compare_name);
+  if (compare.parsed()) command.kind = Command::Kind::Compare;
   if (matrix.parsed()) command.kind = Command::Kind::Matrix;
   if (list.parsed()) command.kind = Command::Kind::List;
   if (graph.parsed()) command.kind = Command::Kind::Graph;

@@ -32,12 +32,41 @@ std::optional<double> number_of(const nlohmann::json& record, const char* field)
   return found->get<double>();
 }
 
+/// A field of a cell that is not what it mostly is, as ` name=value`.
+void name_if(std::string& name, const nlohmann::json& cell, const char* field,
+             const nlohmann::json& usual) {
+  const nlohmann::json value = cell.value(field, usual);
+  if (value == usual) return;
+  name += std::string(" ") + field + '=' +
+          (value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+std::string name_of(const nlohmann::json& cell) {
+  std::string name = cell.value("workload", "?") + ' ' + cell.value("strategy", "?") + " x" +
+                     std::to_string(cell.value("workers", 1));
+  name_if(name, cell, "dtype", "f32");
+  name_if(name, cell, "device", "cpu");
+  name_if(name, cell, "processes", 1);
+  name_if(name, cell, "backup_workers", 0);
+  name_if(name, cell, "staleness_bound", nullptr);
+  name_if(name, cell, "straggler", nlohmann::json::array());
+  if (cell.value("strategy", "").find("all_reduce") != std::string::npos) {
+    name_if(name, cell, "all_reduce", "ring");
+  }
+  return name;
+}
+
 std::optional<FinishedRun> parse(const std::string& line) {
   const nlohmann::json record = nlohmann::json::parse(line, nullptr, false);
   if (!record.is_object()) return std::nullopt;
   FinishedRun run;
   run.arguments = arguments_of(record.value("command", ""));
-  if (run.arguments.empty()) return std::nullopt;
+  if (run.arguments.empty() || !record.contains("cell")) return std::nullopt;
+  nlohmann::json cell = record["cell"];
+  run.name = name_of(cell);
+  cell.erase("seed");
+  cell["target"] = record.value("target", nlohmann::json());
+  run.cell = cell.dump();
   const std::string status = record.value("status", "");
   for (const Status each : {Status::Reached, Status::Missed}) {
     if (status == to_string(each)) run.status = each;
@@ -45,10 +74,9 @@ std::optional<FinishedRun> parse(const std::string& line) {
   if (const auto ns = number_of(record, "training_time_to_target_ns")) {
     run.seconds_to_target = *ns * 1e-9;
   }
+  run.examples_to_target = number_of(record, "examples_to_target");
   const nlohmann::json evaluations = record.value("evaluations", nlohmann::json::array());
-  if (!evaluations.empty() && evaluations.back().contains("metric")) {
-    run.metric = evaluations.back()["metric"].get<double>();
-  }
+  if (!evaluations.empty()) run.metric = number_of(evaluations.back(), "metric");
   run.examples_per_s = number_of(record, "examples_per_s").value_or(0);
   for (const char* part : {"setup_ns", "warmup_ns", "full_ns"}) {
     run.seconds += number_of(record, part).value_or(0) * 1e-9;
@@ -58,16 +86,22 @@ std::optional<FinishedRun> parse(const std::string& line) {
 
 }  // namespace
 
-std::vector<FinishedRun> finished_runs(const std::filesystem::path& folder) {
+FinishedRuns finished_runs(const std::filesystem::path& folder) {
   std::ifstream file(folder / "records.jsonl");
-  std::vector<FinishedRun> runs;
+  FinishedRuns result;
   for (std::string line; std::getline(file, line);) {
+    std::optional<FinishedRun> run;
     try {
-      if (auto run = parse(line)) runs.push_back(std::move(*run));
-    } catch (const nlohmann::json::exception&) {  // of another shape than ours: not a run of ours
+      run = parse(line);
+    } catch (const nlohmann::json::exception&) {  // of another shape than ours
+    }
+    if (run) {
+      result.runs.push_back(std::move(*run));
+    } else {
+      ++result.other_lines;
     }
   }
-  return runs;
+  return result;
 }
 
 }  // namespace regatta

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the records of a folder say about runs of a matrix: which are done, how long they took.
+// The tolerant reader of records: what they say about runs, as much as a matrix and a comparison
+// need. Records of other versions, and lines that are none, cost nothing but themselves.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +14,25 @@
 
 namespace regatta {
 
-/// As much of a record as a matrix shows.
+/// As much of a record as a matrix and a comparison need.
 struct FinishedRun {
   std::vector<std::string> arguments;  ///< of `regatta run`, less the folders
+  std::string cell;  ///< all that was asked for but the seed, and the target: equal in equal cells
+  std::string name;  ///< of the cell, for people: `parabola all_reduce x2`
   Status status = Status::Failed;
   std::optional<double> seconds_to_target;  ///< of the training clock
-  std::optional<double> metric;             ///< of the last evaluation
+  std::optional<double> examples_to_target;
+  std::optional<double> metric;  ///< of the last evaluation
   double examples_per_s = 0;
   double seconds = 0;  ///< of everything: set-up, warm-up, full clock
 };
 
-/// All whole records of FOLDER/records.jsonl that a `regatta run` has made; a line that is none,
-/// such as a cut one, is left out. Empty where there is no such file.
-std::vector<FinishedRun> finished_runs(const std::filesystem::path& folder);
+struct FinishedRuns {
+  std::vector<FinishedRun> runs;
+  std::int64_t other_lines = 0;  ///< that are no record of a run, such as a cut one
+};
+
+/// What FOLDER/records.jsonl holds; nothing where there is no such file.
+FinishedRuns finished_runs(const std::filesystem::path& folder);
 
 }  // namespace regatta

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program. Every error ends here: 1 usage or configuration, 2 a run that failed.
+// The program. Every error ends here: 1 usage or configuration, 2 a run that failed, 3 a cell that
+// regressed, 4 nothing to compare or too little.
 #include <iostream>
 #include <new>
 
@@ -38,6 +39,7 @@ int execute(const regatta::Command& command) {
   switch (command.kind) {
     case regatta::Command::Kind::Run: return run(command);
     case regatta::Command::Kind::Matrix: return regatta::run_matrix(command.matrix);
+    case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
     case regatta::Command::Kind::List: regatta::list(std::cout, command.what); return kGood;
     case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
     case regatta::Command::Kind::Doctor:

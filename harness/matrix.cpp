@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <map>
+#include <numeric>
 #include <optional>
 #include <sstream>
 
@@ -52,7 +52,7 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-MatrixPlan plan_of(const MatrixRequest& request) {
+MatrixPlan named_plan(const MatrixRequest& request) {
   if (request.file.empty() == request.tier.empty()) {
     throw RunError(ErrorKind::Usage, "name either a TOML file or a --tier");
   }
@@ -64,6 +64,15 @@ MatrixPlan plan_of(const MatrixRequest& request) {
   std::stringstream text;
   text << file.rdbuf();
   return parse_matrix(text.str(), request.file);
+}
+
+MatrixPlan plan_of(const MatrixRequest& request) {
+  MatrixPlan plan = named_plan(request);
+  if (!request.seeds) return plan;
+  if (*request.seeds < 1) throw RunError(ErrorKind::Usage, "--seeds is at least 1");
+  plan.seeds.resize(static_cast<std::size_t>(*request.seeds));
+  std::iota(plan.seeds.begin(), plan.seeds.end(), 1U);
+  return plan;
 }
 
 std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
@@ -83,8 +92,8 @@ class Matrix {
       : request_(request),
         plan_(plan_of(request)),
         rejected_(reject_invalid(plan_, request.data_dir)),
-        table_(plan_) {
-    for (const FinishedRun& run : finished_runs(request.out)) known_.push_back(run);
+        table_(plan_),
+        known_(finished_runs(request.out).runs) {
     for (std::uint64_t seed : plan_.seeds) {
       for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
         if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
@@ -178,7 +187,8 @@ void Matrix::describe() const {
 
 std::string Matrix::how_to_resume() const {
   const std::string what = request_.file.empty() ? "--tier " + request_.tier : request_.file;
-  return fmt::format("regatta matrix {} --out {} --resume", what, request_.out);
+  const std::string seeds = request_.seeds ? fmt::format(" --seeds {}", *request_.seeds) : "";
+  return fmt::format("regatta matrix {}{} --out {} --resume", what, seeds, request_.out);
 }
 
 int Matrix::run() {
@@ -215,7 +225,7 @@ int Matrix::run_one(const PlannedRun& planned, std::size_t index) {
     said = line;
     table_.progress(line, left);
   });
-  known_ = finished_runs(request_.out);
+  known_ = finished_runs(request_.out).runs;
   const FinishedRun* run = done(planned);
   if (run != nullptr) {
     table_.add(planned.cell, *run);

@@ -6,6 +6,8 @@
 // matrix, `--resume` runs what is missing and nothing twice.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 namespace regatta {
@@ -13,6 +15,7 @@ namespace regatta {
 struct MatrixRequest {
   std::string file;  ///< TOML; empty: `tier`
   std::string tier;
+  std::optional<std::int64_t> seeds;  ///< 1 to this many, instead of the plan's
   std::string out = "out";
   std::string data_dir;
   enum class Mode { Run, Resume, DryRun } mode = Mode::Run;

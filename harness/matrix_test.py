@@ -71,7 +71,8 @@ class Matrix(unittest.TestCase):
         records = [json.loads(line)
                    for line in (folder.out / "records.jsonl").read_text().splitlines()]
         self.assertEqual(len(records), RUNS)
-        self.assertEqual([record["cell"]["seed"] for record in records], [1] * 4 + [2] * 4 + [3] * 4)
+        seeds = [record["cell"]["seed"] for record in records]
+        self.assertEqual(seeds, [1] * CELLS + [2] * CELLS + [3] * CELLS)
 
     def test_a_dry_run_runs_nothing(self) -> None:
         folder = Folder(self)
@@ -134,6 +135,25 @@ class Matrix(unittest.TestCase):
         self.assertEqual(ran.returncode, 2)
         self.assertIn("2 runs failed", ran.stdout)
         self.assertEqual(sum(folder.runs().values()), 4)
+
+    def test_compared_with_itself_nothing_regressed(self) -> None:
+        folder = Folder(self)
+        self.assertEqual(folder.run("--seeds", "8").returncode, 0)
+        compare = [REGATTA, "compare", str(folder.out)]
+        ran = subprocess.run([*compare, str(folder.out), "--format", "json"], capture_output=True,
+                             text=True, timeout=20, check=False)
+        cells = json.loads(ran.stdout)
+        self.assertEqual(len(cells), CELLS)
+        self.assertEqual({cell["speed"]["verdict"] for cell in cells}, {"unchanged"})
+        self.assertEqual(ran.returncode, 0)
+        for form, words in (("text", "unchanged"), ("markdown", "| parabola single x1 | 8 → 8 |")):
+            ran = subprocess.run([*compare, str(folder.out), "--format", form],
+                                 capture_output=True, text=True, timeout=20, check=False)
+            self.assertIn(words, ran.stdout)
+        ran = subprocess.run([*compare, str(folder.path)], capture_output=True, text=True,
+                             timeout=20, check=False)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("holds no record", ran.stderr)
 
     def test_wrong_files_and_flags_are_errors_that_help(self) -> None:
         folder = Folder(self, '[[race]]\nworklaod = "parabola"\n')

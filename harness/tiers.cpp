@@ -1,64 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrices that come with the program, in the words of matrix_plan.h.
+// The matrices that come with the program: of a tier's workloads, `single` and every strategy that
+// has several workers.
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <vector>
 
 #include "harness/matrix_plan.h"
 #include "kernels/graph/names.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
 
 struct Tier {
   const char* name;
-  const char* matrix;
+  int seeds;
+  const char* workloads;  ///< as TOML, like the next
+  const char* workers;
 };
 
 constexpr std::array kTiers = {
-    Tier{"quick", R"(# every strategy on the workloads that take seconds
-seeds = 5
-[[race]]
-workload = ["parabola", "resnet9_thin"]
-strategy = "single"
-[[race]]
-workload = ["parabola", "resnet9_thin"]
-strategy = ["independent", "in_graph", "central_storage", "all_reduce", "parameter_server",
-            "parameter_server_async", "async_shared", "model_parallel"]
-workers = 2
-)"},
-    Tier{"standard", R"(# the real images: hours on two cores
-seeds = 3
-[[race]]
-workload = ["airbench94", "mobilenet_v2"]
-strategy = "single"
-[[race]]
-workload = ["airbench94", "mobilenet_v2"]
-strategy = ["in_graph", "central_storage", "all_reduce", "parameter_server",
-            "parameter_server_async", "async_shared"]
-workers = 2
-)"},
-    Tier{"full", R"(# the complete recipes: days on two cores
-seeds = 10
-[[race]]
-workload = ["parabola", "resnet9_thin", "airbench94", "resnet9", "mobilenet_v2_full"]
-strategy = "single"
-[[race]]
-workload = ["parabola", "resnet9_thin", "airbench94", "resnet9", "mobilenet_v2_full"]
-strategy = ["independent", "in_graph", "central_storage", "all_reduce", "parameter_server",
-            "parameter_server_async", "async_shared", "model_parallel"]
-workers = [2, 4]
-)"},
+    Tier{"quick", 5, R"(["parabola", "resnet9_thin"])", "2"},
+    Tier{"standard", 3, R"(["airbench94", "mobilenet_v2"])", "2"},
+    Tier{"full", 10,
+         R"(["parabola", "resnet9_thin", "airbench94", "resnet9", "mobilenet_v2_full"])", "[2, 4]"},
 };
+
+std::string parallel_strategies() {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : all_strategies()) {
+    if (strategy.workers != WorkersAre::One)
+      names.push_back('"' + std::string(strategy.name) + '"');
+  }
+  return fmt::format("[{}]", fmt::join(names, ", "));
+}
 
 }  // namespace
 
 MatrixPlan tier_plan(const std::string& name) {
   std::vector<std::string> names;
   for (const Tier& tier : kTiers) {
-    if (tier.name == name) return parse_matrix(tier.matrix, "tier " + name);
     names.emplace_back(tier.name);
+    if (tier.name != name) continue;
+    const std::string matrix = fmt::format(
+        "seeds = {}\n[[race]]\nworkload = {}\nstrategy = \"single\"\n"
+        "[[race]]\nworkload = {}\nstrategy = {}\nworkers = {}\n",
+        tier.seeds, tier.workloads, tier.workloads, parallel_strategies(), tier.workers);
+    return parse_matrix(matrix, "tier " + name);
   }
   throw unknown_name("tier", name, names);
 }
