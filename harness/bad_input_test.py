@@ -145,7 +145,7 @@ class BadInput(unittest.TestCase):
 
 class CommandLine(BadInput):
     def test_of_nothing(self) -> None:
-        self.assert_refused(regatta(), "a subcommand is required .*run matrix compare list graph doctor")
+        self.assert_refused(regatta(), "a subcommand is required .*run matrix compare list graph")
         self.assert_refused(regatta("run"), "--workload is required")
 
     def test_of_unknown_subcommands(self) -> None:
