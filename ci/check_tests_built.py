@@ -4,8 +4,8 @@
 
 usage: ci/check_tests_built.py [ROOT]
 
-A file that no CMakeLists.txt names is never compiled, and a test in it never fails.
-Exit code 1 if there is one.
+A file that no CMakeLists.txt names is never compiled, and a test in it never fails. A test in
+Python is named with or without its ending. Exit code 1 if there is one.
 """
 
 import re
@@ -22,6 +22,8 @@ def is_listed(file: Path, root: Path) -> bool:
         listing = folder / "CMakeLists.txt"
         if listing.exists():
             name = re.escape(file.relative_to(folder).as_posix())
+            if file.suffix == ".py":
+                name = name.removesuffix(r"\.py") + r"(?:\.py)?"
             without_comments = re.sub(r"#.*", "", listing.read_text())
             return re.search(rf"(?<![\w/.-]){name}(?![\w/.-])", without_comments) is not None
         folder = folder.parent
@@ -29,7 +31,8 @@ def is_listed(file: Path, root: Path) -> bool:
 
 
 def unbuilt(root: Path) -> list[str]:
-    files = [file for folder in FOLDERS for file in (root / folder).rglob("*.cpp")]
+    files = [file for folder in FOLDERS for pattern in ("*.cpp", "*_test.py")
+             for file in (root / folder).rglob(pattern)]
     return sorted(str(file.relative_to(root)) for file in files if not is_listed(file, root))
 
 

@@ -44,11 +44,13 @@ class Built(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             root = Path(name)
             (root / "harness/ops").mkdir(parents=True)
-            for file in ("a_test.cpp", "ops/b_test.cpp", "test.cpp", "noted_test.cpp"):
+            for file in ("a_test.cpp", "ops/b_test.cpp", "test.cpp", "noted_test.cpp", "c_test.py",
+                         "d_test.py", "test.py", "helper.py"):
                 (root / "harness" / file).touch()
             (root / "harness/CMakeLists.txt").write_text(
-                "t(SOURCES a_test.cpp\n ops/b_test.cpp)  # noted_test.cpp\n")
-            self.assertEqual(unbuilt(root), ["harness/noted_test.cpp", "harness/test.cpp"])
+                "t(SOURCES a_test.cpp\n ops/b_test.cpp)  # noted_test.cpp\np(c_test cpu)\n")
+            self.assertEqual(unbuilt(root), ["harness/d_test.py", "harness/noted_test.cpp",
+                                             "harness/test.cpp"])
 
 
 if __name__ == "__main__":

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the program says to bad input, and that neither it nor a kill costs a record.
 
-usage: bad_input_test.py REGATTA [unittest arguments]
+usage: bad_input_test.py REGATTA SCHEMA [unittest arguments]
 
 Bad input is answered by exit code 1 and one line on stderr, before anything is written. A run that
 fails later has exit code 2 and a record that says why.
 """
 
-import json
 import os
 import re
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 from collections.abc import Iterator
@@ -21,8 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-REGATTA = str(Path(sys.argv[1]).resolve())
-SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-bad-input-")
+from test_support import REGATTA, fresh_folder, records_in, regatta, run_tests
 
 SHORT = ("--workload", "parabola", "--steps", "5")
 CIFAR_FILES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
@@ -103,14 +99,6 @@ WRONG_FLAGS: list[tuple[str, str]] = [
 ]
 
 
-def regatta(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([REGATTA, *arguments], capture_output=True, text=True, timeout=120)
-
-
-def fresh_folder() -> Path:
-    return Path(tempfile.mkdtemp(dir=SCRATCH.name))
-
-
 @contextmanager
 def small_disk(size: str, *options: str) -> Iterator[Path]:
     """A file system in memory. Skips the test where it cannot be mounted."""
@@ -183,10 +171,8 @@ class CommandLine(BadInput):
 
 class Bf16(BadInput):
     def test_where_onednn_may_use_avx2_only_names_the_way_out(self) -> None:
-        limited = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}
-        done = subprocess.run([REGATTA, "run", *THIN, "--dtype", "bf16", "--out",
-                               str(fresh_folder())],
-                              capture_output=True, text=True, timeout=120, env=limited)
+        done = regatta("run", *THIN, "--dtype", "bf16", "--out", str(fresh_folder()),
+                       ONEDNN_MAX_CPU_ISA="AVX2")
         self.assert_refused(done, "oneDNN: .*AVX-512.*--dtype f32")
 
 
@@ -282,7 +268,7 @@ class TraceFile(BadInput):
         out = fresh_folder()
         done = regatta("run", *SHORT, "--trace", "/dev/full", "--out", str(out))
         self.assert_refused(done, "/dev/full is incomplete.*the record is kept.*--trace")
-        record = json.loads((out / "records.jsonl").read_text())
+        (record,) = records_in(out)
         self.assertEqual(record["status"], "missed")
 
 
@@ -291,7 +277,7 @@ class DivergedRun(unittest.TestCase):
         out = fresh_folder()
         done = regatta("run", *flags, "--out", str(out))
         self.assertEqual((done.returncode, done.stderr), (2, ""))
-        record = json.loads((out / "records.jsonl").read_text())
+        (record,) = records_in(out)
         self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "diverged"))
         self.assertIn(record["failure"]["text"], done.stdout)
         return record
@@ -362,11 +348,10 @@ class Kill(unittest.TestCase):
                 time.sleep(delay_ms * 1e-3)
                 running.kill()
         self.assertEqual(regatta("run", *SHORT, "--out", str(out)).returncode, 0)
-        text = (out / "records.jsonl").read_text()
-        self.assertTrue(text.endswith("\n"))
-        for line in text.splitlines():
-            self.assertEqual(json.loads(line)["cell"]["workload"], "parabola")
+        self.assertTrue((out / "records.jsonl").read_text().endswith("\n"))
+        for record in records_in(out):
+            self.assertEqual(record["cell"]["workload"], "parabola")
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[2:]])
+    run_tests()

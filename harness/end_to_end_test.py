@@ -12,21 +12,13 @@ import pty
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 from typing import Any, NamedTuple
 
-try:
-    import jsonschema
-except ImportError:
-    print("skipped: python3-jsonschema is not installed")
-    sys.exit(77)
+from test_support import (REGATTA, fresh_folder, output_of, record_of, record_validator, records_in,
+                          regatta, run_tests)
 
-REGATTA = str(Path(sys.argv[1]).resolve())
-SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[2]).read_text())
-SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-end-to-end-")
+VALIDATOR = record_validator()
 
 PARABOLA = ("--workload", "parabola", "--steps", "200")
 THIN = ("--workload", "resnet9_thin", "--steps", "4", "--global-batch", "32")
@@ -54,33 +46,6 @@ FLAGS = {
     "list": {},
     "doctor": {"--data-dir": "=cifar-10-batches-bin"},
 }
-
-
-def regatta(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What the program did; stdout and stderr are pipes."""
-    return subprocess.run([REGATTA, *arguments], capture_output=True, text=True, timeout=120)
-
-
-def output_of(*arguments: str) -> str:
-    done = regatta(*arguments)
-    if done.returncode != 0:
-        raise AssertionError(f"{arguments}: exit code {done.returncode}: {done.stderr}")
-    return done.stdout
-
-
-def fresh_folder() -> Path:
-    return Path(tempfile.mkdtemp(dir=SCRATCH.name))
-
-
-@functools.cache
-def record_of(*arguments: str) -> dict[str, Any]:
-    """The one record of a run. The same arguments run once."""
-    folder = fresh_folder()
-    output_of("run", *arguments, "--out", str(folder))
-    lines = (folder / "records.jsonl").read_text().splitlines()
-    if len(lines) != 1 or [path.name for path in folder.iterdir()] != ["records.jsonl"]:
-        raise AssertionError(f"{arguments}: {len(lines)} records in {list(folder.iterdir())}")
-    return json.loads(lines[0])
 
 
 @functools.cache
@@ -145,11 +110,10 @@ class Cells(unittest.TestCase):
 
 class Record(unittest.TestCase):
     def test_of_every_strategy_satisfies_the_schema(self) -> None:
-        validator = jsonschema.Draft202012Validator(SCHEMA)
         for workload in WORKLOADS:
             for cell, record in records(workload).items():
                 with self.subTest(workload=workload, cell=cell):
-                    self.assertEqual([e.message for e in validator.iter_errors(record)], [])
+                    self.assertEqual([e.message for e in VALIDATOR.iter_errors(record)], [])
 
     def test_says_what_was_asked_for(self) -> None:
         for workload in WORKLOADS:
@@ -283,7 +247,7 @@ class Records(unittest.TestCase):
         output_of("run", *PARABOLA, "--seed", "2", "--out", str(folder))
         both = file.read_bytes()
         self.assertEqual(both[: len(first)], first)
-        self.assertEqual([json.loads(line)["cell"]["seed"] for line in both.splitlines()], [1, 2])
+        self.assertEqual([record["cell"]["seed"] for record in records_in(folder)], [1, 2])
 
 
 class Lines(unittest.TestCase):
@@ -362,4 +326,4 @@ class Commands(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    run_tests()

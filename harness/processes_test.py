@@ -1,152 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over several processes: real ranks, started by mpirun, and what happens when they die.
+"""Races over several processes: real ranks, started by mpirun, compute what one process does.
 
 usage: processes_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
+What happens when a process dies: faults_test.py.
 """
 
-import functools
 import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
-import tempfile
-import time
 import unittest
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-try:
-    import jsonschema
-except ImportError:
-    print("skipped: python3-jsonschema is not installed")
-    sys.exit(77)
-if shutil.which("mpirun") is None:
-    print("skipped: mpirun is not installed")
-    sys.exit(77)
+from test_support import (REGATTA, fresh_folder, losses_of, record_of, record_validator, records_in,
+                          regatta, run_tests, skip_without_mpirun)
 
-REGATTA = str(Path(sys.argv[1]).resolve())
-SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[2]).read_text())
-SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-processes-")
+skip_without_mpirun()
+VALIDATOR = record_validator()
 
 PARABOLA = ("--workload", "parabola", "--steps", "200")
-# Steps of some 20 ms, so that a signal meets a run between its ends.
-LONG = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
-        "--steps", "100000", "--strategy", "all_reduce", "--workers", "2", "--processes", "2")
-END_LIMIT_S = 10  # from a death to the failed row
-LEFT_LIMIT_S = 15  # to the last process
-
-
-def fresh_folder() -> Path:
-    return Path(tempfile.mkdtemp(dir=SCRATCH.name))
-
-
-def regatta(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([REGATTA, *arguments], capture_output=True, text=True, timeout=300,
-                          env=os.environ | environment)
-
-
-def records_in(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
-
-
-@functools.cache
-def record_of(*arguments: str) -> dict[str, Any]:
-    """The one record of a run. The same arguments run once."""
-    folder = fresh_folder()
-    done = regatta("run", *arguments, "--out", str(folder))
-    if done.returncode != 0:
-        raise AssertionError(f"{arguments}: exit code {done.returncode}: {done.stderr}")
-    return records_in(folder)[0]
-
-
-def losses_of(record: dict[str, Any]) -> list[float]:
-    return [evaluation["loss"] for evaluation in record["evaluations"]]
-
-
-def soon(condition: Callable[[], bool], limit_s: float) -> bool:
-    """Whether the condition holds within the limit."""
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def children_of(pid: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:  # it has just ended
-        return []
-
-
-def is_alive(pid: int) -> bool:
-    """Zombies are not: they hold nothing."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def rank_of(pid: int) -> int | None:
-    """Of a process that mpirun has started and that has become this program."""
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        program = os.readlink(f"/proc/{pid}/exe")
-    except OSError:
-        return None
-    name = b"OMPI_COMM_WORLD_RANK="
-    ranks = [int(entry[len(name):]) for entry in environment if entry.startswith(name)]
-    return ranks[0] if ranks and program == REGATTA else None
-
-
-class Run:
-    """A race over processes that is under way."""
-
-    def __init__(self, *arguments: str, ranks: int = 2) -> None:
-        self.folder = fresh_folder()
-        self.launcher = subprocess.Popen([REGATTA, "run", *arguments, "--out", str(self.folder)],
-                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.ranks: dict[int, int] = {}
-        if not soon(lambda: self.find_ranks() == ranks, 30):
-            self.launcher.kill()
-            raise AssertionError(f"no {ranks} ranks: {self.launcher.communicate()}")
-        self.mpirun = children_of(self.launcher.pid)
-
-    def find_ranks(self) -> int:
-        for mpirun in children_of(self.launcher.pid):
-            for pid in children_of(mpirun):
-                rank = rank_of(pid)
-                if rank is not None:
-                    self.ranks[rank] = pid
-        return len(self.ranks)
-
-    def await_training(self) -> None:
-        """Until the first evaluation has been printed, and a little more."""
-        assert self.launcher.stdout is not None
-        self.launcher.stdout.readline()
-        time.sleep(0.5)
-
-    def end(self, limit_s: float = END_LIMIT_S) -> dict[str, Any]:
-        """The record, which has to be there within the limit; the exit code is a failed run's."""
-        if not soon(lambda: (self.folder / "records.jsonl").exists()
-                    and (self.folder / "records.jsonl").stat().st_size > 0, limit_s):
-            self.launcher.kill()
-            raise AssertionError(f"no record within {limit_s} s: {self.launcher.communicate()}")
-        self.launcher.wait(timeout=LEFT_LIMIT_S)
-        self.launcher.communicate()
-        return records_in(self.folder)[-1]
-
-    def left(self) -> list[int]:
-        """Processes that still run after a time in which all should have ended."""
-        pids = [*self.ranks.values(), *self.mpirun, self.launcher.pid]
-        soon(lambda: not any(is_alive(pid) for pid in pids), LEFT_LIMIT_S)
-        return [pid for pid in pids if is_alive(pid)]
 
 
 class Processes(unittest.TestCase):
@@ -159,8 +32,7 @@ class Processes(unittest.TestCase):
     def test_leave_a_record_that_satisfies_the_schema(self) -> None:
         record = record_of(*PARABOLA, "--strategy", "all_reduce", "--workers", "3",
                            "--processes", "2")
-        validator = jsonschema.Draft202012Validator(SCHEMA)
-        self.assertEqual([error.message for error in validator.iter_errors(record)], [])
+        self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
         self.assertEqual(record["cell"]["processes"], 2)
         self.assertEqual([worker["rank"] for worker in record["workers"]], [0, 0, 1])
         self.assertEqual([worker["place"] for worker in record["workers"]],
@@ -401,135 +273,5 @@ class Divergence(unittest.TestCase):
         self.assertEqual([worker["rank"] for worker in record["workers"]], [0, 1])
 
 
-class Death(unittest.TestCase):
-    def check_failed(self, record: dict[str, Any], text: str) -> None:
-        self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "peer_lost"))
-        self.assertRegex(record["failure"]["text"], text)
-
-    def test_of_any_rank_while_training_fails_the_run_and_names_it(self) -> None:
-        for rank in (0, 1):
-            run = Run(*LONG)
-            run.await_training()
-            os.kill(run.ranks[rank], signal.SIGKILL)
-            self.check_failed(run.end(),
-                              rf"rank {rank} \(replica{rank}, process {run.ranks[rank]} on .* was "
-                              r"lost after about \d+ steps: it exited on signal 9 \(Killed\); its "
-                              rf"output is in .*rank{rank}\.log")
-            self.assertEqual(run.launcher.returncode, 2)
-            self.assertEqual(run.left(), [])
-
-    def test_of_a_rank_that_has_just_started_fails_the_run(self) -> None:
-        run = Run(*LONG)
-        os.kill(run.ranks[1], signal.SIGKILL)
-        self.check_failed(run.end(), r"rank 1 .*signal 9")
-        self.assertEqual(run.left(), [])
-
-    def test_of_mpirun_fails_the_run(self) -> None:
-        run = Run(*LONG)
-        run.await_training()
-        os.kill(run.mpirun[0], signal.SIGKILL)
-        record = run.end()
-        self.assertEqual(record["failure"]["kind"], "peer_lost")
-        self.assertEqual(run.left(), [])
-
-    def test_of_the_launcher_ends_all_ranks(self) -> None:
-        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
-            run = Run(*LONG)
-            run.await_training()
-            run.launcher.send_signal(number)
-            run.launcher.communicate()
-            self.assertEqual(run.launcher.returncode, -number)
-            self.assertEqual(run.left(), [], number)
-
-
-class DeathUnderParameterServers(unittest.TestCase):
-    def start(self, strategy: str, *arguments: str) -> Run:
-        run = Run("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
-                  "--strategy", strategy, "--workers", "2", *arguments, ranks=3)
-        run.await_training()
-        return run
-
-    def test_of_any_role_fails_a_synchronous_run(self) -> None:
-        for rank, place in ((0, "server0"), (2, "replica1")):
-            run = self.start("parameter_server", "--steps", "100000")
-            os.kill(run.ranks[rank], signal.SIGKILL)
-            record = run.end()
-            self.assertEqual(record["failure"]["kind"], "peer_lost")
-            self.assertRegex(record["failure"]["text"],
-                             rf"rank {rank} \({place}, process .*exited on signal 9")
-            self.assertEqual(run.left(), [])
-
-    def test_of_a_worker_is_survived_by_an_asynchronous_run_that_may_go_on(self) -> None:
-        for servers in ("1", "2"):
-            run = Run("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
-                      "--strategy", "parameter_server_async", "--workers", "2", "--servers",
-                      servers, "--steps", "60", "--continue-on-loss", ranks=2 + int(servers))
-            run.await_training()
-            os.kill(run.ranks[int(servers) + 1], signal.SIGKILL)
-            record = run.end(limit_s=60)
-            with self.subTest(servers=servers):
-                self.assertIn(record["status"], ("missed", "reached"), record["failure"])
-                self.assertEqual(record["evaluations"][-1]["examples"], 60 * 32)
-                self.assertNotIn("replica1", [w["place"] for w in record["workers"]])
-                self.assertEqual(len(record["lost_processes"]), 1)
-                self.assertRegex(record["lost_processes"][0], r"^rank \d \(replica1, .*was lost")
-                self.assertEqual(run.left(), [])
-
-    def test_of_a_server_fails_an_asynchronous_run_that_may_go_on(self) -> None:
-        run = self.start("parameter_server_async", "--steps", "100000", "--continue-on-loss")
-        os.kill(run.ranks[0], signal.SIGKILL)
-        record = run.end()
-        self.assertRegex(record["failure"]["text"], r"rank 0 \(server0, .*was lost")
-        self.assertEqual(run.left(), [])
-
-    def test_by_stopping_is_told_to_a_worker_that_resumes(self) -> None:
-        run = self.start("parameter_server_async", "--steps", "1500", "--continue-on-loss")
-        os.kill(run.ranks[2], signal.SIGSTOP)
-        time.sleep(8)
-        os.kill(run.ranks[2], signal.SIGCONT)
-        self.assertTrue(soon(lambda: not is_alive(run.ranks[2]), 5))
-        self.assertIsNone(run.launcher.poll())
-        logs = list((run.folder / "ranks").rglob("rank2.log"))
-        self.assertRegex(logs[0].read_text(), r"this rank ends: rank 2 .*said nothing for 5 s")
-        run.launcher.terminate()
-        run.launcher.communicate()
-        self.assertEqual(run.left(), [])
-
-
-class Stop(unittest.TestCase):
-    def test_of_a_rank_for_long_fails_the_run(self) -> None:
-        run = Run(*LONG)
-        run.await_training()
-        os.kill(run.ranks[1], signal.SIGSTOP)
-        record = run.end()
-        self.assertEqual(record["failure"]["kind"], "peer_lost")
-        self.assertRegex(record["failure"]["text"], r"rank 1 .*has said nothing for 5 s")
-        self.assertEqual(run.left(), [])
-
-    def test_of_a_rank_for_a_moment_does_no_harm(self) -> None:
-        short = [*LONG]
-        short[short.index("--steps") + 1] = "60"
-        run = Run(*short)
-        run.await_training()
-        os.kill(run.ranks[1], signal.SIGSTOP)
-        time.sleep(2.5)
-        os.kill(run.ranks[1], signal.SIGCONT)
-        record = run.end(limit_s=60)
-        self.assertIn(record["status"], ("missed", "reached"))
-        self.assertEqual(run.left(), [])
-
-    def test_of_the_launcher_for_long_does_no_harm(self) -> None:
-        run = Run(*LONG)
-        run.await_training()
-        run.launcher.send_signal(signal.SIGSTOP)
-        time.sleep(7)
-        run.launcher.send_signal(signal.SIGCONT)
-        time.sleep(1.5)
-        self.assertIsNone(run.launcher.poll())
-        run.launcher.terminate()
-        run.launcher.communicate()
-        self.assertEqual(run.left(), [])
-
-
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    run_tests()

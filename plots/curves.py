@@ -18,6 +18,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
+from figure_files import save_figure  # noqa: E402
 from figure_race import FAINT, GRID, INK, footer  # noqa: E402
 from palette import SPARE, style_of  # noqa: E402
 from records import RecordsError, Run, Variant, group_runs, labels, read_records  # noqa: E402
@@ -97,11 +98,7 @@ def main(arguments: list[str]) -> int:
         if len({run.workload for run in runs}) > 1:
             raise RecordsError("the folders hold several workloads; one at a time")
         print("\n".join(inside(group_runs(runs))))
-        matplotlib.rcParams["svg.hashsalt"] = "regatta"
-        figure = draw_curves(runs)
-        files = [Path(arguments[0]) / "curves.svg", Path(arguments[0]) / "curves.png"]
-        figure.savefig(files[0], metadata={"Date": None}, bbox_inches="tight", pad_inches=0.2)
-        figure.savefig(files[1], dpi=160, bbox_inches="tight", pad_inches=0.2)
+        files = save_figure(draw_curves(runs), Path(arguments[0]), "curves")
     except (RecordsError, OSError) as error:
         print(f"curves.py: {error}", file=sys.stderr)
         return 1

@@ -10,8 +10,7 @@ Reads DIR/records.jsonl, prints the table, writes DIR/race.svg and DIR/race.png.
 import sys
 from pathlib import Path
 
-import matplotlib
-
+from figure_files import save_figure
 from figure_race import draw_race
 from records import RecordsError, read_records
 from table import render_table
@@ -21,12 +20,7 @@ def write_figure(folder: Path) -> list[Path]:
     """Draws the race of `folder` beside its records, prints its table; returns the files."""
     runs = read_records(folder, lambda text: print(f"warning: {text}", file=sys.stderr))
     print(render_table(runs))
-    matplotlib.rcParams["svg.hashsalt"] = "regatta"  # the same bytes from the same records
-    figure = draw_race(runs)
-    files = [folder / "race.svg", folder / "race.png"]
-    figure.savefig(files[0], metadata={"Date": None}, bbox_inches="tight", pad_inches=0.2)
-    figure.savefig(files[1], dpi=160, bbox_inches="tight", pad_inches=0.2)
-    return files
+    return save_figure(draw_race(runs), folder, "race")
 
 
 def main(arguments: list[str]) -> int:
