@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from test_support import REGATTA, fresh_folder, records_in, regatta, run_tests
+from test_support import (CIFAR_BYTES, REGATTA, fresh_folder, records_in, regatta, run_tests,
+                          write_sparse_cifar10)
 
 SHORT = ("--workload", "parabola", "--steps", "5")
-CIFAR_FILES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
-CIFAR_BYTES = 30_730_000
 CIFAR_RECORD_BYTES = 3073
 
 PARABOLA = ("--workload", "parabola")
@@ -178,11 +177,8 @@ class Bf16(BadInput):
 
 class Cifar10(BadInput):
     def folder(self) -> Path:
-        """All files with the right sizes, sparse, every label 0."""
-        folder = fresh_folder()
-        for name in CIFAR_FILES:
-            (folder / name).touch()
-            os.truncate(folder / name, CIFAR_BYTES)
+        folder = fresh_folder() / "cifar"
+        write_sparse_cifar10(folder)
         return folder
 
     def assert_data_refused(self, folder: Path, expected: str) -> None:

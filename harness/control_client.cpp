@@ -13,7 +13,7 @@
 namespace regatta {
 namespace {
 
-constexpr auto kConnectLimit = std::chrono::seconds(20);
+constexpr auto kConnectLimit = std::chrono::seconds(10);
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveLimitMs = 20'000;
 

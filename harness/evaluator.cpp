@@ -59,7 +59,11 @@ void Evaluator::adopt_variables(Trainer& training) {
 Judgement Evaluator::judge(Trainer& training) {
   adopt_variables(training);
   const std::size_t done = executor_->loss_history(0).size();
-  executor_->run(executor_->examples_seen() + examples_);
+  const std::int64_t all = executor_->examples_seen() + examples_;
+  while (executor_->examples_seen() < all) {
+    executor_->run(executor_->examples_seen() + executor_->step().global_batch);
+    training.look();
+  }
   const auto mean_of = [&](std::size_t index) {
     const auto fresh = executor_->loss_history(index).subspan(done);
     return std::accumulate(fresh.begin(), fresh.end(), 0.0) / static_cast<double>(examples_);

@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fstream>
@@ -42,6 +44,17 @@ std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
   for (pid_t child = 0; file >> child;) children.push_back(child);
   return children;
+}
+
+/// A child of mpirun is this rank or may become it. What has ended has no environment any more.
+bool may_be(pid_t child, int rank) {
+  std::ifstream file("/proc/" + std::to_string(child) + "/environ");
+  const std::string name = "OMPI_COMM_WORLD_RANK=";
+  bool lives = false;
+  for (std::string entry; std::getline(file, entry, '\0'); lives = true) {
+    if (entry.rfind(name, 0) == 0) return std::atoi(entry.c_str() + name.size()) == rank;
+  }
+  return lives;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -97,7 +110,8 @@ int untag(std::string& text) {
 
 class Launcher::Impl {
  public:
-  explicit Impl(const LaunchOptions& options) : logs_(options.logs), ranks_(options.ranks) {
+  explicit Impl(const LaunchOptions& options)
+      : logs_(options.logs), ranks_(options.ranks), start_(options.start) {
     lines_.resize(static_cast<std::size_t>(ranks_) + 1);
     files_.resize(lines_.size());
     start(options);
@@ -111,10 +125,19 @@ class Launcher::Impl {
 
   bool running() {
     if (pid_ == 0) return false;
-    if (waitpid(pid_, nullptr, WNOHANG) == 0) return true;
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == 0) return true;
     running_mpirun = 0;
     pid_ = 0;
+    if (WIFSIGNALED(status)) note_signal(WTERMSIG(status));
     return false;
+  }
+
+  /// Not where there are children that are no rank (yet), such as those that reach other hosts.
+  bool misses(int rank) const {
+    const std::vector<pid_t> children = children_of(pid_);
+    return !children.empty() && std::none_of(children.begin(), children.end(),
+                                             [rank](pid_t child) { return may_be(child, rank); });
   }
 
   void end(std::chrono::milliseconds patience) {
@@ -134,8 +157,21 @@ class Launcher::Impl {
   mutable std::mutex mutex_;                    ///< guards what the reader writes
   std::vector<std::deque<std::string>> lines_;  ///< by rank; mpirun's own are the last
   std::optional<Death> death_;
+  std::optional<std::string> death_of_mpirun_;
+  std::atomic<bool> silent_{false};
 
  private:
+  void note_signal(int signal) {
+    const std::lock_guard lock(mutex_);
+    const std::string words = "exited on signal " + std::to_string(signal) + " (" +
+                              strsignal(signal) + ")";  // as mpirun says it of ranks
+    if (start_ == Start::All) {
+      death_of_mpirun_ = words;
+    } else if (!death_) {
+      death_ = Death{.rank = 0, .words = words};
+    }
+  }
+
   void start(const LaunchOptions& options) {
     std::vector<std::string> command = command_of(options);
     std::vector<std::string> environment = environment_of(options);
@@ -196,6 +232,7 @@ class Launcher::Impl {
       pending.erase(0, begin);
     }
     if (!pending.empty()) take(std::move(pending));
+    silent_ = true;
   }
 
   void take(std::string line) {
@@ -233,6 +270,7 @@ class Launcher::Impl {
 
   std::filesystem::path logs_;
   int ranks_;
+  Start start_;
   pid_t pid_ = 0;
   int output_ = -1;
   std::vector<std::ofstream> files_;
@@ -242,12 +280,19 @@ class Launcher::Impl {
 Launcher::Launcher(const LaunchOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 Launcher::~Launcher() = default;
 bool Launcher::running() { return impl_->running(); }
+bool Launcher::is_silent() const { return impl_->silent_; }
+bool Launcher::misses(int rank) const { return impl_->misses(rank); }
 void Launcher::end(std::chrono::milliseconds patience) { impl_->end(patience); }
 std::filesystem::path Launcher::log_of(int rank) const { return impl_->log_of(rank); }
 
 std::optional<Launcher::Death> Launcher::first_death() const {
   const std::lock_guard lock(impl_->mutex_);
   return impl_->death_;
+}
+
+std::optional<std::string> Launcher::death_of_mpirun() const {
+  const std::lock_guard lock(impl_->mutex_);
+  return impl_->death_of_mpirun_;
 }
 
 std::string Launcher::last_words() const {

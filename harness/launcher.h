@@ -46,6 +46,11 @@ class Launcher {
   Launcher& operator=(const Launcher&) = delete;
 
   bool running();
+  /// It has ended, and what it said has been read.
+  bool is_silent() const;
+  /// mpirun has started ranks on this machine, and this one is not among them any more: under
+  /// OnDeath::GoOn mpirun says nothing of it.
+  bool misses(int rank) const;
   /// Waits for the ranks to end by themselves, then makes them.
   void end(std::chrono::milliseconds patience);
 
@@ -55,6 +60,8 @@ class Launcher {
     std::string words;
   };
   std::optional<Death> first_death() const;
+  /// Of mpirun itself, by a signal: in the same words.
+  std::optional<std::string> death_of_mpirun() const;
   /// What mpirun said last, outside its frames; for when no rank ever spoke.
   std::string last_words() const;
   /// The last lines that a rank printed.

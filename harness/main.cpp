@@ -10,6 +10,7 @@
 #include "harness/list.h"
 #include "harness/live.h"
 #include "harness/matrix.h"
+#include "harness/process.h"
 #include "harness/rank.h"
 #include "harness/record_writer.h"
 #include "kernels/graph/error.h"
@@ -58,8 +59,7 @@ int main(int argc, char** argv) {
     std::cerr << "regatta: " << error.what() << '\n';
     return kUsage;
   } catch (const std::bad_alloc&) {
-    std::cerr << "regatta: there is not enough memory; fewer steps, a smaller --global-batch or "
-                 "fewer --workers need less\n";
+    std::cerr << "regatta: " << regatta::kNotEnoughMemory << '\n';
     return kUsage;
   }
 }

@@ -15,4 +15,9 @@ std::vector<int> available_cores(std::int64_t wanted);
 /// The most memory that it has held. Units: bytes.
 std::int64_t peak_rss_bytes();
 
+/// What a user can do about std::bad_alloc.
+inline constexpr char kNotEnoughMemory[] =
+    "there is not enough memory; fewer steps, a smaller --global-batch or fewer --workers need "
+    "less";
+
 }  // namespace regatta

@@ -6,20 +6,22 @@ Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
 What happens when a process dies: faults_test.py.
 """
 
+import contextlib
 import json
 import os
-import shutil
 import subprocess
 import unittest
 from pathlib import Path
 
-from test_support import (REGATTA, fresh_folder, losses_of, record_of, record_validator, records_in,
-                          regatta, run_tests, skip_without_mpirun)
+from test_support import (REGATTA, fresh_folder, losses_of, path_to_wrapped_mpirun, record_of,
+                          record_validator, records_in, regatta, run_tests, skip_without_mpirun,
+                          write_sparse_cifar10)
 
 skip_without_mpirun()
 VALIDATOR = record_validator()
 
 PARABOLA = ("--workload", "parabola", "--steps", "200")
+TWO_RANKS = ("--strategy", "all_reduce", "--workers", "2", "--processes", "2")
 
 
 class Processes(unittest.TestCase):
@@ -194,7 +196,7 @@ class ParameterServers(unittest.TestCase):
 class BadInput(unittest.TestCase):
     def refusal(self, *arguments: str, **environment: str) -> str:
         folder = fresh_folder()
-        done = regatta("run", *PARABOLA, *arguments, "--out", str(folder), **environment)
+        done = regatta("run", *arguments, "--out", str(folder), **environment)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertFalse((folder / "records.jsonl").exists())
         return done.stderr
@@ -227,38 +229,44 @@ class BadInput(unittest.TestCase):
                  r"cannot listen on '203\.0\.113\.1'"),
         ):
             with self.subTest(arguments=arguments):
-                self.assertRegex(self.refusal(*arguments), text)
+                self.assertRegex(self.refusal(*PARABOLA, *arguments), text)
 
     def test_is_a_missing_mpirun(self) -> None:
-        error = self.refusal("--strategy", "all_reduce", "--workers", "2", "--processes", "2",
-                             PATH="/nonexistent")
+        error = self.refusal(*PARABOLA, *TWO_RANKS, PATH="/nonexistent")
         self.assertRegex(error, r"cannot start mpirun: No such file.*ci/packages\.sh")
 
-    def refusal_of_rank_1(self, *arguments: str) -> str:
-        """A wrapper of mpirun gives rank 1 more arguments."""
-        folder = fresh_folder()
-        wrapper = folder / "mpirun"
-        wrapper.write_text(f"""#!/usr/bin/python3
-import os, sys
-at = sys.argv.index("-np")
-head, program = sys.argv[1:at], sys.argv[at + 2:]
-exported = [word for pair in zip(head, head[1:]) if pair[0] == "-x" for word in pair]
-os.execv("{shutil.which('mpirun')}", ["mpirun", *head, "-np", "1", *program, ":", *exported,
-                                      "-np", "1", *program, *{arguments!r}])
-""")
-        wrapper.chmod(0o755)
-        return self.refusal("--strategy", "all_reduce", "--workers", "2", "--processes", "2",
-                            PATH=f"{folder}:{os.environ['PATH']}")
+    def refusal_of_rank_1(self, workload: tuple[str, ...], before: tuple[str, ...] = (),
+                          after: tuple[str, ...] = ()) -> str:
+        return self.refusal(*workload, *TWO_RANKS, PATH=path_to_wrapped_mpirun(before, after))
 
     def test_of_one_rank_shows_both_sides(self) -> None:
-        error = self.refusal_of_rank_1("--seed", "7", "--global-batch", "40")
+        error = self.refusal_of_rank_1(PARABOLA, after=("--seed", "7", "--global-batch", "40"))
         self.assertRegex(error, r"do not agree.*rank 1 \(replica1, process \d+ on \S+\): "
                                 r"seed \(1 here, 7 there\), recipe \(batch 50.*batch 40")
         self.assertNotIn("rank 0", error)
 
+    def test_of_one_rank_may_be_a_byte_of_its_data(self) -> None:
+        folders = fresh_folder(), fresh_folder()
+        for folder in folders:
+            write_sparse_cifar10(folder / "cifar-10-batches-bin")
+        with open(folders[1] / "cifar-10-batches-bin/data_batch_3.bin", "r+b") as file:
+            file.seek(1_000_000)
+            file.write(b"\x01")
+        with contextlib.chdir(folders[0]):
+            error = self.refusal_of_rank_1(("--workload", "resnet9_thin", "--dataset", "cifar10"),
+                                           before=("env", "-C", str(folders[1])))
+        self.assertRegex(error, r"do not agree.*rank 1 .*: data \(50000 examples of cifar10, "
+                                r"\w+ here, 50000 examples of cifar10, \w+ there\)\n$")
+
     def test_of_a_rank_is_told_with_its_rank(self) -> None:
-        error = self.refusal_of_rank_1("--dataset", "shapes")
+        error = self.refusal_of_rank_1(PARABOLA, after=("--dataset", "shapes"))
         self.assertRegex(error, r"rank 1 .*unknown dataset for workload 'parabola' 'shapes'")
+
+    def test_of_a_rank_is_too_little_memory(self) -> None:
+        error = self.refusal_of_rank_1(
+            ("--workload", "resnet9", "--dataset", "shapes", "--global-batch", "4096"),
+            before=("prlimit", f"--as={2 << 30}"))
+        self.assertRegex(error, r"rank 1 .*: there is not enough memory; .*--global-batch")
 
 
 class Divergence(unittest.TestCase):

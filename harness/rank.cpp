@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 
@@ -275,17 +276,23 @@ bool obey(Rank& rank, const control::ToRank& command) {
   return true;
 }
 
+void report_trouble(ControlClient& client, const RunError& error) {
+  control::FromRank message;
+  message.mutable_trouble()->set_kind(std::string(to_string(error.kind())));
+  message.mutable_trouble()->set_text(error.what());
+  client.send(message);
+  say(error.what());
+}
+
 /// Reports an error instead of throwing it; the coordinator decides what becomes of the run.
 template <typename Function>
 void guarded(ControlClient& client, Function function) {
   try {
     function();
   } catch (const RunError& error) {
-    control::FromRank message;
-    message.mutable_trouble()->set_kind(std::string(to_string(error.kind())));
-    message.mutable_trouble()->set_text(error.what());
-    client.send(message);
-    say(error.what());
+    report_trouble(client, error);
+  } catch (const std::bad_alloc&) {
+    report_trouble(client, {ErrorKind::Unsupported, kNotEnoughMemory});
   }
 }
 

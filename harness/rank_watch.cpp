@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "harness/control_messages.h"
 
@@ -11,6 +12,22 @@ namespace regatta {
 namespace {
 
 constexpr std::chrono::milliseconds kMostOfALook{250};
+
+/// For the reader of words about a death that say little.
+std::string advice_on(const std::string& words) {
+  const auto says = [&](int signal) {
+    return words.find(fmt::format("signal {} ", signal)) != words.npos;
+  };
+  if (says(SIGKILL)) {
+    return "; if nobody killed it, memory ran out (dmesg tells): fewer --workers or a smaller "
+           "--global-batch need less";
+  }
+  if (says(SIGTERM) || says(SIGINT)) return "; somebody ended it: start the run again";
+  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) {
+    if (says(signal)) return "; that is a bug of Regatta or of a library that it uses";
+  }
+  return "";
+}
 
 /// What other ranks say when one is lost.
 bool is_consequence(const control::Trouble& trouble) {
@@ -42,15 +59,18 @@ bool RankWatch::look() {
   looked_ = now;
   for (std::size_t r = 0; r < places_.size(); ++r) {
     const RankState state = server_.state(static_cast<int>(r));
-    silence_[r] = !state.greeted || state.beats != beats_[r] ? std::chrono::nanoseconds(0)
-                                                             : silence_[r] + span;
+    const bool speaks = state.greeted ? state.beats != beats_[r]
+                                      : !launcher_.misses(static_cast<int>(r));  // it is to come
+    silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
     if (lost_[r]) continue;
     if (state.broken) {
-      lost_[r] = "its connection broke";
+      lost_[r] = "its connection broke, so it has ended or its machine cannot be reached";
+    } else if (silence_[r] > kMostSilence && !state.greeted) {
+      lost_[r] = "its process has ended before it joined the run";
     } else if (silence_[r] > kMostSilence) {
       lost_[r] =
-          fmt::format("it has said nothing for {} s; is it stopped?",
+          fmt::format("it has said nothing for {} s, so it is stopped or starved of its core",
                       std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count());
     }
     if (lost_[r]) order_.push_back(static_cast<int>(r));
@@ -63,7 +83,8 @@ bool RankWatch::ends_the_run() const {
   const bool essential =
       std::any_of(order_.begin(), order_.end(), [this](int rank) { return rank < spared_from_; });
   const auto gone = static_cast<int>(order_.size());
-  if (essential || !launcher_.running()) return true;
+  if (!launcher_.running() || essential)
+    return true;  // in this order: it notes what mpirun died of
   if (spared_from_ < ranks && gone == ranks - spared_from_) return true;
   // What a rank says that is lost is the consequence of that.
   return std::any_of(troubles_.begin(), troubles_.end(),
@@ -80,8 +101,8 @@ bool RankWatch::is_clear() {
   const bool told = std::any_of(troubles_.begin(), troubles_.end(), [](const Trouble& trouble) {
     return !is_consequence(trouble.message);
   });
-  return told || launcher_.first_death().has_value() || !launcher_.running() ||
-         (!broke && !order_.empty());
+  return told || launcher_.first_death().has_value() ||
+         (launcher_.is_silent() && !launcher_.running()) || (!broke && !order_.empty());
 }
 
 RunError RankWatch::cause() const {
@@ -93,12 +114,26 @@ RunError RankWatch::cause() const {
     if (death->rank < static_cast<int>(places_.size()))
       return loss_of(death->rank, "it " + death->words);
   }
-  if (!order_.empty())
-    return loss_of(order_.front(), *lost_[static_cast<std::size_t>(order_.front())]);
+  if (const auto death = launcher_.death_of_mpirun()) {
+    return {ErrorKind::PeerLost, "mpirun, which holds the ranks of this run, " + *death +
+                                     after_steps() + advice_on(*death)};
+  }
+  if (!order_.empty()) {
+    return {ErrorKind::PeerLost, why(order_.front()) + who_had_not_joined()};
+  }
   for (const auto& [rank, message] : troubles_) {
     return {kind_of(message), name_of(rank) + ": " + message.text()};
   }
   return {ErrorKind::PeerLost, "mpirun has ended: " + launcher_.last_words()};
+}
+
+/// mpirun ends all ranks without a word when one ends before it has set up its own side.
+std::string RankWatch::who_had_not_joined() const {
+  std::string text;
+  for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
+    if (!server_.state(r).greeted && !is_lost(r)) text += (text.empty() ? "" : ", ") + name_of(r);
+  }
+  return text.empty() ? "" : "; this may be the consequence of who had not joined: " + text;
 }
 
 std::string RankWatch::name_of(int rank) const {
@@ -108,14 +143,19 @@ std::string RankWatch::name_of(int rank) const {
   return fmt::format("rank {} ({}, process {} on {})", rank, places, state.pid, state.host);
 }
 
-RunError RankWatch::loss_of(int rank, const std::string& why) const {
+/// ` after about 12 steps`
+std::string RankWatch::after_steps() const {
   std::int64_t examples = 0;  // who leads no loop counts none
   for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
     examples = std::max(examples, server_.state(r).examples);
   }
   const std::int64_t step = examples / std::max<std::int64_t>(1, global_batch_);
-  return {ErrorKind::PeerLost, fmt::format("{} was lost after about {} steps: {}{}", name_of(rank),
-                                           step, why, where_its_output_is(rank))};
+  return fmt::format(" after about {} steps", step);
+}
+
+RunError RankWatch::loss_of(int rank, const std::string& why) const {
+  return {ErrorKind::PeerLost, fmt::format("{} was lost{}: {}{}{}", name_of(rank), after_steps(),
+                                           why, advice_on(why), where_its_output_is(rank))};
 }
 
 std::string RankWatch::where_its_output_is(int rank) const {

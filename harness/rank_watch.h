@@ -26,7 +26,7 @@ class RankWatch {
 
   /// A rank has said that it cannot go on.
   void note(int rank, const control::Trouble& trouble);
-  /// The run may go on without ranks from this number on, as long as one of them is left.
+  /// From now on the run may go on without ranks from this number on, as long as one is left.
   void spare_from(int rank) { spared_from_ = rank; }
   /// Looks at all ranks. True when the run cannot go on.
   bool look();
@@ -48,6 +48,8 @@ class RankWatch {
   };
   RunError loss_of(int rank, const std::string& why) const;
   bool ends_the_run() const;
+  std::string after_steps() const;
+  std::string who_had_not_joined() const;
   std::string where_its_output_is(int rank) const;
 
   const ControlServer& server_;

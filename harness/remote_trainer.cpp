@@ -57,7 +57,6 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
   launcher_ = std::make_unique<Launcher>(launch);
   watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
                                        parts_.front().global_batch);
-  if (launch.on_death == OnDeath::GoOn) watch_->spare_from(options_.servers);
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     values_[p].resize(parts_[p].graph.variables().size());
   }
@@ -99,8 +98,7 @@ void RemoteTrainer::start_all() {
     awaited_.insert(r);
   }
   await_all("to be ready", kReadyLimit);
-  known_losses_ = 0;  // whoever was not ready to hear of a loss hears of it now
-  go_on_without_the_lost();
+  if (options_.launch.on_death == OnDeath::GoOn) watch_->spare_from(options_.servers);
 }
 
 void RemoteTrainer::advance_to(std::int64_t examples) {
@@ -141,6 +139,12 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
   }
   await_all("to send its variables", kAnswerLimit);
   return copies;
+}
+
+void RemoteTrainer::look() {
+  while (const auto message = server_->next(milliseconds(0))) take(*message);
+  if (watch_->look()) fail();
+  go_on_without_the_lost();
 }
 
 TrainingReport RemoteTrainer::report() {
@@ -211,8 +215,7 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
   while (!awaited_.empty()) {
     if (const auto message = server_->next(kLook)) take(*message);
     if (awaited_.empty()) break;
-    if (watch_->look()) fail();
-    go_on_without_the_lost();
+    look();
     const auto now = std::chrono::steady_clock::now();
     if (examples_seen() != examples) deadline = now + limit;  // they get on
     examples = examples_seen();

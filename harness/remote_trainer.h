@@ -43,6 +43,7 @@ class RemoteTrainer final : public Trainer {
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
   std::vector<VariableCopy> variables(Copies which) override;
+  void look() override;
   TrainingReport report() override;
   /// Writes nothing: ranks write their own.
   void write_trace(std::ostream&) override {}

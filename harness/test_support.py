@@ -5,6 +5,7 @@ Such a test is started as `NAME_test.py REGATTA SCHEMA [unittest arguments]`. Al
 below one folder, which goes when it ends.
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from collections.abc import Callable
@@ -20,6 +22,8 @@ from typing import Any, NoReturn
 
 REGATTA = str(Path(sys.argv[1]).resolve())
 SCRATCH = tempfile.TemporaryDirectory(prefix=f"regatta-{Path(sys.argv[0]).stem}-")
+CIFAR_FILES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
+CIFAR_BYTES = 30_730_000  # of each
 LIMIT_S = 300  # of a run that ends by itself
 START_LIMIT_S = 30
 END_LIMIT_S = 10  # from a death to the failed row
@@ -87,6 +91,14 @@ def record_of(*arguments: str) -> dict[str, Any]:
     return record
 
 
+def write_sparse_cifar10(folder: Path) -> None:
+    """All files of the data set with the right sizes, every label 0."""
+    folder.mkdir()
+    for name in CIFAR_FILES:
+        (folder / name).touch()
+        os.truncate(folder / name, CIFAR_BYTES)
+
+
 def losses_of(record: dict[str, Any]) -> list[float]:
     return [evaluation["loss"] for evaluation in record["evaluations"]]
 
@@ -136,18 +148,74 @@ def rank_of(pid: int) -> int | None:
     return int(rank) if rank is not None and program == REGATTA else None
 
 
+def path_to_wrapped_mpirun(before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> str:
+    """A PATH with an mpirun that gives rank 1 a command to be run by, and more arguments."""
+    folder = fresh_folder()
+    wrapper = folder / "mpirun"
+    wrapper.write_text(f"""#!/usr/bin/python3
+import os, sys
+at = sys.argv.index("-np")
+head, ranks, program = sys.argv[1:at], int(sys.argv[at + 1]), sys.argv[at + 2:]
+exported = [word for pair in zip(head, head[1:]) if pair[0] == "-x" for word in pair]
+others = [":", *exported, "-np", str(ranks - 2), *program] if ranks > 2 else []
+os.execv("{shutil.which('mpirun')}", ["mpirun", *head, "-np", "1", *program, ":", *exported,
+                                      "-np", "1", *{before!r}, *program, *{after!r}, *others])
+""")
+    wrapper.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def cpu_seconds(pid: int) -> float:
+    """What all threads of the process have used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def sockets_of(pid: int) -> set[str]:
+    """Inodes of what the process has open."""
+    found = set()
+    for entry in Path(f"/proc/{pid}/fd").glob("*"):
+        with contextlib.suppress(OSError):  # closed meanwhile
+            if (name := os.readlink(entry)).startswith("socket:"):
+                found.add(name.removeprefix("socket:[").removesuffix("]"))
+    return found
+
+
+def listening_sockets() -> set[str]:
+    """Inodes of all that listen by TCP on this machine."""
+    lines = [line.split() for table in ("tcp", "tcp6")
+             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
+    return {fields[9] for fields in lines if fields[3] == "0A"}
+
+
 class Run:
     """A race over processes that is under way; all its ranks are there."""
 
     def __init__(self, *arguments: str, ranks: int = 2) -> None:
         self.folder = fresh_folder()
-        self.launcher = subprocess.Popen([REGATTA, "run", *arguments, "--out", str(self.folder)],
-                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.errors = fresh_folder() / "stderr"
+        with open(self.errors, "w") as errors:
+            self.launcher = subprocess.Popen(
+                [REGATTA, "run", *arguments, "--out", str(self.folder)],
+                stdout=subprocess.PIPE, stderr=errors, text=True)
         self.ranks: dict[int, int] = {}  # processes
+        self.lines: list[str] = []  # that it has printed
+        threading.Thread(target=self.read_lines, daemon=True).start()
         if not soon(lambda: self.find_ranks() == ranks, START_LIMIT_S):
             self.launcher.kill()
-            raise AssertionError(f"no {ranks} ranks: {self.launcher.communicate()}")
+            raise AssertionError(f"no {ranks} ranks: {self.said()}")
         (self.mpirun,) = children_of(self.launcher.pid)
+        self.run_id = environment_of(self.mpirun)["REGATTA_RUN_ID"]
+        self.sockets: set[str] = set()
+
+    def read_lines(self) -> None:
+        assert self.launcher.stdout is not None
+        with self.launcher.stdout as stdout:
+            for line in stdout:
+                self.lines.append(line)
+
+    def said(self) -> str:
+        return "".join(self.lines) + self.errors.read_text()
 
     def find_ranks(self) -> int:
         for mpirun in children_of(self.launcher.pid):
@@ -157,24 +225,45 @@ class Run:
                     self.ranks[rank] = pid
         return len(self.ranks)
 
+    def await_line(self, text: str, limit_s: float = START_LIMIT_S) -> None:
+        if not soon(lambda: any(text in line for line in self.lines), limit_s):
+            self.launcher.kill()
+            raise AssertionError(f"no '{text}' within {limit_s} s: {self.said()}")
+
     def await_training(self) -> None:
         """Until the first evaluation has been printed, and a little more."""
-        assert self.launcher.stdout is not None
-        self.launcher.stdout.readline()
+        self.await_line("step 0 ")
         time.sleep(0.5)
+
+    def send(self, number: int, *pids: int) -> None:
+        """A signal, after a look at what the run holds."""
+        for pid in (self.launcher.pid, self.mpirun, *self.ranks.values()):
+            self.sockets |= sockets_of(pid) & listening_sockets()
+        for pid in pids:
+            os.kill(pid, number)
 
     def end(self, limit_s: float = END_LIMIT_S) -> dict[str, Any]:
         """The record, which has to be there within the limit, and the launcher soon after it."""
-        file = self.folder / "records.jsonl"
-        if not soon(lambda: file.exists() and file.stat().st_size > 0, limit_s):
+        if not soon(lambda: self.records() != [], limit_s):
             self.launcher.kill()
-            raise AssertionError(f"no record within {limit_s} s: {self.launcher.communicate()}")
+            raise AssertionError(f"no record within {limit_s} s: {self.said()}")
         self.launcher.wait(timeout=LEFT_LIMIT_S)
-        self.launcher.communicate()
-        return records_in(self.folder)[-1]
+        return self.records()[-1]
 
-    def left(self) -> list[int]:
-        """Processes that still run after a time in which all should have ended."""
-        pids = [*self.ranks.values(), self.mpirun, self.launcher.pid]
-        soon(lambda: not any(is_alive(pid) for pid in pids), LEFT_LIMIT_S)
-        return [pid for pid in pids if is_alive(pid)]
+    def records(self) -> list[dict[str, Any]]:
+        return records_in(self.folder) if (self.folder / "records.jsonl").exists() else []
+
+    def is_of_this_run(self, pid: int) -> bool:
+        return environment_of(pid).get("REGATTA_RUN_ID") == self.run_id
+
+    def processes(self) -> list[int]:
+        """Of the run that are alive; ranks, mpirun and whatever they have started, too."""
+        running = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+        return [pid for pid in running
+                if is_alive(pid) and (pid == self.launcher.pid or self.is_of_this_run(pid))]
+
+    def left(self) -> list[str]:
+        """Processes and sockets that are still there when all should have gone."""
+        soon(lambda: not self.processes(), LEFT_LIMIT_S)
+        return [f"process {pid}" for pid in self.processes()] + [
+            f"socket {inode}" for inode in self.sockets & listening_sockets()]

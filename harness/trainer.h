@@ -72,6 +72,10 @@ class Trainer {
   /// anything but examples_seen(). Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
 
+  /// For whoever computes between two calls of advance_to(): does the run still go on? Throws as
+  /// advance_to() does.
+  virtual void look() {}
+
   /// Also after a failure, with what is known then.
   virtual TrainingReport report() = 0;
   virtual void write_trace(std::ostream& out) = 0;
