@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrices as people run them: whole, killed at random moments and resumed, wrong.
 
-usage: harness/matrix_test.py REGATTA
+usage: harness/matrix_test.py REGATTA SCHEMA
 """
 
 import collections
@@ -12,13 +12,11 @@ import pty
 import random
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
-REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
+from test_support import REGATTA, fresh_folder, run_tests
 
 SMALL = """
 seeds = 3
@@ -35,12 +33,10 @@ CELLS, RUNS = 4, 12
 
 
 class Folder:
-    """A temporary one, with a matrix file and what a matrix left there."""
+    """With a matrix file and what a matrix left there."""
 
-    def __init__(self, test: unittest.TestCase, matrix: str = SMALL) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        test.addCleanup(temporary.cleanup)
-        self.path = Path(temporary.name)
+    def __init__(self, matrix: str = SMALL) -> None:
+        self.path = fresh_folder()
         self.file = self.path / "small.toml"
         self.file.write_text(matrix)
         self.out = self.path / "out"
@@ -62,7 +58,7 @@ class Folder:
 
 class Matrix(unittest.TestCase):
     def test_races_every_cell_with_every_seed_seeds_outermost(self) -> None:
-        folder = Folder(self)
+        folder = Folder()
         ran = folder.run()
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn(f"{CELLS} cells x 3 seeds = {RUNS} runs", ran.stdout)
@@ -75,14 +71,14 @@ class Matrix(unittest.TestCase):
         self.assertEqual(seeds, [1] * CELLS + [2] * CELLS + [3] * CELLS)
 
     def test_a_dry_run_runs_nothing(self) -> None:
-        folder = Folder(self)
+        folder = Folder()
         ran = folder.run("--dry-run")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn(f"{RUNS} runs left", ran.stdout)
         self.assertFalse(folder.out.exists())
 
     def test_resumed_after_kills_at_random_moments_it_has_every_record_once(self) -> None:
-        folder = Folder(self, SMALL.replace("2000", "50000"))
+        folder = Folder(SMALL.replace("2000", "50000"))
         generator = random.Random(4)
         for _ in range(3):
             with subprocess.Popen(folder.command("--resume"), stdout=subprocess.DEVNULL) as matrix:
@@ -100,7 +96,7 @@ class Matrix(unittest.TestCase):
         self.assertEqual(sum(folder.runs().values()), RUNS)
 
     def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(self) -> None:
-        folder = Folder(self, SMALL.replace("2000", "100000"))
+        folder = Folder(SMALL.replace("2000", "100000"))
         with subprocess.Popen(folder.command(), stdout=subprocess.PIPE, text=True) as matrix:
             while not folder.runs():
                 time.sleep(0.02)
@@ -111,7 +107,7 @@ class Matrix(unittest.TestCase):
         self.assertGreaterEqual(sum(folder.runs().values()), 1)
 
     def test_a_folder_that_holds_some_of_it_is_not_run_into_twice(self) -> None:
-        folder = Folder(self)
+        folder = Folder()
         self.assertEqual(folder.run().returncode, 0)
         ran = folder.run()
         self.assertEqual(ran.returncode, 1)
@@ -119,7 +115,7 @@ class Matrix(unittest.TestCase):
         self.assertEqual(sum(folder.runs().values()), RUNS)
 
     def test_two_at_once_in_one_folder_are_refused(self) -> None:
-        folder = Folder(self, SMALL.replace("2000", "100000"))
+        folder = Folder(SMALL.replace("2000", "100000"))
         with subprocess.Popen(folder.command(), stdout=subprocess.PIPE, text=True) as first:
             first.stdout.readline()
             second = folder.run("--resume")
@@ -129,7 +125,7 @@ class Matrix(unittest.TestCase):
         self.assertIn("another matrix is at work", second.stderr)
 
     def test_goes_on_after_a_cell_that_fails_and_says_so(self) -> None:
-        folder = Folder(self, 'seeds = 2\n[[race]]\nworkload = "parabola"\nsteps = 200\n'
+        folder = Folder('seeds = 2\n[[race]]\nworkload = "parabola"\nsteps = 200\n'
                         'rate_scale = [1e30, 1]\n')
         ran = folder.run()
         self.assertEqual(ran.returncode, 2)
@@ -137,7 +133,7 @@ class Matrix(unittest.TestCase):
         self.assertEqual(sum(folder.runs().values()), 4)
 
     def test_compared_with_itself_nothing_regressed(self) -> None:
-        folder = Folder(self)
+        folder = Folder()
         self.assertEqual(folder.run("--seeds", "8").returncode, 0)
         compare = [REGATTA, "compare", str(folder.out)]
         ran = subprocess.run([*compare, str(folder.out), "--format", "json"], capture_output=True,
@@ -156,7 +152,7 @@ class Matrix(unittest.TestCase):
         self.assertIn("holds no record", ran.stderr)
 
     def test_wrong_files_and_flags_are_errors_that_help(self) -> None:
-        folder = Folder(self, '[[race]]\nworklaod = "parabola"\n')
+        folder = Folder('[[race]]\nworklaod = "parabola"\n')
         ran = folder.run()
         self.assertEqual(ran.returncode, 1)
         self.assertIn("did you mean 'workload'", ran.stderr)
@@ -168,7 +164,7 @@ class Matrix(unittest.TestCase):
             self.assertIn(words, ran.stderr)
 
     def test_on_a_terminal_a_table_fills(self) -> None:
-        folder = Folder(self)
+        folder = Folder()
         leader, follower = pty.openpty()
         with subprocess.Popen(folder.command(), stdout=follower, stderr=follower) as matrix:
             os.close(follower)
@@ -187,4 +183,4 @@ class Matrix(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    run_tests()
