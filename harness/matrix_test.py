@@ -14,7 +14,6 @@ import signal
 import subprocess
 import time
 import unittest
-from pathlib import Path
 
 from test_support import REGATTA, fresh_folder, run_tests
 

@@ -83,8 +83,8 @@ bool RankWatch::ends_the_run() const {
   const bool essential =
       std::any_of(order_.begin(), order_.end(), [this](int rank) { return rank < spared_from_; });
   const auto gone = static_cast<int>(order_.size());
-  if (!launcher_.running() || essential)
-    return true;  // in this order: it notes what mpirun died of
+  const bool runs = launcher_.running();  // asked in any case: it notes what mpirun died of
+  if (!runs || essential) return true;
   if (spared_from_ < ranks && gone == ranks - spared_from_) return true;
   // What a rank says that is lost is the consequence of that.
   return std::any_of(troubles_.begin(), troubles_.end(),
