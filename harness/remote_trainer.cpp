@@ -57,7 +57,10 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
   launcher_ = std::make_unique<Launcher>(launch);
   watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
                                        parts_.front().global_batch);
-  if (launch.on_death == OnDeath::GoOn) watch_->spare_from(options_.servers);
+  if (launch.on_death == OnDeath::GoOn) {
+    watch_->spare_workers(options_.servers,
+                          {.by_rank = options_.workers, .needed = options_.needed_workers});
+  }
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     values_[p].resize(parts_[p].graph.variables().size());
   }
