@@ -64,10 +64,10 @@ Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps
 }
 
 /// An executor of a placed step, all in one process.
-class Run {
+class Training {
  public:
   /// `held_back`: a replica whose losses wait until the others have done all; -1: none.
-  Run(const Step& placed, const DataSet& data, const TrialOptions& options, int held_back = -1)
+  Training(const Step& placed, const DataSet& data, const TrialOptions& options, int held_back = -1)
       : part_(partition(placed, Binding{}).front()),
         examples_(options.steps * placed.global_batch) {
     add_cpu_kernels(kernels_);
@@ -146,19 +146,19 @@ struct Deal {
   std::int64_t servers = 1;
 };
 
-class BackupWorkers : public testing::TestWithParam<Deal> {};
+class TwoOfThree : public testing::TestWithParam<Deal> {};
 
 /// Worker 2 is held back, so that it is always 0 and 1 that count.
-TEST_P(BackupWorkers, WhoCountsComputesWhatAsManyWorkersAloneCompute) {
+TEST_P(TwoOfThree, WhoCountsComputesWhatAsManyWorkersAloneCompute) {
   const Deal& deal = GetParam();
   const DataSet& data = deal.workload == "resnet9_thin" ? shapes() : curve();
   const Step step = step_of(deal.workload, deal.batch, deal.steps);
   TrialOptions options = with_backups(2, 1, deal.steps);
   options.options.servers = deal.servers;
-  Run backed(placed(step, options), data, options, 2);
+  Training backed(placed(step, options), data, options, 2);
   backed.run_all();
   options.options.backup_workers = 0;
-  Run alone(drawing(placed(step, options), deal.batch * 3 / 2), data, options);
+  Training alone(drawing(placed(step, options), deal.batch * 3 / 2), data, options);
   alone.run_all();
   EXPECT_EQ(backed.parameters(), alone.parameters());
   const std::vector<WorkerReport> pushes = backed.pushes();
@@ -174,7 +174,7 @@ TEST_P(BackupWorkers, WhoCountsComputesWhatAsManyWorkersAloneCompute) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Deals, BackupWorkers,
+INSTANTIATE_TEST_SUITE_P(Deals, TwoOfThree,
                          testing::Values(Deal{"parabola", 32, 50, 1}, Deal{"parabola", 32, 50, 2},
                                          Deal{"adam", 32, 21, 1}, Deal{"resnet9_thin", 32, 3, 1},
                                          Deal{"resnet9_thin", 32, 3, 2}),
@@ -194,7 +194,7 @@ TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
   for (std::int64_t servers : {1, 2}) {
     TrialOptions options = with_backups(2, 2, 400);
     options.options.servers = servers;
-    Run run(placed(step_of("parabola", 20, options.steps), options), curve(), options);
+    Training run(placed(step_of("parabola", 20, options.steps), options), curve(), options);
     for (std::int64_t step = 0; step < options.steps;) {
       step += 1 + step % 3;
       step = std::min(step, options.steps);
@@ -214,7 +214,7 @@ TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
 }
 
 std::int64_t time_of(const Step& step, const TrialOptions& options) {
-  Run run(placed(step, options), shapes(), options);
+  Training run(placed(step, options), shapes(), options);
   run.executor().run(step.global_batch);  // the first step touches memory first
   const std::int64_t begin = now_ns();
   run.run_all();
@@ -226,7 +226,7 @@ TEST(BackupWorkers, LeaveAStragglerBehindThatWouldHoldAllBack) {
   const Step step = step_of("resnet9_thin", 64, 16);
   TrialOptions options = with_backups(2, 1, 16);
   options.stragglers[2] = 8;
-  Run run(placed(step, options), shapes(), options);
+  Training run(placed(step, options), shapes(), options);
   run.run_all();
   const std::vector<WorkerReport> pushes = run.pushes();
   EXPECT_GT(pushes[2].updates_dropped, 0);

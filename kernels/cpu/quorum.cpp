@@ -23,7 +23,11 @@ class QuorumPush {
         sums_(request.outputs.first(gradients.size())),
         threads_(request.threads) {
     const bool decides = request.node.attributes.integer("decides") != 0;
-    (decides ? yields_ : hears_) = (decides ? request.outputs : request.inputs).back().f32();
+    if (decides) {
+      yields_ = request.outputs.back().f32();
+    } else {
+      hears_ = request.inputs.back().f32();
+    }
     terms_.reserve(static_cast<std::size_t>(quorum_.members()));
     quorum_.join(member_, gradients_);
   }
