@@ -60,6 +60,23 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy all_reduce+model_parallel --workers 4 --stages -2", r"give --stages a divisor"),
     ("--strategy all_reduce --workers 4 --stages 2", r"'all_reduce' needs --workers only"),
     ("--strategy all_reduce+in_graph --workers 2", r"already dealt to replicas"),
+    # Servers and backup workers
+    ("--strategy all_reduce --workers 2 --backup-workers 1",
+     r"--backup-workers is for parameter_server; under strategy 'all_reduce'"),
+    ("--strategy parameter_server_async --workers 2 --backup-workers 1",
+     r"--backup-workers is for parameter_server; under strategy 'parameter_server_async'"),
+    ("--backup-workers 1", r"--backup-workers is for parameter_server"),
+    ("--strategy parameter_server --workers 2 --backup-workers -1", r"--backup-workers is -1"),
+    ("--strategy parameter_server --workers 2 --backup-workers 1",
+     r"--backup-workers 1: .* global batch of 50, .* draw 75 .* the data set has 50"),
+    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 31",
+     r"31 examples .* equal shares"),
+    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 20 "
+     "--staleness-bound 1", r"--staleness-bound is for parameter_server_async"),
+    ("--strategy parameter_server --workers 2 --continue-on-loss",
+     r"--continue-on-loss is for .*--backup-workers"),
+    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 20 --servers 2 "
+     "--continue-on-loss", r"--continue-on-loss with --backup-workers needs --servers 1"),
     # Stragglers
     ("--straggler 1", r"'1' is not WORKER:FACTOR"),
     ("--straggler 0:fast", r"'0:fast' is not WORKER:FACTOR"),

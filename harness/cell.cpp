@@ -27,14 +27,16 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
     cell.servers = placement.options.servers;
     cell.bucket_bytes = request.bucket_bytes;
   }
+  cell.backup_workers = placement.options.backup_workers;
   cell.staleness_bound = placement.staleness_bound;
   cell.device = request.device;
   cell.dtype = request.dtype;
   cell.fusion = request.fusion;
   cell.global_batch = placement.recipe.global_batch;
   cell.rate_scale = placement.recipe.rate_scale;
-  cell.threads_per_worker = std::max<std::int64_t>(1, facts.cores / cell.workers);
-  cell.oversubscribed = cell.workers > facts.cores;
+  const std::int64_t computing = cell.workers + cell.backup_workers;
+  cell.threads_per_worker = std::max<std::int64_t>(1, facts.cores / computing);
+  cell.oversubscribed = computing > facts.cores;
   for (const auto& [worker, factor] : request.stragglers) {
     cell.straggler.push_back({.worker = worker, .factor = factor});
   }

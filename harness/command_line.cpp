@@ -50,6 +50,10 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
       "(default: 1; a worker each with parameter servers)");
   app.add_option("--servers", request.servers,
                  "parameter servers, each a process where there are several (default: 1)");
+  app.add_option("--backup-workers", request.backup_workers,
+                 "workers of parameter_server besides --workers: a step takes the first pushes, as "
+                 "many as --workers says, and drops late ones")
+      ->capture_default_str();
   app.add_option("--staleness-bound", request.staleness_bound,
                  "steps that a worker of parameter_server_async may lead the slowest by (default: "
                  "none)");
@@ -103,7 +107,8 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
       "with its own zero (default: none)");
   app.add_flag_callback(
       "--continue-on-loss", [&request] { request.on_loss = OnLoss::Continue; },
-      "parameter_server_async goes on without a worker's process that is lost");
+      "parameter_server_async, or parameter_server with backup workers, goes on without a worker's "
+      "process that is lost");
   app.add_option("--hosts", request.hosts,
                  "Open MPI hostfile of the machines to run on (default: this one)");
   app.add_option("--listen", request.listen,

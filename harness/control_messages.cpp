@@ -31,6 +31,8 @@ void set_worker(control::Worker& message, const WorkerReport& worker) {
   message.set_input_ns(worker.input_ns);
   message.set_update_ns(worker.update_ns);
   message.set_total_ns(worker.total_ns);
+  message.set_updates_applied(worker.updates_applied);
+  message.set_updates_dropped(worker.updates_dropped);
   message.mutable_staleness()->Add(worker.staleness.begin(), worker.staleness.end());
 }
 
@@ -44,6 +46,8 @@ WorkerReport worker_in(const control::Worker& message) {
   worker.input_ns = message.input_ns();
   worker.update_ns = message.update_ns();
   worker.total_ns = message.total_ns();
+  worker.updates_applied = message.updates_applied();
+  worker.updates_dropped = message.updates_dropped();
   worker.staleness.assign(message.staleness().begin(), message.staleness().end());
   return worker;
 }

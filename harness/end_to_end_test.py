@@ -28,7 +28,8 @@ WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
 CELL_FLAGS = {
     "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
     "--processes": "(default: 1; a worker each with parameter servers)",
-    "--servers": "(default: 1)", "--staleness-bound": "(default: none)", "--stages": "=0",
+    "--servers": "(default: 1)", "--backup-workers": "=0",
+    "--staleness-bound": "(default: none)", "--stages": "=0",
     "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
     "--device": "=cpu",

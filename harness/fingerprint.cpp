@@ -59,6 +59,7 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
           {"workload", request.workload},
           {"strategy", request.strategy},
           {"processes", std::to_string(placement.processes)},
+          {"backup workers", std::to_string(placement.options.backup_workers)},
           {"seed", std::to_string(request.seed)},
           {"dtype", request.dtype},
           {"fusion", request.fusion},

@@ -14,7 +14,7 @@ Binding binding_of(const Placement& placement) {
   if (placement.processes == 1) return binding;
   std::vector<int> process_of_replica;
   for (int p = 0; p < placement.worker_processes; ++p) {
-    const Range replicas = share(placement.options.replicas, placement.worker_processes, p);
+    const Range replicas = share(replicas_of(placement), placement.worker_processes, p);
     process_of_replica.insert(process_of_replica.end(), static_cast<std::size_t>(replicas.size()),
                               placement.servers + p);
   }
@@ -30,7 +30,7 @@ Binding binding_of(const Placement& placement) {
 int workers_in(const Placement& placement, int process) {
   if (process < placement.servers) return 0;
   const Range replicas =
-      share(placement.options.replicas, placement.worker_processes, process - placement.servers);
+      share(replicas_of(placement), placement.worker_processes, process - placement.servers);
   return static_cast<int>(replicas.size() * placement.options.stages);
 }
 

@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kMostSteps = 100'000'000;  // the harness keeps 12 bytes of each
 constexpr double kMostSlowdown = 1000;
 constexpr std::int64_t kMostServers = 1024;
+constexpr std::int64_t kMostBackupWorkers = 1024;
 
 RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
 
@@ -103,6 +104,30 @@ bool spans_processes(const Placement& placement) {
   return replicated;
 }
 
+/// The workers together draw more examples of the data order than count.
+void set_backup_workers(const RaceRequest& request, Placement& placement) {
+  const std::int64_t backups = request.backup_workers;
+  if (backups == 0) return;
+  if (backups < 0 || backups > kMostBackupWorkers) {
+    throw usage(
+        fmt::format("--backup-workers is {}; 0 to {} are possible", backups, kMostBackupWorkers));
+  }
+  if (!placement.has_servers || exchange_of(placement.strategies) != Exchange::Synchronous) {
+    throw usage("--backup-workers is for parameter_server; under strategy '" + request.strategy +
+                "' no server waits for workers");
+  }
+  placement.options.backup_workers = backups;
+  const Recipe& recipe = placement.recipe;
+  const std::int64_t workers = placement.options.replicas;
+  const std::int64_t drawn = recipe.global_batch * (workers + backups) / workers;
+  if (drawn > recipe.train_examples) {
+    throw usage(fmt::format(
+        "--backup-workers {}: with --workers {} and a global batch of {}, all workers draw {} "
+        "examples for a step, but the data set has {}; use a smaller --global-batch",
+        backups, workers, recipe.global_batch, drawn, recipe.train_examples));
+  }
+}
+
 /// Servers and the bound on staleness: what only parameter servers have.
 void set_servers(const RaceRequest& request, Placement& placement) {
   const auto& strategies = placement.strategies;
@@ -129,8 +154,17 @@ void set_servers(const RaceRequest& request, Placement& placement) {
   }
   if (request.staleness_bound.value_or(0) < 0) throw usage("--staleness-bound is 0 or more");
   placement.staleness_bound = request.staleness_bound;
-  if (request.on_loss == OnLoss::Continue && !asynchronous) {
-    throw usage("--continue-on-loss is for parameter_server_async, whose workers wait for nobody");
+  set_backup_workers(request, placement);
+  if (request.on_loss != OnLoss::Continue) return;
+  if (!asynchronous && request.backup_workers == 0) {
+    throw usage(
+        "--continue-on-loss is for parameter_server_async, whose workers wait for nobody, and for "
+        "parameter_server with --backup-workers");
+  }
+  if (!asynchronous && placement.options.servers > 1) {
+    throw usage(
+        "--continue-on-loss with --backup-workers needs --servers 1: a worker may be lost when "
+        "some servers have its push and others do not");
   }
 }
 
@@ -163,7 +197,7 @@ void check_hosts(const RaceRequest& request) {
 void deal_processes(const RaceRequest& request, Placement& placement) {
   check_hosts(request);
   set_servers(request, placement);
-  const std::int64_t replicas = placement.options.replicas;
+  const std::int64_t replicas = replicas_of(placement);
   const std::int64_t processes = request.processes.value_or(placement.has_servers ? replicas : 1);
   if (processes < 1) {
     throw usage(fmt::format("--processes is {}; at least 1 is needed", processes));
@@ -197,9 +231,10 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
 
 void check_stragglers(const RaceRequest& request) {
   for (const auto& [worker, factor] : request.stragglers) {
-    if (worker >= 0 && worker < request.workers && factor >= 1 && factor <= kMostSlowdown) continue;
+    const std::int64_t workers = request.workers + request.backup_workers;
+    if (worker >= 0 && worker < workers && factor >= 1 && factor <= kMostSlowdown) continue;
     throw usage(fmt::format("--straggler {}:{:g}: workers are 0 to {} and factors 1 to {:g}",
-                            worker, factor, request.workers - 1, kMostSlowdown));
+                            worker, factor, workers - 1, kMostSlowdown));
   }
 }
 
@@ -241,6 +276,10 @@ Step placed_step(const Placement& placement) {
 
 std::int64_t workers_of(const Placement& placement) {
   return placement.options.replicas * placement.options.stages;
+}
+
+std::int64_t replicas_of(const Placement& placement) {
+  return placement.options.replicas + placement.options.backup_workers;
 }
 
 }  // namespace regatta

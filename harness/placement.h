@@ -41,7 +41,10 @@ Step fused(const Placement& placement, const Step& step);
 /// The placed step, whole and not yet partitioned. Throws: RunError(Usage).
 Step placed_step(const Placement& placement);
 
-/// Worker, in the record's sense: the places that compute.
+/// Worker, in the record's sense: the places that compute, backup workers left out.
 std::int64_t workers_of(const Placement& placement);
+
+/// With backup workers.
+std::int64_t replicas_of(const Placement& placement);
 
 }  // namespace regatta

@@ -173,6 +173,7 @@ void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
   }
   remote.launch.hosts = request_.hosts;
   if (request_.on_loss == OnLoss::Continue) remote.launch.on_death = OnDeath::GoOn;
+  if (placement_.options.backup_workers > 0) remote.needed_workers = placement_.options.replicas;
   remote.servers = placement_.servers;
   if (allocated_processes() > 0) remote.launch.start = Start::RankZero;
   remote.launch.arguments = request_.arguments;

@@ -25,6 +25,7 @@ struct RaceRequest {
   std::string data_dir = "cifar-10-batches-bin";
   std::int64_t workers = 1;
   std::optional<std::int64_t> servers;          ///< of parameter servers; empty: 1
+  std::int64_t backup_workers = 0;              ///< of parameter_server: beyond `workers`
   std::optional<std::int64_t> staleness_bound;  ///< of parameter_server_async. Units: steps
   std::optional<std::int64_t> processes;        ///< of workers; empty: the strategy's own number
   std::int64_t stages = 0;                      ///< of a composition with model_parallel; 0: none
@@ -45,7 +46,7 @@ struct RaceRequest {
   std::string trace;                   ///< file; empty: none
   std::string command;                 ///< for the record
   std::vector<std::string> arguments;  ///< the same, for ranks: without the program's name
-  OnLoss on_loss = OnLoss::End;        ///< of a worker's process, under parameter_server_async
+  OnLoss on_loss = OnLoss::End;        ///< of a worker's process, where others do not need it
   std::string rank_logs;               ///< folder for what ranks print
   std::string hosts;                   ///< an Open MPI hostfile; empty: this machine
   std::string listen;                  ///< address for ranks to reach; empty: loopback

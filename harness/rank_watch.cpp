@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <numeric>
 
 #include "harness/control_messages.h"
 
@@ -78,14 +79,23 @@ bool RankWatch::look() {
   return ends_the_run();
 }
 
-bool RankWatch::ends_the_run() const {
-  const int ranks = static_cast<int>(places_.size());
+bool RankWatch::cannot_do_without_the_lost() const {
   const bool essential =
       std::any_of(order_.begin(), order_.end(), [this](int rank) { return rank < spared_from_; });
-  const auto gone = static_cast<int>(order_.size());
+  return essential || workers_left() < workers_.needed;
+}
+
+/// Where the run may go on without some; else as many as are needed.
+std::int64_t RankWatch::workers_left() const {
+  if (workers_.by_rank.empty()) return workers_.needed;
+  std::int64_t left = std::accumulate(workers_.by_rank.begin(), workers_.by_rank.end(), 0);
+  for (int rank : order_) left -= workers_.by_rank.at(static_cast<std::size_t>(rank));
+  return left;
+}
+
+bool RankWatch::ends_the_run() const {
   const bool runs = launcher_.running();  // asked in any case: it notes what mpirun died of
-  if (!runs || essential) return true;
-  if (spared_from_ < ranks && gone == ranks - spared_from_) return true;
+  if (!runs || cannot_do_without_the_lost()) return true;
   // What a rank says that is lost is the consequence of that.
   return std::any_of(troubles_.begin(), troubles_.end(),
                      [this](const Trouble& trouble) { return !is_lost(trouble.rank); });
@@ -101,11 +111,23 @@ bool RankWatch::is_clear() {
   const bool told = std::any_of(troubles_.begin(), troubles_.end(), [](const Trouble& trouble) {
     return !is_consequence(trouble.message);
   });
-  return told || launcher_.first_death().has_value() ||
-         (launcher_.is_silent() && !launcher_.running()) || (!broke && !order_.empty());
+  if (told || (launcher_.is_silent() && !launcher_.running())) return true;
+  // An earlier death, which the run went on without, explains nothing.
+  if (!workers_.by_rank.empty()) return cannot_do_without_the_lost();
+  return launcher_.first_death().has_value() || (!broke && !order_.empty());
 }
 
 RunError RankWatch::cause() const {
+  const RunError first = first_cause();
+  if (workers_left() >= workers_.needed) return first;
+  return {
+      first.kind(),
+      fmt::format("{}; {} of {} workers left, but a step needs {}", first.what(), workers_left(),
+                  std::accumulate(workers_.by_rank.begin(), workers_.by_rank.end(), 0),
+                  workers_.needed)};
+}
+
+RunError RankWatch::first_cause() const {
   for (const auto& [rank, message] : troubles_) {
     if (is_consequence(message)) continue;
     return {kind_of(message), name_of(rank) + ": " + message.text()};

@@ -9,6 +9,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/control.pb.h"
@@ -18,6 +19,12 @@
 
 namespace regatta {
 
+/// Who computes, where a run may go on with fewer.
+struct SpareWorkers {
+  std::vector<int> by_rank;
+  std::int64_t needed = 1;  ///< over all ranks
+};
+
 class RankWatch {
  public:
   /// `places`: of each rank, for messages. `steps`: from examples to steps.
@@ -26,8 +33,12 @@ class RankWatch {
 
   /// A rank has said that it cannot go on.
   void note(int rank, const control::Trouble& trouble);
-  /// From now on the run may go on without ranks from this number on, as long as one is left.
-  void spare_from(int rank) { spared_from_ = rank; }
+  /// From now on the run may go on without ranks from this number on, as long as enough workers are
+  /// left.
+  void spare_workers(int rank, SpareWorkers workers) {
+    spared_from_ = rank;
+    workers_ = std::move(workers);
+  }
   /// Looks at all ranks. True when the run cannot go on.
   bool look();
   /// Ranks that the run goes on without, as they were lost, and why.
@@ -48,8 +59,11 @@ class RankWatch {
   };
   RunError loss_of(int rank, const std::string& why) const;
   bool ends_the_run() const;
+  bool cannot_do_without_the_lost() const;
+  std::int64_t workers_left() const;
   std::string after_steps() const;
   std::string who_had_not_joined() const;
+  RunError first_cause() const;
   std::string where_its_output_is(int rank) const;
 
   const ControlServer& server_;
@@ -62,6 +76,7 @@ class RankWatch {
   std::vector<std::optional<std::string>> lost_;  ///< by rank: why
   std::vector<int> order_;                        ///< ranks as they were lost
   int spared_from_ = std::numeric_limits<int>::max();
+  SpareWorkers workers_{};
   std::vector<Trouble> troubles_;
 };
 

@@ -77,7 +77,9 @@ Json to_json(const WorkerRecord& worker) {
           {"update_ns", worker.update_ns},
           {"bytes_sent", worker.bytes_sent},
           {"bytes_received", worker.bytes_received},
-          {"staleness_histogram", worker.staleness_histogram}};
+          {"staleness_histogram", worker.staleness_histogram},
+          {"updates_applied", worker.updates_applied},
+          {"updates_dropped", worker.updates_dropped}};
 }
 
 Json to_json(const GraphRecord& graph) {

@@ -96,6 +96,8 @@ struct WorkerRecord {
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::vector<std::int64_t> staleness_histogram;  ///< element s: updates that missed s versions
+  std::int64_t updates_applied = 0;  ///< of the replica, at the first server, with backup workers
+  std::int64_t updates_dropped = 0;  ///< likewise, because they came late
 };
 
 struct GraphRecord {

@@ -98,7 +98,10 @@ void RemoteTrainer::start_all() {
     awaited_.insert(r);
   }
   await_all("to be ready", kReadyLimit);
-  if (options_.launch.on_death == OnDeath::GoOn) watch_->spare_from(options_.servers);
+  if (options_.launch.on_death == OnDeath::GoOn) {
+    watch_->spare_workers(options_.servers,
+                          {.by_rank = options_.workers, .needed = options_.needed_workers});
+  }
 }
 
 void RemoteTrainer::advance_to(std::int64_t examples) {

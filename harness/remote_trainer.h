@@ -27,8 +27,9 @@ struct RemoteOptions {
   RunIdentity identity;
   std::string listen = "127.0.0.1";
   Fingerprint fingerprint;
-  std::vector<int> workers;  ///< by process
-  int servers = 0;           ///< the first processes; the run may go on without others
+  std::vector<int> workers;         ///< by process
+  int servers = 0;                  ///< the first processes; the run may go on without others
+  std::int64_t needed_workers = 1;  ///< to go on
 };
 
 class RemoteTrainer final : public Trainer {

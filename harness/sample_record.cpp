@@ -53,7 +53,9 @@ Record sample_record() {
                             .update_ns = 25'000'000,
                             .bytes_sent = 8'000'000,
                             .bytes_received = 8'000'000,
-                            .staleness_histogram = {12, 8}};
+                            .staleness_histogram = {12, 8},
+                            .updates_applied = 16,
+                            .updates_dropped = 4};
   WorkerRecord other = worker;
   other.place = "replica1";
   other.replica = 1;

@@ -90,7 +90,9 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
                               .update_ns = worker.update_ns,
                               .bytes_sent = bytes.sent,
                               .bytes_received = bytes.received,
-                              .staleness_histogram = trimmed(worker.staleness)});
+                              .staleness_histogram = trimmed(worker.staleness),
+                              .updates_applied = worker.updates_applied,
+                              .updates_dropped = worker.updates_dropped});
   }
   record.lost_updates = report.lost_updates;
   record.lost_processes = report.lost_processes;

@@ -5,7 +5,7 @@
 // and the next pull for the update, so that a step is a barrier over the whole model.
 // For M bytes of parameters a worker receives and sends M a step, a server n M / k.
 // Term: synchronous ParameterServerStrategy; Li et al., "Scaling distributed machine learning with
-// the parameter server", OSDI 2014.
+// the parameter server", OSDI 2014. With backup workers it is another graph: backup_workers.cpp.
 #include "strategies/replicas.h"
 #include "strategies/rewrites.h"
 #include "strategies/shard.h"
@@ -13,6 +13,7 @@
 namespace regatta {
 
 Step parameter_server(const Step& step, const StrategyOptions& options) {
+  if (options.backup_workers > 0) return backup_workers(step, options);
   const Step sharded = shard(step, options.servers, "parameter_server");
   Replicas replicas(sharded, {.count = options.replicas,
                               .ownership = Ownership::Home,

@@ -163,5 +163,67 @@ TEST(ParameterServerAsync, GoesOnWithoutALostWorkerWhereItMay) {
   }
 }
 
+TrialOptions with_a_backup_worker(std::int64_t servers, std::int64_t steps) {
+  TrialOptions options = options_of("parameter_server", 2, servers);
+  options.options.backup_workers = 1;
+  options.steps = steps;
+  return options;
+}
+
+TEST(BackupWorkers, OverGrpcEveryPushIsAppliedOrDropped) {
+  for (int servers : {1, 2}) {
+    const TrialOptions options = with_a_backup_worker(servers, 300);
+    Cluster cluster(step_of("parabola", 30, options.steps), curve(), options,
+                    servers_and_workers(servers, 3, 3));
+    cluster.run();
+    EXPECT_EQ(cluster.executor(0).examples_seen(), options.steps * 30);
+    const std::vector<LoopReport> loops = cluster.executor(0).loops();
+    std::int64_t applied = 0;
+    for (const WorkerReport& worker : cluster.executor(0).workers()) {
+      applied += worker.updates_applied;
+      EXPECT_EQ(worker.updates_applied + worker.updates_dropped,
+                loops.at(static_cast<std::size_t>(worker.place.replica)).steps);
+    }
+    EXPECT_EQ(applied, 2 * options.steps);
+    for (int server = 0; server < servers; ++server) {  // each updated once a step
+      std::uint64_t updates = 0;
+      for (const WorkerReport& worker : cluster.executor(server).workers()) {
+        EXPECT_EQ(std::count(worker.staleness.begin() + 1, worker.staleness.end(), 0), 63);
+        updates += worker.staleness[0];
+      }
+      EXPECT_EQ(updates % static_cast<std::uint64_t>(options.steps), 0U);
+    }
+  }
+}
+
+TEST(BackupWorkers, GoOnWithoutOneThatIsLostAndEndWhenTooFewAreLeft) {
+  TrialOptions options = with_a_backup_worker(1, 40);
+  options.loss = OnLoss::Continue;
+  for (const bool too_many : {false, true}) {
+    Cluster cluster(step_of("resnet9_thin", 64, options.steps), shapes(), options,
+                    servers_and_workers(1, 3, 3));
+    std::thread killer([&] {
+      while (cluster.executor(0).examples_seen() < 3 * 64) std::this_thread::yield();
+      cluster.exchange(0).lose(3, "it was killed by a test");
+      if (too_many) cluster.exchange(0).lose(1, "it was killed, too");
+    });
+    if (!too_many) {
+      cluster.run_without(3);
+      ASSERT_EQ(cluster.executor(0).lost().size(), 1U);
+      EXPECT_EQ(cluster.executor(0).examples_seen(), 40 * 64);
+    } else {
+      try {
+        cluster.run();
+        ADD_FAILURE() << "no error";
+      } catch (const RunError& error) {
+        EXPECT_NE(std::string(error.what()).find("1 of 3 workers left, but a step needs 2"),
+                  std::string::npos)
+            << error.what();
+      }
+    }
+    killer.join();
+  }
+}
+
 }  // namespace
 }  // namespace regatta

@@ -47,17 +47,25 @@ Replicas::Replicas(const Step& source, const ReplicaOptions& options)
 void Replicas::deal_out() {
   const std::int64_t group = source_.normalization_group;
   const std::int64_t groups = source_.global_batch / group;
+  const std::int64_t sharers = options_.count - options_.backups;
   check(groups * group == source_.global_batch, "a global batch is a whole number of groups");
-  if (options_.count < 1 || options_.count > groups) {
+  const std::string batch = "strategy '" + std::string(options_.strategy) + "' with " +
+                            std::to_string(sharers) + " workers: a global batch of " +
+                            std::to_string(source_.global_batch) +
+                            " examples in normalisation groups of " + std::to_string(group);
+  if (sharers < 1 || sharers > groups) {
     throw RunError(ErrorKind::Usage,
-                   "strategy '" + std::string(options_.strategy) + "' with " +
-                       std::to_string(options_.count) + " workers: a global batch of " +
-                       std::to_string(source_.global_batch) +
-                       " examples in normalisation groups of " + std::to_string(group) +
-                       " can be dealt to 1 to " + std::to_string(groups) + " workers");
+                   batch + " can be dealt to 1 to " + std::to_string(groups) + " workers");
+  }
+  if (options_.backups > 0 && groups % sharers != 0) {
+    throw RunError(ErrorKind::Usage, batch +
+                                         " cannot be dealt to them in equal shares, which backup "
+                                         "workers need, for any of them may stand for any other");
   }
   for (std::int64_t r = 0; r < options_.count; ++r) {
-    const Range range = share(groups, options_.count, r);
+    const Range range = options_.backups == 0 ? share(groups, sharers, r)
+                                              : Range{.begin = r * groups / sharers,
+                                                      .end = (r + 1) * groups / sharers};
     offset_.push_back(range.begin * group);
     batch_.push_back(range.size() * group);
   }
@@ -141,6 +149,7 @@ void Replicas::copy_compute(std::int64_t replica) {
       const std::int64_t offset = copied.attributes.integer("offset");
       copied.attributes.set("offset", offset + offset_[at(replica)]);
       copied.attributes.set("batch", batch_[at(replica)]);
+      copied.attributes.set("global_batch", offset_.back() + batch_.back());
     }
     copier.map_outputs(id, result_.graph.add(copied));
   }
@@ -171,6 +180,13 @@ Builder Replicas::at_home(std::size_t t) {
   return builder;
 }
 
+Builder Replicas::at_shared(std::size_t t, std::int64_t replica) {
+  const Node& update = source_.graph.node(source_.trainables[t].updates.front());
+  Builder builder(result_.graph);
+  builder.at(shared_place(update.place, replica)).in(Phase::Update).layer(update.layer);
+  return builder;
+}
+
 void Replicas::append_update(std::size_t t, Copier& copier, Place place, double weight,
                              Value gradient) {
   const Trainable& trainable = source_.trainables[t];
@@ -188,9 +204,10 @@ void Replicas::append_update(std::size_t t, Copier& copier, Place place, double 
 
 void Replicas::update(std::size_t t, std::int64_t replica, Value gradient) {
   const bool pushes = options_.ownership == Ownership::Shared;
+  const bool alone = pushes && options_.sharing != Sharing::Quorum;
   const double weight =
-      pushes ? static_cast<double>(batch_[at(replica)]) / static_cast<double>(source_.global_batch)
-             : 1.0;
+      alone ? static_cast<double>(batch_[at(replica)]) / static_cast<double>(source_.global_batch)
+            : 1.0;
   const Place& source = source_.graph.node(source_.trainables[t].updates.front()).place;
   const Place place = pushes ? shared_place(source, replica) : place_in(source, replica);
   append_update(t, copiers_[at(replica)], place, weight, gradient);

@@ -30,6 +30,7 @@ enum class Feed : std::uint8_t {
 
 struct ReplicaOptions {
   std::int64_t count = 1;
+  std::int64_t backups = 0;  ///< of `count`: beyond those whose shares are a global batch
   Ownership ownership = Ownership::EachReplica;
   Feed feed = Feed::Each;
   Place home;                       ///< of parameters and of a central feed
@@ -50,9 +51,12 @@ class Replicas {
   /// A builder at the place and layer of trainable `t`'s update in a replica.
   Builder at_update(std::size_t t, std::int64_t replica);
   Builder at_home(std::size_t t);
+  /// Where a replica assigns trainable `t` that it shares.
+  Builder at_shared(std::size_t t, std::int64_t replica);
 
   /// Appends trainable `t`'s updates, fed with `gradient`, at a replica or at home. A replica's
-  /// update of a shared parameter weighs its decay by the replica's share of the batch.
+  /// update of a shared parameter weighs its decay by the replica's share of the batch, unless it
+  /// stands for a quorum.
   void update(std::size_t t, std::int64_t replica, Value gradient);
   void update_at_home(std::size_t t, Value gradient);
 

@@ -245,6 +245,75 @@ TEST(ParameterServer, TravelsInOneMessageEachWayWhereItIsSmall) {
   }
 }
 
+/// Two of three workers; 30 examples are a step's, so that 45 are drawn. Two servers.
+Step with_a_backup_worker(std::int64_t batch) {
+  Recipe recipe;
+  recipe.global_batch = batch;
+  recipe.train_examples = 50;
+  recipe.total_examples = 3000;
+  StrategyOptions options = replicas(2);
+  options.backup_workers = 1;
+  options.servers = 2;
+  return apply(find_strategies("parameter_server"), find_workload("parabola").training(recipe),
+               options);
+}
+
+TEST(BackupWorkers, StandBetweenPushesAndUpdatesAndTheFirstServerTellsTheOthers) {
+  const Step step = with_a_backup_worker(30);
+  EXPECT_EQ(loop_count(step), 3U);
+  EXPECT_EQ(count(step.graph, Op::Quorum), 3 * 2);
+  EXPECT_EQ(count(step.graph, Op::Sgd), 3 * 4);
+  const std::string text = to_text(step.graph);
+  for (const char* line : {
+           "{batch=15, example=[1], global_batch=45, offset=30, targets=1}",
+           "{decides=1, member=2, members=3, needed=2}",
+           "{decides=0, member=2, members=3, needed=2}",
+           "@server0 shared quorum",
+           "weight=1, weight_decay=0} @server1.replica2 update output",
+       }) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << '\n' << text;
+  }
+}
+
+TEST(BackupWorkers, SendOneVerdictToEveryOtherServer) {
+  const auto bytes = traffic(part(with_a_backup_worker(30)));
+  const MemberTraffic& first = bytes.at({.replica = 2, .stage = 0, .role = Role::Server});
+  const MemberTraffic& second = bytes.at({.replica = 2, .stage = 1, .role = Role::Server});
+  EXPECT_EQ(first.sent, first.received + 4);
+  EXPECT_EQ(second.received, second.sent + 4);
+  EXPECT_EQ(first.received + second.sent, kParabolaBytes);
+}
+
+TEST(BackupWorkers, NeedEqualShares) {
+  try {
+    with_a_backup_worker(31);
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    EXPECT_NE(std::string(error.what()).find("equal shares"), std::string::npos) << error.what();
+  }
+}
+
+/// They decide also when some parameters learn no more.
+TEST(BackupWorkers, NeverRestAtTheQuorum) {
+  Recipe recipe;
+  recipe.global_batch = 256;
+  recipe.train_examples = 512;
+  recipe.total_examples = 20 * 256;
+  StrategyOptions options = replicas(2);
+  options.backup_workers = 1;
+  const Step step = apply(find_strategies("parameter_server"),
+                          find_workload("airbench94").training(recipe), options);
+  std::int64_t resting_updates = 0;
+  const std::vector<std::int64_t> expiry = expiries(step);
+  for (std::size_t id = 0; id < expiry.size(); ++id) {
+    const Op op = step.graph.nodes()[id].op;
+    EXPECT_TRUE(op != Op::Quorum || expiry[id] == kNever);
+    resting_updates += op == Op::Sgd && expiry[id] != kNever ? 1 : 0;
+  }
+  EXPECT_GT(resting_updates, 0);
+}
+
 TEST(ModelParallel, CutsBetweenLayersAndSendsActivationsForwardAndBack) {
   StrategyOptions options;
   options.stages = 2;

@@ -13,6 +13,8 @@ Step in_graph(const Step& step, const StrategyOptions& options);
 Step central_storage(const Step& step, const StrategyOptions& options);
 Step all_reduce(const Step& step, const StrategyOptions& options);
 Step parameter_server(const Step& step, const StrategyOptions& options);
+/// What parameter_server is where there are backup workers.
+Step backup_workers(const Step& step, const StrategyOptions& options);
 Step parameter_server_async(const Step& step, const StrategyOptions& options);
 Step async_shared(const Step& step, const StrategyOptions& options);
 Step model_parallel(const Step& step, const StrategyOptions& options);

@@ -17,7 +17,8 @@ namespace regatta {
 struct StrategyOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
-  std::int64_t servers = 1;  ///< of parameter_server and parameter_server_async
+  std::int64_t servers = 1;         ///< of parameter_server and parameter_server_async
+  std::int64_t backup_workers = 0;  ///< of parameter_server: replicas beyond those of a step
   std::string all_reduce = "ring";
   Sharing sharing = Sharing::Relaxed;           ///< of async_shared
   std::int64_t bucket_bytes = 4 * 1024 * 1024;  ///< of all_reduce

@@ -47,7 +47,7 @@ class Adam {
   };
 
   std::int64_t number_of_update(const StepContext& context) const {
-    if (parameter_->sharing == Sharing::None) return context.step + 1;
+    if (!loops_step_apart(*parameter_)) return context.step + 1;
     return static_cast<std::int64_t>(parameter_->version.load(std::memory_order_relaxed)) + 1;
   }
 

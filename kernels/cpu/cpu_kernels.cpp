@@ -50,6 +50,7 @@ void add_cpu_kernels(KernelTable& table) {
 
   table.add(Op::Sum, cpu::sum);
   table.add(Op::Copy, cpu::copy);
+  table.add(Op::Quorum, cpu::quorum);
 
   table.add(Op::Sgd, cpu::sgd);
   table.add(Op::Adam, cpu::adam);

@@ -74,6 +74,9 @@ KernelPointer mean_squared_error(const KernelRequest&);
 KernelPointer mean_squared_error_backward(const KernelRequest&);
 KernelPointer count_correct(const KernelRequest&);
 
+// quorum.cpp
+KernelPointer quorum(const KernelRequest&);
+
 // sgd.cpp, adam.cpp, lookahead.cpp
 KernelPointer sgd(const KernelRequest&);
 KernelPointer adam(const KernelRequest&);

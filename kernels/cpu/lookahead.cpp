@@ -37,7 +37,7 @@ class Lookahead {
 
  private:
   bool due(const StepContext& context) {
-    if (parameter_->sharing == Sharing::None) return (context.step + 1) % period_ == 0;
+    if (!loops_step_apart(*parameter_)) return (context.step + 1) % period_ == 0;
     const std::int64_t now = context.examples / (period_ * global_batch_);
     const bool passed = now != last_;
     last_ = now;

@@ -53,8 +53,14 @@ void update_elements(VariableStorage& parameter, int parts, const Body& body) {
                       [&](auto begin, auto end) { body(Relaxed{}, middle + begin, middle + end); });
       return;
     }
-    case Sharing::Locked: update_locked(parameter, parts, body); return;
+    case Sharing::Locked:
+    case Sharing::Quorum: update_locked(parameter, parts, body); return;
   }
+}
+
+/// True where each of many loops makes some of the steps, so that none of them counts all.
+inline bool loops_step_apart(const VariableStorage& parameter) {
+  return parameter.sharing == Sharing::Relaxed || parameter.sharing == Sharing::Locked;
 }
 
 /// Where the reader of the parameter left the version it saw; null where nothing reads it.

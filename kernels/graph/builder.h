@@ -120,6 +120,19 @@ struct AllReduceMember {
   std::string algorithm;  ///< `ring`, `reduce_to_one`, `hierarchical_copy`
 };
 
+/// A worker's place in a quorum.
+struct QuorumSeat {
+  std::int64_t needed = 1;  ///< pushes that complete a step
+  std::int64_t member = 0;  ///< this worker's index, 0 to members - 1
+  std::int64_t members = 1;
+};
+
+/// What a quorum yields.
+struct QuorumValues {
+  std::vector<Value> sums;  ///< of the gradients, over the pushes that counted
+  Value verdict;            ///< f32 [1]: 1 when this worker's push counts, else 0
+};
+
 class Builder {
  public:
   explicit Builder(Graph& graph) : graph_(graph) {}
@@ -190,6 +203,9 @@ class Builder {
   /// One member's node of a group: each output is the sum of that input over the group's members.
   /// Members stand at different places and name the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);
+
+  /// One worker's push to one server. `verdict`: of the first server; none: this one decides.
+  QuorumValues quorum(std::vector<Value> gradients, const QuorumSeat& seat, Value verdict = {});
 
   NodeId sgd(Value gradient, VariableId parameter, VariableId velocity, const SgdOptions& options);
   NodeId adam(Value gradient, VariableId parameter, VariableId first, VariableId second,

@@ -34,6 +34,7 @@ std::string_view to_string(Sharing sharing) {
     case Sharing::None: return "none";
     case Sharing::Relaxed: return "relaxed";
     case Sharing::Locked: return "locked";
+    case Sharing::Quorum: return "quorum";
   }
   return "unknown";
 }

@@ -66,6 +66,7 @@ enum class Op : std::uint8_t {
   Send,  ///< to another process
   Receive,
   AllReduce,
+  Quorum,  ///< at a server: whether a worker's push counts, and the sum when enough have
   // updates
   Sgd,
   Adam,

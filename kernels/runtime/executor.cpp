@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <tuple>
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
@@ -17,6 +18,7 @@
 #include "kernels/runtime/loop_failures.h"
 #include "kernels/runtime/memory.h"
 #include "kernels/runtime/process_loops.h"
+#include "kernels/runtime/quorums.h"
 #include "kernels/runtime/worker_cores.h"
 
 namespace regatta {
@@ -52,10 +54,12 @@ class Executor::Impl {
             plan_.loop_count(), options.loss,
             [this](int loop) {
               if (bound_) bound_->retire(static_cast<std::size_t>(loops_.number(loop)));
+              return quorums_.retire(loops_.number(loop));
             },
             [this](int loop) {
               if (options_.tickets != nullptr) options_.tickets->abandon(loops_.number(loop));
             }),
+        quorums_(step_, plan_, loops_, count_),
         gates_(static_cast<std::size_t>(plan_.loop_count())) {
     ns_per_tick();                    // calibrates the clock before it is needed
     if (loops_.led_examples() > 0) {  // else it hears of all its steps
@@ -72,7 +76,7 @@ class Executor::Impl {
     connect_lanes();
     threads_ = std::make_unique<LaneThreads>(
         lanes_, [this](const Lane& lane, const std::exception_ptr& error) {
-          return failures_.ends_the_run(lane.plan().loop, error);
+          return failures_.end_of_run(lane.plan().loop, error);
         });
   }
 
@@ -100,6 +104,7 @@ class Executor::Impl {
   LoopFailures failures_;
   ExampleCount count_;
   std::optional<StalenessBound> bound_;
+  Quorums quorums_;
   std::vector<Gate> gates_;
   std::deque<RequestMemory> requests_;
   std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
@@ -173,10 +178,11 @@ class Executor::Impl {
                                  .seed = options_.seed,
                                  .abort = patience.abort,
                                  .spins = patience.spins,
-                                 .yields = patience.yields});
+                                 .yields = patience.yields,
+                                 .quorum = quorums_.at(node.place)});
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
     if (expiry != kNever) kernel = std::make_unique<Expiring>(std::move(kernel), expiry);
-    lane.add_kernel(std::move(kernel), evidence);
+    lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), evidence);
   }
 
   void add_state(Evidence& evidence, VariableId v) {
@@ -222,7 +228,8 @@ class Executor::Impl {
             .loop = loops_.number(loop),
             .sends = !alone && loops_.leads(loop) ? options_.tickets : nullptr,
             .hears = !alone && !loops_.leads(loop) ? options_.tickets : nullptr,
-            .bound = bound_ ? &*bound_ : nullptr};
+            .bound = bound_ ? &*bound_ : nullptr,
+            .quorums = quorums_.empty() ? nullptr : &quorums_};
   }
 
   /// The loop's first worker that computes, or else what computes at all.
@@ -252,6 +259,7 @@ std::vector<WorkerReport> Executor::Impl::worker_reports() const {
     report.update_ns = ticks_to_ns(lane->spent(Category::Update));
     report.total_ns = ticks_to_ns(lane->total());
     report.staleness = lane->counters().staleness;
+    std::tie(report.updates_applied, report.updates_dropped) = quorums_.pushes(report.place);
     reports.push_back(std::move(report));
   }
   std::stable_sort(reports.begin(), reports.end(),

@@ -49,6 +49,8 @@ struct WorkerReport {
   std::int64_t update_ns = 0;
   std::int64_t total_ns = 0;             ///< inside steps
   std::vector<std::uint64_t> staleness;  ///< updates by versions missed
+  std::int64_t updates_applied = 0;      ///< of the replica, where the place decides in a quorum
+  std::int64_t updates_dropped = 0;      ///< likewise: they came late
 };
 
 /// One loop's history. Entry k is step k.

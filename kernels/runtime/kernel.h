@@ -34,8 +34,10 @@ struct Tensor {
   std::int64_t elements() const { return type.elements(); }
 };
 
-/// Variables of Sharing::Locked are locked in shards of this many elements.
+/// Variables of Sharing::Locked and Quorum are locked in shards of this many elements.
 inline constexpr std::int64_t kShardElements = 16384;
+
+class Quorum;
 
 /// The memory of a variable, and what asynchronous strategies measure on it.
 struct VariableStorage {
@@ -44,7 +46,7 @@ struct VariableStorage {
   std::atomic<std::uint64_t> version{0};  ///< updates finished
   std::atomic<std::uint64_t> canary{
       0};                          ///< counted like a relaxed element: version - canary were lost
-  std::vector<std::mutex> shards;  ///< Sharing::Locked: one for each kShardElements
+  std::vector<std::mutex> shards;  ///< Locked and Quorum: one for each kShardElements
 
   VariableStorage() = default;
 };
@@ -79,8 +81,9 @@ struct KernelRequest {
   const DataSet* data = nullptr;  ///< what input nodes yield
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
-  int spins = 0;   ///< looks before a wait sleeps (counter.h)
-  int yields = 0;  ///< likewise
+  int spins = 0;             ///< looks before a wait sleeps (counter.h)
+  int yields = 0;            ///< likewise
+  Quorum* quorum = nullptr;  ///< of the node's server; null where there is none
 };
 
 class Kernel {

@@ -136,17 +136,28 @@ Ticket Lane::next_ticket() {
 
 Ticket Lane::lead_ticket() {
   const Leadership& loop = *leadership_;
-  if (loop.hears != nullptr) {
-    const Ticket ticket = loop.hears->next(loop.loop);
-    gate_->issue(ticket);
-    return ticket;
-  }
+  if (loop.hears != nullptr) return hear_ticket();
   if (loop.bound != nullptr) {
     loop.bound->await_turn(static_cast<std::size_t>(loop.loop), step_, loop.count,
                            options_.patience);
   }
-  const Ticket ticket = gate_->lead(loop.count, loop.examples);
+  Ticket ticket;
+  if (loop.quorums == nullptr) {
+    ticket = gate_->lead(loop.count, loop.examples);
+  } else {
+    wait_for_loop();  // then it is known whether its push counts
+    ticket = loop.quorums->begin(loop.loop, loop.count, options_.patience);
+    gate_->issue(ticket);
+  }
   if (loop.sends != nullptr) loop.sends->publish(loop.loop, ticket);
+  return ticket;
+}
+
+Ticket Lane::hear_ticket() {
+  const Leadership& loop = *leadership_;
+  const Ticket ticket = loop.hears->next(loop.loop);
+  if (loop.quorums != nullptr) loop.quorums->await(ticket, options_.patience);
+  gate_->issue(ticket);
   return ticket;
 }
 

@@ -17,6 +17,7 @@
 #include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/plan.h"
+#include "kernels/runtime/quorums.h"
 #include "kernels/runtime/staleness_bound.h"
 #include "kernels/runtime/trace.h"
 
@@ -57,6 +58,7 @@ struct Leadership {
   TicketPost* sends = nullptr;      ///< tickets that it makes go there, too
   TicketPost* hears = nullptr;      ///< it makes none: they come from there
   StalenessBound* bound = nullptr;  ///< null: none
+  Quorums* quorums = nullptr;       ///< likewise
 };
 
 class Lane {
@@ -108,9 +110,11 @@ class Lane {
   void build_segments();
   Ticket next_ticket();
   Ticket lead_ticket();
+  Ticket hear_ticket();
   /// For others: its loop's lanes, other processes, slower loops.
   bool waits_to_begin() const {
-    return !loop_.empty() || (leadership_ && (leadership_->bound || leadership_->hears));
+    return !loop_.empty() ||
+           (leadership_ && (leadership_->bound || leadership_->quorums || leadership_->hears));
   }
   std::uint64_t run_step(const Ticket& ticket, std::uint64_t begin);
   void wait_for_loop();

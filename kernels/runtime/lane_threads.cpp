@@ -53,7 +53,7 @@ void LaneThreads::serve(Lane& lane) {
       lane.run();
     } catch (const Aborted&) {  // another lane has said why
     } catch (...) {
-      if (rule_(lane, std::current_exception())) end(std::current_exception());
+      if (std::exception_ptr error = rule_(lane, std::current_exception())) end(std::move(error));
     }
     const std::lock_guard lock(mutex_);
     if (--running_ == 0) changed_.notify_all();

@@ -22,8 +22,9 @@ namespace regatta {
 
 class LaneThreads {
  public:
-  /// Told of a lane's error; makes the lanes end that have to. True when the whole run ends by it.
-  using FailureRule = std::function<bool(const Lane&, const std::exception_ptr&)>;
+  /// Told of a lane's error; makes the lanes end that have to. Returns what the whole run ends by;
+  /// null when it goes on.
+  using FailureRule = std::function<std::exception_ptr(const Lane&, const std::exception_ptr&)>;
 
   /// The lanes are built and outlive the threads.
   LaneThreads(std::span<const std::unique_ptr<Lane>> lanes, FailureRule rule);

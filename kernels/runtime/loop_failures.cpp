@@ -22,7 +22,7 @@ std::string loss_in(const std::exception_ptr& error) {
 
 }  // namespace
 
-LoopFailures::LoopFailures(int loops, OnLoss on_loss, std::function<void(int)> retire,
+LoopFailures::LoopFailures(int loops, OnLoss on_loss, std::function<std::string(int)> retire,
                            std::function<void(int)> abandon)
     : flags_(static_cast<std::size_t>(loops)),
       on_loss_(on_loss),
@@ -34,19 +34,23 @@ void LoopFailures::end(int loop) {
   abandon_(loop);
 }
 
-bool LoopFailures::ends_the_run(int loop, const std::exception_ptr& error) {
+std::exception_ptr LoopFailures::end_of_run(int loop, const std::exception_ptr& error) {
   end(loop);
+  std::exception_ptr reason = error;
   const std::string loss = loss_in(error);
   if (on_loss_ == OnLoss::Continue && !loss.empty()) {
     const std::lock_guard lock(mutex_);
-    if (std::find(retired_.begin(), retired_.end(), loop) != retired_.end()) return false;
+    if (std::find(retired_.begin(), retired_.end(), loop) != retired_.end()) return nullptr;
     retired_.push_back(loop);
     lost_.push_back(loss);
-    retire_(loop);
-    if (retired_.size() < flags_.size()) return false;
+    const std::string too_few = retire_(loop);
+    if (too_few.empty() && retired_.size() < flags_.size()) return nullptr;
+    if (!too_few.empty()) {
+      reason = std::make_exception_ptr(RunError(ErrorKind::PeerLost, loss + "; " + too_few));
+    }
   }
   end_all();
-  return true;
+  return reason;
 }
 
 void LoopFailures::end_all() {

@@ -24,14 +24,16 @@ enum class OnLoss : std::uint8_t {
 
 class LoopFailures {
  public:
-  /// `retire` is told of a loop that the others go on without; `abandon` of every loop that ends.
-  LoopFailures(int loops, OnLoss on_loss, std::function<void(int)> retire,
+  /// `retire` is told of a loop that the others go on without, and says why they cannot, if so;
+  /// `abandon` is told of every loop that ends.
+  LoopFailures(int loops, OnLoss on_loss, std::function<std::string(int)> retire,
                std::function<void(int)> abandon);
 
   /// Raised when the loop has to end.
   const AbortFlag& flag(int loop) const { return flags_[static_cast<std::size_t>(loop)]; }
-  /// Ends the loop; true when the whole run ends, and then all loops have been ended.
-  bool ends_the_run(int loop, const std::exception_ptr& error);
+  /// Ends the loop. Returns what the whole run ends by, and then all loops have been ended; null
+  /// when it goes on.
+  std::exception_ptr end_of_run(int loop, const std::exception_ptr& error);
   void end_all();
   /// Why loops ended that the run went on without.
   const std::vector<std::string>& lost() const { return lost_; }
@@ -41,7 +43,7 @@ class LoopFailures {
 
   std::deque<AbortFlag> flags_;  ///< by loop
   OnLoss on_loss_;
-  std::function<void(int)> retire_;
+  std::function<std::string(int)> retire_;
   std::function<void(int)> abandon_;
   std::mutex mutex_;
   std::vector<int> retired_;

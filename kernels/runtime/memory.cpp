@@ -35,7 +35,7 @@ Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed)
     auto& storage = *variables_.emplace_back(std::make_unique<VariableStorage>());
     storage.tensor = {.type = variable.type, .data = variable_buffers_.back().get()};
     storage.sharing = variable.sharing;
-    if (variable.sharing == Sharing::Locked) {
+    if (variable.sharing == Sharing::Locked || variable.sharing == Sharing::Quorum) {
       const auto shards = (variable.type.elements() + kShardElements - 1) / kShardElements;
       storage.shards = std::vector<std::mutex>(static_cast<std::size_t>(shards));
     }

@@ -51,7 +51,8 @@ void Plan::resolve_storage(const Graph& graph) {
     std::vector<Storage> outputs(node.outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i].owner = {id, static_cast<int>(i)};
-      if (node.op == Op::AllReduce) outputs[i] = storage(node.inputs[i]);
+      const bool in_place = node.op == Op::AllReduce || node.op == Op::Quorum;
+      if (in_place && i < node.inputs.size()) outputs[i] = storage(node.inputs[i]);
     }
     if (is_view(graph, node)) {
       if (node.op == Op::Read) {

@@ -84,6 +84,9 @@ Types infer_send(const InferRequest&);
 Types infer_receive(const InferRequest&);
 Types infer_all_reduce(const InferRequest&);
 
+// quorum.cpp
+Types infer_quorum(const InferRequest&);
+
 // update.cpp
 Types infer_sgd(const InferRequest&);
 Types infer_adam(const InferRequest&);

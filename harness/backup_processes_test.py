@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backup workers over real processes: counts add up, a straggler holds nobody back, deaths.
+
+usage: backup_processes_test.py REGATTA SCHEMA [unittest arguments]
+Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
+"""
+
+import os
+import signal
+import unittest
+from typing import Any
+
+from test_support import Run, record_of, record_validator, run_tests, skip_without_mpirun, soon
+
+skip_without_mpirun()
+VALIDATOR = record_validator()
+
+BATCH = 30
+PARABOLA = ("--workload", "parabola", "--global-batch", str(BATCH), "--steps", "300",
+            "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
+THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "64",
+        "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
+
+
+def pushes(record: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
+    """By worker: steps, applied, dropped."""
+    steps = {one["place"]: one["steps"] for one in record["workers"]}
+    return {f"replica{one['replica']}": (steps.get(f"replica{one['replica']}", one["steps"]),
+                                         one["updates_applied"], one["updates_dropped"])
+            for one in record["workers"] if one["place"].split(".")[0] == "server0"}
+
+
+class BackupWorkers(unittest.TestCase):
+    def check_counts(self, record: dict[str, Any], steps: int) -> None:
+        counted = pushes(record)
+        self.assertEqual(sorted(counted), ["replica0", "replica1", "replica2"])
+        for worker, (taken, applied, dropped) in counted.items():
+            self.assertEqual(taken, applied + dropped, worker)
+        self.assertEqual(sum(applied for _, applied, _ in counted.values()), 2 * steps)
+
+    def test_apply_as_many_pushes_as_a_step_needs_and_drop_the_others(self) -> None:
+        for more in ((), ("--servers", "2"), ("--processes", "2"), ("--processes", "1"),
+                     ("--processes", "1", "--servers", "2")):
+            record = record_of(*PARABOLA, *more)
+            with self.subTest(more=more):
+                self.assertEqual(record["evaluations"][-1]["examples"], 300 * BATCH)
+                self.check_counts(record, 300)
+                self.assertEqual(record["lost_updates"], 0)
+
+    def test_stand_in_a_record_that_satisfies_the_schema(self) -> None:
+        record = record_of(*PARABOLA)
+        self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
+        cell = record["cell"]
+        self.assertEqual((cell["workers"], cell["backup_workers"], cell["processes"]), (2, 1, 4))
+        self.assertEqual({worker["place"]: worker["rank"] for worker in record["workers"]
+                          if worker["place"].startswith("replica")},
+                         {"replica0": 1, "replica1": 2, "replica2": 3})
+
+    def test_leave_a_straggler_behind(self) -> None:
+        record = record_of(*THIN, "--steps", "40", "--straggler", "2:6")
+        self.check_counts(record, 40)
+        _, applied, dropped = pushes(record)["replica2"]
+        self.assertGreater(dropped, 0)
+        self.assertLess(applied, 20)
+
+    def test_go_on_without_one_that_dies(self) -> None:
+        run = Run(*THIN, "--steps", "150", "--continue-on-loss", ranks=4)
+        run.await_training()
+        os.kill(run.ranks[2], signal.SIGKILL)
+        record = run.end(limit_s=90)
+        self.assertIn(record["status"], ("missed", "reached"), record["failure"])
+        self.assertEqual(record["evaluations"][-1]["examples"], 150 * 64)
+        self.assertEqual(len(record["lost_processes"]), 1)
+        self.assertRegex(record["lost_processes"][0], r"^rank 2 \(replica1, .*was lost")
+        self.assertEqual(run.left(), [])
+
+    def test_end_when_fewer_are_left_than_a_step_needs(self) -> None:
+        run = Run(*THIN, "--steps", "100000", "--continue-on-loss", ranks=4)
+        run.await_training()
+        os.kill(run.ranks[1], signal.SIGKILL)
+        log = run.folder / "ranks"
+        self.assertTrue(soon(lambda: any("goes on without process 1" in file.read_text()
+                                         for file in log.rglob("rank0.log")), 10))
+        os.kill(run.ranks[3], signal.SIGKILL)
+        record = run.end()
+        self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "peer_lost"))
+        self.assertRegex(record["failure"]["text"],
+                         r"was lost .*; 1 of 3 workers left, but a step needs 2$")
+        self.assertEqual(run.left(), [])
+
+    def test_end_with_one_that_dies_where_they_may_not_go_on(self) -> None:
+        run = Run(*THIN, "--steps", "100000", ranks=4)
+        run.await_training()
+        os.kill(run.ranks[3], signal.SIGKILL)
+        record = run.end()
+        self.assertRegex(record["failure"]["text"], r"rank 3 \(replica2, .*was lost")
+        self.assertEqual(run.left(), [])
+
+
+if __name__ == "__main__":
+    run_tests()

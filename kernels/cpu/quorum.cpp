@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// quorum: a worker's push at a server. In the lane of the push that completes a step, the sums over
+// all that count, in the order of the members and by the arithmetic of `sum`; they take the place
+// of that worker's own gradients.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cpu/factories.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/quorum.h"
+
+namespace regatta::cpu {
+namespace {
+
+class QuorumPush {
+ public:
+  QuorumPush(const KernelRequest& request, std::span<const Tensor> gradients)
+      : quorum_(*request.quorum),
+        member_(request.node.attributes.integer("member")),
+        gradients_(gradients),
+        sums_(request.outputs.first(gradients.size())),
+        threads_(request.threads) {
+    const bool decides = request.node.attributes.integer("decides") != 0;
+    if (decides) {
+      yields_ = request.outputs.back().f32();
+    } else {
+      hears_ = request.inputs.back().f32();
+    }
+    terms_.reserve(static_cast<std::size_t>(quorum_.members()));
+    quorum_.join(member_, gradients_);
+  }
+
+  void operator()(const StepContext&) {
+    const Verdict verdict =
+        hears_ == nullptr ? quorum_.decide(member_) : quorum_.follow(member_, *hears_ != 0);
+    if (yields_ != nullptr) *yields_ = verdict == Verdict::Dropped ? 0 : 1;
+    if (verdict != Verdict::Completes) return;
+    for (std::size_t i = 0; i < gradients_.size(); ++i) add_up(i);
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 1024;
+
+  void add_up(std::size_t gradient) {
+    terms_.clear();
+    for (std::int64_t m = 0; m < quorum_.members(); ++m) {
+      const std::span<const Tensor> push = quorum_.counted(m);
+      if (!push.empty()) terms_.push_back(push[gradient].f32());
+    }
+    float* const target = sums_[gradient].f32();
+    const std::int64_t count = sums_[gradient].elements();
+    parallel_ranges(parts_for(threads_, count), count, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t block = begin; block < end; block += kBlock) {
+        sum_block(block, std::min(kBlock, end - block), target);
+      }
+    });
+  }
+
+  /// One of the terms is where the sum goes.
+  void sum_block(std::int64_t begin, std::int64_t count, float* target) const {
+    alignas(64) float sums[kBlock];
+    std::fill_n(sums, count, 0.0F);
+    for (const float* term : terms_) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < count; ++i) sums[i] += term[begin + i];
+    }
+    std::copy_n(sums, count, target + begin);
+  }
+
+  Quorum& quorum_;
+  std::int64_t member_;
+  std::span<const Tensor> gradients_;
+  std::span<const Tensor> sums_;
+  int threads_;
+  const float* hears_ = nullptr;
+  float* yields_ = nullptr;
+  std::vector<const float*> terms_;
+};
+
+}  // namespace
+
+KernelPointer quorum(const KernelRequest& request) {
+  const bool decides = request.node.attributes.integer("decides") != 0;
+  const auto gradients = request.inputs.first(request.inputs.size() - (decides ? 0 : 1));
+  const bool f32 = std::all_of(gradients.begin(), gradients.end(), [](const Tensor& gradient) {
+    return gradient.type.element == ElementType::F32;
+  });
+  if (!f32) return nullptr;
+  check(request.quorum != nullptr, "a quorum stands at a server that holds one");
+  return make_kernel(QuorumPush(request, gradients));
+}
+
+}  // namespace regatta::cpu

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The quorums of a part of a graph: one for each server that this process holds, and which member
+// of them each loop is. The first server decides; the others are told by values of the graph, so
+// that a push counts on all servers or on none. Empty where the graph has no quorum.
+// Loops are numbered as in the whole graph.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/gate.h"
+#include "kernels/runtime/plan.h"
+#include "kernels/runtime/process_loops.h"
+#include "kernels/runtime/quorum.h"
+
+namespace regatta {
+
+class Quorums {
+ public:
+  /// `count` is told of the examples that are applied, where the deciding server is here.
+  Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops, ExampleCount& count);
+
+  bool empty() const { return quorums_.empty(); }
+  /// Of the server that stands there; null for other places.
+  Quorum* at(const Place& place);
+  /// The kernel as it runs behind a quorum, where the node is an update there.
+  std::unique_ptr<Kernel> behind(const Graph& graph, const Node& node,
+                                 std::unique_ptr<Kernel> kernel);
+
+  /// The loop's next step, once it may begin and the last one has ended in all lanes of the loop;
+  /// none when the examples of the run have been applied. Threads: the loop's leader lane.
+  Ticket begin(int loop, const ExampleCount& count, const Patience& patience);
+  /// The loop's next step began elsewhere: waits for what it is to read. Threads: likewise.
+  void await(const Ticket& ticket, const Patience& patience);
+
+  /// Of the replica that a place serves, applied and dropped, where the place decides on them. Not
+  /// while lanes run.
+  std::pair<std::int64_t, std::int64_t> pushes(const Place& place) const;
+
+  /// The loop's worker is lost. Returns why the others cannot go on without it, or nothing.
+  /// Threads: any.
+  std::string retire(int loop);
+
+ private:
+  std::map<int, Quorum> quorums_;          ///< by server
+  std::map<int, std::int64_t> member_of_;  ///< by loop
+};
+
+}  // namespace regatta

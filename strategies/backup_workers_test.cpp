@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Backup workers in one process: what counts and what is dropped, under a straggler, over several
+// calls of run(), and the arithmetic of the pushes that count: that of as many workers without
+// backups, bit for bit.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "kernels/runtime/clock.h"
+#include "strategies/test_support.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+#include "workloads/model.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::add_parameters;
+using testing_support::TrialOptions;
+using Parameters = std::map<std::string, std::vector<float>>;
+
+const DataSet& curve() {
+  static const DataSet data = make_curve();
+  return data;
+}
+
+const DataSet& shapes() {
+  static const DataSet data = make_shapes(20, Split::Train, 240);
+  return data;
+}
+
+/// The parabola by Adam, whose formula counts steps, with a lookahead every other step.
+Step by_adam(std::int64_t batch, std::int64_t steps) {
+  const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 1, .source = {}};
+  Model model(Mode::Training);
+  model.layer("input");
+  const std::vector<Value> points = model.builder().input_features(model.whole(batch), 1, 1);
+  model.layer("hidden");
+  const Value hidden = model.builder().tanh(model.bias(model.dense(points[0], 5, normal)));
+  model.layer("output");
+  const Value prediction = model.bias(model.dense(hidden, 1, normal));
+  model.layer("loss");
+  const Value loss = model.builder().mean_squared_error(prediction, points[1], batch);
+  AdamOptions adam;
+  adam.rate = Schedule::constant(0.01);
+  const LookaheadOptions lookahead{.period = 2,
+                                   .global_batch = batch,
+                                   .total_examples = steps * batch,
+                                   .decay = Schedule::constant(0.75)};
+  return model.finish_training(loss, {.optimizer = [&](const std::string&) { return adam; },
+                                      .lookahead = lookahead,
+                                      .global_batch = batch});
+}
+
+Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps) {
+  if (workload == "adam") return by_adam(batch, steps);
+  Recipe recipe;
+  recipe.global_batch = batch;
+  recipe.train_examples = workload == "parabola" ? 50 : 240;
+  recipe.total_examples = steps * batch;
+  return find_workload(workload).training(recipe);
+}
+
+/// An executor of a placed step, all in one process.
+class Training {
+ public:
+  /// `held_back`: a replica whose losses wait until the others have done all; -1: none.
+  Training(const Step& placed, const DataSet& data, const TrialOptions& options, int held_back = -1)
+      : part_(partition(placed, Binding{}).front()),
+        examples_(options.steps * placed.global_batch) {
+    add_cpu_kernels(kernels_);
+    transport_.add_kernels(kernels_);
+    for (Op op : {Op::MeanSquaredError, Op::SoftmaxCrossEntropy}) hold_back(op, held_back);
+    executor_ = std::make_unique<Executor>(
+        part_, kernels_, testing_support::executor_options(data, options, examples_));
+    looks_at_ = executor_.get();
+  }
+
+  Executor& executor() { return *executor_; }
+  void run_all() { executor_->run(examples_); }
+  Parameters parameters() {
+    Parameters all;
+    add_parameters(*executor_, all);
+    return all;
+  }
+  /// Applied and dropped, by worker.
+  std::vector<WorkerReport> pushes() const {
+    std::vector<WorkerReport> all;
+    for (const WorkerReport& worker : executor_->workers()) {
+      if (worker.place.role == Role::Server && worker.place.stage == 0) all.push_back(worker);
+    }
+    return all;
+  }
+
+ private:
+  void hold_back(Op op, int replica) {
+    kernels_.add(op, [this, replica, real = kernels_.factory(op)](const KernelRequest& request) {
+      std::shared_ptr<Kernel> kernel = real(request);
+      const bool waits = request.node.place.replica == replica;
+      return make_kernel([this, waits, kernel](const StepContext& context) {
+        while (waits && looks_at_.load()->examples_seen() < examples_) std::this_thread::yield();
+        kernel->run(context);
+      });
+    });
+  }
+
+  KernelTable kernels_{"cpu"};
+  InProcessTransport transport_;
+  Step part_;
+  std::int64_t examples_;
+  std::atomic<const Executor*> looks_at_{nullptr};
+  std::unique_ptr<Executor> executor_;
+};
+
+TrialOptions with_backups(std::int64_t workers, std::int64_t backups, std::int64_t steps) {
+  TrialOptions options;
+  options.strategy = "parameter_server";
+  options.options.replicas = workers;
+  options.options.backup_workers = backups;
+  options.steps = steps;
+  return options;
+}
+
+Step placed(const Step& step, const TrialOptions& options) {
+  return apply(find_strategies(options.strategy), step, options.options);
+}
+
+/// The same step, drawing `count` examples of the data order for each step.
+Step drawing(const Step& step, std::int64_t count) {
+  Step result = step;
+  result.graph = Graph();
+  for (const Variable& variable : step.graph.variables()) result.graph.add(variable);
+  for (Node node : step.graph.nodes()) {
+    if (node.op == Op::Input) node.attributes.set("global_batch", count);
+    result.graph.add(node);
+  }
+  return result;
+}
+
+struct Deal {
+  std::string workload;
+  std::int64_t workers = 2;
+  std::int64_t servers = 1;
+  std::int64_t batch = 32;
+  std::int64_t steps = 3;
+};
+
+class ForcedQuorum : public testing::TestWithParam<Deal> {};
+
+/// The last worker is held back, so that it is always the others that count.
+TEST_P(ForcedQuorum, ComputesTheBitsOfAsManyWorkersAlone) {
+  const Deal& deal = GetParam();
+  const DataSet& data = deal.workload == "resnet9_thin" ? shapes() : curve();
+  const Step step = step_of(deal.workload, deal.batch, deal.steps);
+  TrialOptions options = with_backups(deal.workers, 1, deal.steps);
+  options.options.servers = deal.servers;
+  Training backed(placed(step, options), data, options, static_cast<int>(deal.workers));
+  backed.run_all();
+  options.options.backup_workers = 0;
+  const std::int64_t drawn = deal.batch / deal.workers * (deal.workers + 1);
+  Training alone(drawing(placed(step, options), drawn), data, options);
+  alone.run_all();
+  EXPECT_EQ(backed.parameters(), alone.parameters());
+
+  const std::vector<float> expected = alone.executor().loops().at(0).losses;
+  const std::vector<LoopReport> loops = backed.executor().loops();
+  std::vector<float> losses(expected.size());
+  const std::vector<WorkerReport> pushes = backed.pushes();
+  for (std::size_t w = 0; w < static_cast<std::size_t>(deal.workers); ++w) {
+    EXPECT_EQ(pushes.at(w).updates_applied, deal.steps);
+    EXPECT_EQ(pushes.at(w).updates_dropped, 0);
+    for (std::size_t k = 0; k < losses.size(); ++k) {
+      losses[k] += loops.at(w).losses.at(k);
+      EXPECT_EQ(loops.at(w).examples.at(k), static_cast<std::int64_t>(k) * deal.batch);
+    }
+  }
+  EXPECT_EQ(losses, expected);
+  EXPECT_EQ(pushes.back().updates_applied, 0);
+  EXPECT_EQ(pushes.back().updates_dropped, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Deals, ForcedQuorum,
+                         testing::Values(Deal{"parabola", 2, 1, 32, 50},
+                                         Deal{"parabola", 3, 2, 30, 50}, Deal{"adam", 2, 1, 32, 21},
+                                         Deal{"resnet9_thin", 2, 1}, Deal{"resnet9_thin", 2, 2}),
+                         [](const auto& test) {
+                           return test.param.workload + '_' + std::to_string(test.param.workers) +
+                                  "_workers_" + std::to_string(test.param.servers) + "_servers";
+                         });
+
+TEST(BackupWorkers, WithoutAnyTheGraphIsThatOfTheParameterServer) {
+  const Step step = step_of("parabola", 32, 1);
+  const Step without = placed(step, with_backups(2, 0, 1));
+  for (const Node& node : without.graph.nodes()) EXPECT_NE(node.op, Op::Quorum);
+}
+
+/// Every step is an advance_to() of its own, as evaluations make it.
+TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
+  for (std::int64_t servers : {1, 2}) {
+    TrialOptions options = with_backups(2, 2, 400);
+    options.options.servers = servers;
+    Training run(placed(step_of("parabola", 20, options.steps), options), curve(), options);
+    for (std::int64_t step = 0; step < options.steps;) {
+      step += 1 + step % 3;
+      step = std::min(step, options.steps);
+      run.executor().run(step * 20);
+      ASSERT_EQ(run.executor().examples_seen(), step * 20);
+    }
+    const std::vector<LoopReport> loops = run.executor().loops();
+    std::int64_t applied = 0;
+    for (const WorkerReport& push : run.pushes()) {
+      applied += push.updates_applied;
+      EXPECT_EQ(push.updates_applied + push.updates_dropped,
+                loops.at(static_cast<std::size_t>(push.place.replica)).steps);
+    }
+    EXPECT_EQ(applied, 2 * options.steps);
+    EXPECT_EQ(run.executor().lost_updates(), 0);
+  }
+}
+
+std::int64_t time_of(const Step& step, const TrialOptions& options) {
+  Training run(placed(step, options), shapes(), options);
+  run.executor().run(step.global_batch);  // the first step touches memory first
+  const std::int64_t begin = now_ns();
+  run.run_all();
+  return now_ns() - begin;
+}
+
+/// The straggler sleeps for most of its time, so that two cores have room for three workers.
+TEST(BackupWorkers, LeaveAStragglerBehindThatWouldHoldAllBack) {
+  const Step step = step_of("resnet9_thin", 64, 16);
+  TrialOptions options = with_backups(2, 1, 16);
+  options.stragglers[2] = 8;
+  Training run(placed(step, options), shapes(), options);
+  run.run_all();
+  const std::vector<WorkerReport> pushes = run.pushes();
+  EXPECT_GT(pushes[2].updates_dropped, 0);
+  EXPECT_LT(pushes[2].updates_applied, 8);
+  EXPECT_GT(pushes[0].updates_applied + pushes[1].updates_applied, 24);
+
+  const std::int64_t backed = time_of(step, options);
+  options.options.replicas = 3;
+  options.options.backup_workers = 0;
+  EXPECT_LT(backed, time_of(step, options) / 2);
+}
+
+}  // namespace
+}  // namespace regatta
