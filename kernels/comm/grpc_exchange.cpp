@@ -51,7 +51,8 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
 
   std::string serve(int port) {
     listener_ = exchange::listen(options_, port, *this);
-    return listener_.address;
+    listener_.door->open(std::move(listener_.acceptor));
+    return listener_.door->address();
   }
 
   void connect(int process, const std::string& address) {
@@ -78,6 +79,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     }
     const exchange::Caller caller = exchange::check_caller(*context, hello_, options_.processes);
     if (!caller.status.ok()) return exchange::refuse_call(caller.status);
+    listener_.door->admit(context->peer());
     exchange::ServerReactor* const reactor =
         exchange::start_server_stream(*context, link(caller.process));
     if (reactor != nullptr) return reactor;
@@ -140,6 +142,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     }
     for (const auto& link : links_) end(*link);
     if (listener_.server == nullptr) return;
+    listener_.door->close();
     listener_.server->Shutdown(std::chrono::system_clock::now());
     listener_.server->Wait();
     listener_.server.reset();
