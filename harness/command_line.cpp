@@ -108,6 +108,9 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
                  "Open MPI hostfile of the machines to run on (default: this one)");
   app.add_option("--listen", request.listen,
                  "address of this machine that ranks on others reach (default: loopback)");
+  app.add_option("--tls", request.tls,
+                 "folder of ca.pem, cert.pem and key.pem: processes talk by TLS (default: plain); "
+                 "collectives by Open MPI do not");
   app.add_option("--out", command.out, "folder whose records.jsonl the record is added to")
       ->capture_default_str();
 }

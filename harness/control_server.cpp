@@ -10,6 +10,7 @@
 
 #include "harness/control.grpc.pb.h"
 #include "kernels/comm/doorkeeper.h"
+#include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -69,7 +70,7 @@ class ControlServer::Impl final : public control::Control::Service {
     builder.SetResourceQuota(quota);
     auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-        grpc::InsecureServerCredentials());
+        exchange::server_credentials(options.tls));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveLimitMs);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,

@@ -93,6 +93,11 @@ RunError RankWatch::cause() const {
     if (death->rank < static_cast<int>(places_.size()))
       return loss_of(death->rank, "it " + death->words);
   }
+  for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
+    const std::vector<std::string> lines = launcher_.last_lines(r);
+    if (launcher_.running() || server_.state(r).greeted || lines.empty()) continue;
+    return {ErrorKind::PeerLost, name_of(r) + " ended before it joined: " + lines.back()};
+  }
   if (!order_.empty())
     return loss_of(order_.front(), *lost_[static_cast<std::size_t>(order_.front())]);
   for (const auto& [rank, message] : troubles_) {
