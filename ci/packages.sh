@@ -21,6 +21,7 @@ figures: python3 python3-numpy python3-matplotlib'
 readonly kTest='check of records against their schema: python3-jsonschema
 formatting and lint: clang-format-14 pyflakes3 shellcheck
 hosts made of network namespaces, for a test: iproute2
+certificates for a test of TLS: openssl
 serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
 
 readonly os_release=${REGATTA_OS_RELEASE:-/etc/os-release}  # the variable is for the test

@@ -42,4 +42,11 @@ std::map<Place, MemberTraffic> Backend::traffic() const {
   return all;
 }
 
+ExchangeTimesByPlace Backend::exchange_times() const {
+  ExchangeTimesByPlace all = transport.exchange_times();
+  if (mpi != nullptr) add(all, mpi->exchange_times());
+  if (grpc != nullptr) add(all, grpc->exchange_times());
+  return all;
+}
+
 }  // namespace regatta

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/comm/exchange_times.h"
 #include "kernels/comm/grpc_exchange.h"
 #include "kernels/comm/in_process.h"
 #include "kernels/comm/mpi_session.h"
@@ -27,6 +28,8 @@ struct Backend {
 
   /// What each place has sent and received since the start. Not while lanes run.
   std::map<Place, MemberTraffic> traffic() const;
+  /// When each place came to its exchanges, and what they took. Likewise.
+  ExchangeTimesByPlace exchange_times() const;
 };
 
 /// Throws: RunError(Unsupported) for a device that this build does not have.

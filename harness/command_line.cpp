@@ -113,6 +113,9 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
                  "Open MPI hostfile of the machines to run on (default: this one)");
   app.add_option("--listen", request.listen,
                  "address of this machine that ranks on others reach (default: loopback)");
+  app.add_option("--tls", request.tls,
+                 "folder of ca.pem, cert.pem and key.pem by which processes talk over TLS; what "
+                 "Open MPI carries stays plain (default: no TLS)");
   app.add_option("--out", command.out, "folder whose records.jsonl the record is added to")
       ->capture_default_str();
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "harness/control.grpc.pb.h"
+#include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -17,7 +18,7 @@ constexpr auto kConnectLimit = std::chrono::seconds(10);
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveLimitMs = 20'000;
 
-std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const TlsFiles& tls) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -25,19 +26,21 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetMaxReceiveMessageSize(kMostMessageBytes);
   arguments.SetMaxSendMessageSize(kMostMessageBytes);
-  auto channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + kConnectLimit)) {
-    throw RunError(ErrorKind::PeerLost, "the coordinator at " + address + " does not answer");
-  }
-  return channel;
+  auto channel = grpc::CreateCustomChannel(address, exchange::channel_credentials(tls), arguments);
+  const std::string error = exchange::why_not_connected(channel, tls, kConnectLimit);
+  if (error.empty()) return channel;
+  throw RunError(ErrorKind::PeerLost,
+                 "no connection to the coordinator at " + address + ": " + error +
+                     (tls.certificate.empty() ? "; does it run with --tls?" : ""));
 }
 
 }  // namespace
 
 class ControlClient::Impl {
  public:
-  Impl(const std::string& address, const RunIdentity& identity, const control::Hello& hello)
-      : stub_(open_channel(address)) {
+  Impl(const std::string& address, const RunIdentity& identity, const control::Hello& hello,
+       const TlsFiles& tls)
+      : stub_(open_channel(address, tls)) {
     context_.AddMetadata(kRunIdKey, identity.run_id);
     context_.AddMetadata(kTokenKey, identity.token);
     context_.AddMetadata(kProtocolKey, kProtocolVersion);
@@ -107,8 +110,8 @@ class ControlClient::Impl {
 };
 
 ControlClient::ControlClient(const std::string& address, const RunIdentity& identity,
-                             const control::Hello& hello)
-    : impl_(std::make_unique<Impl>(address, identity, hello)) {}
+                             const control::Hello& hello, const TlsFiles& tls)
+    : impl_(std::make_unique<Impl>(address, identity, hello, tls)) {}
 ControlClient::~ControlClient() = default;
 void ControlClient::beat(std::function<std::int64_t()> examples) {
   impl_->set_examples(std::move(examples));

@@ -13,14 +13,16 @@
 
 #include "harness/control.pb.h"
 #include "harness/control_protocol.h"
+#include "kernels/comm/exchange_options.h"
 
 namespace regatta {
 
 class ControlClient {
  public:
-  /// Opens the session. Throws: RunError(PeerLost) when there is no coordinator within 20 s.
+  /// Opens the session. Throws: RunError(PeerLost) when there is no coordinator within 20 s, or
+  /// it has no use for this process' certificate; RunError(Usage) naming a file of TLS.
   ControlClient(const std::string& address, const RunIdentity& identity,
-                const control::Hello& hello);
+                const control::Hello& hello, const TlsFiles& tls = {});
   /// Ends the session where that has not happened.
   ~ControlClient();
   ControlClient(const ControlClient&) = delete;

@@ -52,6 +52,42 @@ WorkerReport worker_in(const control::Worker& message) {
   return worker;
 }
 
+void set_spans(control::Spans& message, const SpanHistogram& spans) {
+  message.set_sum(spans.sum());
+  message.set_largest(spans.largest());
+  const SpanHistogram::Counts& counts = spans.counts();
+  const auto end = std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; });
+  message.mutable_counts()->Add(counts.begin(), end.base());
+}
+
+SpanHistogram spans_in(const control::Spans& message) {
+  SpanHistogram::Counts counts{};
+  const auto size = std::min(counts.size(), static_cast<std::size_t>(message.counts_size()));
+  std::copy_n(message.counts().begin(), size, counts.begin());
+  return SpanHistogram::of(counts, std::max<std::int64_t>(0, message.sum()),
+                           std::max<std::int64_t>(0, message.largest()));
+}
+
+void set_exchange_times(control::ExchangeTimes& message, const ExchangeTimes& times) {
+  set_spans(*message.mutable_late(), times.late);
+  set_spans(*message.mutable_wait(), times.wait);
+  set_spans(*message.mutable_barrier(), times.barrier);
+  set_spans(*message.mutable_queue(), times.queue);
+  set_spans(*message.mutable_wire(), times.wire);
+  if (times.pushes) message.set_pushes(*times.pushes);
+}
+
+ExchangeTimes exchange_times_in(const control::ExchangeTimes& message) {
+  ExchangeTimes times;
+  times.late = spans_in(message.late());
+  times.wait = spans_in(message.wait());
+  times.barrier = spans_in(message.barrier());
+  times.queue = spans_in(message.queue());
+  times.wire = spans_in(message.wire());
+  if (message.has_pushes()) times.pushes = std::max<std::int64_t>(0, message.pushes());
+  return times;
+}
+
 /// Elements [begin, end) of `values`, as far as there are so many.
 template <typename T, typename Field>
 void add_range(const std::vector<T>& values, std::size_t begin, std::size_t end, Field& field) {
@@ -101,6 +137,11 @@ void send_report(const TrainingReport& report,
     entry.set_received(traffic.received);
     entry.set_messages(traffic.messages);
   }
+  for (const auto& [place, times] : report.exchange_times) {
+    control::ExchangeTimes& entry = *last.add_exchange_times();
+    set_place(*entry.mutable_place(), place);
+    set_exchange_times(entry, times);
+  }
   for (const LoopHistory& loop : report.loops) {
     last.add_shares_of_batch(loop.share_of_batch);
     last.add_loop_numbers(loop.number);
@@ -131,6 +172,9 @@ TrainingReport ReportReader::finish(const control::Report& message, int rank) {
     traffic.sent += entry.sent();
     traffic.received += entry.received();
     traffic.messages += entry.messages();
+  }
+  for (const control::ExchangeTimes& entry : message.exchange_times()) {
+    add(report.exchange_times[place_in(entry.place())], exchange_times_in(entry));
   }
   loops_.resize(std::min(loops_.size(), static_cast<std::size_t>(message.shares_of_batch_size())));
   for (std::size_t i = 0; i < loops_.size(); ++i) {

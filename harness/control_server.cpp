@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "harness/control.grpc.pb.h"
+#include "kernels/comm/doorkeeper.h"
+#include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -16,8 +18,9 @@ namespace {
 
 using Stream = grpc::ServerReaderWriter<control::ToRank, control::FromRank>;
 
+constexpr int kMostStrangers = 64;  // besides ranks that connect at the same time
 /// Sessions that are being refused need a thread, too.
-constexpr int kSpareThreads = 8;
+constexpr int kSpareThreads = kMostStrangers + 8;
 constexpr int kKeepaliveMs = 10'000;
 constexpr int kKeepaliveLimitMs = 20'000;
 constexpr int kHandshakeLimitMs = 5000;
@@ -62,11 +65,12 @@ class ControlServer::Impl final : public control::Control::Service {
       : identity_(options.identity), sessions_(static_cast<std::size_t>(options.ranks)) {
     grpc::ResourceQuota quota("control");
     quota.SetMaxThreads(options.ranks + kSpareThreads);
-    int port = 0;
+    open_door(options);
     grpc::ServerBuilder builder;
     builder.SetResourceQuota(quota);
-    builder.AddListeningPort(options.listen + ":0", grpc::InsecureServerCredentials(), &port);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        exchange::server_credentials(options.tls));
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveLimitMs);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
@@ -78,14 +82,12 @@ class ControlServer::Impl final : public control::Control::Service {
     builder.SetMaxSendMessageSize(kMostMessageBytes);
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port == 0) {
-      throw RunError(ErrorKind::Usage, "cannot listen on '" + options.listen +
-                                           "'; give --listen an address of this machine");
-    }
-    address_ = options.listen + ":" + std::to_string(port);
+    if (server_ == nullptr) throw RunError(ErrorKind::Io, "cannot start a gRPC server");
+    door_->open(std::move(acceptor));
   }
 
   ~Impl() override {
+    door_->close();
     server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
     server_->Wait();
   }
@@ -94,6 +96,7 @@ class ControlServer::Impl final : public control::Control::Service {
     if (const grpc::Status refused = authenticate(*context, identity_); !refused.ok()) {
       return refused;
     }
+    door_->admit(context->peer());
     control::FromRank message;
     if (!stream->Read(&message) || !message.has_hello()) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a session begins with a hello"};
@@ -112,8 +115,9 @@ class ControlServer::Impl final : public control::Control::Service {
     return grpc::Status::OK;
   }
 
+  const std::string& address() const { return door_->address(); }
+
   const RunIdentity identity_;
-  std::string address_;
 
   struct RankSession {
     RankState state;
@@ -124,9 +128,23 @@ class ControlServer::Impl final : public control::Control::Service {
   std::condition_variable arrived_;
   std::deque<RankMessage> messages_;
   std::vector<RankSession> sessions_;
+  std::unique_ptr<Doorkeeper> door_;
   std::unique_ptr<grpc::Server> server_;  // last: its threads use all of the above
 
  private:
+  void open_door(const ControlServerOptions& options) {
+    try {
+      door_ = std::make_unique<Doorkeeper>(
+          DoorOptions{.listen = options.listen,
+                      .most_strangers = static_cast<std::size_t>(kMostStrangers + options.ranks),
+                      .unsent_limit = std::chrono::milliseconds(kKeepaliveLimitMs)});
+    } catch (const RunError& error) {
+      throw RunError(ErrorKind::Usage, "cannot listen on '" + options.listen +
+                                           "'; give --listen an address of this machine (" +
+                                           error.what() + ")");
+    }
+  }
+
   RankSession& session(int rank) { return sessions_[static_cast<std::size_t>(rank)]; }
 
   bool open(int rank, const control::Hello& hello, Stream* stream) {
@@ -166,7 +184,7 @@ class ControlServer::Impl final : public control::Control::Service {
 ControlServer::ControlServer(const ControlServerOptions& options)
     : impl_(std::make_unique<Impl>(options)) {}
 ControlServer::~ControlServer() = default;
-const std::string& ControlServer::address() const { return impl_->address_; }
+const std::string& ControlServer::address() const { return impl_->address(); }
 
 std::optional<RankMessage> ControlServer::next(std::chrono::milliseconds limit) {
   std::unique_lock lock(impl_->mutex_);

@@ -14,6 +14,7 @@
 
 #include "harness/control.pb.h"
 #include "harness/control_protocol.h"
+#include "kernels/comm/exchange_options.h"
 
 namespace regatta {
 
@@ -21,6 +22,7 @@ struct ControlServerOptions {
   RunIdentity identity;
   std::string listen = "127.0.0.1";
   int ranks = 1;
+  TlsFiles tls{};
 };
 
 /// What the server knows of a rank.
@@ -40,7 +42,7 @@ struct RankMessage {
 
 class ControlServer {
  public:
-  /// Serves on a free port. Throws: RunError(Usage) when it cannot listen there.
+  /// Serves on a free port. Throws: RunError(Usage) when it cannot listen there, or read the files.
   explicit ControlServer(const ControlServerOptions& options);
   /// Ends what sessions are left.
   ~ControlServer();

@@ -15,12 +15,11 @@ import subprocess
 import unittest
 from typing import Any, NamedTuple
 
-from test_support import (REGATTA, fresh_folder, output_of, record_of, record_validator, records_in,
-                          regatta, run_tests)
+from test_support import (PARABOLA, REGATTA, fresh_folder, output_of, record_of, record_validator,
+                          records_in, regatta, run_tests)
 
 VALIDATOR = record_validator()
 
-PARABOLA = ("--workload", "parabola", "--steps", "200")
 THIN = ("--workload", "resnet9_thin", "--steps", "4", "--global-batch", "32")
 WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
 
@@ -41,9 +40,17 @@ FLAGS = {
         "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
         "--rate-scale": "=1", "--threads": "=0", "--straggler": "(default: none)",
         "--trace": "(default: none)", "--continue-on-loss": "", "--hosts": "(default: this one)",
-        "--listen": "(default: loopback)", "--out": "=out",
+        "--listen": "(default: loopback)", "--tls": "(default: no TLS)", "--out": "=out",
     },
     "graph": {**CELL_FLAGS, "--format": "=text"},
+    "matrix": {
+        "--tier": "", "--seeds": "(default: the matrix' own)", "--out": "=out", "--dry-run": "",
+        "--data-dir": "=cifar-10-batches-bin", "--resume": "",
+    },
+    "compare": {
+        "--format": "=text", "--speed-effect": "=0.03", "--convergence-effect": "=0.1",
+        "--alpha": "=0.05",
+    },
     "list": {},
     "doctor": {"--data-dir": "=cifar-10-batches-bin"},
 }

@@ -40,7 +40,11 @@ void LocalTrainer::lose(int process, const std::string& reason) {
   if (backend_->tickets != nullptr) backend_->tickets->lose(process, reason);
 }
 
-TrainingReport LocalTrainer::report() { return report_of(executor_, backend_->traffic(), rank_); }
+TrainingReport LocalTrainer::report() {
+  TrainingReport report = report_of(executor_, backend_->traffic(), rank_);
+  report.exchange_times = backend_->exchange_times();
+  return report;
+}
 
 std::vector<VariableId> CopyChooser::choose(const Graph& graph) {
   std::vector<VariableId> wanted;

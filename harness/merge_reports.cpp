@@ -40,6 +40,7 @@ TrainingReport merged(const std::vector<TrainingReport>& parts) {
       sum.received += traffic.received;
       sum.messages += traffic.messages;
     }
+    add(all.exchange_times, part.exchange_times);
     all.lost_updates += part.lost_updates;
     all.planned_bytes += part.planned_bytes;
     all.peak_rss_bytes += part.peak_rss_bytes;

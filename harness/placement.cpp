@@ -217,9 +217,9 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   }
   placement.processes = placement.servers + placement.worker_processes;
   if (placement.processes > 1) return;
-  if (!request.hosts.empty() || !request.listen.empty()) {
+  if (!request.hosts.empty() || !request.listen.empty() || !request.tls.empty()) {
     throw usage(
-        "--hosts and --listen are for runs over processes; this one has one, give "
+        "--hosts, --listen and --tls are for runs over processes; this one has one, give "
         "--processes 2 or more");
   }
   if (request.on_loss == OnLoss::Continue) {

@@ -13,14 +13,13 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from test_support import (REGATTA, fresh_folder, losses_of, path_to_wrapped_mpirun, record_of,
-                          record_validator, records_in, regatta, run_tests, skip_without_mpirun,
-                          write_sparse_cifar10)
+from test_support import (PARABOLA, REGATTA, fresh_folder, losses_of, path_to_wrapped_mpirun,
+                          record_of, record_validator, records_in, regatta, run_tests,
+                          skip_without_mpirun, write_sparse_cifar10)
 
 skip_without_mpirun()
 VALIDATOR = record_validator()
 
-PARABOLA = ("--workload", "parabola", "--steps", "200")
 TWO_RANKS = ("--strategy", "all_reduce", "--workers", "2", "--processes", "2")
 
 

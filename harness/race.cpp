@@ -23,6 +23,7 @@
 #include "harness/summary.h"
 #include "harness/ticker.h"
 #include "harness/training_options.h"
+#include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/clock.h"
@@ -167,6 +168,8 @@ void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
   RemoteOptions remote;
   remote.identity = {.run_id = record_.run_id, .token = random_hexadecimal(kTokenBytes)};
   if (!request_.listen.empty()) remote.listen = request_.listen;
+  remote.tls = exchange::tls_files_in(request_.tls);
+  exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
   remote.fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
   for (int p = 0; p < placement_.processes; ++p) {
     remote.workers.push_back(workers_in(placement_, p));

@@ -50,6 +50,7 @@ struct RaceRequest {
   std::string rank_logs;               ///< folder for what ranks print
   std::string hosts;                   ///< an Open MPI hostfile; empty: this machine
   std::string listen;                  ///< address for ranks to reach; empty: loopback
+  std::string tls;                     ///< folder of certificates; empty: no TLS
 };
 
 /// Told after every evaluation, and every half second between. Threads: one call at a time.

@@ -25,6 +25,7 @@
 #include "harness/local_trainer.h"
 #include "harness/process.h"
 #include "harness/training_options.h"
+#include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 
@@ -181,8 +182,10 @@ std::string Rank::open_exchange() {
   options.process = rank_;
   options.processes = placement_.processes;
   options.listen = address_towards(variable_or(kCoordinatorVariable, ""));
-  exchange_ = std::make_unique<GrpcExchange>(options);
+  options.tls = exchange::tls_files_in(request_.tls);
   const bool serves = !peers_.empty() && *peers_.rbegin() > rank_;
+  if (serves) exchange::check_tls(options.tls, options.listen);
+  exchange_ = std::make_unique<GrpcExchange>(options);
   return serves ? exchange_->serve() : "";
 }
 
@@ -305,7 +308,7 @@ int serve_as_rank(const RaceRequest& request) {
   ControlClient client(
       variable_or(kCoordinatorVariable, ""),
       {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},
-      hello());
+      hello(), exchange::tls_files_in(request.tls));
   {
     Rank rank(request, client, std::move(session));
     Commands commands(client, [&rank](const auto& command) { rank.hear(command); });

@@ -136,6 +136,11 @@ RunError RankWatch::first_cause() const {
     if (death->rank < static_cast<int>(places_.size()))
       return loss_of(death->rank, "it " + death->words);
   }
+  for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
+    const std::vector<std::string> lines = launcher_.last_lines(r);
+    if (launcher_.running() || server_.state(r).greeted || lines.empty()) continue;
+    return {ErrorKind::PeerLost, name_of(r) + " ended before it joined: " + lines.back()};
+  }
   if (const auto death = launcher_.death_of_mpirun()) {
     return {ErrorKind::PeerLost, "mpirun, which holds the ranks of this run, " + *death +
                                      after_steps() + advice_on(*death)};

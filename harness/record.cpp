@@ -65,6 +65,25 @@ Json to_json(const StepTimes& times) {
           {"p90", times.p90},     {"p99", times.p99}, {"max", times.max}};
 }
 
+Json to_json(const SpanRecord& spans) {
+  return {{"count", spans.count},
+          {"sum", spans.sum},
+          {"p50", spans.p50},
+          {"p99", spans.p99},
+          {"max", spans.max}};
+}
+
+Json to_json(const PushRecord& pushes) {
+  return {{"barrier_ns", to_json(pushes.barrier_ns)},
+          {"queue_ns", to_json(pushes.queue_ns)},
+          {"wire_ns", to_json(pushes.wire_ns)}};
+}
+
+template <typename T>
+Json object_or_null(const std::optional<T>& value) {
+  return value ? to_json(*value) : Json(nullptr);
+}
+
 Json to_json(const WorkerRecord& worker) {
   return {{"rank", worker.rank},
           {"place", worker.place},
@@ -79,7 +98,10 @@ Json to_json(const WorkerRecord& worker) {
           {"bytes_received", worker.bytes_received},
           {"staleness_histogram", worker.staleness_histogram},
           {"updates_applied", worker.updates_applied},
-          {"updates_dropped", worker.updates_dropped}};
+          {"updates_dropped", worker.updates_dropped},
+          {"late_ns", object_or_null(worker.late_ns)},
+          {"exchange_wait_ns", object_or_null(worker.exchange_wait_ns)},
+          {"pushes", object_or_null(worker.pushes)}};
 }
 
 Json to_json(const GraphRecord& graph) {
@@ -87,7 +109,8 @@ Json to_json(const GraphRecord& graph) {
           {"nodes_per_process", graph.nodes_per_process},
           {"build_ns", graph.build_ns},
           {"bytes_per_step_computed", graph.bytes_per_step_computed},
-          {"bytes_per_step_counted", graph.bytes_per_step_counted}};
+          {"bytes_per_step_counted", graph.bytes_per_step_counted},
+          {"shard_imbalance", or_null(graph.shard_imbalance)}};
 }
 
 Json to_json(const Checksums& checksums) {
@@ -144,7 +167,7 @@ Json to_json(const Record& record) {
           {"timestamp", record.timestamp},
           {"cell", to_json(record.cell)},
           {"status", to_string(record.status)},
-          {"failure", record.failure ? to_json(*record.failure) : Json(nullptr)},
+          {"failure", object_or_null(record.failure)},
           {"target", to_json(record.target)},
           {"training_time_to_target_ns", or_null(record.training_time_to_target_ns)},
           {"full_time_to_target_ns", or_null(record.full_time_to_target_ns)},

@@ -82,6 +82,22 @@ struct StepTimes {
   std::int64_t max = 0;
 };
 
+/// Spans of time. Quantiles are known to within 6 %, the rest exactly.
+struct SpanRecord {
+  std::int64_t count = 0;
+  std::int64_t sum = 0;
+  std::int64_t p50 = 0;
+  std::int64_t p99 = 0;
+  std::int64_t max = 0;
+};
+
+/// What the gradients that workers send went through at a server.
+struct PushRecord {
+  SpanRecord barrier_ns;
+  SpanRecord queue_ns;
+  SpanRecord wire_ns;
+};
+
 /// Where one worker's time and bytes went, over all its steps.
 struct WorkerRecord {
   std::int64_t rank = 0;  ///< of its process
@@ -96,8 +112,11 @@ struct WorkerRecord {
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::vector<std::int64_t> staleness_histogram;  ///< element s: updates that missed s versions
-  std::int64_t updates_applied = 0;  ///< of the replica, at the first server, with backup workers
-  std::int64_t updates_dropped = 0;  ///< likewise, because they came late
+  std::int64_t updates_applied = 0;               ///< that hold its gradients
+  std::int64_t updates_dropped = 0;               ///< with backup workers, because they came late
+  std::optional<SpanRecord> late_ns;              ///< empty where nobody knows
+  std::optional<SpanRecord> exchange_wait_ns;     ///< empty where there is no collective
+  std::optional<PushRecord> pushes;               ///< empty where none come
 };
 
 struct GraphRecord {
@@ -106,6 +125,7 @@ struct GraphRecord {
   std::int64_t build_ns = 0;
   std::int64_t bytes_per_step_computed = 0;  ///< from the graph
   double bytes_per_step_counted = 0;         ///< at the transport, the mean over the steps
+  std::optional<double> shard_imbalance;     ///< empty without servers
 };
 
 /// Equal for all runs of one workload and seed. Sixteen hexadecimal digits each.

@@ -46,8 +46,10 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
       values_(parts_.size()),
       reports_(parts_.size()),
       finished_reports_(parts_.size()) {
-  server_ = std::make_unique<ControlServer>(ControlServerOptions{
-      .identity = options_.identity, .listen = options_.listen, .ranks = ranks()});
+  server_ = std::make_unique<ControlServer>(ControlServerOptions{.identity = options_.identity,
+                                                                 .listen = options_.listen,
+                                                                 .ranks = ranks(),
+                                                                 .tls = options_.tls});
   LaunchOptions& launch = options_.launch;
   launch.ranks = ranks();
   launch.environment = {{kCoordinatorVariable, server_->address()},

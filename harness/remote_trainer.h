@@ -26,6 +26,7 @@ struct RemoteOptions {
   LaunchOptions launch;  ///< number of ranks and environment are set here
   RunIdentity identity;
   std::string listen = "127.0.0.1";
+  TlsFiles tls;
   Fingerprint fingerprint;
   std::vector<int> workers;         ///< by process
   int servers = 0;                  ///< the first processes; the run may go on without others

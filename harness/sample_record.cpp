@@ -44,6 +44,8 @@ SoftwareFacts sample_software() {
 }  // namespace
 
 Record sample_record() {
+  const SpanRecord spans{
+      .count = 20, .sum = 2'000'000, .p50 = 90'000, .p99 = 240'000, .max = 250'000};
   const WorkerRecord worker{.place = "replica0",
                             .steps = 20,
                             .compute_ns = 1'500'000'000,
@@ -55,7 +57,10 @@ Record sample_record() {
                             .bytes_received = 8'000'000,
                             .staleness_histogram = {12, 8},
                             .updates_applied = 16,
-                            .updates_dropped = 4};
+                            .updates_dropped = 4,
+                            .late_ns = spans,
+                            .exchange_wait_ns = spans,
+                            .pushes = PushRecord{spans, spans, spans}};
   WorkerRecord other = worker;
   other.place = "replica1";
   other.replica = 1;
@@ -82,7 +87,8 @@ Record sample_record() {
                     .nodes_per_process = {130},
                     .build_ns = 2'000'000,
                     .bytes_per_step_computed = 800'000,
-                    .bytes_per_step_counted = 800'000},
+                    .bytes_per_step_counted = 800'000,
+                    .shard_imbalance = 1.25},
           .checksums = {.initial_weights = "0123456789abcdef", .data_order = "fedcba9876543210"},
           .setup_ns = 1'200'000'000,
           .warmup_ns = 160'000'000,

@@ -63,11 +63,72 @@ std::string hexadecimal(std::uint64_t value) {
   return text;
 }
 
+/// Nothing where there was none.
+std::optional<SpanRecord> span_record(const SpanHistogram& spans) {
+  if (spans.count() == 0) return std::nullopt;
+  return SpanRecord{.count = spans.count(),
+                    .sum = spans.sum(),
+                    .p50 = spans.quantile(0.5),
+                    .p99 = spans.quantile(0.99),
+                    .max = spans.largest()};
+}
+
+/// Nothing at a place to which no worker pushes.
+std::optional<PushRecord> push_record(const ExchangeTimes& times) {
+  if (times.queue.count() == 0) return std::nullopt;
+  return PushRecord{.barrier_ns = span_record(times.barrier).value_or(SpanRecord{}),
+                    .queue_ns = *span_record(times.queue),
+                    .wire_ns = *span_record(times.wire)};
+}
+
+template <typename T>
+T at_place(const std::map<Place, T>& all, const Place& place) {
+  const auto found = all.find(place);
+  return found == all.end() ? T{} : found->second;
+}
+
+/// The largest server's bytes of parameters in terms of the mean; nothing without servers.
+std::optional<double> shard_imbalance(const std::vector<Step>& parts) {
+  std::map<int, std::int64_t> bytes;  // by number of the server
+  for (const Step& part : parts) {
+    for (const Variable& variable : part.graph.variables()) {
+      if (variable.place.role != Role::Server) continue;
+      if (variable.kind != VariableKind::Parameter) continue;
+      bytes[variable.place.stage] += variable.type.bytes();
+    }
+  }
+  std::int64_t largest = 0;
+  std::int64_t sum = 0;
+  for (const auto& [server, held] : bytes) {
+    largest = std::max(largest, held);
+    sum += held;
+  }
+  if (sum == 0) return std::nullopt;
+  return static_cast<double>(largest) * static_cast<double>(bytes.size()) /
+         static_cast<double>(sum);
+}
+
 /// Up to the last count that is not zero.
 std::vector<std::int64_t> trimmed(const std::vector<std::uint64_t>& counts) {
   std::size_t size = counts.size();
   while (size > 0 && counts[size - 1] == 0) --size;
   return {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+struct Updates {
+  std::int64_t applied = 0;
+  std::int64_t dropped = 0;
+};
+
+/// By replica, as the first server counted them; empty without backup workers.
+std::map<int, Updates> updates_with_backup(const std::vector<RankedWorker>& workers) {
+  std::map<int, Updates> result;
+  for (const auto& [rank, worker] : workers) {
+    if (worker.updates_applied + worker.updates_dropped == 0) continue;
+    result[worker.place.replica] = {.applied = worker.updates_applied,
+                                    .dropped = worker.updates_dropped};
+  }
+  return result;
 }
 
 }  // namespace
@@ -76,9 +137,14 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
   std::int64_t sent = 0;
   for (const auto& [place, traffic] : report.traffic) sent += traffic.sent;
   if (batches > 0) record.graph.bytes_per_step_counted = static_cast<double>(sent) / batches;
+  const std::map<int, Updates> backed = updates_with_backup(report.workers);
   for (const auto& [rank, worker] : report.workers) {
-    const auto traffic = report.traffic.find(worker.place);
-    const MemberTraffic bytes = traffic == report.traffic.end() ? MemberTraffic{} : traffic->second;
+    const MemberTraffic bytes = at_place(report.traffic, worker.place);
+    const ExchangeTimes times = at_place(report.exchange_times, worker.place);
+    const auto counted = backed.find(worker.place.replica);
+    const Updates updates = counted != backed.end()
+                                ? counted->second
+                                : Updates{.applied = times.pushes.value_or(worker.steps)};
     record.workers.push_back({.rank = rank,
                               .place = to_string(worker.place),
                               .replica = worker.place.replica,
@@ -91,8 +157,11 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
                               .bytes_sent = bytes.sent,
                               .bytes_received = bytes.received,
                               .staleness_histogram = trimmed(worker.staleness),
-                              .updates_applied = worker.updates_applied,
-                              .updates_dropped = worker.updates_dropped});
+                              .updates_applied = updates.applied,
+                              .updates_dropped = updates.dropped,
+                              .late_ns = span_record(times.late),
+                              .exchange_wait_ns = span_record(times.wait),
+                              .pushes = push_record(times)});
   }
   record.lost_updates = report.lost_updates;
   record.lost_processes = report.lost_processes;
@@ -108,6 +177,7 @@ GraphRecord graph_record(const std::vector<Step>& parts) {
     record.nodes_per_process.push_back(nodes);
     record.bytes_per_step_computed += bytes_per_step(part.graph);
   }
+  record.shard_imbalance = shard_imbalance(parts);
   return record;
 }
 

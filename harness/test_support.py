@@ -31,6 +31,8 @@ LEFT_LIMIT_S = 15  # to the last process
 
 SKIPPED = 77
 
+PARABOLA = ("--workload", "parabola", "--steps", "200")  # a run of milliseconds
+
 
 def skip(reason: str) -> NoReturn:
     """All tests of the file."""

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/comm/exchange_times.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/executor.h"
@@ -50,6 +51,7 @@ struct TrainingReport {
   std::vector<RankedWorker> workers;
   std::vector<LoopHistory> loops;
   std::map<Place, MemberTraffic> traffic;  ///< counted at the transports
+  ExchangeTimesByPlace exchange_times;     ///< likewise
   std::int64_t lost_updates = 0;
   std::vector<std::string> lost_processes;  ///< that training went on without, and why
   std::int64_t planned_bytes = 0;           ///< of all processes, as below

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -40,14 +41,17 @@ inline Tensors random_tensors(const std::vector<std::int64_t>& sizes, unsigned s
   return tensors;
 }
 
-/// A Send or Receive of message `message` with process `peer`, and its memory.
+/// A Send or Receive of message `message` with process `peer`, and its memory. `from`: coordinates
+/// of the sending place, which a push needs.
 class MessageEnd {
  public:
   MessageEnd(const KernelTable& table, Op op, std::int64_t message, int peer,
-             const std::vector<std::int64_t>& sizes, Place place = {}) {
+             const std::vector<std::int64_t>& sizes, Place place = {},
+             const std::optional<Attributes::Value>& from = {}) {
     node_ = {.op = op,
              .attributes = {{"message", message}, {"peer", std::int64_t{peer}}},
              .place = place};
+    if (from) node_.attributes.set("from", *from);
     for (std::int64_t size : sizes) {
       tensors.emplace_back(static_cast<std::size_t>(size));
       views_.push_back(

@@ -22,6 +22,7 @@ constexpr int kKeptBytes = 1 << 30;    // of freed memory
 constexpr int kMappedBytes = 1 << 25;  // and more are mapped, as glibc's own limit
 constexpr int kHandshakeLimitMs = 5000;
 constexpr int kIdleLimitMs = 10'000;
+constexpr int kMostStrangers = 64;  // besides processes that connect at the same time
 
 using Set = std::function<void(const char*, int)>;
 
@@ -39,11 +40,6 @@ void set_common(const ExchangeOptions& options, const Set& set) {
   set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, options.keepalive_time_ms / 4);
 }
 
-std::string with_port(const std::string& address, int port) {
-  const bool bare_ipv6 = address.find(':') != std::string::npos && address.front() != '[';
-  return (bare_ipv6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
-}
-
 }  // namespace
 
 void prepare_process() {
@@ -57,24 +53,25 @@ void prepare_process() {
 }
 
 Listener listen(const ExchangeOptions& options, int port, grpc::CallbackGenericService& service) {
+  auto door = std::make_unique<Doorkeeper>(
+      DoorOptions{.listen = options.listen,
+                  .port = port,
+                  .most_strangers = static_cast<std::size_t>(kMostStrangers + options.processes),
+                  .unsent_limit = std::chrono::milliseconds(options.keepalive_timeout_ms)});
   grpc::ServerBuilder builder;
   set_common(options,
              [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
   // Strangers may connect; without a stream they do not stay.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeLimitMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleLimitMs);
   builder.RegisterCallbackGenericService(&service);
-  int bound = 0;
-  builder.AddListeningPort(with_port(options.listen, port), server_credentials(options.tls),
-                           &bound);
+  auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      server_credentials(options.tls));
   std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr || bound == 0) {
-    throw RunError(ErrorKind::Io, "cannot listen at " + with_port(options.listen, port) +
-                                      ": the address is not this machine's or the port is taken");
-  }
-  return {.server = std::move(server), .address = with_port(options.listen, bound)};
+  if (server == nullptr) throw RunError(ErrorKind::Io, "cannot start a gRPC server");
+  return {.server = std::move(server), .acceptor = std::move(acceptor), .door = std::move(door)};
 }
 
 std::shared_ptr<grpc::Channel> connect(const ExchangeOptions& options, const std::string& address) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/comm/doorkeeper.h"
 #include "kernels/comm/exchange_options.h"
 #include "kernels/comm/grpc_link.h"
 
@@ -23,10 +24,11 @@ namespace regatta::exchange {
 /// same pages from the kernel at each step takes as long as to move the bytes.
 void prepare_process();
 
-/// A server and the `address:port` it listens at.
+/// A server and who accepts for it.
 struct Listener {
   std::unique_ptr<grpc::Server> server;
-  std::string address;
+  std::unique_ptr<Doorkeeper::Acceptor> acceptor;  ///< of the server, for the door
+  std::unique_ptr<Doorkeeper> door;                ///< not open yet
 };
 
 /// Throws: RunError(Io) when nothing can be bound there. `port` 0: any that is free.

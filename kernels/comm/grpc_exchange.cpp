@@ -2,6 +2,7 @@
 #include "kernels/comm/grpc_exchange.h"
 
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "kernels/comm/frame.h"
@@ -11,6 +12,7 @@
 #include "kernels/comm/grpc_kernels.h"
 #include "kernels/comm/grpc_server_stream.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
 
 namespace regatta {
 namespace {
@@ -22,7 +24,14 @@ constexpr std::chrono::seconds kCancel(10);  // more than gRPC needs to notice a
 struct Account {
   Place place;
   MemberTraffic traffic;
+  ExchangeTimes times{};  ///< of a push
 };
+
+/// Gradients that a worker sends to a server.
+bool is_push(const Node& node) {
+  return node.op == Op::Receive && node.place.role == Role::Server && node.attributes.has("from") &&
+         sender_of(node).role == Role::Worker;
+}
 
 }  // namespace
 
@@ -42,7 +51,8 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
 
   std::string serve(int port) {
     listener_ = exchange::listen(options_, port, *this);
-    return listener_.address;
+    listener_.door->open(std::move(listener_.acceptor));
+    return listener_.door->address();
   }
 
   void connect(int process, const std::string& address) {
@@ -69,6 +79,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     }
     const exchange::Caller caller = exchange::check_caller(*context, hello_, options_.processes);
     if (!caller.status.ok()) return exchange::refuse_call(caller.status);
+    listener_.door->admit(context->peer());
     exchange::ServerReactor* const reactor =
         exchange::start_server_stream(*context, link(caller.process));
     if (reactor != nullptr) return reactor;
@@ -83,8 +94,16 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     auto& accounts = request.node.attributes.has("control") ? control_ : accounts_;
     Account& account = *accounts.emplace_back(std::make_unique<Account>());
     account.place = request.node.place;
-    const auto make = request.node.op == Op::Send ? exchange::make_send : exchange::make_receive;
-    return make(request, options_, link(peer), account.traffic);
+    if (request.node.op == Op::Send) {
+      return exchange::make_send(request, options_, link(peer), account.traffic);
+    }
+    std::optional<exchange::PushAccount> push;
+    if (is_push(request.node)) {
+      const Place& server = request.node.place;
+      PushLedger& ledger = ledgers_.try_emplace(server, server).first->second;
+      push.emplace(exchange::PushAccount{.ledger = ledger, .times = account.times});
+    }
+    return exchange::make_receive(request, options_, link(peer), account.traffic, push);
   }
 
   std::map<Place, MemberTraffic> traffic() const {
@@ -94,6 +113,15 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
       sum.sent += account->traffic.sent;
       sum.received += account->traffic.received;
       sum.messages += account->traffic.messages;
+    }
+    return all;
+  }
+
+  ExchangeTimesByPlace exchange_times() const {
+    ExchangeTimesByPlace all;
+    for (const auto& [place, ledger] : ledgers_) ledger.add_to(all);
+    for (const auto& account : accounts_) {
+      if (account->times.queue.count() > 0) add(all[account->place], account->times);
     }
     return all;
   }
@@ -114,6 +142,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     }
     for (const auto& link : links_) end(*link);
     if (listener_.server == nullptr) return;
+    listener_.door->close();
     listener_.server->Shutdown(std::chrono::system_clock::now());
     listener_.server->Wait();
     listener_.server.reset();
@@ -142,6 +171,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   std::vector<std::shared_ptr<exchange::Link>> links_;  ///< by process
   std::vector<std::unique_ptr<Account>> accounts_;      ///< of values
   std::vector<std::unique_ptr<Account>> control_;       ///< of tickets, which are not reported
+  std::map<Place, PushLedger> ledgers_;                 ///< by server
   exchange::Listener listener_;
 };
 
@@ -161,6 +191,7 @@ void GrpcExchange::add_kernels(KernelTable& table) {
   table.add(Op::Receive, factory);
 }
 std::map<Place, MemberTraffic> GrpcExchange::traffic() const { return state_->traffic(); }
+ExchangeTimesByPlace GrpcExchange::exchange_times() const { return state_->exchange_times(); }
 void GrpcExchange::lose(int process, const std::string& reason) { state_->lose(process, reason); }
 void GrpcExchange::close() { state_->close(); }
 

@@ -21,6 +21,7 @@
 #include <string>
 
 #include "kernels/comm/exchange_options.h"
+#include "kernels/comm/exchange_times.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
@@ -48,6 +49,10 @@ class GrpcExchange {
 
   /// Bytes of tensors that places of this process have sent and received. Not while lanes run.
   std::map<Place, MemberTraffic> traffic() const;
+
+  /// What servers of this process have measured of pushes: by the server's place, and by the
+  /// worker's. Likewise.
+  ExchangeTimesByPlace exchange_times() const;
 
   /// Ends all waits for a process: RunError(PeerLost) with this reason. Threads: any.
   void lose(int process, const std::string& reason);

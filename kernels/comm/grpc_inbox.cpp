@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/runtime/clock.h"
+
 namespace regatta::exchange {
 namespace {
 
@@ -37,6 +39,9 @@ std::string Inbox::accept(const Frame& frame, std::vector<grpc::Slice>& payload)
   const bool now = static_cast<std::uint64_t>(frame.step) == received_steps_;
   for (grpc::Slice& slice : payload) (now ? queue_ : next_).push_back(std::move(slice));
   accepted_ += static_cast<std::uint64_t>(frame.payload_bytes);
+  MessageArrival& arrival = arrivals_[static_cast<std::size_t>(frame.step % 2)];
+  arrival.last = ticks();
+  if (frame.offset == 0) arrival.first = arrival.last;
   arrived_.advance_to(accepted_);
   return {};
 }
@@ -60,6 +65,7 @@ std::int64_t Inbox::take(std::vector<grpc::Slice>& to) {
   queue_.clear();
   taken_ += static_cast<std::uint64_t>(bytes);
   if (bytes > 0 && taken_ % static_cast<std::uint64_t>(total_bytes_) == 0) {
+    taken_arrival_ = arrivals_[received_steps_ % 2];
     ++received_steps_;
     queue_.swap(next_);
   }

@@ -8,6 +8,7 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <array>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -17,6 +18,12 @@
 #include "kernels/runtime/counter.h"
 
 namespace regatta::exchange {
+
+/// When the chunks of one message came to this process. Units: ticks.
+struct MessageArrival {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
 
 class Inbox {
  public:
@@ -35,6 +42,8 @@ class Inbox {
   /// Appends what has arrived of the step that is received now. Returns its bytes; 0 after a wait:
   /// the inbox was closed.
   std::int64_t take(std::vector<grpc::Slice>& to);
+  /// Of the message that take() has taken the end of.
+  const MessageArrival& arrival() const { return taken_arrival_; }
 
   std::int64_t total_bytes() const { return total_bytes_; }
 
@@ -44,12 +53,14 @@ class Inbox {
   const std::int64_t total_bytes_;
   std::uint64_t taken_ = 0;  ///< by the lane, bytes since the first step
   Counter arrived_;          ///< likewise; the largest value once closed
+  MessageArrival taken_arrival_;
 
   std::mutex mutex_;
-  std::vector<grpc::Slice> queue_;    ///< of the step that is received now
-  std::vector<grpc::Slice> next_;     ///< of the step after it
-  std::uint64_t accepted_ = 0;        ///< bytes since the first step
-  std::uint64_t received_steps_ = 0;  ///< of which the lane has taken everything
+  std::vector<grpc::Slice> queue_;          ///< of the step that is received now
+  std::vector<grpc::Slice> next_;           ///< of the step after it
+  std::uint64_t accepted_ = 0;              ///< bytes since the first step
+  std::uint64_t received_steps_ = 0;        ///< of which the lane has taken everything
+  std::array<MessageArrival, 2> arrivals_;  ///< of the two steps that may be here, in turns
   bool closed_ = false;
 };
 

@@ -9,6 +9,7 @@
 
 #include "kernels/comm/grpc_stream.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
 #include "kernels/runtime/clock.h"
 
 namespace regatta::exchange {
@@ -130,11 +131,15 @@ class Scatter {
 
 class ReceiveKernel final : public Kernel {
  public:
-  ReceiveKernel(const KernelRequest& request, Message message, MemberTraffic& traffic)
+  ReceiveKernel(const KernelRequest& request, Message message, MemberTraffic& traffic,
+                const std::optional<PushAccount>& push)
       : message_(std::move(message)),
         scatter_(request.outputs),
         inbox_(message_.link().expect(message_.number(), scatter_.bytes())),
-        traffic_(traffic) {}
+        traffic_(traffic),
+        push_(push) {
+    if (push_) number_in_push_ = push_->ledger.expect(sender_of(request.node));
+  }
 
   void run(const StepContext& context) override {
     check(context.step == steps_++, "no step of a message is left out");
@@ -148,6 +153,7 @@ class ReceiveKernel final : public Kernel {
                              " bytes are missing from");
       left -= copy();
     }
+    if (push_) enter(*push_);
     traffic_.received += scatter_.bytes();
     ++traffic_.messages;
   }
@@ -156,6 +162,7 @@ class ReceiveKernel final : public Kernel {
   void take(std::int64_t step, const std::string& what_fails) {
     if (!inbox_.wait(message_.patience())) message_.fail(step, what_fails);
     if (inbox_.take(slices_) == 0) message_.lost(step);
+    taken_ = ticks();
   }
   std::int64_t copy() {
     std::int64_t bytes = 0;
@@ -166,6 +173,12 @@ class ReceiveKernel final : public Kernel {
     slices_.clear();
     return bytes;
   }
+  void enter(const PushAccount& push) const {
+    const MessageArrival& arrival = inbox_.arrival();
+    push.times.queue.add(span_ns(arrival.last, taken_));
+    push.times.wire.add(span_ns(arrival.first, arrival.last));
+    push.ledger.note(number_in_push_, arrival.last);
+  }
 
   Message message_;
   Scatter scatter_;
@@ -173,6 +186,9 @@ class ReceiveKernel final : public Kernel {
   MemberTraffic& traffic_;
   std::vector<grpc::Slice> slices_;
   std::int64_t steps_ = 0;
+  std::optional<PushAccount> push_;  ///< where it is one
+  std::size_t number_in_push_ = 0;
+  std::uint64_t taken_ = 0;  ///< the last chunk. Units: ticks
 };
 
 }  // namespace
@@ -184,8 +200,9 @@ std::unique_ptr<Kernel> make_send(const KernelRequest& request, const ExchangeOp
 }
 
 std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const ExchangeOptions& options,
-                                     const std::shared_ptr<Link>& link, MemberTraffic& traffic) {
-  return std::make_unique<ReceiveKernel>(request, Message(request, options, link), traffic);
+                                     const std::shared_ptr<Link>& link, MemberTraffic& traffic,
+                                     const std::optional<PushAccount>& push) {
+  return std::make_unique<ReceiveKernel>(request, Message(request, options, link), traffic, push);
 }
 
 }  // namespace regatta::exchange

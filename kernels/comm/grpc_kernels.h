@@ -6,18 +6,27 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "kernels/comm/exchange_options.h"
 #include "kernels/comm/grpc_link.h"
+#include "kernels/comm/push_ledger.h"
 #include "kernels/graph/collective.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::exchange {
 
-/// `traffic` counts at the node's own place and outlives the kernel, as does `link`.
+/// What receiving a worker's push is entered into.
+struct PushAccount {
+  PushLedger& ledger;
+  ExchangeTimes& times;  ///< of this message alone
+};
+
+/// `traffic` counts at the node's own place and outlives the kernel, as do `link` and `push`.
 std::unique_ptr<Kernel> make_send(const KernelRequest& request, const ExchangeOptions& options,
                                   const std::shared_ptr<Link>& link, MemberTraffic& traffic);
 std::unique_ptr<Kernel> make_receive(const KernelRequest& request, const ExchangeOptions& options,
-                                     const std::shared_ptr<Link>& link, MemberTraffic& traffic);
+                                     const std::shared_ptr<Link>& link, MemberTraffic& traffic,
+                                     const std::optional<PushAccount>& push);
 
 }  // namespace regatta::exchange

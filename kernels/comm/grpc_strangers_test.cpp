@@ -5,7 +5,12 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <random>
 #include <thread>
@@ -280,6 +285,69 @@ TEST(GrpcStrangers, CannotBringAProcessDownByRandomChunks) {
     bytes[random() % std::min(bytes.size() + 1, kFrameBytes)] ^= 0x40;
     stranger.write(bytes);
     EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+}
+
+/// Plain connections, which say nothing.
+class Crowd {
+ public:
+  Crowd(const std::string& address, int count) {
+    sockaddr_in server{};
+    server.sin_family = AF_INET;
+    server.sin_port =
+        htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (int i = 0; i < count; ++i) {
+      descriptors_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      EXPECT_EQ(::connect(descriptors_.back(), reinterpret_cast<sockaddr*>(&server), sizeof server),
+                0);
+    }
+  }
+  ~Crowd() {
+    for (int descriptor : descriptors_) close(descriptor);
+  }
+  /// Connections that the server has not ended.
+  int left() const {
+    int count = 0;
+    for (int descriptor : descriptors_) {
+      pollfd state{.fd = descriptor, .events = POLLRDHUP};
+      count += poll(&state, 1, 0) == 0 ? 1 : 0;
+    }
+    return count;
+  }
+
+ private:
+  std::vector<int> descriptors_;
+};
+
+/// Looks for five seconds at most.
+template <typename Condition>
+bool soon(Condition condition) {
+  for (int i = 0; i < 500; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST(GrpcStrangers, AreOnlySoManyAtATimeAndKeepNobodyOut) {
+  End server(options_of(0, 3));
+  const std::string address = server.exchange.serve();
+  End before(options_of(1, 3));
+  before.exchange.connect(0, address);
+  const Crowd crowd(address, 300);
+  EXPECT_TRUE(soon([&] { return crowd.left() <= 64 + 3; })) << crowd.left();
+  EXPECT_GT(crowd.left(), 32);
+  End after(options_of(2, 3));
+  after.exchange.connect(0, address);
+  int process = 0;
+  for (End* worker : {&before, &after}) {
+    ++process;
+    const auto send = worker->send(process, 0, {100'000});
+    const auto receive = server.receive(process, process, {100'000});
+    std::thread sender([&] { send->run(0); });
+    receive->run(0);
+    sender.join();
   }
 }
 

@@ -1,105 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exchange over TLS, with an authority, a process and a stranger made for this test alone
-// (openssl; valid for 127.0.0.1 for a hundred years).
+// The exchange over TLS, and what is said where files or certificates are not what they must be.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
+#include "kernels/comm/certificates_for_test.h"
 #include "kernels/comm/exchange_for_test.h"
+#include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
 
-constexpr const char* kAuthority = R"(-----BEGIN CERTIFICATE-----
-MIIBmTCCAT+gAwIBAgIUCuNJ39eeRbtqEnKspfgTs4/6QX8wCgYIKoZIzj0EAwIw
-ITEfMB0GA1UEAwwWUmVnYXR0YSB0ZXN0IGF1dGhvcml0eTAgFw0yNjExMjExMDQz
-NTJaGA8yMTI2MTAyODEwNDM1MlowITEfMB0GA1UEAwwWUmVnYXR0YSB0ZXN0IGF1
-dGhvcml0eTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABAOkRhuL5ToX5iMtys2j
-F6wppg0RHihZgzTFhDw8FHbUsQ240nGiLSZ9f36TJA6uf+m8X3+pFahAclqBRjJ2
-2+ijUzBRMB0GA1UdDgQWBBRV193KFoowp1an5AbUMPC0iuFi0zAfBgNVHSMEGDAW
-gBRV193KFoowp1an5AbUMPC0iuFi0zAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49
-BAMCA0gAMEUCIQCs9yBVAhfZKNdKSid7e4vKhzz3pVuxXL+pJCgUz+vm4QIgd49Z
-Km1jdKR/2anIzOse4AKivB0H5Gq/l4Hophiugdo=
------END CERTIFICATE-----
-)";
-
-constexpr const char* kCertificate = R"(-----BEGIN CERTIFICATE-----
-MIIBlzCCAT2gAwIBAgIUVcpWRwX64HiH6Kju3WLurUBdHsgwCgYIKoZIzj0EAwIw
-ITEfMB0GA1UEAwwWUmVnYXR0YSB0ZXN0IGF1dGhvcml0eTAgFw0yNjExMjExMDQz
-NTJaGA8yMTI2MTAyODEwNDM1MlowHzEdMBsGA1UEAwwUUmVnYXR0YSB0ZXN0IHBy
-b2Nlc3MwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASWYhJPFXWLpnMpkQESd9T3
-LslPf5ie82YpBWowWFRqZdKC/VkmSnKb8tq2gsctJnaWDSXgu3hrDzH7qT4BYQVA
-o1MwUTAPBgNVHREECDAGhwR/AAABMB0GA1UdDgQWBBQQPSf5wNws3rYoTj1VoUIM
-R1RP7zAfBgNVHSMEGDAWgBRV193KFoowp1an5AbUMPC0iuFi0zAKBggqhkjOPQQD
-AgNIADBFAiEAkjfO+9kX26L8nfp6o64CoU4FP+wjbtTgNK/jVnI0SDsCIEMt2AD1
-8t/WdZ+eWx6BcelqNMQfJFOEC3O8Xt85uRiF
------END CERTIFICATE-----
-)";
-
-constexpr const char* kKey = R"(-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgers6yPk+1/cT9/79
-9Y1+lZFBRTVFImlwv9x0HD1s5KyhRANCAASWYhJPFXWLpnMpkQESd9T3LslPf5ie
-82YpBWowWFRqZdKC/VkmSnKb8tq2gsctJnaWDSXgu3hrDzH7qT4BYQVA
------END PRIVATE KEY-----
-)";
-
-constexpr const char* kStrangersCertificate = R"(-----BEGIN CERTIFICATE-----
-MIIBjTCCATSgAwIBAgIUMuSJRcUEsWaKa7GS3teR+AfydYcwCgYIKoZIzj0EAwIw
-EzERMA8GA1UEAwwIU3RyYW5nZXIwIBcNMjYxMTIxMTA0MzUyWhgPMjEyNjEwMjgx
-MDQzNTJaMBMxETAPBgNVBAMMCFN0cmFuZ2VyMFkwEwYHKoZIzj0CAQYIKoZIzj0D
-AQcDQgAEMfe7Fp/sJMf8udc7g3yS7nCZuA5aJjp7+ubolP/wjj6Ol1LNtblsUW+a
-I4032JChzz+H+0oiVPP1SImi803BOaNkMGIwHQYDVR0OBBYEFAzS7kO32TLqKbyM
-SkWf8oamyURdMB8GA1UdIwQYMBaAFAzS7kO32TLqKbyMSkWf8oamyURdMA8GA1Ud
-EwEB/wQFMAMBAf8wDwYDVR0RBAgwBocEfwAAATAKBggqhkjOPQQDAgNHADBEAiAr
-rO48iKyfhBCW9wyHQNa9zt82dZu0T2Yb34BwNApHLAIgPXeBMWe79Xx+phCq3aZ/
-JoSnKDijzzgnOLe6jEHSyTs=
------END CERTIFICATE-----
-)";
-
-constexpr const char* kStrangersKey = R"(-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgFfceicm3us24Ndlj
-tcm/szyUrKTwoyHHOLc195Xi6UWhRANCAAQx97sWn+wkx/y51zuDfJLucJm4Dlom
-Onv65uiU//COPo6XUs21uWxRb5ojjTfYkKHPP4f7SiJU8/VIiaLzTcE5
------END PRIVATE KEY-----
-)";
-
 using test::End;
 
-/// The files of a process, or of a stranger, for as long as the test runs.
 class GrpcTls : public testing::Test {
  protected:
-  GrpcTls()
-      : folder_(std::filesystem::temp_directory_path() /
-                ("regatta_tls_" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
-    write("authority", kAuthority);
-    write("process", kCertificate);
-    write("process.key", kKey);
-    write("stranger", kStrangersCertificate);
-    write("stranger.key", kStrangersKey);
-  }
-  ~GrpcTls() override { std::filesystem::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return folder_ / name; }
   ExchangeOptions options_of(int process, const std::string& who) const {
     ExchangeOptions options = test::options_of(process, 2);
-    options.tls = {.certificate = path(who),
-                   .key = path(who + ".key"),
-                   .authority = path(who == "process" ? "authority" : who)};
+    options.tls = certificates_.files_of(who);
     options.connect_limit_ms = 2000;
     return options;
   }
+  std::string path(const std::string& name) const { return certificates_.path(name); }
 
- private:
-  void write(const std::string& name, const char* text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-  }
-  std::filesystem::path folder_;
+  test::Certificates certificates_;
 };
 
 TEST_F(GrpcTls, CarriesMessagesBitForBit) {
@@ -142,8 +68,52 @@ TEST_F(GrpcTls, NamesAFileThatIsMissing) {
     FAIL() << "a missing key went unnoticed";
   } catch (const RunError& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    EXPECT_EQ(error.what(), "TLS: cannot read '" + path("absent") + "'");
+    EXPECT_EQ(std::string(error.what())
+                  .find("TLS: cannot read '" + path("absent") +
+                        "': No such file or directory; a folder for --tls"),
+              0U)
+        << error.what();
   }
+}
+
+/// The error that check_tls() ends with.
+std::string error_of(const TlsFiles& files, const std::string& address = "127.0.0.1") {
+  try {
+    exchange::check_tls(files, address);
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(GrpcTls, AcceptsFilesThatBelongTogether) {
+  EXPECT_EQ(error_of(certificates_.files_of("process")), "no error");
+  EXPECT_EQ(error_of({}), "no error");
+}
+
+TEST_F(GrpcTls, SaysWhatIsWrongWithFilesThatDoNotBelongTogether) {
+  TlsFiles other_authority = certificates_.files_of("process");
+  other_authority.authority = path("stranger");
+  TlsFiles other_key = certificates_.files_of("process");
+  other_key.key = path("stranger.key");
+  for (const TlsFiles& files : {other_authority, other_key}) {
+    const std::string error = error_of(files);
+    EXPECT_NE(error.find("TLS at 127.0.0.1 with '" + files.certificate + "' does not work: "),
+              std::string::npos)
+        << error;
+    EXPECT_NE(error.find("ci/make_certificates"), std::string::npos) << error;
+  }
+  // Of 127.0.0.1 alone.
+  const std::string error = error_of(certificates_.files_of("process"), "127.0.0.2");
+  EXPECT_NE(error.find("127.0.0.2"), std::string::npos) << error;
+  EXPECT_NE(error.find("cert.pem must name the address"), std::string::npos) << error;
+}
+
+TEST_F(GrpcTls, SaysWhichFileIsNoPem) {
+  TlsFiles files = certificates_.files_of("process");
+  files.authority = path("process.key");
+  EXPECT_EQ(error_of(files), "TLS: '" + files.authority + "' holds no CERTIFICATE in PEM form");
 }
 
 }  // namespace

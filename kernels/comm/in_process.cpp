@@ -3,11 +3,14 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/comm/all_reduce.h"
+#include "kernels/comm/collective_times.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
 
 namespace regatta {
 namespace {
@@ -23,12 +26,15 @@ struct Received {
 struct Group {
   std::unique_ptr<AllReduceGroup> collective;
   std::vector<Place> places;
+  std::vector<ArrivalBoard::Stamp> stamps;
+  ArrivalBoard board;
 };
 
 /// What one node counts.
 struct Account {
   Place place;
-  std::vector<Received> from;  ///< one entry a possible sender
+  std::vector<Received> from;              ///< one entry a possible sender
+  std::optional<CollectiveTimes> times{};  ///< of a collective
 };
 
 class CopyKernel final : public Kernel {
@@ -57,7 +63,8 @@ class AllReduceKernel final : public Kernel {
   AllReduceKernel(const KernelRequest& request, AllReduceGroup& group, Account& account)
       : group_(group),
         member_(request.node.attributes.integer("member")),
-        patience_{.abort = request.abort, .spins = request.spins, .yields = request.yields} {
+        patience_{.abort = request.abort, .spins = request.spins, .yields = request.yields},
+        times_(*account.times) {
     observer_.received = [&account](std::int64_t from, std::int64_t bytes) {
       Received& received = account.from[static_cast<std::size_t>(from)];
       received.bytes += bytes;
@@ -67,7 +74,10 @@ class AllReduceKernel final : public Kernel {
 
   void run(const StepContext& context) override {
     observer_.peer_waits = &context.counters->peer_waits;
+    if (group_.members() == 1) return;
+    times_.arrive(*context.counters);
     group_.run(member_, patience_, observer_);
+    times_.leave(*context.counters);
   }
 
  private:
@@ -75,6 +85,7 @@ class AllReduceKernel final : public Kernel {
   std::int64_t member_;
   Patience patience_;
   AllReduceGroup::Observer observer_;
+  CollectiveTimes& times_;
 };
 
 }  // namespace
@@ -92,10 +103,7 @@ struct InProcessTransport::State {
 
   std::unique_ptr<Kernel> build_copy(const KernelRequest& request) {
     Account& account = add_account(request.node.place, 1);
-    const auto& from = request.node.attributes.integers("from");
-    account.from[0].from = {.replica = static_cast<int>(from[0]),
-                            .stage = static_cast<int>(from[1]),
-                            .role = static_cast<Role>(from[2])};
+    account.from[0].from = sender_of(request.node);
     return std::make_unique<CopyKernel>(request, account.from[0]);
   }
 
@@ -107,6 +115,8 @@ struct InProcessTransport::State {
       group.collective = std::make_unique<AllReduceGroup>(attributes.text("algorithm"), members,
                                                           attributes.integer("group"));
       group.places.resize(static_cast<std::size_t>(members));
+      group.stamps = std::vector<ArrivalBoard::Stamp>(ArrivalBoard::stamps_of(members));
+      group.board.open(group.stamps);
     }
     std::int64_t elements = 0;
     for (const Tensor& input : request.inputs) {
@@ -118,6 +128,7 @@ struct InProcessTransport::State {
     group.collective->join(member, request.inputs[0].f32(), elements);
     group.places[static_cast<std::size_t>(member)] = request.node.place;
     Account& account = add_account(request.node.place, static_cast<std::size_t>(members));
+    account.times.emplace(group.board, member);
     collective_of[&account] = attributes.integer("group");
     return std::make_unique<AllReduceKernel>(request, *group.collective, account);
   }
@@ -147,6 +158,14 @@ std::map<Place, MemberTraffic> InProcessTransport::traffic() const {
       all[account->place].received += received.bytes;
       all[account->place].messages += received.messages;
     }
+  }
+  return all;
+}
+
+ExchangeTimesByPlace InProcessTransport::exchange_times() const {
+  ExchangeTimesByPlace all;
+  for (const auto& account : state_->accounts) {
+    if (account->times) add(all[account->place], account->times->times());
   }
   return all;
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 
+#include "kernels/comm/exchange_times.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
@@ -25,6 +26,9 @@ class InProcessTransport {
 
   /// What each place has sent and received since the start. Not while lanes run.
   std::map<Place, MemberTraffic> traffic() const;
+
+  /// When members came to their collectives, and how long they waited there. Likewise.
+  ExchangeTimesByPlace exchange_times() const;
 
  private:
   struct State;

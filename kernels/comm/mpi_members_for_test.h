@@ -142,6 +142,7 @@ class Members {
 
   const std::vector<std::unique_ptr<Member>>& all() const { return all_; }
   std::map<Place, MemberTraffic> traffic() const { return transport_.traffic(); }
+  ExchangeTimesByPlace exchange_times() const { return transport_.exchange_times(); }
 
  private:
   MpiTransport transport_;

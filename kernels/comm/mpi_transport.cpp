@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/comm/collective_times.h"
+#include "kernels/comm/mpi_arrivals.h"
 #include "kernels/comm/mpi_call.h"
 #include "kernels/comm/mpi_group.h"
 #include "kernels/comm/mpi_library_reduce.h"
@@ -19,22 +21,26 @@ namespace {
 struct Account {
   Place place;
   MemberTraffic traffic;
+  CollectiveTimes times;
 };
 
 /// The member's schedules in order; at roots, the library's reduction after the first.
 class MpiAllReduceKernel final : public Kernel {
  public:
-  MpiAllReduceKernel(const Patience& patience, MemberTraffic& traffic) : patience_(patience) {
-    observer_.traffic = &traffic;
+  MpiAllReduceKernel(const Patience& patience, Account& account)
+      : patience_(patience), times_(account.times) {
+    observer_.traffic = &account.traffic;
   }
   void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
   void add(std::unique_ptr<MpiLibraryReduce> reduce) { reduce_ = std::move(reduce); }
 
   void run(const StepContext& context) override {
     observer_.peer_waits = &context.counters->peer_waits;
+    times_.arrive(*context.counters);
     runners_.front()->run(patience_, observer_);
     if (reduce_ != nullptr) reduce_->run(patience_, *observer_.traffic);
     if (runners_.size() > 1) runners_.back()->run(patience_, observer_);
+    times_.leave(*context.counters);
   }
 
  private:
@@ -42,6 +48,7 @@ class MpiAllReduceKernel final : public Kernel {
   std::unique_ptr<MpiLibraryReduce> reduce_;
   Patience patience_;
   MpiRunner::Observer observer_;
+  CollectiveTimes& times_;
 };
 
 /// Elements of the bucket that the inputs are; -1 where they are not f32.
@@ -64,6 +71,7 @@ struct MpiTransport::State {
   KernelFactory within_process;
   std::deque<Account> accounts;
   std::map<std::int64_t, MpiGroup> groups;
+  MpiArrivals arrivals;
 
   State(MpiSession& the_session, const MpiTransportOptions& the_options)
       : session(the_session), options(the_options) {
@@ -92,12 +100,15 @@ struct MpiTransport::State {
     if (elements < 0) return nullptr;
     MpiGroup& group = group_of(attributes);
     const std::int64_t member = attributes.integer("member");
-    accounts.push_back({.place = request.node.place, .traffic = {}});
+    ArrivalBoard& board =
+        arrivals.board(attributes.integer("group"), attributes.integer("members"));
+    accounts.push_back(
+        {.place = request.node.place, .traffic = {}, .times = CollectiveTimes(board, member)});
     auto kernel = std::make_unique<MpiAllReduceKernel>(Patience{.abort = request.abort,
                                                                 .spins = request.spins,
                                                                 .yields = request.yields,
                                                                 .limit_ns = options.limit_ns},
-                                                       accounts.back().traffic);
+                                                       accounts.back());
     const auto chunk_elements = options.chunk_bytes / static_cast<std::int64_t>(sizeof(float));
     for (Schedule& schedule : group.schedules(member, elements, chunk_elements)) {
       kernel->add(std::make_unique<MpiRunner>(
@@ -135,6 +146,7 @@ void MpiTransport::add_kernels(KernelTable& table) {
 
 void MpiTransport::connect() {
   for (auto& [number, group] : state_->groups) group.connect(state_->communicator);
+  state_->arrivals.connect(state_->communicator, state_->session);
 }
 
 std::map<Place, MemberTraffic> MpiTransport::traffic() const {
@@ -145,6 +157,12 @@ std::map<Place, MemberTraffic> MpiTransport::traffic() const {
     sum.received += account.traffic.received;
     sum.messages += account.traffic.messages;
   }
+  return all;
+}
+
+ExchangeTimesByPlace MpiTransport::exchange_times() const {
+  ExchangeTimesByPlace all;
+  for (const Account& account : state_->accounts) add(all[account.place], account.times.times());
   return all;
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 
+#include "kernels/comm/exchange_times.h"
 #include "kernels/comm/mpi_session.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
@@ -47,6 +48,10 @@ class MpiTransport {
 
   /// What each place of this process has sent and received since the start. Not while lanes run.
   std::map<Place, MemberTraffic> traffic() const;
+
+  /// How long members waited in their collectives and, where all ranks are on one host, how late
+  /// they came. Likewise.
+  ExchangeTimesByPlace exchange_times() const;
 
  private:
   struct State;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -169,6 +170,26 @@ TEST(MpiTransport, KeepsBucketsInFlightApart) {
       }
       ASSERT_NEAR(first.buffer()[4321], sums[0], 1e-5) << algorithm;
       ASSERT_NEAR(second.buffer()[4321], sums[1], 1e-5) << algorithm;
+    }
+  }
+}
+
+TEST(MpiTransport, TellsWhichRankCameLate) {
+  constexpr std::int64_t kRounds = 5;
+  const int last = session->size() - 1;
+  for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+    Members members({.algorithm = std::string(algorithm),
+                     .processes = processes(Dealing::TwoEach),
+                     .elements = 100});
+    members.run(kRounds, [&](Member&, std::int64_t) {
+      if (session->rank() == last) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    });
+    for (const auto& [place, times] : members.exchange_times()) {
+      EXPECT_EQ(times.late.count(), kRounds) << algorithm;
+      EXPECT_EQ(times.wait.count(), kRounds) << algorithm;
+      if (last == 0) continue;
+      const std::int64_t typical = times.late.quantile(0.5);
+      EXPECT_EQ(typical > 15'000'000, session->rank() == last) << algorithm << ' ' << typical;
     }
   }
 }

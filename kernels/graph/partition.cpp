@@ -231,6 +231,13 @@ class Partitioner {
 
 }  // namespace
 
+Place sender_of(const Node& node) {
+  const auto& from = node.attributes.integers("from");
+  return {.replica = static_cast<int>(from.at(0)),
+          .stage = static_cast<int>(from.at(1)),
+          .role = static_cast<Role>(from.at(2))};
+}
+
 std::vector<Step> partition(const Step& step, const Binding& binding) {
   return Partitioner(step, binding).run();
 }

@@ -28,4 +28,7 @@ struct Binding {
 /// in one process.
 std::vector<Step> partition(const Step& step, const Binding& binding);
 
+/// The place whose value a copy or a receive takes.
+Place sender_of(const Node& node);
+
 }  // namespace regatta

@@ -36,4 +36,9 @@ inline std::int64_t ticks_to_ns(std::uint64_t span) {
   return static_cast<std::int64_t>(static_cast<double>(span) * ns_per_tick());
 }
 
+/// Between readings on two cores, whose counters may differ by a little. Units: nanoseconds.
+inline std::int64_t span_ns(std::uint64_t begin, std::uint64_t end) {
+  return end > begin ? ticks_to_ns(end - begin) : 0;
+}
+
 }  // namespace regatta

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Races whose processes talk by TLS, and strangers who would like to: real ranks, real openssl.
+
+usage: tls_test.py REGATTA SCHEMA [unittest arguments]
+Exits 77 (skipped) where mpirun or openssl is not installed.
+"""
+
+import functools
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import unittest
+from pathlib import Path
+
+from test_support import (PARABOLA, Run, fresh_folder, losses_of, record_of, records_in, regatta,
+                          run_tests, skip, skip_without_mpirun, soon)
+
+skip_without_mpirun()
+if shutil.which("openssl") is None:
+    skip("openssl is not installed")
+
+SERVERS = ("--strategy", "parameter_server", "--workers", "2")
+COLLECTIVE = ("--strategy", "all_reduce", "--workers", "2", "--processes", "2")
+REMEDY = r"cert\.pem must name the address .*ci/make_certificates"
+# A few seconds, with a server.
+LONG = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--steps",
+        "100", *SERVERS)
+
+
+@functools.cache
+def certificates(*addresses: str) -> Path:
+    """A folder with an authority and a certificate of its own for the addresses."""
+    folder = fresh_folder() / "certificates"
+    subprocess.run(["ci/make_certificates", folder, *addresses], check=True, capture_output=True)
+    return folder
+
+
+def folder_of(**files: Path) -> Path:
+    """Copies of the files, by what they are: ca, cert, key."""
+    folder = fresh_folder()
+    for name, source in files.items():
+        (folder / f"{name}.pem").write_bytes(source.read_bytes())
+    return folder
+
+
+def open_ports(pid: int) -> list[int]:
+    """Ports of loopback that the process listens at."""
+    links = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    sockets = {link[len("socket:["):-1] for link in links if link.startswith("socket:[")}
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [int(line[1].split(":")[1], 16) for line in lines
+            if line[3] == "0A" and line[9] in sockets and line[1].startswith("0100007F")]
+
+
+def resident_bytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
+
+
+class Runs(unittest.TestCase):
+    def test_have_the_losses_of_plain_ones(self) -> None:
+        for strategy in (SERVERS, COLLECTIVE):
+            with self.subTest(strategy=strategy):
+                encrypted = record_of(*PARABOLA, *strategy, "--tls", str(certificates()))
+                self.assertEqual(losses_of(encrypted), losses_of(record_of(*PARABOLA, *strategy)))
+
+
+class BadFolders(unittest.TestCase):
+    def refusal(self, folder: Path, *arguments: str) -> str:
+        out = fresh_folder()
+        done = regatta("run", *PARABOLA, *(arguments or SERVERS), "--tls", str(folder), "--out",
+                       str(out))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertFalse((out / "records.jsonl").exists())
+        return done.stderr
+
+    def test_are_refused_before_a_rank_starts(self) -> None:
+        good = certificates()
+        other = certificates("127.0.0.1", "other")
+        parts = {name: good / f"{name}.pem" for name in ("ca", "cert", "key")}
+        for folder, text in (
+                (Path("/nonexistent"),
+                 r"cannot read '/nonexistent/\w+\.pem': No such file or directory; a folder for "
+                 r"--tls holds ca\.pem, cert\.pem and key\.pem"),
+                (folder_of(**{**parts, "key": Path("/dev/null")}), r"key\.pem': it is empty"),
+                (folder_of(**{**parts, "ca": good / "key.pem"}),
+                 r"ca\.pem' holds no CERTIFICATE in PEM form"),
+                (folder_of(**{**parts, "ca": other / "ca.pem"}), REMEDY),
+                (folder_of(**{**parts, "key": other / "key.pem"}), REMEDY),
+                (certificates("10.1.2.3"), r"TLS at 127\.0\.0\.1 with .*" + REMEDY),
+        ):
+            with self.subTest(text=text, folder=folder):
+                self.assertRegex(self.refusal(folder), text)
+
+    def test_are_refused_where_there_is_one_process(self) -> None:
+        self.assertRegex(self.refusal(certificates(), "--strategy", "single"),
+                         r"--tls are for runs over processes")
+
+
+class OtherRanks(unittest.TestCase):
+    def refusal(self, flags: tuple[str, ...], flags_of_rank_1: tuple[str, ...]) -> str:
+        """A wrapper of mpirun gives rank 1 other flags."""
+        folder = fresh_folder()
+        wrapper = folder / "mpirun"
+        wrapper.write_text(f"""#!/usr/bin/python3
+import os, sys
+at = sys.argv.index("-np")
+head, program = sys.argv[1:at], sys.argv[at + 2:]
+exported = [word for pair in zip(head, head[1:]) if pair[0] == "-x" for word in pair]
+other = [word for word in program if word not in {flags!r}] + {list(flags_of_rank_1)!r}
+os.execv("{shutil.which('mpirun')}", ["mpirun", *head, "-np", "1", *program, ":", *exported,
+                                      "-np", "1", *other])
+""")
+        wrapper.chmod(0o755)
+        done = regatta("run", *PARABOLA, *COLLECTIVE, *flags, "--out", str(folder),
+                       PATH=f"{folder}:{os.environ['PATH']}")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        return records_in(folder)[0]["failure"]["text"]
+
+    def test_of_another_authority_are_refused_and_told(self) -> None:
+        text = self.refusal(("--tls", str(certificates())),
+                            ("--tls", str(certificates("127.0.0.1", "other"))))
+        self.assertRegex(text, r"rank 1 \(replica1\) ended before it joined: .*no connection to "
+                               r"the coordinator at 127\.0\.0\.1:\d+: .*" + REMEDY)
+
+    def test_without_tls_are_refused_and_told(self) -> None:
+        text = self.refusal(("--tls", str(certificates())), ())
+        self.assertRegex(text, r"rank 1 \(replica1\) ended before it joined: .*no connection to "
+                               r"the coordinator at .*; does it run with --tls\?")
+
+    def test_with_tls_are_told_that_it_does_not_work(self) -> None:
+        text = self.refusal((), ("--tls", str(certificates())))
+        self.assertRegex(text, r"rank 1 \(replica1\) ended before it joined: .*" + REMEDY)
+
+
+class Strangers(unittest.TestCase):
+    def test_without_a_certificate_are_not_spoken_to(self) -> None:
+        run = Run(*LONG, "--tls", str(certificates()), ranks=3)
+        run.await_training()
+        ports = [*open_ports(run.launcher.pid), *open_ports(run.ranks[0])]
+        self.assertGreaterEqual(len(ports), 2)
+        believing = ssl.create_default_context(cafile=str(certificates() / "ca.pem"))
+        for port in ports:
+            with self.subTest(port=port), socket.create_connection(("127.0.0.1", port), 10) as raw:
+                with self.assertRaises(OSError):
+                    with believing.wrap_socket(raw, server_hostname="127.0.0.1") as stream:
+                        stream.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+                        if not stream.recv(1000):
+                            raise ConnectionError("closed")
+        self.assertEqual(run.end(limit_s=60)["failure"], None)
+        self.assertEqual(run.left(), [])
+
+    def test_do_not_keep_a_run_from_finishing(self) -> None:
+        run = Run(*LONG, ranks=3)
+        run.await_training()
+        processes = (run.launcher.pid, run.ranks[0])
+        before = {pid: resident_bytes(pid) for pid in processes}
+        greetings = (b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)),
+                     b"GET / HTTP/1.1\r\n\r\n", os.urandom(500))
+        crowd: list[socket.socket] = []
+        for pid in processes:
+            ports = open_ports(pid)
+            self.assertNotEqual(ports, [])
+            for i in range(200):
+                crowd.append(socket.create_connection(("127.0.0.1", ports[0]), 10))
+                try:
+                    crowd[-1].sendall(greetings[i % len(greetings)])
+                except OSError:  # sent away already
+                    pass
+        for pid in processes:
+            descriptors = Path(f"/proc/{pid}/fd")
+            # Two for each of 64 strangers and 3 ranks, and the process' own.
+            self.assertTrue(soon(lambda: len(list(descriptors.iterdir())) < 2 * 67 + 60, 10))
+            self.assertLess(resident_bytes(pid) - before[pid], 64 << 20)
+        record = run.end(limit_s=60)
+        self.assertEqual(record["failure"], None)
+        self.assertEqual(losses_of(record), losses_of(record_of(*LONG)))
+        for connection in crowd:
+            connection.close()
+        self.assertEqual(run.left(), [])
+
+
+if __name__ == "__main__":
+    run_tests()

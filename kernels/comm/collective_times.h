@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When the members of a collective come to it. Each leaves the time on a board that all of them
+// see: in memory of the process, or shared by processes of one host, whose cores share a clock.
+// Rounds take turns with two columns of the board: a round ends for nobody before all have come to
+// it, so nobody is two rounds ahead of one who still reads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "kernels/comm/exchange_times.h"
+#include "kernels/runtime/clock.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+class ArrivalBoard {
+ public:
+  using Stamp = std::atomic<std::uint64_t>;
+  static_assert(Stamp::is_always_lock_free, "processes share them");
+  static std::size_t stamps_of(std::int64_t members) {
+    return 2 * static_cast<std::size_t>(members);
+  }
+
+  /// Memory for stamps_of(members); until then nobody's arrival is known.
+  void open(std::span<Stamp> stamps) { stamps_ = stamps; }
+  bool is_open() const { return !stamps_.empty(); }
+
+  /// Threads: the member's lane, as below. Units: ticks.
+  void arrive(std::int64_t member, std::uint64_t round, std::uint64_t now) {
+    column(round)[static_cast<std::size_t>(member)].store(now, std::memory_order_relaxed);
+  }
+  /// Behind the first. When the collective has ended for this member.
+  std::uint64_t lateness(std::int64_t member, std::uint64_t round) const {
+    const std::span<Stamp> stamps = column(round);
+    const std::uint64_t own =
+        stamps[static_cast<std::size_t>(member)].load(std::memory_order_relaxed);
+    std::uint64_t first = own;
+    for (const Stamp& stamp : stamps) {
+      first = std::min(first, stamp.load(std::memory_order_relaxed));
+    }
+    return own - first;
+  }
+
+ private:
+  std::span<Stamp> column(std::uint64_t round) const {
+    const std::size_t members = stamps_.size() / 2;
+    return stamps_.subspan(round % 2 * members, members);
+  }
+  std::span<Stamp> stamps_;
+};
+
+/// One member's account of one collective.
+class CollectiveTimes {
+ public:
+  CollectiveTimes(ArrivalBoard& board, std::int64_t member) : board_(&board), member_(member) {}
+
+  /// Around the exchange. Threads: the member's lane.
+  void arrive(const LaneCounters& counters) {
+    const std::uint64_t now = ticks();
+    if (board_->is_open()) board_->arrive(member_, round_, now);
+    waited_ = counters.peer_waits.until(now);
+  }
+  void leave(const LaneCounters& counters) {
+    const std::uint64_t waited = counters.peer_waits.until(ticks()) - waited_;
+    times_.wait.add(ticks_to_ns(waited));
+    if (board_->is_open()) times_.late.add(ticks_to_ns(board_->lateness(member_, round_)));
+    ++round_;
+  }
+
+  /// Not while lanes run.
+  const ExchangeTimes& times() const { return times_; }
+
+ private:
+  ArrivalBoard* board_;
+  std::int64_t member_;
+  std::uint64_t round_ = 0;
+  std::uint64_t waited_ = 0;
+  ExchangeTimes times_;
+};
+
+}  // namespace regatta

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What transports measure of exchanges, by place: when workers came, and what a push went through
+// at a server. Spans are taken on one clock each; a figure that would compare the clocks of two
+// hosts is left out.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/span_histogram.h"
+
+namespace regatta {
+
+struct ExchangeTimes {
+  SpanHistogram late;  ///< of a worker, behind the first to come: to a collective, or by its push
+  SpanHistogram wait;  ///< of a worker, inside a collective for the others
+  SpanHistogram barrier;  ///< of a server: from the first worker's push of a step to the last's
+  SpanHistogram queue;    ///< of a server: from a message's last chunk until its lane has it
+  SpanHistogram wire;     ///< of a server: from a message's first chunk to its last
+  /// Gradients of a step: those of a worker that every server has taken, or all that a server has.
+  std::optional<std::int64_t> pushes;
+};
+
+using ExchangeTimesByPlace = std::map<Place, ExchangeTimes>;
+
+/// Two parts of one place's account: of several nodes, or of several processes.
+inline void add(ExchangeTimes& sum, const ExchangeTimes& part) {
+  sum.late.add(part.late);
+  sum.wait.add(part.wait);
+  sum.barrier.add(part.barrier);
+  sum.queue.add(part.queue);
+  sum.wire.add(part.wire);
+  if (part.pushes) sum.pushes = std::min(sum.pushes.value_or(*part.pushes), *part.pushes);
+}
+
+inline void add(ExchangeTimesByPlace& sums, const ExchangeTimesByPlace& parts) {
+  for (const auto& [place, part] : parts) add(sums[place], part);
+}
+
+}  // namespace regatta

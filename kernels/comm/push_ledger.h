@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pushes of workers as a place of a server sees them: each step, when every worker's gradients
+// had come completely, by the server's own clock. One push may travel as several messages.
+// Threads: lanes of one place note; none of them begins a step before all have ended the last.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/comm/exchange_times.h"
+
+namespace regatta {
+
+class PushLedger {
+ public:
+  explicit PushLedger(const Place& server) : server_(server) {}
+
+  /// Declares a message of each step's push from `worker`; returns its number here. Before the
+  /// first step.
+  std::size_t expect(const Place& worker);
+
+  /// The message of this step had come completely. Units: ticks.
+  void note(std::size_t message, std::uint64_t complete);
+
+  /// Adds lateness and pushes of the workers, barriers and pushes of the server. Not while lanes
+  /// run.
+  void add_to(ExchangeTimesByPlace& all) const;
+
+ private:
+  struct Worker {
+    Place place;
+    std::uint64_t complete = 0;  ///< its push of this step
+    SpanHistogram late;
+  };
+  struct Expected {
+    std::size_t worker = 0;
+    std::uint64_t complete = 0;
+  };
+  void end_step();
+
+  const Place server_;
+  std::vector<Worker> workers_;
+  std::vector<Expected> messages_;
+  std::atomic<std::size_t> noted_{0};  ///< messages of this step
+  SpanHistogram barrier_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace regatta
