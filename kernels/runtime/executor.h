@@ -77,7 +77,7 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   /// Stands where another executor of this part has come to; loops that are not named begin with
-  /// their first step. Variables are the caller's to set. Before the first run().
+  /// their first step. Variables are the caller's to set. Before the first step.
   void begin_at(std::span<const LoopPosition> positions);
   /// Advances until all loops together have seen `examples`, counted from the first step ever.
   /// Throws: RunError of the first lane that failed, naming step and tensor or who was missing.
