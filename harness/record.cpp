@@ -207,7 +207,8 @@ std::string_view to_string(Status status) {
 
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell) {
   std::vector<std::pair<std::string, std::string>> lines;
-  for (const auto& [name, value] : to_json(cell).items()) lines.emplace_back(name, value.dump());
+  const Json json = to_json(cell);
+  for (const auto& [name, value] : json.items()) lines.emplace_back(name, value.dump());
   return lines;
 }
 

@@ -86,9 +86,10 @@ void copy_variables(Trial& from, Trial& to) {
 std::vector<LoopPosition> positions_of(Trial& trial) {
   std::vector<LoopPosition> positions;
   for (const LoopReport& loop : trial.executor().loops()) {
+    const bool begun = !loop.examples.empty();  // else another was faster by far
     positions.push_back({.number = static_cast<int>(positions.size()),
                          .steps = loop.steps,
-                         .last_examples = loop.examples.back()});
+                         .last_examples = begun ? loop.examples.back() : 0});
   }
   return positions;
 }
