@@ -307,8 +307,8 @@ class Refusals(unittest.TestCase):
         resume = ("--resume", str(self.file.parent))
         self.assertRegex(self.refused(*PARABOLA, "--seed", "2", *resume),
                          r"of another run than the one asked for: seed \(2 here, 1 there\)")
-        self.assertIn("workers (2 here, 1 there)",
-                      self.refused(*PARABOLA, "--strategy", "all_reduce", "--workers", "2", *resume))
+        two = ("--strategy", "all_reduce", "--workers", "2")
+        self.assertIn("workers (2 here, 1 there)", self.refused(*PARABOLA, *two, *resume))
         self.assertIn("target (0.01 here, 0.05 there)",
                       self.refused(*PARABOLA, "--target", "0.01", *resume))
         self.assertRegex(self.refused("--workload", "parabola", "--steps", "9", *resume),
