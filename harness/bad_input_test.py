@@ -96,6 +96,12 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--epochs 1 --steps 1", r"--epochs or --steps, not both"),
     ("--global-batch 0", r"--global-batch is 0; the data set has 50 examples"),
     ("--global-batch 51", r"--global-batch is 51; the data set has 50 examples"),
+    # Checkpoints
+    ("--checkpoint-every 0", r"--checkpoint-every is 0; at least 1 step"),
+    ("--strategy parameter_server_async --workers 2 --continue-on-loss --checkpoint-every 5",
+     r"--checkpoint-every and --continue-on-loss exclude each other"),
+    ("--resume nowhere", r"--resume nowhere: No such file .*OUT/checkpoints/RUN_ID"),
+    ("--resume /dev/null", r"--resume /dev/null: this is not a file"),
     # Numbers
     ("--workers two", r"--workers = two"),
     ("--workers 2.5", r"--workers = 2\.5"),

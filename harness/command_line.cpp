@@ -116,6 +116,12 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
   app.add_option("--tls", request.tls,
                  "folder of ca.pem, cert.pem and key.pem by which processes talk over TLS; what "
                  "Open MPI carries stays plain (default: no TLS)");
+  app.add_option("--checkpoint-every", request.checkpoint_every,
+                 "steps from one checkpoint to the next; the last is kept in "
+                 "OUT/checkpoints/RUN_ID until the run has finished (default: none)");
+  app.add_option("--resume", request.resume,
+                 "a checkpoint, or its folder: the run goes on from there, with the flags that it "
+                 "began with (default: none)");
   app.add_option("--out", command.out, "folder whose records.jsonl the record is added to")
       ->capture_default_str();
 }
@@ -233,6 +239,7 @@ Command parse(int argc, const char* const* argv) {
   command.request.command = joined(argc, argv);
   command.request.arguments.assign(argv + 1, argv + argc);
   command.request.rank_logs = command.out + "/ranks";
+  command.request.checkpoints = command.out + "/checkpoints";
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
   command.compare.format = compare_format(compare_name);

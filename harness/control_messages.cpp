@@ -112,6 +112,38 @@ Fingerprint fingerprint_in(const control::Join& join) {
   return fingerprint;
 }
 
+void send_pieces(VariableId id, const VariableCopy& copy,
+                 const std::function<void(control::Piece)>& send) {
+  const std::int64_t bytes = copy.tensor.type.bytes();
+  for (std::int64_t offset = 0; offset < bytes; offset += kPieceBytes) {
+    control::Piece piece;
+    piece.set_variable(id);
+    piece.set_offset(offset);
+    piece.set_data(copy.tensor.as<char>() + offset,
+                   static_cast<std::size_t>(std::min(kPieceBytes, bytes - offset)));
+    piece.set_version(copy.version);
+    send(std::move(piece));
+  }
+}
+
+void set_positions(control::BeginAt& message, const std::vector<LoopPosition>& positions) {
+  for (const LoopPosition& position : positions) {
+    control::LoopPosition& loop = *message.add_loops();
+    loop.set_number(position.number);
+    loop.set_steps(position.steps);
+    loop.set_last_examples(position.last_examples);
+  }
+}
+
+std::vector<LoopPosition> positions_in(const control::BeginAt& message) {
+  std::vector<LoopPosition> positions;
+  for (const control::LoopPosition& loop : message.loops()) {
+    positions.push_back(
+        {.number = loop.number(), .steps = loop.steps(), .last_examples = loop.last_examples()});
+  }
+  return positions;
+}
+
 void send_report(const TrainingReport& report,
                  const std::function<void(const control::FromRank&)>& send) {
   constexpr auto kSteps = static_cast<std::size_t>(kPieceSteps);

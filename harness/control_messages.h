@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/control.pb.h"
 #include "harness/fingerprint.h"
@@ -17,6 +18,13 @@ namespace regatta {
 
 void set_fingerprint(control::Join& join, const Fingerprint& fingerprint);
 Fingerprint fingerprint_in(const control::Join& join);
+
+/// A variable in pieces of bounded size, in order.
+void send_pieces(VariableId id, const VariableCopy& copy,
+                 const std::function<void(control::Piece)>& send);
+
+void set_positions(control::BeginAt& message, const std::vector<LoopPosition>& positions);
+std::vector<LoopPosition> positions_in(const control::BeginAt& message);
 
 /// The report of one process in messages of bounded size, the histories of its loops first.
 void send_report(const TrainingReport& report,

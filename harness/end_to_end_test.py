@@ -40,6 +40,7 @@ FLAGS = {
         "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
         "--rate-scale": "=1", "--threads": "=0", "--straggler": "(default: none)",
         "--trace": "(default: none)", "--continue-on-loss": "", "--hosts": "(default: this one)",
+        "--checkpoint-every": "(default: none)", "--resume": "(default: none)",
         "--listen": "(default: loopback)", "--tls": "(default: no TLS)", "--out": "=out",
     },
     "graph": {**CELL_FLAGS, "--format": "=text"},

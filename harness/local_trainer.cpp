@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/local_trainer.h"
 
+#include <cstring>
+
 #include "harness/process.h"
+#include "kernels/graph/error.h"
 #include "kernels/runtime/clock.h"
 
 namespace regatta {
@@ -31,8 +34,30 @@ std::vector<VariableCopy> LocalTrainer::variables(Copies which) {
 }
 
 VariableCopy LocalTrainer::variable(VariableId id) {
+  const VariableStorage& storage = executor_.variable(id);
   return {.variable = &executor_.step().graph.variable(id),
-          .tensor = executor_.variable(id).tensor};
+          .tensor = storage.tensor,
+          .version = storage.version};
+}
+
+/// Lost updates are counted from here on.
+void LocalTrainer::set_version(VariableId id, std::uint64_t version) {
+  executor_.variable(id).version = version;
+  executor_.variable(id).canary = version;
+}
+
+void LocalTrainer::begin_at(const std::vector<VariableCopy>& variables,
+                            const std::vector<LoopPosition>& positions) {
+  check(variables.size() == executor_.step().graph.variables().size(), "there is a value for each");
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto id = static_cast<VariableId>(i);
+    const Tensor& tensor = variables[i].tensor;
+    check(tensor.type == variable(id).tensor.type, "variables stand in the order of the graph");
+    std::memcpy(variable(id).tensor.data, tensor.data,
+                static_cast<std::size_t>(tensor.type.bytes()));
+    set_version(id, variables[i].version);
+  }
+  begin_at(positions);
 }
 
 void LocalTrainer::lose(int process, const std::string& reason) {

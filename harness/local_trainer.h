@@ -29,6 +29,12 @@ class LocalTrainer final : public Trainer {
   std::vector<VariableCopy> variables(Copies which) override;
   /// By number in the graph of the part.
   VariableCopy variable(VariableId id);
+  /// Likewise: the updates that it has had.
+  void set_version(VariableId id, std::uint64_t version);
+  /// The same for positions alone.
+  void begin_at(const std::vector<LoopPosition>& positions) { executor_.begin_at(positions); }
+  void begin_at(const std::vector<VariableCopy>& variables,
+                const std::vector<LoopPosition>& positions) override;
   /// Ends advance_to() with this error. Threads: any.
   void interrupt(const RunError& error) { executor_.interrupt(error); }
   /// Another process is gone: whatever waits for it ends. Threads: any.

@@ -26,7 +26,61 @@ void add_history(LoopHistory& all, const LoopHistory& part) {
   }
 }
 
+void add_traffic(std::map<Place, MemberTraffic>& all,
+                 const std::map<Place, MemberTraffic>& traffic) {
+  for (const auto& [place, counted] : traffic) {
+    MemberTraffic& sum = all[place];
+    sum.sent += counted.sent;
+    sum.received += counted.received;
+    sum.messages += counted.messages;
+  }
+}
+
+void add_worker(WorkerReport& all, const WorkerReport& former) {
+  all.steps += former.steps;
+  all.compute_ns += former.compute_ns;
+  all.exposed_communication_ns += former.exposed_communication_ns;
+  all.wait_ns += former.wait_ns;
+  all.input_ns += former.input_ns;
+  all.update_ns += former.update_ns;
+  all.total_ns += former.total_ns;
+  widen(all.staleness, former.staleness.size());
+  for (std::size_t s = 0; s < former.staleness.size(); ++s) all.staleness[s] += former.staleness[s];
+}
+
+template <typename T>
+void prepend(std::vector<T>& values, const std::vector<T>& former) {
+  values.insert(values.begin(), former.begin(), former.end());
+}
+
 }  // namespace
+
+TrainingReport joined(const TrainingReport& former, TrainingReport later) {
+  for (const RankedWorker& worker : former.workers) {
+    const auto same = std::find_if(later.workers.begin(), later.workers.end(), [&](const auto& w) {
+      return w.report.place == worker.report.place;
+    });
+    if (same != later.workers.end()) add_worker(same->report, worker.report);
+  }
+  std::map<int, LoopHistory> loops;
+  for (LoopHistory& loop : later.loops) loops[loop.number] = std::move(loop);
+  for (const LoopHistory& loop : former.loops) {
+    LoopHistory& history = loops[loop.number];
+    history.number = loop.number;
+    history.share_of_batch = loop.share_of_batch;
+    prepend(history.step_ns, loop.step_ns);
+    prepend(history.losses, loop.losses);
+    prepend(history.examples, loop.examples);
+  }
+  later.loops.clear();
+  for (auto& [number, loop] : loops) later.loops.push_back(std::move(loop));
+  add_traffic(later.traffic, former.traffic);
+  for (const auto& [place, times] : former.exchange_times) {
+    add_former(later.exchange_times[place], times);
+  }
+  later.lost_updates += former.lost_updates;
+  return later;
+}
 
 TrainingReport merged(const std::vector<TrainingReport>& parts) {
   TrainingReport all;
@@ -34,12 +88,7 @@ TrainingReport merged(const std::vector<TrainingReport>& parts) {
   for (const TrainingReport& part : parts) {
     all.workers.insert(all.workers.end(), part.workers.begin(), part.workers.end());
     for (const LoopHistory& loop : part.loops) add_history(loops[loop.number], loop);
-    for (const auto& [place, traffic] : part.traffic) {
-      MemberTraffic& sum = all.traffic[place];
-      sum.sent += traffic.sent;
-      sum.received += traffic.received;
-      sum.messages += traffic.messages;
-    }
+    add_traffic(all.traffic, part.traffic);
     add(all.exchange_times, part.exchange_times);
     all.lost_updates += part.lost_updates;
     all.planned_bytes += part.planned_bytes;

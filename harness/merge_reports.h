@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reports of a run's processes as one.
+// The reports of a run's processes as one, and those of a run that went on from a checkpoint.
 #pragma once
 
 #include <vector>
@@ -12,5 +12,8 @@ namespace regatta {
 /// Workers stand in the order of their places, loops in that of their numbers. The histories of one
 /// loop in several processes become one: losses add up, and a step takes as long as at the slowest.
 TrainingReport merged(const std::vector<TrainingReport>& parts);
+
+/// Of one run in two pieces: sums and histories of both, memory and lost processes of the later.
+TrainingReport joined(const TrainingReport& former, TrainingReport later);
 
 }  // namespace regatta

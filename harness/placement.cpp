@@ -229,6 +229,25 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   }
 }
 
+void check_checkpoints(const RaceRequest& request) {
+  if (!request.checkpoint_every) return;
+  if (*request.checkpoint_every < 1) {
+    throw usage(fmt::format("--checkpoint-every is {}; at least 1 step is needed",
+                            *request.checkpoint_every));
+  }
+  if (request.backup_workers > 0) {
+    throw usage(
+        "--checkpoint-every and --backup-workers exclude each other: what a step still waits for "
+        "is "
+        "in no checkpoint");
+  }
+  if (request.on_loss == OnLoss::Continue) {
+    throw usage(
+        "--checkpoint-every and --continue-on-loss exclude each other: nobody knows where a lost "
+        "worker would have come to");
+  }
+}
+
 void check_stragglers(const RaceRequest& request) {
   for (const auto& [worker, factor] : request.stragglers) {
     const std::int64_t workers = request.workers + request.backup_workers;
@@ -261,6 +280,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   set_length(request, train_examples, placement);
   deal_processes(request, placement);
   check_stragglers(request);
+  check_checkpoints(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
   return placement;
 }

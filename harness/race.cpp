@@ -12,6 +12,7 @@
 #include "harness/allocation.h"
 #include "harness/backend.h"
 #include "harness/cell.h"
+#include "harness/checkpoints.h"
 #include "harness/control_protocol.h"
 #include "harness/evaluator.h"
 #include "harness/fingerprint.h"
@@ -51,7 +52,7 @@ std::int64_t evaluation_period(const Placement& placement) {
 class Race {
  public:
   Race(const RaceRequest& request, const RaceHooks& hooks)
-      : request_(request), hooks_(hooks), begin_ns_(now_ns()) {
+      : request_(request), hooks_(hooks), begin_ns_(now_ns()), checkpoints_(request) {
     const Workload& workload = find_workload(request.workload);
     find_strategies(request.strategy);  // complain about names before loading data
     const std::string dataset = dataset_of(request, workload);
@@ -64,6 +65,8 @@ class Race {
     build();
     open_trace();
     if (hooks.ready) hooks.ready();
+    unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
+    record_.setup_ns = now_ns() - begin_ns_;
   }
 
   Record run() {
@@ -74,6 +77,7 @@ class Race {
     }
     finish();
     if (hooks_.ended) hooks_.ended(record_);
+    if (record_.status != Status::Failed) checkpoints_.remove();
     write_trace();  // last, because a full disk must not cost the record
     return std::move(record_);
   }
@@ -82,10 +86,12 @@ class Race {
   void check_allocation() const;
   void describe(const std::string& dataset);
   void build();
+  void unless_a_peer_is_lost(const std::function<void()>& set_up);
   void make_trainer(const Step& placed, std::vector<Step> parts);
   void open_trace();
   void write_trace();
   void train();
+  std::int64_t next_evaluation(std::int64_t examples) const;
   void advance_to(std::int64_t examples);
   Judgement judge();
   void evaluate(std::int64_t examples);
@@ -97,6 +103,7 @@ class Race {
   RaceRequest request_;
   RaceHooks hooks_;
   std::int64_t begin_ns_;
+  Checkpoints checkpoints_;
   std::vector<int> cores_;
   DataSets data_;
   Placement placement_;
@@ -146,17 +153,29 @@ void Race::build() {
       EvaluatorOptions{.cores = cores_,
                        .evaluations = placement_.recipe.total_examples / every + 3,
                        .groups = placed.global_batch / placed.normalization_group});
-  try {
+  unless_a_peer_is_lost([&] {
     make_trainer(placed, std::move(parts));
     record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
+    checkpoints_.restore(*trainer_, record_);
+  });
+}
+
+/// That is not the request's fault: a row of the result.
+void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
+  try {
+    if (!early_failure_) set_up();
   } catch (const RunError& error) {
     if (error.kind() != ErrorKind::PeerLost && error.kind() != ErrorKind::Timeout) throw;
-    early_failure_ = error;  // not the request's fault: a row of the result
+    early_failure_ = error;
   }
-  record_.setup_ns = now_ns() - begin_ns_;
 }
 
 void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
+  Fingerprint fingerprint;  // whose hashes take time
+  if (placement_.processes > 1 || checkpoints_.wanted()) {
+    fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
+  }
+  if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
   ExecutorOptions options = executor_options(request_, placement_, data_.train, 0);
   if (placement_.processes == 1) {
     options.cores = cores_;
@@ -170,7 +189,7 @@ void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
   if (!request_.listen.empty()) remote.listen = request_.listen;
   remote.tls = exchange::tls_files_in(request_.tls);
   exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
-  remote.fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
+  remote.fingerprint = fingerprint;
   for (int p = 0; p < placement_.processes; ++p) {
     remote.workers.push_back(workers_in(placement_, p));
   }
@@ -187,22 +206,35 @@ void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
 void Race::train() {
   if (early_failure_) throw RunError(*early_failure_);
   const std::int64_t total = placement_.recipe.total_examples;
-  const std::int64_t every = evaluation_period(placement_);
+  const RunPosition begin = checkpoints_.begin();
+  training_ns_ = begin.training_ns;
   const std::int64_t warmup_begin = now_ns();
   const Judgement first = judge();  // also warms the evaluator up
   record_.warmup_ns = now_ns() - warmup_begin;
-  run_begin_ns_ = now_ns();
-  record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
-  report(0, &record_.evaluations.back());
+  run_begin_ns_ = now_ns() - begin.full_ns;
+  if (begin.examples == 0) {
+    record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
+  }
+  report(begin.examples, &record_.evaluations.back());
   const Ticker ticker([this] { report(trainer_->examples_seen(), nullptr); });
-  for (std::int64_t examples = std::min(every, total);;
-       examples = std::min(examples + every, total)) {
+  for (std::int64_t examples = begin.examples; examples < total;) {
+    const std::int64_t due = checkpoints_.next_after(examples, placement_.recipe.global_batch);
+    examples = std::min(next_evaluation(examples), due);
     advance_to(examples);
-    evaluate(examples);
-    if (examples == total) break;
+    if (examples == total || examples % evaluation_period(placement_) == 0) evaluate(examples);
+    if (examples != due || examples == total) continue;
+    checkpoints_.write(
+        {.examples = examples, .training_ns = training_ns_, .full_ns = now_ns() - run_begin_ns_},
+        *trainer_, record_);
   }
   check_replicas_agree(*trainer_, placement_);
   record_.status = record_.examples_to_target ? Status::Reached : Status::Missed;
+}
+
+/// The first count of examples after this one at which there is an evaluation.
+std::int64_t Race::next_evaluation(std::int64_t examples) const {
+  const std::int64_t every = evaluation_period(placement_);
+  return std::min((examples / every + 1) * every, placement_.recipe.total_examples);
 }
 
 void Race::advance_to(std::int64_t examples) {
@@ -270,16 +302,17 @@ void Race::report(std::int64_t examples, const Evaluation* evaluation) {
 TrainingReport Race::last_report() {
   if (!trainer_) return {};
   try {
-    return trainer_->report();
+    return checkpoints_.whole(trainer_->report());
   } catch (const RunError& error) {
     fail(error);
-    return trainer_->report();
+    return checkpoints_.whole(trainer_->report());
   }
 }
 
 void Race::fail(const RunError& error) {
   record_.status = Status::Failed;
-  record_.failure = Failure{.kind = std::string(to_string(error.kind())), .text = error.what()};
+  record_.failure = Failure{.kind = std::string(to_string(error.kind())),
+                            .text = error.what() + checkpoints_.advice()};
 }
 
 void Race::finish() {

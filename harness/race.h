@@ -2,7 +2,7 @@
 //
 // One race: a cell of the matrix run from its first weights to its last evaluation, and the record
 // of it. Set-up, kernel building and warm-up come before the clocks start. The training clock
-// leaves evaluations out, the full clock holds them.
+// leaves evaluations and checkpoints out, the full clock holds them.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +48,12 @@ struct RaceRequest {
   std::vector<std::string> arguments;  ///< the same, for ranks: without the program's name
   OnLoss on_loss = OnLoss::End;        ///< of a worker's process, where others do not need it
   std::string rank_logs;               ///< folder for what ranks print
-  std::string hosts;                   ///< an Open MPI hostfile; empty: this machine
-  std::string listen;                  ///< address for ranks to reach; empty: loopback
-  std::string tls;                     ///< folder of certificates; empty: no TLS
+  std::optional<std::int64_t> checkpoint_every;  ///< empty: none. Units: steps
+  std::string checkpoints;                       ///< folder for them, each run's in its own
+  std::string resume;                            ///< a checkpoint; empty: a run from its begin
+  std::string hosts;                             ///< an Open MPI hostfile; empty: this machine
+  std::string listen;                            ///< address for ranks to reach; empty: loopback
+  std::string tls;                               ///< folder of certificates; empty: no TLS
 };
 
 /// Told after every evaluation, and every half second between. Threads: one call at a time.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <fstream>
 #include <functional>
@@ -125,6 +126,8 @@ class Rank {
   void start(const control::Start& start);
   void advance(const control::Advance& advance);
   void send_variables(const control::SendVariables& wanted);
+  void take_piece(const control::Piece& piece);
+  void begin_at(const control::BeginAt& begin);
   void send_the_report();
   /// Of a loss, or that it has to stop. Threads: any.
   void hear(const control::ToRank& command);
@@ -134,6 +137,7 @@ class Rank {
  private:
   std::size_t own() const { return static_cast<std::size_t>(rank_); }
   std::string open_exchange();
+  void send_advanced();
 
   RaceRequest request_;
   ControlClient& client_;
@@ -221,6 +225,10 @@ void Rank::start(const control::Start& start) {
 
 void Rank::advance(const control::Advance& advance) {
   trainer_->advance_to(advance.examples());
+  send_advanced();
+}
+
+void Rank::send_advanced() {
   control::FromRank message;
   message.mutable_advanced()->set_examples(trainer_->examples_seen());
   client_.send(message);
@@ -228,18 +236,29 @@ void Rank::advance(const control::Advance& advance) {
 
 void Rank::send_variables(const control::SendVariables& wanted) {
   for (VariableId v : wanted.variables()) {
-    const Tensor tensor = trainer_->variable(v).tensor;
-    const std::int64_t bytes = tensor.type.bytes();
-    for (std::int64_t offset = 0; offset < bytes; offset += kPieceBytes) {
+    send_pieces(v, trainer_->variable(v), [this](control::Piece piece) {
       control::FromRank message;
-      control::Piece& piece = *message.mutable_piece();
-      piece.set_variable(v);
-      piece.set_offset(offset);
-      piece.set_data(tensor.as<char>() + offset,
-                     static_cast<std::size_t>(std::min(kPieceBytes, bytes - offset)));
+      *message.mutable_piece() = std::move(piece);
       client_.send(message);
-    }
+    });
   }
+}
+
+void Rank::take_piece(const control::Piece& piece) {
+  const auto variables = static_cast<VariableId>(parts_[own()].graph.variables().size());
+  const auto size = static_cast<std::int64_t>(piece.data().size());
+  const bool known = piece.variable() >= 0 && piece.variable() < variables;
+  const Tensor tensor = known ? trainer_->variable(piece.variable()).tensor : Tensor{};
+  if (!known || piece.offset() < 0 || piece.offset() > tensor.type.bytes() - size) {
+    throw RunError(ErrorKind::PeerLost, "the coordinator sent values of no variable of this rank");
+  }
+  std::memcpy(tensor.as<char>() + piece.offset(), piece.data().data(), piece.data().size());
+  trainer_->set_version(piece.variable(), piece.version());
+}
+
+void Rank::begin_at(const control::BeginAt& begin) {
+  trainer_->begin_at(positions_in(begin));
+  send_advanced();
 }
 
 void Rank::send_the_report() {
@@ -270,6 +289,8 @@ bool obey(Rank& rank, const control::ToRank& command) {
     case control::ToRank::kStart: rank.start(command.start()); break;
     case control::ToRank::kAdvance: rank.advance(command.advance()); break;
     case control::ToRank::kSendVariables: rank.send_variables(command.send_variables()); break;
+    case control::ToRank::kPiece: rank.take_piece(command.piece()); break;
+    case control::ToRank::kBeginAt: rank.begin_at(command.begin_at()); break;
     case control::ToRank::kSendReport: rank.send_the_report(); break;
     case control::ToRank::kEnd: return false;
     case control::ToRank::kLost:

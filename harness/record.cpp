@@ -124,6 +124,14 @@ Json to_json(const MemoryRecord& memory) {
           {"peak_rss_bytes", memory.peak_rss_bytes}};
 }
 
+Json to_json(const CheckpointsRecord& checkpoints) {
+  return {{"written", checkpoints.written}, {"time_ns", checkpoints.time_ns}};
+}
+
+Json to_json(const Resumed& resumed) {
+  return {{"run_id", resumed.run_id}, {"from", resumed.from}, {"examples", resumed.examples}};
+}
+
 Json to_json(const LossSample& sample) {
   return {{"examples", sample.examples}, {"loss", sample.loss}};
 }
@@ -185,6 +193,8 @@ Json to_json(const Record& record) {
           {"training_ns", record.training_ns},
           {"full_ns", record.full_ns},
           {"memory", to_json(record.memory)},
+          {"checkpoints", to_json(record.checkpoints)},
+          {"resumed", record.resumed ? to_json(*record.resumed) : Json(nullptr)},
           {"losses", array_of(record.losses)},
           {"command", record.command},
           {"machine", to_json(record.machine)},
@@ -218,6 +228,13 @@ std::string_view to_string(Status status) {
     case Status::Failed: return "failed";
   }
   return "unknown";
+}
+
+std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const Json json = to_json(cell);
+  for (const auto& [name, value] : json.items()) lines.emplace_back(name, value.dump());
+  return lines;
 }
 
 std::string to_json_line(const Record& record) {

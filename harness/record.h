@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/machine.h"
@@ -141,6 +142,19 @@ struct MemoryRecord {
   std::int64_t peak_rss_bytes = 0;
 };
 
+/// Of the whole run, what came before it was resumed included.
+struct CheckpointsRecord {
+  std::int64_t written = 0;  ///< the one before the first step included
+  std::int64_t time_ns = 0;  ///< that it took to write them
+};
+
+/// What a resumed run went on from.
+struct Resumed {
+  std::string run_id;  ///< of the run that began it
+  std::string from;    ///< as --resume named it
+  std::int64_t examples = 0;
+};
+
 struct LossSample {
   std::int64_t examples = 0;
   double loss = 0;
@@ -171,12 +185,17 @@ struct Record {
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;
   MemoryRecord memory;
+  CheckpointsRecord checkpoints;
+  std::optional<Resumed> resumed;
   std::vector<LossSample> losses;  ///< of training
   std::string command;             ///< the exact command line
   MachineFacts machine;
   SoftwareFacts software;
   std::map<std::string, std::string> environment;
 };
+
+/// Each field of a cell by its name, with its value as JSON.
+std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell);
 
 /// The record as one line of JSON, newline included. Bytes that are not UTF-8 become U+FFFD.
 /// Throws: RunError(Diverged) that names the field, when a number is not finite.

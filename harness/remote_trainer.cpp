@@ -44,6 +44,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
       differences_(parts_.size()),
       incoming_(parts_.size()),
       values_(parts_.size()),
+      versions_(parts_.size()),
       reports_(parts_.size()),
       finished_reports_(parts_.size()) {
   server_ = std::make_unique<ControlServer>(ControlServerOptions{.identity = options_.identity,
@@ -61,6 +62,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
                                        parts_.front().global_batch);
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     values_[p].resize(parts_[p].graph.variables().size());
+    versions_[p].resize(values_[p].size());
   }
   start_all();
 }
@@ -123,6 +125,7 @@ std::int64_t RemoteTrainer::examples_seen() const {
 std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
   CopyChooser chooser(which);
   std::vector<VariableCopy> copies;
+  std::vector<std::pair<std::size_t, VariableId>> wanted;  // by process
   for (int r = 0; r < ranks(); ++r) {
     const auto p = static_cast<std::size_t>(r);
     const Graph& graph = parts_[p].graph;
@@ -135,6 +138,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
       values.resize(static_cast<std::size_t>((variable.type.bytes() + 3) / 4));
       copies.push_back(
           {.variable = &variable, .tensor = {.type = variable.type, .data = values.data()}});
+      wanted.emplace_back(p, v);
       message.mutable_send_variables()->add_variables(v);
       incoming_[p].variables.push_back(v);
     }
@@ -143,13 +147,38 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     server_->send(r, message);
   }
   await_all("to send its variables", kAnswerLimit);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    copies[i].version = versions_[wanted[i].first][static_cast<std::size_t>(wanted[i].second)];
+  }
   return copies;
 }
 
+<<<<<<< HEAD
 void RemoteTrainer::look() {
   while (const auto message = server_->next(milliseconds(0))) take(*message);
   if (watch_->look()) fail();
   go_on_without_the_lost();
+=======
+void RemoteTrainer::begin_at(const std::vector<VariableCopy>& variables,
+                             const std::vector<LoopPosition>& positions) {
+  std::size_t next = 0;
+  for (int r = 0; r < ranks(); ++r) {
+    const Graph& graph = parts_[static_cast<std::size_t>(r)].graph;
+    for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+      const VariableCopy& copy = variables.at(next++);
+      check(copy.tensor.type == graph.variable(v).type, "variables stand in the order of ranks");
+      send_pieces(v, copy, [&](control::Piece piece) {
+        control::ToRank message;
+        *message.mutable_piece() = std::move(piece);
+        server_->send(r, message);
+      });
+    }
+  }
+  control::ToRank message;
+  set_positions(*message.mutable_begin_at(), positions);
+  send_all(message);
+  await_all("to go on from the checkpoint", kAnswerLimit);
+>>>>>>> 80cd190 (Checkpoints and resume: format, folder, trainer calls, record, tests (not compiled yet))
 }
 
 TrainingReport RemoteTrainer::report() {
@@ -281,6 +310,7 @@ void RemoteTrainer::take_piece(int rank, const control::Piece& piece) {
   incoming.filled += size;
   if (incoming.filled < bytes) return;
   incoming.filled = 0;
+  versions_[p][static_cast<std::size_t>(piece.variable())] = piece.version();
   incoming.variables.pop_front();
   if (incoming.variables.empty()) awaited_.erase(rank);
 }

@@ -45,7 +45,12 @@ class RemoteTrainer final : public Trainer {
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
   std::vector<VariableCopy> variables(Copies which) override;
+<<<<<<< HEAD
   void look() override;
+=======
+  void begin_at(const std::vector<VariableCopy>& variables,
+                const std::vector<LoopPosition>& positions) override;
+>>>>>>> 80cd190 (Checkpoints and resume: format, folder, trainer calls, record, tests (not compiled yet))
   TrainingReport report() override;
   /// Writes nothing: ranks write their own.
   void write_trace(std::ostream&) override {}
@@ -82,6 +87,7 @@ class RemoteTrainer final : public Trainer {
   std::vector<std::string> differences_;  ///< by rank
   std::vector<Incoming> incoming_;
   std::vector<std::vector<std::vector<float>>> values_;  ///< by process and variable
+  std::vector<std::vector<std::uint64_t>> versions_;     ///< likewise
   std::vector<ReportReader> reports_;
   std::vector<TrainingReport> finished_reports_;
   std::size_t known_losses_ = 0;

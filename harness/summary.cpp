@@ -184,7 +184,7 @@ GraphRecord graph_record(const std::vector<Step>& parts) {
 Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed) {
   const std::vector<VariableCopy> copies = trainer.variables(Copies::ForEvaluation);
   std::set<std::string> parameters;
-  for (const auto& [variable, tensor] : copies) {
+  for (const auto& [variable, tensor, version] : copies) {
     if (variable->kind == VariableKind::Parameter) parameters.insert(variable->whole_name());
   }
   std::uint64_t weights = fnv1a("");
@@ -206,7 +206,7 @@ Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t see
 void check_replicas_agree(Trainer& trainer, const Placement& placement) {
   if (exchange_of(placement.strategies) != Exchange::Synchronous) return;
   std::map<std::string, Tensor> first;
-  for (const auto& [variable, tensor] : trainer.variables(Copies::All)) {
+  for (const auto& [variable, tensor, version] : trainer.variables(Copies::All)) {
     if (variable->kind != VariableKind::Parameter) continue;
     const auto [entry, is_new] = first.try_emplace(variable->name, tensor);
     if (is_new) continue;

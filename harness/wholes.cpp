@@ -9,7 +9,7 @@ std::vector<std::vector<float>> wholes(std::span<const VariableCopy> copies,
                                        const std::string& name) {
   std::vector<std::vector<float>> all;
   std::vector<float> in_parts;
-  for (const auto& [variable, tensor] : copies) {
+  for (const auto& [variable, tensor, version] : copies) {
     if (variable->whole_name() != name) continue;
     const float* values = tensor.f32();
     if (!variable->part_of) {

@@ -26,6 +26,7 @@ struct TrialOptions {
   std::string strategy = "single";
   StrategyOptions options;
   std::int64_t steps = 20;
+  std::int64_t most_steps = 0;  ///< that the executor is built for, where they are more
   int threads_per_worker = 1;
   std::map<int, double> stragglers;
   std::size_t trace_events = 0;
@@ -72,7 +73,8 @@ class Trial {
     add_cpu_kernels(kernels_);
     transport_.add_kernels(kernels_);
     const std::int64_t examples = run.steps * step.global_batch;
-    executor_ = std::make_unique<Executor>(part_, kernels_, executor_options(data, run, examples));
+    const std::int64_t most = std::max(run.steps, run.most_steps) * step.global_batch;
+    executor_ = std::make_unique<Executor>(part_, kernels_, executor_options(data, run, most));
     if (run.rounding != 0) perturb(static_cast<float>(run.rounding));
     executor_->run(examples);
   }

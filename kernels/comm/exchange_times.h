@@ -27,13 +27,23 @@ struct ExchangeTimes {
 
 using ExchangeTimesByPlace = std::map<Place, ExchangeTimes>;
 
-/// Two parts of one place's account: of several nodes, or of several processes.
-inline void add(ExchangeTimes& sum, const ExchangeTimes& part) {
+inline void add_spans(ExchangeTimes& sum, const ExchangeTimes& part) {
   sum.late.add(part.late);
   sum.wait.add(part.wait);
   sum.barrier.add(part.barrier);
   sum.queue.add(part.queue);
   sum.wire.add(part.wire);
+}
+
+/// What one place measured before and after a run was resumed.
+inline void add_former(ExchangeTimes& sum, const ExchangeTimes& former) {
+  add_spans(sum, former);
+  if (sum.pushes) *sum.pushes += former.pushes.value_or(0);
+}
+
+/// Two parts of one place's account: of several nodes, or of several processes.
+inline void add(ExchangeTimes& sum, const ExchangeTimes& part) {
+  add_spans(sum, part);
   if (part.pushes) sum.pushes = std::min(sum.pushes.value_or(*part.pushes), *part.pushes);
 }
 

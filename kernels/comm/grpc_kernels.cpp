@@ -56,6 +56,20 @@ class Message {
   Patience patience_;
 };
 
+/// The number of a step among those of this process, which may have begun with a later one.
+class StepCount {
+ public:
+  std::int64_t number(std::int64_t step) {
+    if (count_ == 0) first_ = step;
+    check(step == first_ + count_, "no step of a message is left out");
+    return count_++;
+  }
+
+ private:
+  std::int64_t first_ = 0;
+  std::int64_t count_ = 0;
+};
+
 class SendKernel final : public Kernel {
  public:
   SendKernel(const KernelRequest& request, Message message, std::int64_t chunk_bytes,
@@ -75,7 +89,7 @@ class SendKernel final : public Kernel {
 
   void run(const StepContext& context) override {
     message_.wait_until_open(context.step);
-    parcel_.begin(context.step);
+    parcel_.begin(steps_.number(context.step));
     message_.link().send(parcel_);
     if (!parcel_.wait(message_.patience())) message_.fail(context.step, "not all was taken by");
     if (parcel_.dropped()) message_.lost(context.step);
@@ -86,6 +100,7 @@ class SendKernel final : public Kernel {
   Message message_;
   Parcel& parcel_;
   MemberTraffic& traffic_;
+  StepCount steps_;
 };
 
 /// Tensors that are filled one after the other.
@@ -142,7 +157,7 @@ class ReceiveKernel final : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    check(context.step == steps_++, "no step of a message is left out");
+    steps_.number(context.step);
     scatter_.begin();
     context.counters->peer_waits.begin(ticks());
     take(context.step, "nothing has come from");
@@ -185,7 +200,7 @@ class ReceiveKernel final : public Kernel {
   Inbox& inbox_;
   MemberTraffic& traffic_;
   std::vector<grpc::Slice> slices_;
-  std::int64_t steps_ = 0;
+  StepCount steps_;
   std::optional<PushAccount> push_;  ///< where it is one
   std::size_t number_in_push_ = 0;
   std::uint64_t taken_ = 0;  ///< the last chunk. Units: ticks

@@ -3,8 +3,8 @@
 // slow += (1 - d) (w - slow); w = slow, with d = decay(examples seen when this step has ended).
 // Runs every `period` steps, and with d = 1 when all examples of the run have been seen. Where
 // loops share the parameter, no loop counts all steps: there each loop's kernel runs when the
-// examples seen by all have passed another multiple of period * global_batch since that kernel's
-// own last look.
+// examples seen by all have passed another multiple of period * global_batch since the loop's step
+// before.
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/shared_update.h"
 #include "kernels/runtime/schedule.h"
@@ -23,7 +23,7 @@ class Lookahead {
         global_batch_(request.node.attributes.integer("global_batch")),
         total_examples_(request.node.attributes.integer("total_examples")) {}
 
-  void operator()(const StepContext& context) {
+  void operator()(const StepContext& context) const {
     const std::int64_t seen = context.examples + global_batch_;
     const bool last = seen >= total_examples_;
     const bool moves = due(context);
@@ -36,12 +36,10 @@ class Lookahead {
   }
 
  private:
-  bool due(const StepContext& context) {
+  bool due(const StepContext& context) const {
     if (!loops_step_apart(*parameter_)) return (context.step + 1) % period_ == 0;
-    const std::int64_t now = context.examples / (period_ * global_batch_);
-    const bool passed = now != last_;
-    last_ = now;
-    return passed;
+    const std::int64_t examples = period_ * global_batch_;
+    return context.examples / examples != context.examples_before / examples;
   }
 
   template <typename Access>
@@ -64,7 +62,6 @@ class Lookahead {
   std::int64_t period_;
   std::int64_t global_batch_;
   std::int64_t total_examples_;
-  std::int64_t last_ = 0;  ///< multiple of the period that was passed last
 };
 
 }  // namespace

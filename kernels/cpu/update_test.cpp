@@ -211,8 +211,10 @@ TEST(Lookahead, RunsOnAPeriodOfExamplesWhereLoopsShareTheParameter) {
   const auto kernel = cpu_table().build(
       {.node = node, .inputs = {}, .outputs = {}, .variables = variables, .versions_seen = {}});
   std::vector<std::uint64_t> versions;
+  std::int64_t before = 0;
   for (std::int64_t examples : {0, 10, 19, 20, 35, 41, 45, 90, 95, 100}) {
-    kernel->run({.step = 0, .examples = examples});
+    kernel->run({.step = 0, .examples = examples, .examples_before = before});
+    before = examples;
     versions.push_back(storages[0].version);
   }
   EXPECT_EQ(versions, (std::vector<std::uint64_t>{0, 0, 0, 1, 1, 2, 2, 3, 3, 4}));

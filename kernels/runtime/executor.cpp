@@ -85,6 +85,15 @@ class Executor::Impl {
     failures_.end_all();
   }
 
+  void begin_at(std::span<const LoopPosition> positions) {
+    for (const LoopPosition& position : positions) {
+      if (bound_) bound_->begin(static_cast<std::size_t>(position.number), position.steps);
+      for (int loop = 0; loop < plan_.loop_count(); ++loop) {
+        if (loops_.number(loop) == position.number) begin_loop_at(loop, position);
+      }
+    }
+  }
+
   void run(std::int64_t examples) {
     check(examples <= options_.max_examples, "a run sees no more examples than it was built for");
     count_.target = count_.of_led(examples);
@@ -112,6 +121,14 @@ class Executor::Impl {
   std::vector<std::unique_ptr<Lane>> lanes_;
 
  private:
+  void begin_loop_at(int loop, const LoopPosition& position) {
+    check(position.steps <= max_steps(loop), "a run has no more steps than it was built for");
+    if (loops_.leads(loop)) count_.claimed += position.steps * loops_.examples(loop);
+    for (const auto& lane : lanes_) {
+      if (lane->plan().loop == loop) lane->begin_at(position.steps, position.last_examples);
+    }
+  }
+
   /// Communication sleeps at once: its device's compute lane needs the core.
   Patience patience_of(const LanePlan& plan) const {
     Patience patience{.abort = &failures_.flag(plan.loop)};
@@ -251,7 +268,7 @@ std::vector<WorkerReport> Executor::Impl::worker_reports() const {
     if (lane->plan().communication) continue;
     WorkerReport report;
     report.place = lane->plan().place;
-    report.steps = lane->steps();
+    report.steps = lane->steps() - lane->first_step();
     report.compute_ns = ticks_to_ns(lane->spent(Category::Compute));
     report.exposed_communication_ns = ticks_to_ns(lane->exposed());
     report.wait_ns = ticks_to_ns(lane->waited());
@@ -272,12 +289,13 @@ std::vector<LoopReport> Executor::Impl::loop_reports() const {
   for (const auto& lane : lanes_) {
     LoopReport& report = reports[static_cast<std::size_t>(lane->plan().loop)];
     if (lane->step_ticks().empty()) continue;  // not the leader
-    report.steps = lane->steps();
+    report.steps = lane->steps() - lane->first_step();
     report.share_of_batch = static_cast<double>(loops_.examples(lane->plan().loop)) /
                             static_cast<double>(step_.global_batch);
-    const auto steps = static_cast<std::ptrdiff_t>(report.steps);
-    report.step_ticks.assign(lane->step_ticks().begin(), lane->step_ticks().begin() + steps);
-    report.examples.assign(lane->step_examples().begin(), lane->step_examples().begin() + steps);
+    const std::ptrdiff_t begin = lane->first_step(), end = lane->steps();
+    report.step_ticks.assign(lane->step_ticks().begin() + begin, lane->step_ticks().begin() + end);
+    report.examples.assign(lane->step_examples().begin() + begin,
+                           lane->step_examples().begin() + end);
     report.losses.resize(static_cast<std::size_t>(report.steps));
     if (bound_) {
       report.largest_lead =
@@ -285,10 +303,12 @@ std::vector<LoopReport> Executor::Impl::loop_reports() const {
     }
   }
   for (std::size_t i = 0; i < losses_.size(); ++i) {
-    const int lane = plan_.lane_of(step_.losses[i].node);
-    LoopReport& report =
-        reports[static_cast<std::size_t>(lanes_[static_cast<std::size_t>(lane)]->plan().loop)];
-    for (std::size_t k = 0; k < report.losses.size(); ++k) report.losses[k] += losses_[i][k];
+    const Lane& lane = *lanes_[static_cast<std::size_t>(plan_.lane_of(step_.losses[i].node))];
+    LoopReport& report = reports[static_cast<std::size_t>(lane.plan().loop)];
+    const auto begin = static_cast<std::size_t>(lane.first_step());
+    for (std::size_t k = 0; k < report.losses.size(); ++k) {
+      report.losses[k] += losses_[i][begin + k];
+    }
   }
   return reports;
 }
@@ -296,6 +316,7 @@ std::vector<LoopReport> Executor::Impl::loop_reports() const {
 Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options)
     : impl_(std::make_unique<Impl>(part, kernels, options)) {}
 Executor::~Executor() = default;
+void Executor::begin_at(std::span<const LoopPosition> positions) { impl_->begin_at(positions); }
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
 void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
 std::int64_t Executor::examples_seen() const { return impl_->count_.of_all(impl_->count_.claimed); }

@@ -53,7 +53,14 @@ struct WorkerReport {
   std::int64_t updates_dropped = 0;      ///< likewise: they came late
 };
 
-/// One loop's history. Entry k is step k.
+/// Where a loop stands between two calls of run().
+struct LoopPosition {
+  int number = 0;  ///< in the whole graph
+  std::int64_t steps = 0;
+  std::int64_t last_examples = 0;  ///< seen by all loops when its last step began
+};
+
+/// One loop's history. Entry k is step k of this executor.
 struct LoopReport {
   std::int64_t steps = 0;
   double share_of_batch = 1;  ///< examples of one step / global batch
@@ -71,6 +78,9 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  /// Stands where another executor of this part has come to; loops that are not named begin with
+  /// their first step. Variables are the caller's to set. Before the first step.
+  void begin_at(std::span<const LoopPosition> positions);
   /// Advances until all loops together have seen `examples`, counted from the first step ever.
   /// Throws: RunError of the first lane that failed, naming step and tensor or who was missing.
   void run(std::int64_t examples);

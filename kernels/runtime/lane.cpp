@@ -79,6 +79,13 @@ void Lane::lead(const Leadership& leadership) {
   step_examples_.resize(static_cast<std::size_t>(leadership.max_steps));
 }
 
+void Lane::begin_at(std::int64_t step, std::int64_t examples_before) {
+  first_step_ = step_ = step;
+  examples_before_ = examples_before;
+  if (step == 0) return;
+  progress_.advance_to(static_cast<std::uint64_t>(step) * plan_.instructions.size());
+}
+
 void Lane::build_segments() {
   const bool each = options_.trace_events > 0 || dawdles();
   bool open = false;
@@ -163,7 +170,10 @@ Ticket Lane::hear_ticket() {
 
 /// From `begin`, when the lane began to wait for its ticket. Returns when the step ended.
 std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
-  const StepContext context{.step = step_, .examples = ticket.examples, .counters = &counters_};
+  const StepContext context{.step = step_,
+                            .examples = ticket.examples,
+                            .examples_before = examples_before_,
+                            .counters = &counters_};
   std::uint64_t now = begin;
   if (!loop_.empty()) wait_for_loop();
   if (waits_to_begin()) {
@@ -182,6 +192,7 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
   }
   total_ += now - begin;
   ++step_;
+  examples_before_ = ticket.examples;
   if (!loop_.empty()) {
     progress_.advance_to(static_cast<std::uint64_t>(step_) * plan_.instructions.size());
   }

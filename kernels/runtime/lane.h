@@ -76,6 +76,9 @@ class Lane {
   /// The leader of a loop claims its steps, or hears of them, and keeps its times.
   void lead(const Leadership& leadership);
   void set_gate(Gate& gate) { gate_ = &gate; }
+  /// The first step that it runs, and the examples seen by all when the one before began. Before it
+  /// runs any.
+  void begin_at(std::int64_t step, std::int64_t examples_before);
 
   /// Pins and prepares the calling thread. Threads: the lane's thread, as all below but the
   /// reports.
@@ -85,7 +88,8 @@ class Lane {
 
   const LanePlan& plan() const { return plan_; }
   const LaneCounters& counters() const { return counters_; }
-  std::int64_t steps() const { return step_; }
+  std::int64_t first_step() const { return first_step_; }
+  std::int64_t steps() const { return step_; }  ///< since the first step ever
   std::uint64_t spent(Category category) const {
     return spent_[static_cast<std::size_t>(category)];
   }
@@ -142,7 +146,9 @@ class Lane {
 
   Counter progress_;  ///< instructions finished since the first step
   LaneCounters counters_;
+  std::int64_t first_step_ = 0;
   std::int64_t step_ = 0;
+  std::int64_t examples_before_ = 0;
   std::array<std::uint64_t, kCategories> spent_{};
   std::uint64_t waited_ = 0;
   std::uint64_t exposed_ = 0;

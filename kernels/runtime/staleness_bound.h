@@ -26,6 +26,9 @@ class StalenessBound {
   void await_turn(std::size_t loop, std::int64_t clock, const ExampleCount& count,
                   const Patience& patience);
 
+  /// Of a run that goes on from a checkpoint: the loop has finished `clock` steps. Before it runs.
+  void begin(std::size_t loop, std::int64_t clock) { clocks_.at(loop).finished = clock; }
+
   /// The loop's worker is lost and holds nobody back any more. Threads: any.
   void retire(std::size_t loop);
 

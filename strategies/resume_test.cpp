@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run in two executors: the second begins where the first has come to, with its variables and the
+// positions of its loops, and gives the bits of a run in one piece. Loops that wait for nobody have
+// no such bits; they go on from their own steps, within their bound.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "strategies/test_support.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+#include "workloads/mobilenet_v2.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+struct Case {
+  std::string workload;
+  std::string strategy;
+  std::int64_t replicas = 1;
+  std::int64_t stages = 1;
+  std::int64_t global_batch = 32;
+  std::int64_t steps = 10;
+  std::int64_t first_steps = 6;
+  ElementType element = ElementType::F32;
+};
+
+std::string name_of(const testing::TestParamInfo<Case>& test) {
+  std::string strategy = test.param.strategy;
+  for (char& letter : strategy) letter = letter == '+' ? '_' : letter;
+  return test.param.workload + "_" + strategy + "_" + std::string(to_string(test.param.element));
+}
+
+const DataSet& data_of(const std::string& workload) {
+  static const DataSet curve = make_curve();
+  static const DataSet shapes = make_shapes(20, Split::Train, 256);
+  return workload == "parabola" ? curve : shapes;
+}
+
+Step step_of(const Case& test) {
+  Recipe recipe;
+  recipe.global_batch = test.global_batch;
+  recipe.train_examples = data_of(test.workload).count;
+  recipe.total_examples = test.steps * test.global_batch;
+  recipe.element = test.element;
+  recipe.train = &data_of(test.workload);
+  const bool narrow = test.workload == "mobilenet_v2_narrow";
+  return (narrow ? mobilenet_v2_narrow() : find_workload(test.workload)).training(recipe);
+}
+
+/// Built for the whole run; nothing has run yet.
+Trial trial_of(const Case& test, std::optional<std::int64_t> bound = {}) {
+  TrialOptions options;
+  options.strategy = test.strategy;
+  options.options.replicas = test.replicas;
+  options.options.stages = test.stages;
+  options.options.servers = 2;
+  options.steps = 0;
+  options.most_steps = test.steps;
+  options.staleness_bound = bound;
+  return {step_of(test), data_of(test.workload), options};
+}
+
+std::vector<std::vector<char>> memory_of(Trial& trial) {
+  std::vector<std::vector<char>> memory;
+  for (VariableId v = 0; v < static_cast<VariableId>(trial.graph().variables().size()); ++v) {
+    const Tensor& tensor = trial.executor().variable(v).tensor;
+    memory.emplace_back(tensor.as<char>(), tensor.as<char>() + tensor.type.bytes());
+  }
+  return memory;
+}
+
+void copy_variables(Trial& from, Trial& to) {
+  const auto memory = memory_of(from);
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const auto v = static_cast<VariableId>(i);
+    std::memcpy(to.executor().variable(v).tensor.data, memory[i].data(), memory[i].size());
+    to.executor().variable(v).version = from.executor().variable(v).version.load();
+  }
+}
+
+std::vector<LoopPosition> positions_of(Trial& trial) {
+  std::vector<LoopPosition> positions;
+  for (const LoopReport& loop : trial.executor().loops()) {
+    const bool begun = !loop.examples.empty();  // else another was faster by far
+    positions.push_back({.number = static_cast<int>(positions.size()),
+                         .steps = loop.steps,
+                         .last_examples = begun ? loop.examples.back() : 0});
+  }
+  return positions;
+}
+
+std::vector<float> losses_of(Trial& first, Trial& second) {
+  std::vector<float> losses = first.losses();
+  const std::vector<float> later = second.losses();
+  losses.insert(losses.end(), later.begin(), later.end());
+  return losses;
+}
+
+class Resumed : public testing::TestWithParam<Case> {};
+
+TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
+  const Case& test = GetParam();
+  Trial whole = trial_of(test);
+  whole.executor().run(test.steps * test.global_batch);
+  Trial first = trial_of(test);
+  first.executor().run(test.first_steps * test.global_batch);
+  Trial second = trial_of(test);
+  copy_variables(first, second);
+  second.executor().begin_at(positions_of(first));
+  EXPECT_EQ(second.executor().examples_seen(), test.first_steps * test.global_batch);
+  second.executor().run(test.steps * test.global_batch);
+  EXPECT_EQ(losses_of(first, second), whole.losses());
+  EXPECT_EQ(memory_of(second), memory_of(whole));
+  EXPECT_EQ(second.executor().workers().at(0).steps, test.steps - test.first_steps);
+}
+
+/// Uneven shares on the parabola; slots, statistics and augmentation on images; in bf16 with
+/// lookahead, whose fifth step is the second executor's first; Adam.
+std::vector<Case> cases() {
+  std::vector<Case> cases;
+  for (const char* strategy : {"single", "in_graph", "central_storage", "all_reduce",
+                               "parameter_server", "model_parallel", "all_reduce+model_parallel"}) {
+    const std::string name = strategy;
+    const std::int64_t replicas = name == "single" || name == "model_parallel" ? 1 : 3;
+    const std::int64_t stages = name.ends_with("model_parallel") ? 2 : 1;
+    cases.push_back({.workload = "parabola",
+                     .strategy = name,
+                     .replicas = replicas,
+                     .stages = stages,
+                     .global_batch = 49});
+    cases.push_back({.workload = "resnet9_thin",
+                     .strategy = name,
+                     .replicas = std::min<std::int64_t>(replicas, 2),
+                     .stages = stages});
+  }
+  for (const char* strategy : {"single", "all_reduce"}) {
+    const std::int64_t replicas = std::string(strategy) == "single" ? 1 : 2;
+    cases.push_back({.workload = "airbench94",
+                     .strategy = strategy,
+                     .replicas = replicas,
+                     .global_batch = 256,
+                     .steps = 6,
+                     .first_steps = 4,
+                     .element = ElementType::BF16});
+    cases.push_back({.workload = "mobilenet_v2_narrow",
+                     .strategy = strategy,
+                     .replicas = replicas,
+                     .global_batch = 16,
+                     .steps = 4,
+                     .first_steps = 2});
+  }
+  return cases;
+}
+
+std::vector<Case> cases_of(const std::string& workload) {
+  std::vector<Case> all = cases();
+  std::erase_if(all, [&](const Case& test) { return test.workload != workload; });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Parabola, Resumed, testing::ValuesIn(cases_of("parabola")), name_of);
+INSTANTIATE_TEST_SUITE_P(Thin, Resumed, testing::ValuesIn(cases_of("resnet9_thin")), name_of);
+INSTANTIATE_TEST_SUITE_P(Airbench94, Resumed, testing::ValuesIn(cases_of("airbench94")), name_of);
+INSTANTIATE_TEST_SUITE_P(MobileNet, Resumed, testing::ValuesIn(cases_of("mobilenet_v2_narrow")),
+                         name_of);
+
+TEST(Resume, WouldGiveOtherBitsWithoutThePositions) {
+  const Case test{.workload = "resnet9_thin", .strategy = "single"};
+  Trial whole = trial_of(test);
+  whole.executor().run(10 * 32);
+  Trial first = trial_of(test);
+  first.executor().run(6 * 32);
+  Trial second = trial_of(test);
+  copy_variables(first, second);
+  second.executor().run(4 * 32);
+  EXPECT_NE(losses_of(first, second), whole.losses());
+}
+
+class ResumedLoops : public testing::TestWithParam<std::string> {};
+
+TEST_P(ResumedLoops, GoOnFromTheirOwnSteps) {
+  const Case test{.workload = "parabola",
+                  .strategy = GetParam(),
+                  .replicas = 2,
+                  .global_batch = 50,
+                  .steps = 400};
+  Trial first = trial_of(test);
+  first.executor().run(200 * 50);
+  Trial second = trial_of(test);
+  copy_variables(first, second);
+  second.executor().begin_at(positions_of(first));
+  const std::int64_t seen = first.executor().examples_seen();
+  EXPECT_EQ(second.executor().examples_seen(), seen);
+  second.executor().run(400 * 50);
+  std::int64_t examples = seen;
+  for (const LoopReport& loop : second.executor().loops()) {
+    examples += loop.steps * 25;
+    for (std::int64_t before : loop.examples) EXPECT_GE(before, seen);
+  }
+  EXPECT_EQ(second.executor().examples_seen(), examples);
+  EXPECT_GE(examples, 400 * 50);
+  EXPECT_LE(examples, 400 * 50 + 25);
+}
+
+INSTANTIATE_TEST_SUITE_P(Under, ResumedLoops,
+                         testing::Values("async_shared", "parameter_server_async"),
+                         [](const auto& test) { return test.param; });
+
+TEST(Resume, KeepsTheBoundOnLoopsThatStandApart) {
+  const Case test{.workload = "parabola",
+                  .strategy = "parameter_server_async",
+                  .replicas = 2,
+                  .global_batch = 50,
+                  .steps = 100};
+  Trial trial = trial_of(test, 1);
+  const std::vector<LoopPosition> apart{{.number = 0, .steps = 11, .last_examples = 500},
+                                        {.number = 1, .steps = 10, .last_examples = 475}};
+  trial.executor().begin_at(apart);
+  trial.executor().run(100 * 50);
+  const auto loops = trial.executor().loops();
+  for (const LoopReport& loop : loops) EXPECT_LE(loop.largest_lead, 1);
+  EXPECT_LE(std::abs(loops[0].steps + 11 - (loops[1].steps + 10)), 2);
+}
+
+}  // namespace
+}  // namespace regatta
