@@ -153,12 +153,12 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
   return copies;
 }
 
-<<<<<<< HEAD
 void RemoteTrainer::look() {
   while (const auto message = server_->next(milliseconds(0))) take(*message);
   if (watch_->look()) fail();
   go_on_without_the_lost();
-=======
+}
+
 void RemoteTrainer::begin_at(const std::vector<VariableCopy>& variables,
                              const std::vector<LoopPosition>& positions) {
   std::size_t next = 0;
@@ -178,7 +178,6 @@ void RemoteTrainer::begin_at(const std::vector<VariableCopy>& variables,
   set_positions(*message.mutable_begin_at(), positions);
   send_all(message);
   await_all("to go on from the checkpoint", kAnswerLimit);
->>>>>>> 80cd190 (Checkpoints and resume: format, folder, trainer calls, record, tests (not compiled yet))
 }
 
 TrainingReport RemoteTrainer::report() {

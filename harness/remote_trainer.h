@@ -45,12 +45,9 @@ class RemoteTrainer final : public Trainer {
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
   std::vector<VariableCopy> variables(Copies which) override;
-<<<<<<< HEAD
   void look() override;
-=======
   void begin_at(const std::vector<VariableCopy>& variables,
                 const std::vector<LoopPosition>& positions) override;
->>>>>>> 80cd190 (Checkpoints and resume: format, folder, trainer calls, record, tests (not compiled yet))
   TrainingReport report() override;
   /// Writes nothing: ranks write their own.
   void write_trace(std::ostream&) override {}

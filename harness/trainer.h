@@ -75,20 +75,16 @@ class Trainer {
   /// anything but examples_seen(). Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
 
-<<<<<<< HEAD
   /// For whoever computes between two calls of advance_to(): does the run still go on? Throws as
   /// advance_to() does.
   virtual void look() {}
 
-  /// Also after a failure, with what is known then.
-=======
   /// Stands where another trainer of the same graph has come to: with its variables, all that
   /// variables(Copies::All) gave, in that order, and its loops' positions. Before advance_to().
   virtual void begin_at(const std::vector<VariableCopy>& variables,
                         const std::vector<LoopPosition>& positions) = 0;
 
   /// Also after a failure, with what is known then. What another trainer did before is not in it.
->>>>>>> 80cd190 (Checkpoints and resume: format, folder, trainer calls, record, tests (not compiled yet))
   virtual TrainingReport report() = 0;
   virtual void write_trace(std::ostream& out) = 0;
 };
