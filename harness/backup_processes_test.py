@@ -5,7 +5,6 @@ usage: backup_processes_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
 """
 
-import os
 import signal
 import unittest
 from typing import Any
@@ -66,7 +65,7 @@ class BackupWorkers(unittest.TestCase):
     def test_go_on_without_one_that_dies(self) -> None:
         run = Run(*THIN, "--steps", "150", "--continue-on-loss", ranks=4)
         run.await_training()
-        os.kill(run.ranks[2], signal.SIGKILL)
+        run.send(signal.SIGKILL, run.ranks[2])
         record = run.end(limit_s=90)
         self.assertIn(record["status"], ("missed", "reached"), record["failure"])
         self.assertEqual(record["evaluations"][-1]["examples"], 150 * 64)
@@ -77,11 +76,11 @@ class BackupWorkers(unittest.TestCase):
     def test_end_when_fewer_are_left_than_a_step_needs(self) -> None:
         run = Run(*THIN, "--steps", "100000", "--continue-on-loss", ranks=4)
         run.await_training()
-        os.kill(run.ranks[1], signal.SIGKILL)
+        run.send(signal.SIGKILL, run.ranks[1])
         log = run.folder / "ranks"
         self.assertTrue(soon(lambda: any("goes on without process 1" in file.read_text()
                                          for file in log.rglob("rank0.log")), 10))
-        os.kill(run.ranks[3], signal.SIGKILL)
+        run.send(signal.SIGKILL, run.ranks[3])
         record = run.end()
         self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "peer_lost"))
         self.assertRegex(record["failure"]["text"],
@@ -91,7 +90,7 @@ class BackupWorkers(unittest.TestCase):
     def test_end_with_one_that_dies_where_they_may_not_go_on(self) -> None:
         run = Run(*THIN, "--steps", "100000", ranks=4)
         run.await_training()
-        os.kill(run.ranks[3], signal.SIGKILL)
+        run.send(signal.SIGKILL, run.ranks[3])
         record = run.end()
         self.assertRegex(record["failure"]["text"], r"rank 3 \(replica2, .*was lost")
         self.assertEqual(run.left(), [])

@@ -111,10 +111,11 @@ bool RankWatch::is_clear() {
   const bool told = std::any_of(troubles_.begin(), troubles_.end(), [](const Trouble& trouble) {
     return !is_consequence(trouble.message);
   });
-  if (told || (launcher_.is_silent() && !launcher_.running())) return true;
+  const bool ended = launcher_.is_silent() && !launcher_.running();
   // An earlier death, which the run went on without, explains nothing.
-  if (!workers_.by_rank.empty()) return cannot_do_without_the_lost();
-  return launcher_.first_death().has_value() || (!broke && !order_.empty());
+  const bool matters = workers_.by_rank.empty() || cannot_do_without_the_lost();
+  return told || ended ||
+         (matters && (launcher_.first_death().has_value() || (!broke && !order_.empty())));
 }
 
 RunError RankWatch::cause() const {
