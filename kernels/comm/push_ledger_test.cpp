@@ -28,10 +28,10 @@ TEST(PushLedger, TakesTheLastMessageOfAPushForItsEnd) {
   const std::size_t a = ledger.expect({.replica = 0});
   const std::size_t b = ledger.expect({.replica = 1});
   const std::size_t c = ledger.expect({.replica = 0});
-  for (int step = 0; step < 2; ++step) {  // complete after 7 ms and 5 ms
-    ledger.note(c, ticks_of_ms(7));
+  for (int step = 0; step < 2; ++step) {  // worker 0 is complete after 7 ms, worker 1 after 5 ms
+    ledger.note(c, ticks_of_ms(1));
     ledger.note(b, ticks_of_ms(5));
-    ledger.note(a, ticks_of_ms(1));
+    ledger.note(a, ticks_of_ms(7));
   }
   ledger.note(a, ticks_of_ms(100));  // of a step that never ends
   ExchangeTimesByPlace all;
