@@ -12,24 +12,17 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-try:
-    import jsonschema
-except ImportError:
-    print("skipped: python3-jsonschema is not installed")
-    sys.exit(77)
+from test_support import (REGATTA, fresh_folder, record_validator, records_in, regatta, run_tests,
+                          soon)
 
-REGATTA = str(Path(sys.argv[1]).resolve())
-SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[2]).read_text())
-SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-checkpoint-")
+VALIDATOR = record_validator()
 
 BATCH = 32
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", str(BATCH),
@@ -39,18 +32,6 @@ POINTS = 50
 PARABOLA_STEPS = 20_000
 PARABOLA = ("--workload", "parabola", "--steps", str(PARABOLA_STEPS))
 PARABOLA_EVERY = ("--checkpoint-every", "50")
-
-
-def fresh_folder() -> Path:
-    return Path(tempfile.mkdtemp(dir=SCRATCH.name))
-
-
-def regatta(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([REGATTA, *arguments], capture_output=True, text=True, timeout=300)
-
-
-def records_in(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 
 def record_of(*arguments: str, folder: Path) -> dict[str, Any]:
@@ -77,15 +58,6 @@ def header_of(file: Path) -> dict[str, Any]:
         raise AssertionError(f"{file} has {len(data)} bytes, not 40 and {sizes}")
     parsed: dict[str, Any] = json.loads(data[32:32 + sizes[0]])
     return parsed
-
-
-def soon(condition: Callable[[], bool], limit_s: float) -> bool:
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 class Run:
@@ -153,7 +125,7 @@ def results_of(record: dict[str, Any]) -> dict[str, Any]:
 
 class Checkpoints(unittest.TestCase):
     def check_resumed(self, record: dict[str, Any], file: Path, header: dict[str, Any]) -> None:
-        errors = jsonschema.Draft202012Validator(SCHEMA).iter_errors(record)
+        errors = VALIDATOR.iter_errors(record)
         self.assertEqual([error.message for error in errors], [])
         self.assertEqual(record["resumed"], {"run_id": file.parent.name, "from": str(file.parent),
                                              "examples": header["examples"]})
@@ -369,4 +341,4 @@ class Disks(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    run_tests()
