@@ -25,28 +25,6 @@ void forward(int signal) {
   if (running_child > 0) kill(running_child, signal);
 }
 
-/// SIGINT and SIGTERM go to the child while this lives.
-class Forwarding {
- public:
-  Forwarding() {
-    signal_received = 0;
-    struct sigaction action {};
-    action.sa_handler = forward;
-    sigaction(SIGINT, &action, &former_[0]);
-    sigaction(SIGTERM, &action, &former_[1]);
-  }
-  ~Forwarding() {
-    running_child = 0;
-    sigaction(SIGINT, &former_[0], nullptr);
-    sigaction(SIGTERM, &former_[1], nullptr);
-  }
-  Forwarding(const Forwarding&) = delete;
-  Forwarding& operator=(const Forwarding&) = delete;
-
- private:
-  std::array<struct sigaction, 2> former_{};
-};
-
 /// The reading end of a pipe, cut into lines.
 class Lines {
  public:
@@ -115,6 +93,21 @@ void read_all(Lines& output, Lines& errors, const std::function<void(const std::
 
 }  // namespace
 
+Interrupts::Interrupts() {
+  signal_received = 0;
+  struct sigaction action {};
+  action.sa_handler = forward;
+  sigaction(SIGINT, &action, &former_[0]);
+  sigaction(SIGTERM, &action, &former_[1]);
+}
+
+Interrupts::~Interrupts() {
+  sigaction(SIGINT, &former_[0], nullptr);
+  sigaction(SIGTERM, &former_[1], nullptr);
+}
+
+int Interrupts::received() const { return signal_received; }
+
 ChildEnd run_child(const std::vector<std::string>& arguments,
                    const std::function<void(const std::string&)>& line) {
   std::vector<std::string> words = {"regatta"};
@@ -124,7 +117,6 @@ ChildEnd run_child(const std::vector<std::string>& arguments,
   pointers.push_back(nullptr);
   Lines output;
   Lines errors;
-  const Forwarding forwarding;
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
@@ -132,6 +124,7 @@ ChildEnd run_child(const std::vector<std::string>& arguments,
   }
   if (child == 0) become(pointers.data(), output, errors, parent);
   running_child = child;
+  if (signal_received != 0) kill(child, signal_received);  // it came before there was a child
   output.close_writing();
   errors.close_writing();
   ChildEnd end;
@@ -141,7 +134,7 @@ ChildEnd run_child(const std::vector<std::string>& arguments,
   }
   end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  end.interrupted = signal_received;
+  running_child = 0;
   return end;
 }
 

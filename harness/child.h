@@ -1,21 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // This program once more, as a child: so that a run that crashes, or is killed for memory, takes
-// nothing else with it. The child dies when this process does. SIGINT and SIGTERM that this process
-// gets while it waits reach the child, which then has time to end its own.
+// nothing else with it. The child dies when this process does.
 // Threads: one, which has no others beside it.
 #pragma once
 
+#include <array>
+#include <csignal>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace regatta {
 
+/// While this lives, SIGINT and SIGTERM end nothing by themselves: they reach the child that runs,
+/// which then has time to end its own. There is one at a time.
+class Interrupts {
+ public:
+  Interrupts();
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  /// The signal that has come; 0: none.
+  int received() const;
+
+ private:
+  std::array<struct sigaction, 2> former_{};
+};
+
 struct ChildEnd {
   int exit_code = 0;       ///< -1 when a signal ended it
   int signal = 0;          ///< that ended it; 0: none
-  int interrupted = 0;     ///< signal that this process got meanwhile; 0: none
   std::string last_error;  ///< the last line it printed on stderr
 };
 

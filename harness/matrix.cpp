@@ -117,11 +117,17 @@ class Matrix {
     });
     return found == known_.end() ? nullptr : &*found;
   }
+  std::size_t kept() const {
+    const auto still_missing = std::count_if(missing_.begin(), missing_.end(),
+                                             [this](const auto& run) { return !done(run); });
+    return planned() - static_cast<std::size_t>(still_missing);
+  }
   std::string left_text(std::size_t from) const;
   std::optional<double> expected_seconds(const MatrixCell& cell) const;
   int run_one(const PlannedRun& planned, std::size_t index);
   std::string how_to_resume() const;
 
+  Interrupts interrupts_;
   MatrixRequest request_;
   MatrixPlan plan_;
   std::vector<RejectedCell> rejected_;
@@ -202,8 +208,8 @@ int Matrix::run() {
   table_.show("");
   for (std::size_t i = 0; i < missing_.size(); ++i) {
     if (const int signal = run_one(missing_[i], i)) {
-      fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n",
-                 planned() - missing_.size() + i, planned(), how_to_resume());
+      fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n", kept(), planned(),
+                 how_to_resume());
       return kSignalled + signal;
     }
   }
@@ -232,7 +238,7 @@ int Matrix::run_one(const PlannedRun& planned, std::size_t index) {
     if (run->status == Status::Failed) ++failed_;
     table_.show(fmt::format("[{}/{}] {}", this->planned() - missing_.size() + index + 1,
                             this->planned(), said));
-  } else if (end.interrupted == 0) {
+  } else if (interrupts_.received() == 0) {
     ++failed_;
     table_.add_crash(planned.cell);
     const std::string how = end.signal != 0 ? std::string(strsignal(end.signal))
@@ -241,7 +247,7 @@ int Matrix::run_one(const PlannedRun& planned, std::size_t index) {
                             end.last_error));
     if (end.exit_code == kUsage && index == 0) throw RunError(ErrorKind::Usage, end.last_error);
   }
-  return end.interrupted;
+  return interrupts_.received();
 }
 
 }  // namespace

@@ -237,9 +237,8 @@ void check_checkpoints(const RaceRequest& request) {
   }
   if (request.backup_workers > 0) {
     throw usage(
-        "--checkpoint-every and --backup-workers exclude each other: what a step still waits for "
-        "is "
-        "in no checkpoint");
+        "--checkpoint-every and --backup-workers exclude each other: a checkpoint does not hold "
+        "the pushes that a step still waits for");
   }
   if (request.on_loss == OnLoss::Continue) {
     throw usage(

@@ -47,6 +47,10 @@ class Variant:
     dtype: str = "f32"
     fusion: str = "off"
     straggler: str = ""
+    processes: int = 1
+    servers: int = 0
+    backup_workers: int = 0
+    staleness_bound: int | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,10 @@ def _variant(cell: dict[str, Any]) -> Variant:
         dtype=str(cell.get("dtype", "f32")),
         fusion=str(cell.get("fusion", "off")),
         straggler=_straggler(cell),
+        processes=int(cell.get("processes", 1)),
+        servers=int(cell.get("servers", 0)),
+        backup_workers=int(cell.get("backup_workers", 0)),
+        staleness_bound=cell.get("staleness_bound"),
     )
 
 
@@ -206,11 +214,12 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
         if len({other.workers for other in same}) > 1:
             parts.append(f"{variant.workers} workers")
         for name in ("all_reduce", "sharing", "dataset", "device", "dtype", "fusion",
-                     "straggler"):
+                     "straggler", "processes", "servers", "backup_workers", "staleness_bound"):
             if len({getattr(other, name) for other in same}) > 1:
-                value = getattr(variant, name) or "none"
-                named = name in ("fusion", "straggler")
-                parts.append(f"{name} {value}" if named else value)
+                value = getattr(variant, name)
+                text = "none" if value is None or value == "" else str(value)
+                named = name not in ("all_reduce", "sharing", "dataset", "device", "dtype")
+                parts.append(f"{name.replace('_', ' ')} {text}" if named else text)
         if len({other.global_batch for other in same}) > 1:
             parts.append(f"batch {variant.global_batch}")
         result[variant] = ", ".join(parts)
