@@ -7,9 +7,11 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "harness/checkpoint_header.h"
+#include "harness/summary.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 
@@ -132,6 +134,24 @@ std::vector<T> values_in(Bytes bytes) {
   return values;
 }
 
+/// What no run writes, though each number is one. The run's id names a folder that is removed.
+void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
+  const auto damaged = [&](const std::string& what) {
+    refuse(name, "a damaged checkpoint: " + what);
+  };
+  const bool is_id = checkpoint.run_id.size() == kRunIdDigits &&
+                     checkpoint.run_id.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_id) damaged("its run has no id");
+  if (checkpoint.examples < 0 || checkpoint.training_ns < 0 || checkpoint.full_ns < 0) {
+    damaged("a count or a clock is below zero");
+  }
+  if (checkpoint.examples > 0 && checkpoint.evaluations.empty()) damaged("it has no evaluation");
+  std::set<int> numbers;
+  for (const LoopHistory& loop : checkpoint.report.loops) {
+    if (loop.number < 0 || !numbers.insert(loop.number).second) damaged("a loop is there twice");
+  }
+}
+
 }  // namespace
 
 void encode(const Checkpoint& checkpoint, const std::function<void(Bytes)>& write) {
@@ -162,12 +182,17 @@ Checkpoint decode(std::vector<char> file, const std::string& name) {
   } catch (const nlohmann::json::exception& error) {
     refuse(name, std::string("a damaged checkpoint: ") + error.what());
   }
+  refuse_nonsense(checkpoint, name);
   const auto part = [&](const Extent& extent) { return part_of(sections.payload, extent, name); };
   for (std::size_t i = 0; i < layout.loops.size(); ++i) {
     LoopHistory& loop = checkpoint.report.loops[i];
     loop.step_ns = values_in<std::int64_t>(part(layout.loops[i].step_ns));
     loop.losses = values_in<float>(part(layout.loops[i].losses));
     loop.examples = values_in<std::int64_t>(part(layout.loops[i].examples));
+    if (loop.step_ns.size() != loop.examples.size() ||
+        (!loop.losses.empty() && loop.losses.size() != loop.examples.size())) {
+      refuse(name, "a damaged checkpoint: histories of one loop differ in length");
+    }
   }
   for (std::size_t i = 0; i < layout.variables.size(); ++i) {
     checkpoint.variables[i].memory = part(layout.variables[i]);

@@ -113,8 +113,9 @@ void CheckpointFolder::require_room() const {
 }
 
 void CheckpointFolder::remove() {
+  for (const char* file : {kFile, kPartial}) unlinkat(descriptor_, file, 0);
   std::error_code ignored;  // what is left does no harm
-  fs::remove_all(folder_, ignored);
+  fs::remove(folder_, ignored);
   fs::remove(folder_.parent_path(), ignored);  // where no other run has one
 }
 

@@ -55,7 +55,7 @@ TrainingReport sample_report() {
 }
 
 Checkpoint sample() {
-  return {.run_id = "0123",
+  return {.run_id = "0123456789abcdef0123456789abcdef",
           .command = "regatta run --out \xFF",
           .fingerprint = {{"seed", "1"}, {"graph", "12 nodes"}},
           .examples = 150,

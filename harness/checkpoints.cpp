@@ -32,6 +32,7 @@ void add_lines(const Record& record, Fingerprint& fingerprint) {
 
 Checkpoints::Checkpoints(const RaceRequest& request) : request_(request) {
   if (!request_.resume.empty()) former_ = read_checkpoint(request_.resume);
+  path_ = request_.resume;
 }
 
 RunPosition Checkpoints::begin() const {
@@ -75,7 +76,18 @@ void Checkpoints::restore(Trainer& trainer, Record& record) {
                                         ": its variables are not this run's; start again "
                                         "without --resume");
   }
-  trainer.begin_at(variables, positions_of(former_->report));
+  const std::vector<LoopPosition> positions = positions_of(former_->report);
+  const std::vector<LoopHistory> loops = trainer.report().loops;
+  for (const LoopPosition& position : positions) {
+    const bool known = std::any_of(loops.begin(), loops.end(), [&](const LoopHistory& loop) {
+      return loop.number == position.number;
+    });
+    if (known) continue;
+    throw RunError(ErrorKind::Data, "--resume " + request_.resume + ": this run has no loop " +
+                                        std::to_string(position.number) +
+                                        "; start again without --resume");
+  }
+  trainer.begin_at(variables, positions);
   record.checkpoints = former_->checkpoints;
   record.evaluations = former_->evaluations;
   record.training_time_to_target_ns = former_->training_time_to_target_ns;
@@ -124,7 +136,6 @@ void Checkpoints::write_first(Trainer& trainer, Record& record) {
   if (request_.checkpoint_every || std::filesystem::exists(folder)) {
     folder_ = std::make_unique<CheckpointFolder>(folder);
   }
-  path_ = folder_ ? folder.string() : request_.resume;
   if (request_.checkpoint_every) {
     try {
       write(begin(), trainer, record);
@@ -133,6 +144,7 @@ void Checkpoints::write_first(Trainer& trainer, Record& record) {
       if (!former_) folder_->remove();
       throw;
     }
+    path_ = folder.string();
   }
   message_ = std::make_unique<InterruptMessage>("the run is interrupted" + advice());
 }

@@ -270,8 +270,9 @@ RaceRequest parse_run(const std::vector<std::string>& arguments) {
 
 std::vector<std::string> cell_flags() {
   // Of a seed, of a folder, or without a value.
-  const std::vector<std::string> others = {"--help", "--seed",  "--data-dir",
-                                           "--out",  "--trace", "--continue-on-loss"};
+  const std::vector<std::string> others = {
+      "--help",  "--seed",   "--data-dir",         "--out",
+      "--trace", "--resume", "--checkpoint-every", "--continue-on-loss"};
   CLI::App app;
   Command command;
   std::string stragglers;

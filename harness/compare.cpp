@@ -61,7 +61,9 @@ void judge(Test& test, double alpha, double least_alpha) {
   const bool significant = result.p < alpha;
   const bool worse = *result.ratio > 1 + test.effect;
   const bool better = *result.ratio < 1 / (1 + test.effect);
-  result.detectable = detectable_slowdown(test.base, least_alpha);
+  // The smaller sample limits what both could have shown.
+  const bool fewer = test.head.size() < test.base.size();
+  result.detectable = detectable_slowdown(fewer ? test.head : test.base, least_alpha);
   if (significant && (worse || better)) {
     result.verdict = worse ? Verdict::Regressed : Verdict::Improved;
     return;

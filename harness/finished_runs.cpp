@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/finished_runs.h"
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -47,6 +48,10 @@ std::string name_of(const nlohmann::json& cell) {
   name_if(name, cell, "dtype", "f32");
   name_if(name, cell, "device", "cpu");
   name_if(name, cell, "processes", 1);
+  name_if(name, cell, "stages", 1);
+  name_if(name, cell, "servers", 0);
+  name_if(name, cell, "rate_scale", 1.0);
+  name_if(name, cell, "sharing", nullptr);
   name_if(name, cell, "backup_workers", 0);
   name_if(name, cell, "staleness_bound", nullptr);
   name_if(name, cell, "straggler", nlohmann::json::array());
@@ -66,6 +71,12 @@ std::optional<FinishedRun> parse(const std::string& line) {
   run.name = name_of(cell);
   cell.erase("seed");
   cell["target"] = record.value("target", nlohmann::json());
+  for (const char* flag : {"--steps", "--epochs"}) {  // a cell does not say its length
+    const auto at = std::find(run.arguments.begin(), run.arguments.end(), flag);
+    if (at == run.arguments.end() || at + 1 == run.arguments.end()) continue;
+    cell[flag] = *(at + 1);
+    run.name += ' ' + std::string(flag + 2) + '=' + *(at + 1);
+  }
   run.cell = cell.dump();
   const std::string status = record.value("status", "");
   for (const Status each : {Status::Reached, Status::Missed}) {

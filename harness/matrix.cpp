@@ -98,6 +98,7 @@ class Matrix {
       for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
         if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
           table_.add(cell, *run);
+          if (run->status == Status::Failed) ++failed_;
         } else {
           missing_.push_back({.cell = cell, .seed = seed});
         }
@@ -214,7 +215,10 @@ int Matrix::run() {
     }
   }
   if (failed_ == 0) return 0;
-  fmt::print("{} runs failed; those without a record run again with --resume\n", failed_);
+  fmt::print(
+      "{} runs failed; their records say why, and those that left none run again with "
+      "--resume\n",
+      failed_);
   return kRunFailed;
 }
 
@@ -253,6 +257,12 @@ int Matrix::run_one(const PlannedRun& planned, std::size_t index) {
 }  // namespace
 
 int run_matrix(const MatrixRequest& request) {
+  for (const std::string& folder : {request.out, request.data_dir}) {
+    if (folder.find_first_of(" \t\n") == std::string::npos) continue;
+    throw RunError(ErrorKind::Usage, "'" + folder +
+                                         "': a matrix finds its records by their commands, "
+                                         "so its folders have no spaces; choose another");
+  }
   if (request.mode == MatrixRequest::Mode::DryRun) {
     Matrix(request).describe();
     return 0;

@@ -210,6 +210,7 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& da
       }
       placed_step(place(request, train_examples.at(dataset)));
     } catch (const RunError& error) {
+      if (error.kind() == ErrorKind::Data || error.kind() == ErrorKind::Io) throw;
       return error.what();
     }
     return std::nullopt;
@@ -222,6 +223,11 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& da
     } else {
       valid.push_back(cell);
     }
+  }
+  if (valid.empty()) {
+    throw RunError(ErrorKind::Usage,
+                   "none of the cells can run; the first: " + rejected.front().cell.name + ": " +
+                       rejected.front().reason);
   }
   plan.cells = std::move(valid);
   return rejected;

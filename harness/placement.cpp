@@ -230,8 +230,8 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
 }
 
 void check_checkpoints(const RaceRequest& request) {
-  if (!request.checkpoint_every) return;
-  if (*request.checkpoint_every < 1) {
+  if (!request.checkpoint_every && request.resume.empty()) return;
+  if (request.checkpoint_every.value_or(1) < 1) {
     throw usage(fmt::format("--checkpoint-every is {}; at least 1 step is needed",
                             *request.checkpoint_every));
   }
@@ -242,7 +242,7 @@ void check_checkpoints(const RaceRequest& request) {
   }
   if (request.on_loss == OnLoss::Continue) {
     throw usage(
-        "--checkpoint-every and --continue-on-loss exclude each other: nobody knows where a lost "
+        "checkpoints and --continue-on-loss exclude each other: nobody knows where a lost "
         "worker would have come to");
   }
 }

@@ -85,6 +85,7 @@ class Race {
  private:
   void check_allocation() const;
   void describe(const std::string& dataset);
+  std::int64_t groups_of_replicas(const Step& placed) const;
   void build();
   void unless_a_peer_is_lost(const std::function<void()>& set_up);
   void make_trainer(const Step& placed, std::vector<Step> parts);
@@ -138,6 +139,12 @@ void Race::describe(const std::string& dataset) {
   record_.command = request_.command;
 }
 
+/// Normalisation groups of a step, those of backup workers with them.
+std::int64_t Race::groups_of_replicas(const Step& placed) const {
+  const std::int64_t groups = placed.global_batch / placed.normalization_group;
+  return groups + groups * request_.backup_workers / request_.workers;
+}
+
 void Race::build() {
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);
@@ -152,7 +159,7 @@ void Race::build() {
       data_.test, evaluation_backend_->kernels,
       EvaluatorOptions{.cores = cores_,
                        .evaluations = placement_.recipe.total_examples / every + 3,
-                       .groups = placed.global_batch / placed.normalization_group});
+                       .groups = groups_of_replicas(placed)});
   unless_a_peer_is_lost([&] {
     make_trainer(placed, std::move(parts));
     record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);

@@ -147,10 +147,16 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     server_->send(r, message);
   }
   await_all("to send its variables", kAnswerLimit);
+  std::vector<VariableCopy> whole;
   for (std::size_t i = 0; i < copies.size(); ++i) {
-    copies[i].version = versions_[wanted[i].first][static_cast<std::size_t>(wanted[i].second)];
+    const auto [p, v] = wanted[i];
+    // Of a rank that was lost meanwhile, as above.
+    const bool lost = watch_->is_lost(static_cast<int>(p));
+    if (lost && copies[i].variable->kind == VariableKind::Statistic) continue;
+    whole.push_back(copies[i]);
+    whole.back().version = versions_[p][static_cast<std::size_t>(v)];
   }
-  return copies;
+  return whole;
 }
 
 void RemoteTrainer::look() {
@@ -187,6 +193,7 @@ TrainingReport RemoteTrainer::report() {
     control::ToRank message;
     message.mutable_send_report();
     reports_.assign(parts_.size(), {});
+    finished_reports_.assign(parts_.size(), {});
     send_all(message);
     await_all("to report", kAnswerLimit);
   }
@@ -221,6 +228,7 @@ void RemoteTrainer::ask_the_living_to_report() {
   control::ToRank message;
   message.mutable_send_report();
   reports_.assign(parts_.size(), {});
+  finished_reports_.assign(parts_.size(), {});
   awaited_.clear();
   for (int r = 0; r < ranks(); ++r) {
     if (!is_reachable(r)) continue;

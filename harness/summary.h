@@ -27,6 +27,7 @@ void check_replicas_agree(Trainer& trainer, const Placement& placement);
 
 /// 32 random hexadecimal digits.
 std::string new_run_id();
+inline constexpr std::size_t kRunIdDigits = 32;
 /// Now, as 2026-01-31T12:00:00Z.
 std::string utc_timestamp();
 

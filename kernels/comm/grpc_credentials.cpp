@@ -99,9 +99,11 @@ void check_tls(const TlsFiles& files, const std::string& address) {
   if (server == nullptr || port == 0) {
     throw RunError(ErrorKind::Usage, what + "no server starts with it" + kRemedy);
   }
-  const std::string error =
-      why_not_connected(grpc::CreateChannel(with_port(address, port), channel_credentials(files)),
-                        files, kCheckLimit);
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // as every channel of a run
+  const std::string error = why_not_connected(
+      grpc::CreateCustomChannel(with_port(address, port), channel_credentials(files), arguments),
+      files, kCheckLimit);
   server->Shutdown(std::chrono::system_clock::now());
   server->Wait();
   if (!error.empty()) throw RunError(ErrorKind::Usage, what + error);

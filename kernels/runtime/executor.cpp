@@ -122,7 +122,11 @@ class Executor::Impl {
 
  private:
   void begin_loop_at(int loop, const LoopPosition& position) {
-    check(position.steps <= max_steps(loop), "a run has no more steps than it was built for");
+    if (position.steps > max_steps(loop)) {
+      throw RunError(ErrorKind::Data,
+                     "the checkpoint has more steps than this run; give the flags "
+                     "that it began with");
+    }
     if (loops_.leads(loop)) count_.claimed += position.steps * loops_.examples(loop);
     for (const auto& lane : lanes_) {
       if (lane->plan().loop == loop) lane->begin_at(position.steps, position.last_examples);
