@@ -76,18 +76,7 @@ void Checkpoints::restore(Trainer& trainer, Record& record) {
                                         ": its variables are not this run's; start again "
                                         "without --resume");
   }
-  const std::vector<LoopPosition> positions = positions_of(former_->report);
-  const std::vector<LoopHistory> loops = trainer.report().loops;
-  for (const LoopPosition& position : positions) {
-    const bool known = std::any_of(loops.begin(), loops.end(), [&](const LoopHistory& loop) {
-      return loop.number == position.number;
-    });
-    if (known) continue;
-    throw RunError(ErrorKind::Data, "--resume " + request_.resume + ": this run has no loop " +
-                                        std::to_string(position.number) +
-                                        "; start again without --resume");
-  }
-  trainer.begin_at(variables, positions);
+  trainer.begin_at(variables, positions_of(former_->report));
   record.checkpoints = former_->checkpoints;
   record.evaluations = former_->evaluations;
   record.training_time_to_target_ns = former_->training_time_to_target_ns;

@@ -87,6 +87,11 @@ class Executor::Impl {
 
   void begin_at(std::span<const LoopPosition> positions) {
     for (const LoopPosition& position : positions) {
+      if (position.number >= loops_.count_of_all()) {
+        throw RunError(ErrorKind::Data,
+                       "the checkpoint has a loop that this run has not; give the "
+                       "flags that it began with");
+      }
       if (bound_) bound_->begin(static_cast<std::size_t>(position.number), position.steps);
       for (int loop = 0; loop < plan_.loop_count(); ++loop) {
         if (loops_.number(loop) == position.number) begin_loop_at(loop, position);
