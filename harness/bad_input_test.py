@@ -99,7 +99,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     # Checkpoints
     ("--checkpoint-every 0", r"--checkpoint-every is 0; at least 1 step"),
     ("--strategy parameter_server_async --workers 2 --continue-on-loss --checkpoint-every 5",
-     r"--checkpoint-every and --continue-on-loss exclude each other"),
+     r"--continue-on-loss excludes --checkpoint-every and --resume"),
     ("--resume nowhere", r"--resume nowhere: No such file .*OUT/checkpoints/RUN_ID"),
     ("--resume /dev/null", r"--resume /dev/null: this is not a file"),
     # Numbers

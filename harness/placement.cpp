@@ -242,7 +242,7 @@ void check_checkpoints(const RaceRequest& request) {
   }
   if (request.on_loss == OnLoss::Continue) {
     throw usage(
-        "checkpoints and --continue-on-loss exclude each other: nobody knows where a lost "
+        "--continue-on-loss excludes --checkpoint-every and --resume: nobody knows where a lost "
         "worker would have come to");
   }
 }
