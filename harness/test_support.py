@@ -264,8 +264,12 @@ class Run:
         return [pid for pid in running
                 if is_alive(pid) and (pid == self.launcher.pid or self.is_of_this_run(pid))]
 
-    def left(self) -> list[str]:
-        """Processes and sockets that are still there when all should have gone."""
-        soon(lambda: not self.processes(), LEFT_LIMIT_S)
+    def still_there(self) -> list[str]:
+        """Processes and sockets. One that ends loses its environment before its sockets."""
         return [f"process {pid}" for pid in self.processes()] + [
             f"socket {inode}" for inode in self.sockets & listening_sockets()]
+
+    def left(self) -> list[str]:
+        """What is still there when all should have gone."""
+        soon(lambda: not self.still_there(), LEFT_LIMIT_S)
+        return self.still_there()
