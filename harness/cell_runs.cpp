@@ -23,13 +23,7 @@ template <typename T>
 std::string text_of(const std::optional<T>& value) {
   return value ? text_of(*value) : "none";
 }
-std::string text_of(const std::vector<Straggler>& stragglers) {
-  std::vector<std::string> texts;
-  for (const Straggler& each : stragglers) {
-    texts.push_back(fmt::format("{}:{}", each.worker, each.factor));
-  }
-  return fmt::format("{}", fmt::join(texts, ","));
-}
+std::string text_of(const std::vector<Straggler>& stragglers) { return straggler_text(stragglers); }
 
 /// A name that grows by what is not as usual.
 struct Name {
@@ -83,6 +77,14 @@ std::optional<MedianInterval> median_of(const Sample& sample) {
 }
 
 }  // namespace
+
+std::string straggler_text(const std::vector<Straggler>& stragglers) {
+  std::vector<std::string> texts;
+  for (const Straggler& each : stragglers) {
+    texts.push_back(fmt::format("{}:{}", each.worker, each.factor));
+  }
+  return fmt::format("{}", fmt::join(texts, ","));
+}
 
 std::string cell_name(const Record& record) {
   const Cell& cell = record.cell;
@@ -141,7 +143,7 @@ CellMeasures measures_of(const CellRuns& cell) {
     const auto& time = run->training_time_to_target_ns;
     const bool reached = run->status == Status::Reached && time && run->examples_to_target;
     measures.reached += reached ? 1 : 0;
-    seconds.push_back(reached ? static_cast<double>(*time) * 1e-9 : kInfinity);
+    seconds.push_back(reached ? static_cast<double>(*time) / 1e9 : kInfinity);
     examples.push_back(reached ? static_cast<double>(*run->examples_to_target) : kInfinity);
   }
   measures.seconds_to_target = median_of(seconds);

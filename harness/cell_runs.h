@@ -16,10 +16,14 @@
 
 namespace regatta {
 
+/// As --straggler takes them: `1:2.5,2:3`.
+std::string straggler_text(const std::vector<Straggler>& stragglers);
+
 /// `resnet9_thin all_reduce x2 dtype=bf16`: what is not as usual for the workload follows.
 std::string cell_name(const Record& record);
 
-/// False for `independent`, whose replicas learn apart: a ceiling on speed, no claim about a target.
+/// False for `independent`, whose replicas learn apart: a ceiling on speed, no claim about a
+/// target.
 bool claims_target(const Record& record);
 
 struct CellRuns {

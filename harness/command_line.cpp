@@ -193,8 +193,8 @@ void declare_export(CLI::App& app, ExportRequest& request) {
   std::string help;
   for (const ExportFormat& format : all_export_formats()) {
     names.emplace_back(format.name);
-    help += (help.empty() ? "" : "; ") + std::string(format.name) + ": " +
-            std::string(format.summary);
+    help +=
+        (help.empty() ? "" : "; ") + std::string(format.name) + ": " + std::string(format.summary);
   }
   app.add_option("folder", request.folder, "of the records")->required();
   app.add_option("--format", request.format, help)->required()->check(one_of("format", names));

@@ -48,8 +48,8 @@ void check_flags(const ExportFormat& format, const ExportRequest& request) {
   for (const auto& [flag, given] : flags) {
     const bool needed = is_among(flag, format.needed);
     if (needed && !given) {
-      throw RunError(ErrorKind::Usage, fmt::format("--format {} needs {}, which no record holds",
-                                                   format.name, flag));
+      throw RunError(ErrorKind::Usage,
+                     fmt::format("--format {} needs {}, which no record holds", format.name, flag));
     }
     if (given && !needed && !is_among(flag, format.offered)) {
       throw RunError(ErrorKind::Usage,
@@ -57,9 +57,9 @@ void check_flags(const ExportFormat& format, const ExportRequest& request) {
     }
   }
   if (format.output == ExportFormat::Output::Folder && request.out.empty()) {
-    throw RunError(ErrorKind::Usage,
-                   fmt::format("--format {} is several files; name a new folder with --out",
-                               format.name));
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("--format {} is several files; name a new folder with --out", format.name));
   }
 }
 
@@ -195,9 +195,10 @@ std::vector<std::string> missing_medians(const CellRuns& cell, const CellMeasure
   if (!measures.seconds_to_target) {
     lines.push_back(cell.name + ": exchanges nothing, so it claims no time to the target");
   } else if (std::isinf(measures.seconds_to_target->median)) {
-    lines.push_back(fmt::format("{}: {} of {} runs reached the target, so the median time is "
-                                "infinite; left out",
-                                cell.name, measures.reached, runs));
+    lines.push_back(
+        fmt::format("{}: {} of {} runs reached the target, so the median time is "
+                    "infinite; left out",
+                    cell.name, measures.reached, runs));
   }
   return lines;
 }

@@ -16,6 +16,11 @@
 namespace regatta {
 namespace {
 
+template <typename T>
+concept Number = std::is_arithmetic_v<T>;
+template <typename T>
+concept Word = Number<T> || std::same_as<T, std::string>;
+
 /// What a row is made of; all rows of all records have the same columns.
 class Row {
  public:
@@ -32,35 +37,29 @@ class Row {
     for (const std::string& column : blanks.columns) add_text(column, "");
   }
 
-  std::vector<std::string> columns;
-  std::vector<std::string> values;
-
- private:
   void add_text(const std::string& column, const std::string& value) {
     columns.push_back(column);
     values.push_back(value);
   }
 
+  std::vector<std::string> columns;
+  std::vector<std::string> values;
+
+ private:
   void add(const std::string& column, const std::string& value) { add_text(column, value); }
   void add(const std::string& column, Status value) {
     add_text(column, std::string(to_string(value)));
   }
-  template <typename T>
-    requires std::is_arithmetic_v<T>
+  template <Number T>
   void add(const std::string& column, T value) {
     add_text(column, fmt::format("{}", value));
   }
-  template <typename T>
-    requires(std::is_arithmetic_v<T> || std::same_as<T, std::string>)
-  void add(const std::string& column, const std::vector<T>& values) {
-    add_text(column, fmt::format("{}", fmt::join(values, "; ")));
+  template <Word T>
+  void add(const std::string& column, const std::vector<T>& words) {
+    add_text(column, fmt::format("{}", fmt::join(words, "; ")));
   }
   void add(const std::string& column, const std::vector<Straggler>& stragglers) {
-    std::vector<std::string> texts;
-    for (const Straggler& each : stragglers) {
-      texts.push_back(fmt::format("{}:{}", each.worker, each.factor));
-    }
-    add_text(column, fmt::format("{}", fmt::join(texts, ",")));
+    add_text(column, straggler_text(stragglers));
   }
   void add(const std::string& column, const std::map<std::string, std::string>& pairs) {
     std::vector<std::string> texts;
@@ -92,6 +91,13 @@ class Row {
   }
 };
 
+Row row_of(const Record& record) {
+  Row row;
+  row.add_text("schema", fmt::format("{}", Record::kSchema));
+  row.add_fields("", record);
+  return row;
+}
+
 std::string quoted(const std::string& value) {
   if (value.find_first_of(",\"\r\n") == value.npos) return value;
   std::string text = "\"";
@@ -101,21 +107,16 @@ std::string quoted(const std::string& value) {
 
 std::string line_of(const std::vector<std::string>& values) {
   std::string line;
-  for (const std::string& value : values) line += (&value == &values.front() ? "" : ",") + quoted(value);
+  for (const std::string& value : values)
+    line += (&value == &values.front() ? "" : ",") + quoted(value);
   return line + "\r\n";
 }
 
 }  // namespace
 
 Export export_csv(std::span<const Record> records, const Submission&) {
-  Row header;
-  header.add_fields("", Record{});
-  std::string text = line_of(header.columns);
-  for (const Record& record : records) {
-    Row row;
-    row.add_fields("", record);
-    text += line_of(row.values);
-  }
+  std::string text = line_of(row_of(Record{}).columns);
+  for (const Record& record : records) text += line_of(row_of(record).values);
   return {.files = {{.path = {}, .text = text}}, .left_out = {}};
 }
 

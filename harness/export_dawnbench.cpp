@@ -100,8 +100,8 @@ Export export_dawnbench(std::span<const Record> records, const Submission& submi
     std::string name = name_of(record, submission);
     if (const int use = ++uses[name]; use > 1) name += fmt::format("-run{}", use);
     const std::filesystem::path folder = "CIFAR10/train";
-    result.files.push_back({.path = folder / (name + ".json"),
-                            .text = json_of(record, submission).dump(4) + "\n"});
+    result.files.push_back(
+        {.path = folder / (name + ".json"), .text = json_of(record, submission).dump(4) + "\n"});
     result.files.push_back({.path = folder / (name + ".tsv"), .text = tsv_of(record)});
   }
   return result;

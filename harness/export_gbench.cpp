@@ -67,7 +67,7 @@ void add_times(Json& entry, const Record& run) {
   entry["items_per_second"] = run.examples_per_s;
   entry["bytes_per_step"] = run.graph.bytes_per_step_counted;
   if (!claims_target(run) || !run.training_time_to_target_ns || !run.examples_to_target) return;
-  entry["seconds_to_target"] = static_cast<double>(*run.training_time_to_target_ns) * 1e-9;
+  entry["seconds_to_target"] = static_cast<double>(*run.training_time_to_target_ns) / 1e9;
   entry["examples_to_target"] = static_cast<double>(*run.examples_to_target);
 }
 
@@ -86,9 +86,9 @@ Json entry_of(const CellRuns& cell, const Repetition& repetition) {
   } else {
     add_times(entry, run);
   }
-  entry["label"] = fmt::format("seed {}, commit {}{}", run.cell.seed,
-                               run.software.git_commit.substr(0, 10),
-                               run.software.dirty ? " with changes" : "");
+  entry["label"] =
+      fmt::format("seed {}, commit {}{}", run.cell.seed, run.software.git_commit.substr(0, 10),
+                  run.software.dirty ? " with changes" : "");
   return entry;
 }
 

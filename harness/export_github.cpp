@@ -29,12 +29,13 @@ struct Measure {
 
 void add(Json& entries, const Measure& measure, const std::optional<MedianInterval>& interval) {
   if (!interval || !std::isfinite(interval->median)) return;
-  entries.push_back({{"name", measure.name},
-                     {"unit", measure.unit},
-                     {"value", interval->median},
-                     {"range", fmt::format("{:.4g} to {:.4g} covers the median with {:.4g} %",
-                                           interval->low, interval->high, 100 * interval->coverage)},
-                     {"extra", measure.extra}});
+  entries.push_back(
+      {{"name", measure.name},
+       {"unit", measure.unit},
+       {"value", interval->median},
+       {"range", fmt::format("{:.4g} to {:.4g} covers the median with {:.4g} %", interval->low,
+                             interval->high, 100 * interval->coverage)},
+       {"extra", measure.extra}});
 }
 
 std::string extra_of(const CellRuns& cell, const CellMeasures& measures) {

@@ -6,16 +6,18 @@
 //
 // A record has one absolute time, its timestamp, taken here for init_start; all others are its own
 // clocks from there on: init_stop and run_start after set-up and warm-up, the rest on the full
-// clock. So differences are exact to the millisecond; an evaluation that followed a checkpoint holds
-// the time of that, too. MLPerf's clock would start before any data is read; a record's starts after
-// set-up. A block is the training between two evaluations, eval_accuracy the target's metric:
-// accuracy as a fraction of 1, or the loss. The log stops with run_stop when the target is reached,
-// status success; of a missed or failed run at its end, status aborted, which MLPerf counts as a run
-// of infinite time. Left out: runs that failed before training began, those of `independent`.
+// clock. So differences are exact to the millisecond; an evaluation that followed a checkpoint
+// holds the time of that, too. MLPerf's clock would start before any data is read; a record's
+// starts after set-up. A block is the training between two evaluations, eval_accuracy the target's
+// metric: accuracy as a fraction of 1, or the loss. The log stops with run_stop when the target is
+// reached, status success; of a missed or failed run at its end, status aborted, which MLPerf
+// counts as a run of infinite time. Left out: runs that failed before training began, those of
+// `independent`.
 //
-// The division is open. No run is of a benchmark of MLPerf's, so its checker accepts all but the
-// name of submission_benchmark. cache_clear is false: nothing is flushed. What no record holds is
-// missing: the optimizer's keys, gradient_accumulation_steps.
+// The division is open. No run is of a benchmark of MLPerf's: the checker's rules that hold for
+// every benchmark (training 4.1 to 6.0) accept the log, those for one do not know the name in
+// submission_benchmark. cache_clear is false: nothing is flushed. What no record holds is missing:
+// the optimizer's keys, gradient_accumulation_steps, most of what training 6.1 asks for.
 // Source: https://github.com/mlcommons/logging, mllog/ and compliance_checker/training_6.0.0
 #include <fmt/format.h>
 
@@ -102,6 +104,9 @@ void log_facts(Log& log, const Record& record, const Submission& submission) {
   log.start("init_start");
   log.event("seed", record.cell.seed);
   log.event("global_batch_size", record.cell.global_batch);
+  log.event("lowest_numerical_precision_in_linear",
+            record.cell.dtype == "bf16" ? "bfloat16" : "fp32");
+  log.event("pipeline_parallelism", record.cell.stages);
   if (const auto sizes = data_set_sizes(record.cell.dataset)) {
     log.event("train_samples", sizes->train);
     log.event("eval_samples", sizes->test);
@@ -123,8 +128,7 @@ void log_block(Log& log, const Block& block, const Record& record, std::int64_t 
                             {"epoch_count", after.epoch - before.epoch}});
   log.set_time(run_start_ns + before.full_time_ns + after.training_time_ns -
                before.training_time_ns);
-  log.stop("block_stop",
-           {{"samples_count", after.examples}, {"first_epoch_num", before.epoch}});
+  log.stop("block_stop", {{"samples_count", after.examples}, {"first_epoch_num", before.epoch}});
   log.start("eval_start", at);
   log.set_time(run_start_ns + after.full_time_ns);
   const double unit = record.target.metric == "accuracy" ? 100 : 1;
@@ -171,14 +175,16 @@ Export export_mllog(std::span<const Record> records, const Submission& submissio
       continue;
     }
     if (!data_set_sizes(record.cell.dataset)) {
-      result.left_out.push_back("train_samples and eval_samples are left out: this program does "
-                                "not know the data set " + record.cell.dataset);
+      result.left_out.push_back(
+          "train_samples and eval_samples are left out: this program does "
+          "not know the data set " +
+          record.cell.dataset);
     }
     const std::string folder = file_name_part(cell_name(record));
     const std::string file = fmt::format("result_{}.txt", logs[folder]++);
-    result.files.push_back({.path = std::filesystem::path(folder) / file,
-                            .text = log_of(record, submission,
-                                           *milliseconds_of(record.timestamp))});
+    result.files.push_back(
+        {.path = std::filesystem::path(folder) / file,
+         .text = log_of(record, submission, *milliseconds_of(record.timestamp))});
   }
   return result;
 }
