@@ -13,8 +13,8 @@ session of the machine, and are no independent draws of its noise. A level is at
 With p < 0.01 a change in the middle takes eleven commits, one that two commits follow about 23.
 
 Source: Matteson and James, "A nonparametric approach for multiple change point analysis of
-multivariate data", JASA 109 (2014), in the variant (whole segments, no windows) of Daly et al., "The
-use of change point detection to identify software performance regressions in a continuous
+multivariate data", JASA 109 (2014), in the variant (whole segments, no windows) of Daly et al.,
+"The use of change point detection to identify software performance regressions in a continuous
 integration system", ICPE 2020.
 """
 

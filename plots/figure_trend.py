@@ -39,7 +39,7 @@ class Build(NamedTuple):
 
     @property
     def label(self) -> str:
-        return f"{self.made:%m-%d} {self.commit[:7]}{'+' * self.dirty}"
+        return f"{self.made:%Y-%m-%d} {self.commit[:7]}{'+' * self.dirty}"
 
 
 class Measure(NamedTuple):
@@ -110,9 +110,10 @@ def _mark(axes: Axes, point: ChangePoint, at: float, measure: Measure) -> None:
         change = f"{100 * (ratio - 1):+.0f} %"
     else:
         change = "missed from here" if worse else "reached from here"
-    axes.annotate(f"{change}, p {point.p:.2g}", (at, 1), xytext=(3, 2), color=colour, fontsize=8,
-                  xycoords=("data", "axes fraction"), textcoords="offset points",
-                  fontweight="bold" if worse else "normal")
+    late = at > sum(axes.get_xlim()) / 2  # then the text goes to the left
+    axes.annotate(f"{change}, p {point.p:.2g}", (at, 1), xytext=(-3 if late else 3, 2), fontsize=8,
+                  color=colour, ha="right" if late else "left", textcoords="offset points",
+                  xycoords=("data", "axes fraction"), fontweight="bold" if worse else "normal")
 
 
 def _set_range(axes: Axes, values: list[float]) -> None:
@@ -164,9 +165,9 @@ def _footer(runs: list[Run], builds: int, changes: int) -> str:
     machine = sorted({f"{run.cpu}, {run.cores} cores" for run in runs})
     unknown = {run.commit[:7] for run in runs if commit_time(run.commit) is None}
     text = (f"Dots: runs; line: medians of commits; crosses: runs that missed or failed. {changes} "
-            f"change{'s' * (changes != 1)} of level (E-divisive on medians, p < {LEVEL} each); fewer "
-            f"than eleven commits cannot show one.\n{'; '.join(machine)}. {builds} "
-            "commits by date; +: with uncommitted changes.")
+            f"change{'s' * (changes != 1)} of level (E-divisive on medians, p < {LEVEL} each); "
+            f"fewer than eleven commits cannot show one.\n{'; '.join(machine)}. {builds} commits by "
+            "date; +: with uncommitted changes.")
     if unknown:
         text += f" By the day of the run, as git does not know them: {', '.join(sorted(unknown))}."
     return text
@@ -179,24 +180,27 @@ def draw(runs: list[Run]) -> Figure | None:
         return None
     own = [run for group in cells.values() for run in group]
     positions = {build: x for x, build in enumerate(sorted({build_of(run) for run in own}))}
-    height = 1.55 * len(cells) + 2.2
+    height = 1.55 * len(cells) + 2.7
     figure, grid = plt.subplots(len(cells), len(MEASURES), figsize=(11, height), squeeze=False,
                                 sharex=True)
     changes = 0
     for row, (name, group) in zip(grid, cells.items()):
-        row[0].set_title(name, loc="left", fontsize=9.5, fontweight="bold", color=INK, pad=14)
+        row[0].set_title(name, loc="left", fontsize=9.5, fontweight="bold", color=INK, pad=17)
         for axes, measure in zip(row, MEASURES):
             series = _series(group, measure)
-            changes += _draw_series(axes, series, positions, measure, group[0].variant.strategy)
             _dress(axes, positions, measure)
+            changes += _draw_series(axes, series, positions, measure, group[0].variant.strategy)
             if not series:
                 axes.text(0.5, 0.5, "no claim", transform=axes.transAxes, color=FAINT, ha="center")
+                axes.set_yticks([])
+    for axes in grid[-1]:
+        axes.set_xlabel("commit, by its date", fontsize=8.5)
     for axes, measure in zip(grid[0], MEASURES):
         axes.annotate(f"{measure.title} ({measure.unit})", (0, 1), xytext=(0, 34), fontsize=10.5,
                       xycoords="axes fraction", textcoords="offset points", color=INK)
-    figure.subplots_adjust(left=0.07, right=0.98, top=1 - 1.25 / height, bottom=1.25 / height,
+    figure.subplots_adjust(left=0.07, right=0.98, top=1 - 1.25 / height, bottom=1.75 / height,
                            hspace=0.55, wspace=0.16)
-    figure.text(0.02, 1 - 0.15 / height, "Which commit made it slower?", fontsize=16,
+    figure.text(0.02, 1 - 0.15 / height, "Speed by commit, and where it changed", fontsize=16,
                 fontweight="bold", color=INK, va="top")
     figure.text(0.02, 0.1 / height, _footer(own, len(positions), changes), fontsize=8.5,
                 color=FAINT, va="bottom", linespacing=1.5)
