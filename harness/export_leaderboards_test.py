@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`regatta export` for leaderboards: entries of DAWNBench and logs of MLPerf, from committed records.
+"""`regatta export` for leaderboards: DAWNBench's entries and MLPerf's logs, of committed records.
 
 usage: export_leaderboards_test.py REGATTA SCHEMA [unittest arguments]
 

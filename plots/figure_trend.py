@@ -166,8 +166,8 @@ def _footer(runs: list[Run], builds: int, changes: int) -> str:
     unknown = {run.commit[:7] for run in runs if commit_time(run.commit) is None}
     text = (f"Dots: runs; line: medians of commits; crosses: runs that missed or failed. {changes} "
             f"change{'s' * (changes != 1)} of level (E-divisive on medians, p < {LEVEL} each); "
-            f"fewer than eleven commits cannot show one.\n{'; '.join(machine)}. {builds} commits by "
-            "date; +: with uncommitted changes.")
+            f"fewer than eleven commits cannot show one.\n{'; '.join(machine)}. {builds} commits "
+            "by date; +: with uncommitted changes.")
     if unknown:
         text += f" By the day of the run, as git does not know them: {', '.join(sorted(unknown))}."
     return text
