@@ -188,6 +188,26 @@ void declare_compare(CLI::App& app, CompareRequest& request, std::string& format
       ->capture_default_str();
 }
 
+void declare_export(CLI::App& app, ExportRequest& request) {
+  std::vector<std::string> names;
+  std::string help;
+  for (const ExportFormat& format : all_export_formats()) {
+    names.emplace_back(format.name);
+    help +=
+        (help.empty() ? "" : "; ") + std::string(format.name) + ": " + std::string(format.summary);
+  }
+  app.add_option("folder", request.folder, "of the records")->required();
+  app.add_option("--format", request.format, help)->required()->check(one_of("format", names));
+  app.add_option("--out", request.out,
+                 "file, or new folder where the format is several files (default: stdout)");
+  Submission& submission = request.submission;
+  app.add_option("--author", submission.author,
+                 "who submits: DAWNBench's author, MLPerf's submission_org");
+  app.add_option("--author-email", submission.author_email, "DAWNBench's authorEmail");
+  app.add_option("--cost-per-hour", submission.cost_per_hour,
+                 "of the machine, in US dollars: DAWNBench's costPerHour (default: none)");
+}
+
 CompareFormat compare_format(const std::string& name) {
   if (name == "markdown") return CompareFormat::Markdown;
   return name == "json" ? CompareFormat::Json : CompareFormat::Text;
@@ -214,6 +234,8 @@ Command parse(int argc, const char* const* argv) {
   CLI::App& compare = *app.add_subcommand("compare", "a verdict for each cell of two folders");
   std::string compare_name = "text";
   declare_compare(compare, command.compare, compare_name);
+  CLI::App& exported = *app.add_subcommand("export", "records in the formats of others");
+  declare_export(exported, command.exported);
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
   list.add_option("what", command.what, "workloads, strategies or devices")
       ->check(one_of("list", {"workloads", "strategies", "devices"}));
@@ -244,6 +266,7 @@ Command parse(int argc, const char* const* argv) {
   if (run.parsed()) command.kind = Command::Kind::Run;
   command.compare.format = compare_format(compare_name);
   if (compare.parsed()) command.kind = Command::Kind::Compare;
+  if (exported.parsed()) command.kind = Command::Kind::Export;
   if (matrix.parsed()) command.kind = Command::Kind::Matrix;
   if (list.parsed()) command.kind = Command::Kind::List;
   if (graph.parsed()) command.kind = Command::Kind::Graph;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/compare.h"
+#include "harness/export.h"
 #include "harness/matrix.h"
 #include "harness/race.h"
 
@@ -18,12 +19,13 @@ enum class GraphFormat { Text, Dot };
 
 /// What was asked for.
 struct Command {
-  enum class Kind { Run, Matrix, Compare, List, Graph, Doctor, Nothing };
+  enum class Kind { Run, Matrix, Compare, Export, List, Graph, Doctor, Nothing };
   Kind kind = Kind::Nothing;
   RaceRequest request;      ///< run, graph
   std::string out = "out";  ///< run: folder of records.jsonl
   MatrixRequest matrix;
   CompareRequest compare;
+  ExportRequest exported;
   std::string what;  ///< list: workloads, strategies, devices; empty: all
   GraphFormat format = GraphFormat::Text;
   int exit_code = 0;  ///< Nothing: help was printed or the line was wrong

@@ -15,12 +15,6 @@
 namespace regatta {
 namespace {
 
-/// Examples in the training part of a data set, without loading it.
-std::int64_t train_examples(const Workload& workload, const RaceRequest& request) {
-  if (workload.data_sets.front() == "cifar10") return 50'000;
-  return load_data(workload, std::string(workload.data_sets.front()), request.data_dir).train.count;
-}
-
 void list_workloads(std::ostream& out) {
   out << "workloads\n";
   for (const Workload& workload : all_workloads()) {
@@ -87,7 +81,9 @@ void list(std::ostream& out, const std::string& what) {
 
 void show_graph(std::ostream& out, const Command& command) {
   const Workload& workload = find_workload(command.request.workload);
-  const Placement placement = place(command.request, train_examples(workload, command.request));
+  const std::optional<DataSetSizes> data = data_set_sizes(workload.data_sets.front());
+  check(data.has_value(), "every data set of the table has a size");
+  const Placement placement = place(command.request, data->train);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   for (std::size_t process = 0; process < parts.size(); ++process) {
     const std::string title = parts.size() == 1 ? "" : fmt::format("process {}: ", process);

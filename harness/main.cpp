@@ -7,6 +7,7 @@
 
 #include "harness/command_line.h"
 #include "harness/doctor.h"
+#include "harness/export.h"
 #include "harness/list.h"
 #include "harness/live.h"
 #include "harness/matrix.h"
@@ -41,6 +42,7 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::Run: return run(command);
     case regatta::Command::Kind::Matrix: return regatta::run_matrix(command.matrix);
     case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
+    case regatta::Command::Kind::Export: regatta::run_export(command.exported); return kGood;
     case regatta::Command::Kind::List: regatta::list(std::cout, command.what); return kGood;
     case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
     case regatta::Command::Kind::Doctor:

@@ -18,8 +18,7 @@ namespace {
 
 /// `shapes` is one fixed data set, whatever the seed of a run.
 constexpr std::uint64_t kShapesSeed = 20;
-constexpr std::int64_t kShapesTrain = 4096;
-constexpr std::int64_t kShapesTest = 1000;
+constexpr DataSetSizes kShapes{.train = 4096, .test = 1000};
 
 }  // namespace
 
@@ -59,6 +58,13 @@ const Workload& find_workload(const std::string& name) {
   throw unknown_name("workload", name, names);
 }
 
+std::optional<DataSetSizes> data_set_sizes(std::string_view name) {
+  if (name == "curve") return DataSetSizes{.train = 50, .test = 50};
+  if (name == "shapes") return kShapes;
+  if (name == "cifar10") return DataSetSizes{.train = 50'000, .test = 10'000};
+  return std::nullopt;
+}
+
 DataSets load_data(const Workload& workload, const std::string& name, const std::string& data_dir) {
   const auto& usable = workload.data_sets;
   if (std::find(usable.begin(), usable.end(), name) == usable.end()) {
@@ -67,8 +73,8 @@ DataSets load_data(const Workload& workload, const std::string& name, const std:
   }
   if (name == "curve") return {.train = make_curve(), .test = make_curve()};
   if (name == "shapes") {
-    return {.train = make_shapes(kShapesSeed, Split::Train, kShapesTrain),
-            .test = make_shapes(kShapesSeed, Split::Test, kShapesTest)};
+    return {.train = make_shapes(kShapesSeed, Split::Train, kShapes.train),
+            .test = make_shapes(kShapesSeed, Split::Test, kShapes.test)};
   }
   check(name == "cifar10", "every data set of the table can be loaded");
   return {.train = load_cifar10(data_dir, Split::Train),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,6 +67,15 @@ const std::vector<Workload>& all_workloads();
 
 /// Throws: RunError(Usage) that names the nearest valid name.
 const Workload& find_workload(const std::string& name);
+
+/// Units: examples.
+struct DataSetSizes {
+  std::int64_t train = 0;
+  std::int64_t test = 0;
+};
+
+/// Without loading it; nothing for a name that is none.
+std::optional<DataSetSizes> data_set_sizes(std::string_view name);
 
 /// The two parts of a data set.
 struct DataSets {

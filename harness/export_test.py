@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`regatta export` for other tools, and what it says to bad input, from committed records.
+
+usage: export_test.py REGATTA SCHEMA [unittest arguments]
+
+The facts are those that the readers of each format rely on: google/benchmark's json_reporter.cc and
+compare.py, the README of github-action-benchmark, Bencher's bmf.json, RFC 4180.
+"""
+
+import csv
+import datetime
+import io
+import json
+import statistics
+import sys
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from export_support import (AUTHOR, QUICK, cells_of, changed, exported, exported_folder, failed,
+                            folder_of, lines_in, parsed, seconds_to_target)
+from test_support import fresh_folder, records_in, regatta, run_tests
+
+SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[2]).read_text())
+
+
+class GoogleBenchmark(unittest.TestCase):
+    def test_has_what_its_reporter_writes(self) -> None:
+        json_text = parsed(exported(QUICK, "gbench"))
+        self.assertEqual(list(json_text), ["context", "benchmarks"])
+        self.assertEqual(json_text["context"]["json_schema_version"], 1)
+        datetime.datetime.fromisoformat(json_text["context"]["date"])
+        for entry in json_text["benchmarks"]:
+            self.assertEqual(list(entry)[:8], [
+                "name", "family_index", "per_family_instance_index", "run_name", "run_type",
+                "repetitions", "repetition_index", "threads"])
+            self.assertEqual(entry["run_type"], "iteration")
+            self.assertEqual(entry["time_unit"], "ns")
+            self.assertGreaterEqual(entry["iterations"], 1)
+            self.assertIs(type(entry["iterations"]), int)
+            for time in ("real_time", "cpu_time", "items_per_second"):
+                self.assertIs(type(entry[time]), float)
+
+    def test_a_cell_is_a_family_and_a_run_a_repetition(self) -> None:
+        entries = parsed(exported(QUICK, "gbench"))["benchmarks"]
+        cells = cells_of(records_in(QUICK))
+        self.assertEqual({entry["family_index"] for entry in entries}, set(range(len(cells))))
+        for index, (cell, runs) in enumerate(cells.items()):
+            family = [entry for entry in entries if entry["family_index"] == index]
+            self.assertEqual(len({entry["name"] for entry in family}), 1)
+            self.assertTrue(family[0]["name"].startswith(f"{cell[0]} {cell[1]} x"))
+            self.assertEqual([entry["repetition_index"] for entry in family],
+                             list(range(len(runs))))
+            for entry, run in zip(family, runs):
+                self.assertEqual(entry["repetitions"], len(runs))
+                self.assertEqual(entry["items_per_second"], run["examples_per_s"])
+                self.assertAlmostEqual(entry["real_time"] / 1e9 * run["examples_per_s"],
+                                       run["cell"]["global_batch"])
+
+    def test_a_failed_run_is_an_error_of_its_reporter(self) -> None:
+        line = lines_in(QUICK)[0]
+        good, bad = parsed(exported(folder_of(line, failed(line)), "gbench"))["benchmarks"]
+        self.assertNotIn("error_occurred", good)
+        self.assertIs(bad["error_occurred"], True)
+        self.assertIn("diverged", bad["error_message"])
+        self.assertEqual((bad["iterations"], bad["real_time"], bad["cpu_time"]), (0, 0, 0))
+
+
+class GithubActionBenchmark(unittest.TestCase):
+    def test_has_name_unit_and_value_for_each_cell(self) -> None:
+        out = exported_folder(QUICK, "github")
+        self.assertEqual(sorted(path.name for path in out.iterdir()),
+                         ["bigger_is_better.json", "smaller_is_better.json"])
+        cells = cells_of(records_in(QUICK))
+        claiming = [cell for cell in cells if cell[1] != "independent"]
+        for name, unit, count in (("smaller_is_better.json", "s", len(claiming)),
+                                  ("bigger_is_better.json", "examples/s", len(cells))):
+            entries = parsed((out / name).read_text())
+            self.assertEqual(len(entries), count)
+            self.assertEqual(len({entry["name"] for entry in entries}), count)
+            for entry in entries:
+                self.assertLessEqual(set(entry), {"name", "unit", "value", "range", "extra"})
+                self.assertEqual(entry["unit"], unit)
+                self.assertIs(type(entry["value"]), float)
+                self.assertIsInstance(entry["range"], str)
+                self.assertIsInstance(entry["extra"], str)
+
+    def test_an_infinite_median_is_left_out_and_told(self) -> None:
+        line = lines_in(QUICK)[0]
+        out = fresh_folder() / "out"
+        folder = folder_of(line, failed(line), failed(line))
+        done = regatta("export", str(folder), "--format", "github", "--out", str(out))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("parabola single x1: 1 of 3 runs reached the target", done.stderr)
+        self.assertIn("2 of 3 runs failed", done.stderr)
+        self.assertEqual(parsed((out / "smaller_is_better.json").read_text()), [])
+        self.assertEqual(len(parsed((out / "bigger_is_better.json").read_text())), 1)
+
+
+class BencherMetricFormat(unittest.TestCase):
+    def test_follows_its_schema(self) -> None:
+        for name, measures in parsed(exported(QUICK, "bmf")).items():
+            self.assertLessEqual(len(name), 1024)
+            self.assertGreater(len(measures), 0)
+            for measure, metric in measures.items():
+                self.assertRegex(measure, r"^[a-z0-9-]{1,64}$")  # a slug
+                self.assertIn("value", metric)
+                self.assertLessEqual(set(metric), {"value", "lower_value", "upper_value"})
+                for value in metric.values():
+                    self.assertIs(type(value), float)
+
+    def test_holds_medians_within_their_intervals(self) -> None:
+        benchmarks = parsed(exported(QUICK, "bmf"))
+        for cell, runs in cells_of(records_in(QUICK)).items():
+            (measures,) = [measures for name, measures in benchmarks.items()
+                           if name.startswith(f"{cell[0]} {cell[1]} x")]
+            speeds = [run["examples_per_s"] for run in runs]
+            self.assertEqual(measures["throughput"],
+                             {"value": statistics.median(speeds), "lower_value": min(speeds),
+                              "upper_value": max(speeds)})
+            if cell[1] == "independent":
+                self.assertEqual(list(measures), ["throughput"])
+                continue
+            times = [seconds_to_target(run) for run in runs]
+            self.assertAlmostEqual(measures["training-time-to-target-s"]["value"],
+                                   statistics.median(times))
+
+
+def columns_of(schema: dict[str, Any], path: str = "") -> Iterator[str]:
+    """The columns that a schema means: one for each field that is not an object."""
+    for name, inner in schema["properties"].items():
+        if path + name == "evaluations":
+            yield from columns_of(inner["items"], "last_evaluation.")
+        elif "properties" in inner:
+            yield from columns_of(inner, f"{path}{name}.")
+        elif path + name not in ("workers", "losses"):
+            yield path + name
+
+
+class Csv(unittest.TestCase):
+    def rows(self, folder: Path) -> list[dict[str, str]]:
+        text = exported(folder, "csv", "--out", "/dev/stdout")
+        return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+    def test_has_a_column_for_each_field_of_the_schema(self) -> None:
+        self.assertEqual(list(self.rows(QUICK)[0]), list(columns_of(SCHEMA)))
+
+    def test_has_a_row_for_each_run(self) -> None:
+        rows, records = self.rows(QUICK), records_in(QUICK)
+        self.assertEqual(len(rows), len(records))
+        for row, record in zip(rows, records):
+            self.assertEqual(row["run_id"], record["run_id"])
+            self.assertEqual(row["cell.strategy"], record["cell"]["strategy"])
+            self.assertEqual(row["cell.all_reduce"], record["cell"]["all_reduce"] or "")
+            self.assertEqual(float(row["examples_per_s"]), record["examples_per_s"])
+            self.assertEqual(float(row["last_evaluation.metric"]),
+                             record["evaluations"][-1]["metric"])
+            self.assertEqual(row["software.dirty"], "false")
+            self.assertEqual(row["failure.kind"], "")
+
+    def test_ends_lines_as_the_rfc_does_and_quotes_what_holds_an_end(self) -> None:
+        line = lines_in(QUICK)[0]
+        folder = folder_of(line, failed(line))
+        out = folder / "runs.csv"
+        exported(folder, "csv", "--out", str(out))
+        data = out.read_bytes()
+        self.assertEqual(data.count(b"\n"), data.count(b"\r\n"))
+        self.assertEqual(data.count(b"\r\n"), 4)  # three lines, and one within quotes
+        rows = list(csv.DictReader(io.StringIO(data.decode(), newline=""), strict=True))
+        self.assertEqual(rows[1]["failure.text"], 'step 7: "x, y"\r\nis not finite')
+
+
+class Inputs(unittest.TestCase):
+    def test_damaged_lines_cost_a_warning_each(self) -> None:
+        lines = lines_in(QUICK)
+        folder = folder_of(lines[0], "[]\n", lines[1], lines[2][:300])
+        for form in ("csv", "bmf", "gbench"):
+            done = regatta("export", str(folder), "--format", form)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("records.jsonl:2: ", done.stderr)
+            self.assertIn("records.jsonl:4: ", done.stderr)
+        self.assertEqual(len(parsed(exported(folder, "gbench"))["benchmarks"]), 2)
+
+    def test_a_record_that_lacks_most_fields_is_no_made_up_number(self) -> None:
+        record = json.loads(lines_in(QUICK)[0])
+        bare = {"cell": {"workload": "parabola", "strategy": "single"}, "status": "missed",
+                "schema": 1}
+        folder = folder_of(json.dumps(bare) + "\n")
+        for form in ("bmf", "gbench"):
+            done = regatta("export", str(folder), "--format", form)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), form)
+            self.assertIn("holds nothing for", done.stderr)
+        del record["training_time_to_target_ns"], record["timestamp"]
+        folder = folder_of(json.dumps(record) + "\n")
+        (measures,) = parsed(exported(folder, "bmf")).values()
+        self.assertEqual(list(measures), ["throughput"])
+
+    def test_folders_without_records_are_errors(self) -> None:
+        line = lines_in(QUICK)[0]
+        for folder, why in ((fresh_folder(), "cannot read"), (folder_of(""), "no whole record"),
+                            (folder_of(changed(line, schema=2)), "schema 2")):
+            done = regatta("export", str(folder), "--format", "csv")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(why, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1)
+
+
+class Outputs(unittest.TestCase):
+    def test_are_the_same_bytes_every_time(self) -> None:
+        for form in ("csv", "bmf", "gbench"):
+            self.assertEqual(exported(QUICK, form), exported(QUICK, form))
+
+    def test_that_cannot_be_written_are_errors(self) -> None:
+        taken = fresh_folder()
+        (taken / "old.txt").write_text("mine")
+        for form, out, why in (("csv", "/dev/full", "No space left"),
+                               ("csv", str(taken), "Is a directory"),
+                               ("csv", str(taken / "no" / "file"), "No such file"),
+                               ("github", str(taken), "the folder is not empty"),
+                               ("github", str(taken / "old.txt"), "it is a file")):
+            done = regatta("export", str(QUICK), "--format", form, "--out", out)
+            self.assertEqual(done.returncode, 1, (form, out))
+            self.assertIn(why, done.stderr)
+            self.assertIn("choose another --out", done.stderr)
+        self.assertEqual([path.name for path in taken.iterdir()], ["old.txt"])
+
+    def test_flags_that_a_format_has_no_place_for_are_errors(self) -> None:
+        for flags, why in ((("--format", "xml"), "unknown format 'xml'"),
+                           ((), "--format is required"),
+                           (("--format", "csv", *AUTHOR), "no place for --author"),
+                           (("--format", "mllog", "--out", "x"), "needs --author"),
+                           (("--format", "mllog", *AUTHOR), "name a new folder with --out"),
+                           (("--format", "dawnbench", *AUTHOR), "needs --author-email")):
+            done = regatta("export", str(QUICK), *flags)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), flags)
+            self.assertIn(why, done.stderr)
+
+
+if __name__ == "__main__":
+    run_tests()

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trend: speed and time to target of each cell, commit by commit, with change points.
+
+A row is a cell, a column a measure. Commits stand side by side in the order of their dates, so that
+busy days and idle weeks take the same room. Dots are runs, the line goes through the medians of the
+commits; a run that missed or failed is a cross at the upper edge. A dashed line marks a change of
+the level (change_points.py, on medians), with its size and p value; levels of times are those of
+their inverse, of which a target that was missed has 0.
+"""
+
+import math
+import statistics
+from collections.abc import Callable
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from change_points import LEVEL, ChangePoint, change_points  # noqa: E402
+from commits import commit_time  # noqa: E402
+from palette import style_of  # noqa: E402
+from records import Run, group_runs, labels  # noqa: E402
+
+INK, FAINT, GRID, ALARM = "#222222", "#666666", "#E4E4E4", "#B00020"
+MOST_LABELS = 24
+
+
+class Build(NamedTuple):
+    """What a run was of; those of a dirty checkout stand after those of the commit itself."""
+
+    made: datetime
+    commit: str
+    dirty: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.made:%Y-%m-%d} {self.commit[:7]}{'+' * self.dirty}"
+
+
+class Measure(NamedTuple):
+    title: str
+    unit: str
+    lower_is_better: bool
+    value: Callable[[Run], float]  # infinite for a run that did not get there, NaN for no value
+
+    def rate(self, value: float) -> float:
+        """Finite, larger is better; and back."""
+        if not self.lower_is_better:
+            return value
+        return 1 / value if value > 0 else math.inf
+
+
+def _speed(run: Run) -> float:
+    return run.examples_per_s if run.status != "failed" and run.examples_per_s > 0 else math.nan
+
+
+def _time(run: Run) -> float:
+    return run.time_to_target if run.claims_time else math.nan
+
+
+MEASURES = (Measure("training speed", "examples/s", False, _speed),
+            Measure("training time to target", "s", True, _time))
+
+
+def build_of(run: Run) -> Build:
+    """Where git does not know a commit, the day of the run stands for its date."""
+    made = commit_time(run.commit)
+    if made is None:
+        try:
+            made = datetime.fromisoformat(run.date).replace(tzinfo=timezone.utc)
+        except ValueError:
+            made = datetime.fromtimestamp(0, timezone.utc)
+    return Build(made, run.commit, run.dirty)
+
+
+def cells_of(runs: list[Run]) -> dict[str, list[Run]]:
+    """By a name for people; only those with more than one commit."""
+    cells = {}
+    for workload in dict.fromkeys(run.workload for run in runs):
+        groups = group_runs(run for run in runs if run.workload == workload)
+        for variant, label in labels(groups).items():
+            for target in dict.fromkeys(run.target for run in groups[variant]):
+                own = [run for run in groups[variant] if run.target == target]
+                if len({(run.commit, run.dirty) for run in own}) > 1:
+                    cells[f"{workload}, {label}, to {target:g}"] = own
+    return cells
+
+
+def _series(runs: list[Run], measure: Measure) -> dict[Build, list[float]]:
+    series: dict[Build, list[float]] = {}
+    for run in runs:
+        value = measure.value(run)
+        if not math.isnan(value):
+            series.setdefault(build_of(run), []).append(value)
+    return dict(sorted(series.items()))
+
+
+def _mark(axes: Axes, point: ChangePoint, at: float, measure: Measure) -> None:
+    """A dashed line where the level changes; bold red where that is for the worse."""
+    worse = point.after < point.before
+    colour = ALARM if worse else INK
+    axes.axvline(at, color=colour, linewidth=1.2, dashes=(4, 2))
+    if min(point.before, point.after) > 0:
+        ratio = measure.rate(point.after) / measure.rate(point.before)
+        change = f"{100 * (ratio - 1):+.0f} %"
+    else:
+        change = "missed from here" if worse else "reached from here"
+    late = at > sum(axes.get_xlim()) / 2  # then the text goes to the left
+    axes.annotate(f"{change}, p {point.p:.2g}", (at, 1), xytext=(-3 if late else 3, 2), fontsize=8,
+                  color=colour, ha="right" if late else "left", textcoords="offset points",
+                  xycoords=("data", "axes fraction"), fontweight="bold" if worse else "normal")
+
+
+def _set_range(axes: Axes, values: list[float]) -> None:
+    """Around the values, but never so near that noise of a percent looks like much."""
+    finite = [value for value in values if math.isfinite(value)]
+    if finite:
+        room = 0.1 * statistics.median(finite)
+        axes.set_ylim(max(0, min(finite) - room), max(finite) + room)
+
+
+def _draw_series(axes: Axes, series: dict[Build, list[float]], positions: dict[Build, int],
+                 measure: Measure, strategy: str) -> int:
+    """Returns how many changes are marked."""
+    style = style_of(strategy)
+    _set_range(axes, [value for values in series.values() for value in values])
+    for build, values in series.items():
+        x = positions[build]
+        reached = [value for value in values if math.isfinite(value)]
+        axes.plot([x] * len(reached), reached, "o", color=style.colour, markersize=3, alpha=0.55)
+        if len(reached) < len(values):
+            axes.plot(x, 0.94, "x", color=style.colour, markersize=6, clip_on=False,
+                      transform=axes.get_xaxis_transform())
+    middles = [statistics.median(values) for values in series.values()]
+    axes.plot([positions[build] for build in series],
+              [middle if math.isfinite(middle) else math.nan for middle in middles],
+              color=style.colour, linewidth=1.6)
+    builds = list(series)
+    points = change_points([measure.rate(middle) for middle in middles])
+    for point in points:
+        between = (positions[builds[point.at - 1]] + positions[builds[point.at]]) / 2
+        _mark(axes, point, between, measure)
+    return len(points)
+
+
+def _dress(axes: Axes, positions: dict[Build, int], measure: Measure) -> None:
+    axes.set_xlim(-0.5, len(positions) - 0.5)
+    every = -(-len(positions) // MOST_LABELS)
+    shown = list(positions.items())[::every]
+    axes.set_xticks([x for _, x in shown], [build.label for build, _ in shown], rotation=60,
+                    ha="right", rotation_mode="anchor", fontsize=7.5)
+    axes.set_ylabel(measure.unit, fontsize=8.5)
+    axes.tick_params(colors=FAINT, labelsize=7.5)
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _footer(runs: list[Run], builds: int, changes: int) -> str:
+    machine = sorted({f"{run.cpu}, {run.cores} cores" for run in runs})
+    unknown = {run.commit[:7] for run in runs if commit_time(run.commit) is None}
+    text = (f"Dots: runs; line: medians of commits; crosses: runs that missed or failed. {changes} "
+            f"change{'s' * (changes != 1)} of level (E-divisive on medians, p < {LEVEL} each); "
+            f"fewer than eleven commits cannot show one.\n{'; '.join(machine)}. {builds} commits "
+            "by date; +: with uncommitted changes.")
+    if unknown:
+        text += f" By the day of the run, as git does not know them: {', '.join(sorted(unknown))}."
+    return text
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """Nothing where no cell was measured at more than one commit. Runs are of one machine."""
+    cells = cells_of(runs)
+    if not cells:
+        return None
+    own = [run for group in cells.values() for run in group]
+    positions = {build: x for x, build in enumerate(sorted({build_of(run) for run in own}))}
+    height = 1.55 * len(cells) + 2.7
+    figure, grid = plt.subplots(len(cells), len(MEASURES), figsize=(11, height), squeeze=False,
+                                sharex=True)
+    changes = 0
+    for row, (name, group) in zip(grid, cells.items()):
+        row[0].set_title(name, loc="left", fontsize=9.5, fontweight="bold", color=INK, pad=17)
+        for axes, measure in zip(row, MEASURES):
+            series = _series(group, measure)
+            _dress(axes, positions, measure)
+            changes += _draw_series(axes, series, positions, measure, group[0].variant.strategy)
+            if not series:
+                axes.text(0.5, 0.5, "no claim", transform=axes.transAxes, color=FAINT, ha="center")
+                axes.set_yticks([])
+    for axes in grid[-1]:
+        axes.set_xlabel("commit, by its date", fontsize=8.5)
+    for axes, measure in zip(grid[0], MEASURES):
+        axes.annotate(f"{measure.title} ({measure.unit})", (0, 1), xytext=(0, 34), fontsize=10.5,
+                      xycoords="axes fraction", textcoords="offset points", color=INK)
+    figure.subplots_adjust(left=0.07, right=0.98, top=1 - 1.25 / height, bottom=1.75 / height,
+                           hspace=0.55, wspace=0.16)
+    figure.text(0.02, 1 - 0.15 / height, "Speed by commit, and where it changed", fontsize=16,
+                fontweight="bold", color=INK, va="top")
+    figure.text(0.02, 0.1 / height, _footer(own, len(positions), changes), fontsize=8.5,
+                color=FAINT, va="bottom", linespacing=1.5)
+    return figure

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Change points on made-up series with and without a change, and the figure on made-up records."""
+
+import contextlib
+import io
+import itertools
+import json
+import random
+import statistics
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import trend
+from change_points import _energies, change_points
+from commits import commit_time
+from figure_trend import build_of, cells_of, draw
+from made_up import made_up_record
+from records import Run, parse_run
+
+ROOT = Path(__file__).resolve().parent.parent
+NOISE = 0.02  # standard deviation of the speed between commits, relative
+
+
+def series(chance: random.Random, levels: list[float]) -> list[float]:
+    """Commits of these levels, each in a session of its own, a little slower or faster."""
+    return [level * chance.gauss(1, NOISE) for level in levels]
+
+
+class ChangePoints(unittest.TestCase):
+    def test_are_not_in_series_without_a_change(self) -> None:
+        # At p < 0.01 five or more of 100 would be a chance of one in 300.
+        chance = random.Random(1)
+        marked = sum(bool(change_points(series(chance, [100.0] * 20))) for _ in range(100))
+        self.assertLess(marked, 5)
+
+    def test_are_where_the_level_changes(self) -> None:
+        chance = random.Random(2)
+        near = 0
+        for _ in range(20):
+            points = change_points(series(chance, [100.0] * 12 + [90.0] * 8))
+            near += any(abs(point.at - 12) <= 1 for point in points)
+        self.assertGreaterEqual(near, 19)
+
+    def test_have_the_energy_of_the_formula(self) -> None:
+        values = [3.0, 1.0, 4.0, 1.5, 9.0, 2.6]
+        before, after = values[:2], values[2:]
+        across = statistics.mean(abs(x - y) for x in before for y in after)
+        within = [statistics.mean(abs(x - y) for x, y in itertools.combinations(part, 2))
+                  for part in (before, after)]
+        energies = _energies(np.array([values]))
+        self.assertEqual(energies.shape, (1, 3))
+        self.assertAlmostEqual(energies[0, 0], 2 * 4 / 6 * (2 * across - sum(within)))
+
+    def test_say_how_large_the_change_is(self) -> None:
+        (point,) = change_points(series(random.Random(3), [100.0] * 10 + [80.0] * 10))
+        self.assertEqual(point.at, 10)
+        self.assertAlmostEqual(point.after / point.before, 0.8, delta=0.03)
+        self.assertLess(point.p, 0.01)
+
+    def test_of_one_series_may_be_several(self) -> None:
+        levels = [100.0] * 12 + [80.0] * 12 + [120.0] * 12
+        points = change_points(series(random.Random(4), levels))
+        self.assertEqual([point.at for point in points], [12, 24])
+
+    def test_show_after_two_commits_of_a_long_series(self) -> None:
+        (point,) = change_points(series(random.Random(5), [100.0] * 30 + [80.0] * 2))
+        self.assertEqual(point.at, 30)
+
+    def test_are_not_single_commits(self) -> None:
+        levels = [100.0] * 15 + [50.0] + [100.0] * 15
+        self.assertEqual(change_points(series(random.Random(5), levels)), [])
+
+    def test_need_eleven_commits(self) -> None:
+        for commits, found in ((8, 0), (9, 0), (11, 1), (12, 1)):
+            levels = [100.0] * (commits // 2) + [50.0] * (commits - commits // 2)
+            self.assertEqual(len(change_points(series(random.Random(6), levels))), found)
+
+    def test_are_not_in_what_is_always_the_same(self) -> None:
+        for values in ([1.0] * 20, [0.0] * 20, [1.0, 2.0], [1.0], []):
+            self.assertEqual(change_points(values), [], values)
+
+
+def commit_name(number: int) -> str:
+    return f"{number:08x}" + "0" * 32
+
+
+def record(strategy: str, number: int, seed: int, **change: Any) -> dict[str, Any]:
+    """Of a made-up commit that was run on its own day."""
+    made = made_up_record("resnet9_thin", strategy, seed, **change)
+    made["software"] = {"git_commit": commit_name(number), "dirty": False}
+    made["timestamp"] = f"2025-01-{number + 1:02}T12:00:00Z"
+    return made
+
+
+def history(slower_from: int = 99) -> list[dict[str, Any]]:
+    """Twenty commits, three runs each; from one on all_reduce takes a half longer."""
+    return [record(strategy, number, 10 * number + seed,
+                   pace=1.5 if strategy == "all_reduce" and number >= slower_from else 1.0)
+            for number in range(20) for strategy in ("single", "all_reduce")
+            for seed in range(3)]
+
+
+def runs_of(records: list[dict[str, Any]]) -> list[Run]:
+    return [parse_run(one) for one in records]
+
+
+def marks(runs: list[Run]) -> list[str]:
+    figure = draw(runs)
+    assert figure is not None
+    return [text.get_text() for axes in figure.axes for text in axes.texts
+            if ", p " in text.get_text()]
+
+
+class Figure(unittest.TestCase):
+    def setUp(self) -> None:
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.addCleanup(plt.close, "all")
+        self.folder = Path(temporary.name)
+
+    def write(self, records: list[dict[str, Any]], name: str = ".") -> Path:
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        (folder / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+        return folder
+
+    def run_trend(self, *folders: Path) -> tuple[int, str]:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = trend.main([str(folder) for folder in folders])
+        return code, said.getvalue()
+
+    def test_marks_the_commit_that_made_a_cell_slower_and_no_other(self) -> None:
+        self.assertEqual(marks(runs_of(history())), [])
+        speed, time = marks(runs_of(history(slower_from=12)))
+        self.assertRegex(speed, r"^-3[0-9] %, p 0\.0")
+        self.assertRegex(time, r"^\+[45][0-9] %, p 0\.0")
+
+    def test_marks_where_a_target_is_missed_from_then_on(self) -> None:
+        records = history()
+        for one in records[90:]:  # from the fifteenth commit on
+            one.update(status="missed", training_time_to_target_ns=None)
+        found = marks(runs_of(records))
+        self.assertEqual(len(found), 2)
+        for text in found:
+            self.assertRegex(text, "^missed from here, p 0")
+
+    def test_has_a_row_for_each_cell_of_several_commits(self) -> None:
+        runs = runs_of([*history(), record("in_graph", 3, 1)])
+        self.assertEqual(list(cells_of(runs)), ["resnet9_thin, single, to 85",
+                                                "resnet9_thin, all_reduce, to 85"])
+        figure = draw(runs)
+        assert figure is not None
+        self.assertEqual(len(figure.axes), 4)
+
+    def test_makes_no_claim_for_independent(self) -> None:
+        figure = draw(runs_of([record("independent", number, 1) for number in range(3)]))
+        assert figure is not None
+        self.assertIn("no claim", [text.get_text() for text in figure.axes[1].texts])
+
+    def test_is_none_of_a_single_commit(self) -> None:
+        runs = runs_of([record("single", 1, seed) for seed in range(3)])
+        self.assertIsNone(draw(runs))
+        code, said = self.run_trend(self.write([record("single", 1, 1)]))
+        self.assertEqual(code, 1)
+        self.assertIn("no cell was measured at more than one commit", said)
+
+    def test_orders_commits_by_their_own_dates(self) -> None:
+        shown = subprocess.run(["git", "log", "--format=%H", "-2"], cwd=ROOT, capture_output=True,
+                               text=True)
+        if shown.returncode != 0 or len(shown.stdout.split()) < 2:
+            self.skipTest("not a checkout of two commits")
+        for commit in shown.stdout.split():
+            made = record("single", 1, 1)
+            made["software"]["git_commit"] = commit
+            self.assertEqual(build_of(parse_run(made)).made, commit_time(commit))
+        new, old = (commit_time(commit) for commit in shown.stdout.split())
+        assert new is not None and old is not None
+        self.assertGreaterEqual(new, old)
+        self.assertIsNone(commit_time(commit_name(1)))
+        self.assertIsNone(commit_time("--help"))
+        self.assertEqual(f"{build_of(parse_run(record('single', 4, 1))).made:%F}", "2025-01-05")
+
+    def test_reads_several_folders_of_one_machine(self) -> None:
+        first = self.write(history()[:60], "first")
+        second = self.write(history()[60:], "second")
+        code, said = self.run_trend(first, second)
+        self.assertEqual(code, 0, said)
+        self.assertIn(b"20 commits by date", (first / "trend.svg").read_bytes())
+        self.assertTrue((first / "trend.png").stat().st_size > 10_000)
+        other = self.write([record("single", 1, 1, machine={"cpu": "Other", "cores_used": 2})],
+                           "other")
+        code, said = self.run_trend(first, other)
+        self.assertEqual(code, 1)
+        self.assertIn("of 2 machines", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,49 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Speed and time to target of each cell by commit, with change points.
+
+usage: plots/trend.py DIR...
+
+Reads the records of all folders, which are of one machine, writes trend.svg and trend.png into the
+first.
+"""
+
+import sys
+from pathlib import Path
+
+from figure_files import save_figure
+from figure_trend import draw
+from records import RecordsError, Run, read_records
+
+
+def runs_of_one_machine(folders: list[Path]) -> list[Run]:
+    """Throws: RecordsError where there are several: their times are no one series."""
+    runs = [run for folder in folders for run in
+            read_records(folder, lambda text: print(f"warning: {text}", file=sys.stderr))]
+    machines = sorted({" ".join([f"{run.cpu}, {run.cores} cores", *run.gpus]) for run in runs})
+    if len(machines) > 1:
+        raise RecordsError(f"the folders are of {len(machines)} machines ({'; '.join(machines)}); "
+                           "one at a time")
+    return runs
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0].startswith("-"):
+        print(__doc__.strip(), file=sys.stderr)
+        return 0 if arguments in (["--help"], ["-h"]) else 1
+    folders = [Path(argument) for argument in arguments]
+    try:
+        figure = draw(runs_of_one_machine(folders))
+        if figure is None:
+            raise RecordsError("no cell was measured at more than one commit; name folders of "
+                               "several")
+        files = save_figure(figure, folders[0], "trend")
+    except (RecordsError, OSError) as error:
+        print(f"trend.py: {error}", file=sys.stderr)
+        return 1
+    print(f"figure: {files[0]} and {files[1]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
