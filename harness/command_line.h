@@ -11,6 +11,7 @@
 #include "harness/compare.h"
 #include "harness/matrix.h"
 #include "harness/race.h"
+#include "harness/report.h"
 
 namespace regatta {
 
@@ -18,11 +19,12 @@ enum class GraphFormat { Text, Dot };
 
 /// What was asked for.
 struct Command {
-  enum class Kind { Run, Matrix, Compare, List, Graph, Doctor, Nothing };
+  enum class Kind { Run, Matrix, Report, Compare, List, Graph, Doctor, Nothing };
   Kind kind = Kind::Nothing;
   RaceRequest request;      ///< run, graph
   std::string out = "out";  ///< run: folder of records.jsonl
   MatrixRequest matrix;
+  ReportRequest report;
   CompareRequest compare;
   std::string what;  ///< list: workloads, strategies, devices; empty: all
   GraphFormat format = GraphFormat::Text;

@@ -24,6 +24,7 @@ from matplotlib.ticker import FuncFormatter  # noqa: E402
 
 from palette import Style, styles_of  # noqa: E402
 from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
+from wording import time_unit  # noqa: E402
 
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
 LOG_RATIO = 8.0
@@ -51,15 +52,6 @@ def median_curve(runs: list[Run]) -> Curve:
         curve.low.append(min(metrics))
         curve.high.append(max(metrics))
     return curve
-
-
-def _time_unit(longest: float) -> tuple[float, str]:
-    """Scale and name of the unit in which the longest time is a number of moderate size."""
-    if longest < 1e-3:
-        return 1e6, "microseconds"
-    if longest < 1.0:
-        return 1e3, "milliseconds"
-    return (1.0, "seconds") if longest < 600 else (1 / 60, "minutes")
 
 
 def _entry(label: str, runs: list[Run]) -> str:
@@ -148,7 +140,7 @@ def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
 def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
     """One workload: lines, bands, target, failures; the legend on the right ranks them."""
     longest = max((one.training_time for run in runs for one in run.evaluations), default=1.0)
-    scale, unit = _time_unit(longest)
+    scale, unit = time_unit(longest)
     groups = group_runs(runs)
     names = labels(groups)
     _set_metric_axis(axes, runs)
@@ -212,4 +204,14 @@ def draw_race(runs: list[Run]) -> Figure:
                 fontsize=16, fontweight="bold", color=INK, va="top")
     figure.text(0.02, 0.14 / heights, footer(runs), fontsize=8.5, color=FAINT, va="bottom",
                 linespacing=1.5)
+    return figure
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """Of one workload, for the report; nothing where no run was evaluated while it trained."""
+    if not any(one.training_time > 0 for run in runs for one in run.evaluations):
+        return None
+    figure, axes = plt.subplots(figsize=(11, 4.2))
+    draw_panel(axes, runs[0].workload, runs)
+    figure.subplots_adjust(left=0.075, right=0.66)
     return figure
