@@ -30,14 +30,14 @@ std::string stragglers_of(const Cell& cell) {
 
 /// Equal where times may be compared.
 std::string workload_key(const Record& record) {
-  return fmt::format("{}|{}|{} {}|{}|{}|{}|{}", record.cell.workload, record.cell.dataset,
+  return fmt::format("{}|{}|{} {}|{}|{}|{}|{}|{}", record.cell.workload, record.cell.dataset,
                      record.target.metric, record.target.value, stragglers_of(record.cell),
-                     record.machine.cpu, record.machine.cores_used,
+                     length_of(record.command), record.machine.cpu, record.machine.cores_used,
                      fmt::join(record.machine.gpus, ","));
 }
 
 std::string cell_key(const Record& record) {
-  std::string key = workload_key(record) + length_of(record.command);
+  std::string key = workload_key(record);
   for (const auto& [name, value] : lines_of(record.cell)) {
     if (name != "seed") key += '|' + value;
   }
@@ -130,17 +130,17 @@ void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
   }
 }
 
-/// Sums that runs of one seed, batch and length must share, by what differs.
+/// Sums that runs of one seed and batch must share, by what differs.
 SameStart compare_starts(const WorkloadJudgement& workload) {
   struct Sums {
     std::set<std::string> weights, orders;
     std::int64_t runs = 0;
   };
-  std::map<std::tuple<std::uint64_t, std::int64_t, std::string>, Sums> by_seed;
+  std::map<std::pair<std::uint64_t, std::int64_t>, Sums> by_seed;
   for (const CellJudgement& cell : workload.cells) {
     for (const Record* run : cell.runs) {
       if (run->checksums.initial_weights.empty()) continue;
-      Sums& sums = by_seed[{run->cell.seed, run->cell.global_batch, cell.length}];
+      Sums& sums = by_seed[{run->cell.seed, run->cell.global_batch}];
       sums.weights.insert(run->checksums.initial_weights);
       sums.orders.insert(run->checksums.data_order);
       ++sums.runs;
@@ -153,8 +153,7 @@ SameStart compare_starts(const WorkloadJudgement& workload) {
     for (const auto& [what, found] : {std::pair("first weights", &sums.weights),
                                       std::pair("order of examples", &sums.orders)}) {
       if (found->size() < 2) continue;
-      result.differs.push_back(fmt::format("seed {}: the {} differ{} between runs",
-                                           std::get<0>(key), what,
+      result.differs.push_back(fmt::format("seed {}: the {} differ{} between runs", key.first, what,
                                            std::string(what).back() == 's' ? "" : "s"));
     }
   }

@@ -3,8 +3,8 @@
 // What a report says, as numbers: for each workload its cells, ranked by the median time to the
 // target, each with how many of its runs reached it, medians with their intervals, where a step's
 // time went, and what travelled; and how sure the first place is. Runs of one workload are held
-// against each other where data set, target, stragglers and machine are the same; a run that missed
-// its target or failed counts as infinitely slow.
+// against each other where data set, target, length, stragglers and machine are the same; a run
+// that missed its target or failed counts as infinitely slow.
 #pragma once
 
 #include <array>

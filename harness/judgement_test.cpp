@@ -158,8 +158,8 @@ TEST(Judgement, KeepsApartWhatCannotBeCompared) {
   records[1] = made_up("single", 2, 1);
   records[1].command += " --steps 7";
   const Judgement lengths = judge(records);
-  ASSERT_EQ(lengths.workloads.front().cells.size(), 2U);
-  EXPECT_EQ(lengths.workloads.front().cells[1].length, "--steps 7");
+  ASSERT_EQ(lengths.workloads.size(), 2U);
+  EXPECT_EQ(lengths.workloads[1].cells.front().length, "--steps 7");
 }
 
 TEST(Judgement, CountsARecordThatIsThereTwiceOnce) {

@@ -6,6 +6,7 @@ slanting lines: nearer to the lower left corner is sooner. A mark is the median 
 """
 
 import math
+import re
 import statistics
 
 import matplotlib
@@ -16,8 +17,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
 
-from figure_race import FAINT, GRID, INK  # noqa: E402
-from figure_time_to_target import WIDTH  # noqa: E402
+from figure_race import FAINT, GRID, INK, NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
 from records import Run, Variant, group_runs, labels, ranked  # noqa: E402
 from wording import time_text, time_unit  # noqa: E402
@@ -43,16 +43,19 @@ def _limits(values: list[float]) -> tuple[float, float]:
 
 
 def _draw_equal_times(axes: Axes, scale: float) -> None:
-    """Lines of one time to the target, a factor of two or ten apart."""
+    """Lines of one time to the target, at round times, few enough to be read."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     first, last = left * low / scale, right * high / scale
-    base = 10.0 if last / first > 1000 else 2.0
-    for power in range(math.ceil(math.log(first, base)), math.floor(math.log(last, base)) + 1):
-        seconds = base**power
+    powers = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
+    steps = (1, 2, 5) if last / first < 50 else (1,)
+    for seconds in (step * 10.0**power for power in powers for step in steps):
+        if not first < seconds < last:
+            continue
         axes.plot([left, right], [seconds * scale / left, seconds * scale / right],
                   color=FAINT, linewidth=0.7, dashes=(4, 4), zorder=1, scaley=False, scalex=False)
         at = min(high, seconds * scale / left)
-        axes.annotate(time_text(seconds), (seconds * scale / at, at),
+        axes.annotate(re.sub(r"\.0+ ", " ", time_text(seconds)),
+                      (seconds * scale / at, at),
                       xytext=(3, -3), textcoords="offset points", va="top", fontsize=8,
                       color=FAINT, annotation_clip=True)
 
@@ -73,7 +76,7 @@ def draw(runs: list[Run]) -> Figure | None:
     if len(points) < 2:
         return None
     scale, unit = time_unit(max(seconds for _, (seconds, _) in points))
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.6))
+    figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(*_limits([seconds * scale for _, (seconds, _) in points]))
@@ -89,8 +92,7 @@ def draw(runs: list[Run]) -> Figure | None:
     axes.set_ylabel("examples to target (log scale)")
     axes.set_title("Examples needed × time for each", loc="left", fontsize=11, fontweight="bold",
                    color=INK)
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.14, -0.18), ncols=2, frameon=False, fontsize=9,
-                borderaxespad=0, handlelength=1.2)
+    legend_below(axes, *axes.get_legend_handles_labels())
     axes.grid(color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

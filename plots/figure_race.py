@@ -10,6 +10,7 @@ ended.
 
 import math
 import statistics
+import textwrap
 from collections import Counter
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from wording import time_unit  # noqa: E402
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
 LOG_RATIO = 8.0
 PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
+NARROW = 4.8  # inches: readable on a phone, two side by side on a desk
 INK, FAINT, GRID = "#222222", "#666666", "#E4E4E4"
 
 
@@ -137,8 +139,11 @@ def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
         axes.set_ylabel("accuracy (%)")
 
 
-def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
-    """One workload: lines, bands, target, failures; the legend on the right ranks them."""
+def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> list[Line2D]:
+    """One workload: lines, bands, target, failures; the legend on the right ranks them.
+
+    Returns what the legend shows, ranked.
+    """
     longest = max((one.training_time for run in runs for one in run.evaluations), default=1.0)
     scale, unit = time_unit(longest)
     groups = group_runs(runs)
@@ -165,6 +170,7 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=FAINT)
+    return entries
 
 
 def _workers(runs: list[Run]) -> str:
@@ -207,11 +213,22 @@ def draw_race(runs: list[Run]) -> Figure:
     return figure
 
 
+def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
+    """In two columns where the names are short."""
+    short = max(map(len, names)) <= 24
+    axes.legend(entries, [textwrap.fill(name, 50, break_on_hyphens=False) for name in names],
+                loc="upper left", bbox_to_anchor=(-0.14, -0.18), ncols=2 if short else 1,
+                frameon=False, fontsize=9, borderaxespad=0, columnspacing=1,
+                handlelength=3.6 if any(len(entry.get_xdata()) != 1 for entry in entries) else 1.2)
+
+
 def draw(runs: list[Run]) -> Figure | None:
     """Of one workload, for the report; nothing where no run was evaluated while it trained."""
     if not any(one.training_time > 0 for run in runs for one in run.evaluations):
         return None
-    figure, axes = plt.subplots(figsize=(11, 4.2))
-    draw_panel(axes, runs[0].workload, runs)
-    figure.subplots_adjust(left=0.075, right=0.66)
+    figure, axes = plt.subplots(figsize=(NARROW, 3.6))
+    entries = draw_panel(axes, runs[0].workload, runs)
+    groups = group_runs(runs)
+    names = labels(groups)
+    legend_below(axes, entries, [names[variant] for variant, _ in ranked(groups)])
     return figure

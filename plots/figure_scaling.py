@@ -16,8 +16,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import StrMethodFormatter  # noqa: E402
 
-from figure_race import FAINT, GRID, INK  # noqa: E402
-from figure_time_to_target import WIDTH  # noqa: E402
+from figure_race import FAINT, GRID, INK, NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
 from records import Run, Variant, labels  # noqa: E402
 
@@ -58,7 +57,7 @@ def draw(runs: list[Run]) -> Figure | None:
     if not any(len(line) > 1 for line in lines.values()):
         return None
     names = labels(lines)
-    figure, axes = plt.subplots(figsize=(WIDTH, 3.6))
+    figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     _draw_ideal(axes, lines)
     for (variant, line), style in zip(lines.items(),
                                       styles_of(variant.strategy for variant in lines)):
@@ -73,8 +72,7 @@ def draw(runs: list[Run]) -> Figure | None:
     axes.set_xlabel("workers")
     axes.set_ylabel("examples per second")
     axes.set_title("Speed by workers", loc="left", fontsize=11, fontweight="bold", color=INK)
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.14, -0.18), ncols=2, frameon=False, fontsize=9,
-                borderaxespad=0, handlelength=3)
+    legend_below(axes, *axes.get_legend_handles_labels())
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

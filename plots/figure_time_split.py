@@ -56,7 +56,7 @@ def draw(runs: list[Run]) -> Figure | None:
     totals = [sum(split.values()) for _, split in parts]
     as_shares = max(totals) > LOG_RATIO * min(totals)
     scale, unit = time_unit(max(totals))
-    figure, axes = rows_figure([wrapped(names[variant]) for variant, _ in parts], 0.7, 0.75)
+    figure, axes = rows_figure([wrapped(names[variant]) for variant, _ in parts], 0.7, 0.85)
     scales = [100 / total if as_shares else scale for total in totals]
     _draw_bars(axes, [split for _, split in parts], scales)
     for row, (total, factor) in enumerate(zip(totals, scales)):
@@ -67,8 +67,8 @@ def draw(runs: list[Run]) -> Figure | None:
     axes.set_xlabel("share of a worker's step (%)" if as_shares
                     else f"a worker's step ({unit})")
     axes.set_title("Where a step's time goes", loc="left", fontsize=11, fontweight="bold",
-                   color=INK, pad=38)
+                   color=INK, pad=42)
     figure.legend(*axes.get_legend_handles_labels(), loc="upper left", ncols=3, frameon=False,
-                  bbox_to_anchor=(0, 1 - 0.22 / figure.get_figheight()), fontsize=8.5,
+                  bbox_to_anchor=(0, 1 - 0.3 / figure.get_figheight()), fontsize=8.5,
                   borderaxespad=0, handlelength=1.6, columnspacing=1.2)
     return figure

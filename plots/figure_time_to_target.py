@@ -16,12 +16,11 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from figure_race import FAINT, GRID, INK, LOG_RATIO, PLAIN  # noqa: E402
+from figure_race import FAINT, GRID, INK, LOG_RATIO, NARROW, PLAIN  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
 from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
 from wording import time_unit  # noqa: E402
 
-WIDTH = 4.8  # inches: readable on a phone, two side by side on a desk
 LABEL_WIDTH = 24  # characters
 MANY = 200  # runs of a cell from which on marks are pixels, not paths
 
@@ -34,10 +33,10 @@ def wrapped(label: str) -> str:
 def rows_figure(names: list[str], right: float, above: float) -> tuple[Figure, Axes]:
     """A row for each name, the first on top; room for text on the right and above, in inches."""
     lines = max(name.count("\n") + 1 for name in names)
-    height = (0.25 + 0.15 * lines) * len(names) + above + 0.55
-    figure, axes = plt.subplots(figsize=(WIDTH, height))
+    height = (0.21 + 0.14 * lines) * len(names) + above + 0.55
+    figure, axes = plt.subplots(figsize=(NARROW, height))
     longest = max(len(line) for name in names for line in name.split("\n"))
-    figure.subplots_adjust(left=(0.078 * longest + 0.12) / WIDTH, right=1 - right / WIDTH,
+    figure.subplots_adjust(left=(0.078 * longest + 0.12) / NARROW, right=1 - right / NARROW,
                            top=1 - above / height, bottom=0.55 / height)
     axes.set_yticks(range(len(names)), names, fontsize=9.5, color=INK)
     axes.set_ylim(len(names) - 0.45, -0.55)
@@ -113,8 +112,8 @@ def draw(runs: list[Run]) -> Figure | None:
         axes.annotate(_value(group), (1, row), xytext=(20, 0), va="center", fontsize=9,
                       xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
     if len(reached) < len(runs):
-        axes.annotate("missed", (edge, 1), xytext=(0, 3), ha="center", fontsize=8.5, color=FAINT,
-                      xycoords=("data", "axes fraction"), textcoords="offset points")
+        axes.annotate("missed", (edge, 0), xytext=(0, -5), ha="center", va="top", fontsize=9,
+                      color=FAINT, xycoords=("data", "axes fraction"), textcoords="offset points")
     axes.set_title("Every run, and the median", loc="left", fontsize=11, fontweight="bold",
                    color=INK)
     return figure

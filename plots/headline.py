@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palette import style_of
-from wording import longer_text, metric_text, plural, time_text
+from wording import longer_text, plural, time_text
 
 Json = dict[str, Any]
 
@@ -27,7 +27,7 @@ class Headline:
 
 def _goal(judged: Json) -> str:
     target = judged["target"]
-    return f"{target['metric']} {metric_text(target['value'], target['metric'])}"
+    return f"{target['metric']} {target['value']:g}" + (" %" * (target["metric"] == "accuracy"))
 
 
 def _percent(value: float) -> str:

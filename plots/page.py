@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headline import Headline, headline_of, why_of
-from palette import style_of
+from palette import styles_of
 from records import Variant, labels, variant_of
 from wording import bytes_text, count_text, metric_text, plural, span_text, time_text
 
@@ -116,7 +116,7 @@ class Page:
 COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers"),
            ("time", "time to target"), ("single", "× single"), ("reached", "reached"),
            ("examples", "examples to target"), ("example", "time per example"),
-           ("metric", "at the end"))
+           ("metric", "metric at the end"))
 
 
 def _interval(interval: Json | None, text: Any) -> str:
@@ -179,13 +179,13 @@ def _run_row(run: Json) -> RunRow:
                   commit + (" with changes" if run["dirty"] else ""))
 
 
-def _cell_row(place: int, label: str, cell: Json, metric: str) -> CellRow:
+def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> CellRow:
     examples, each = _middle(cell["examples_to_target"]), _middle(cell["seconds_per_example"])
     stale = cell["staleness"]
     updates = [f"{cell[key]:,} {word}" for key, word in
                (("updates_dropped", "dropped"), ("lost_updates", "lost")) if cell[key]]
     return CellRow(
-        label=label, colour=style_of(cell["cell"]["strategy"]).colour,
+        label=label, colour=colour,
         values=_values(place, label, cell, metric), runs=[_run_row(run) for run in cell["runs"]],
         product=f"{count_text(examples)} × {time_text(each)}" if examples else
                 f"– × {time_text(each)}",
@@ -214,6 +214,7 @@ def _conditions(judged: Json) -> str:
              "global batch " + ", ".join(f"{batch:,}" for batch in batches)]
     parts += [f"worker {one['worker']} slowed {one['factor']:g} times"
               for one in cells[0]["straggler"]]
+    parts.append(judged["cells"][0]["length"].removeprefix("--"))
     machine = judged["machine"]
     parts.append(f"{machine['cpu']}, {plural(machine['cores_used'], 'core')}")
     return " · ".join(part for part in parts if part)
@@ -249,14 +250,16 @@ def _build(build: Json) -> list[tuple[str, str]]:
 
 def _view(index: int, judged: Json) -> WorkloadView:
     names = cell_labels(judged)
+    styles = styles_of(cell["cell"]["strategy"] for cell in judged["cells"])  # as in figures
     metric = judged["target"]["metric"]
     return WorkloadView(
         title=judged["workload"], apart="",
         slug=f"{index + 1}-" + re.sub(r"[^A-Za-z0-9_-]", "-", judged["workload"]),
         conditions=_conditions(judged), headline=headline_of(judged, names),
         same_start=_same_start(judged["same_start"]), warnings=judged["warnings"],
-        cells=[_cell_row(place, name, cell, metric)
-               for place, (name, cell) in enumerate(zip(names, judged["cells"]), start=1)],
+        cells=[_cell_row(place, name, style.colour, cell, metric)
+               for place, (name, style, cell)
+               in enumerate(zip(names, styles, judged["cells"]), start=1)],
         why=why_of(judged, names), machine=_machine(judged["machine"]),
         builds=[_build(build) for build in judged["software"]])
 

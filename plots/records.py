@@ -222,10 +222,12 @@ def median_time(runs: list[Run]) -> float:
 
 
 def ranked(groups: dict[Variant, list[Run]]) -> list[tuple[Variant, list[Run]]]:
-    """First to the target first; then those that missed it; then those that make no claim."""
+    """First to the target first; then those that missed it; then those that make no claim.
+
+    Equal ones stay in the order of their first runs.
+    """
     return sorted(groups.items(),
-                  key=lambda item: (not item[1][0].claims_time, median_time(item[1]),
-                                    item[0].strategy, item[0].workers))
+                  key=lambda item: (not item[1][0].claims_time, median_time(item[1])))
 
 
 def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
@@ -249,7 +251,7 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
                 parts.append(f"{name.replace('_', ' ')} {text}" if named else text)
         if len({other.global_batch for other in same}) > 1:
             parts.append(f"batch {variant.global_batch}")
-        if variant.oversubscribed:
+        if variant.oversubscribed and not all(other.oversubscribed for other in same):
             parts.append("oversubscribed")
         result[variant] = ", ".join(parts)
     return result
