@@ -23,6 +23,7 @@ readonly kTest='check of records against their schema: python3-jsonschema
 formatting and lint: clang-format-14 pyflakes3 shellcheck
 hosts made of network namespaces, for a test: iproute2
 certificates for a test of TLS: openssl
+browser for a test of the page of the report: chromium
 serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
 
 readonly os_release=${REGATTA_OS_RELEASE:-/etc/os-release}  # the variable is for the test

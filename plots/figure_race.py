@@ -228,6 +228,8 @@ def draw(runs: list[Run]) -> Figure | None:
         return None
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     entries = draw_panel(axes, runs[0].workload, runs)
+    axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # the page says it
+    axes.set_title("The race", loc="left", fontsize=11, fontweight="bold", color=INK, pad=20)
     groups = group_runs(runs)
     names = labels(groups)
     legend_below(axes, entries, [names[variant] for variant, _ in ranked(groups)])

@@ -17,13 +17,13 @@ from figure_time_to_target import rows_figure, wrapped  # noqa: E402
 from records import SPLIT, Run, format_time, group_runs, labels, ranked  # noqa: E402
 from wording import time_unit  # noqa: E402
 
-# From dark to light, so that the order survives black and white; hatches tell neighbours apart.
+# Neighbours differ in lightness or by a hatch, for black and white.
 LOOKS = {
     "compute": ("#33507A", ""),
     "exposed_communication": ("#D9822B", "////"),
-    "wait": ("#EFC94C", "...."),
+    "wait": ("#F3DC8E", "...."),
     "input": ("#8FBFA8", "\\\\\\\\"),
-    "update": ("#C9B6DC", ""),
+    "update": ("#8C72AF", ""),
 }
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palette import style_of
-from wording import longer_text, plural, time_text
+from wording import longer_text, plural, tied, time_text
 
 Json = dict[str, Any]
 
@@ -79,7 +79,8 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
     first = judged["first"]
     certainty = first["certainty"]
     if certainty == "nobody":
-        return Headline("", "#666666", "", _nobody(judged, names), certainty, BADGES[certainty], "")
+        return Headline("", "#666666", "", tied(_nobody(judged, names)), certainty,
+                        BADGES[certainty], "")
     winner, runs = judged["cells"][0], judged["cells"][0]["count"]
     second = names[1] if len(names) > 1 else ""
     if certainty == "alone":
@@ -90,9 +91,9 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
         against = f"{second} came second and took {longer_text(first['ahead'])}."
     how_sure = _how_sure(judged, second)
     return Headline(winner=names[0], colour=style_of(winner["cell"]["strategy"]).colour,
-                    time=time_text(winner["seconds_to_target"]["median"]), against=against,
+                    time=time_text(winner["seconds_to_target"]["median"]), against=tied(against),
                     certainty=certainty, badge=BADGES[certainty],
-                    sure=how_sure[:1].upper() + how_sure[1:])
+                    sure=tied(how_sure[:1].upper() + how_sure[1:]))
 
 
 def _unoccupied(cell: Json) -> float | None:
@@ -117,4 +118,4 @@ def why_of(judged: Json, names: list[str]) -> str:
     if None not in idle:
         text += (f" Of a worker's step, exchange and waiting take {_percent(idle[0])} under "
                  f"{names[0]} and {_percent(idle[1])} under {names[1]}.")
-    return text
+    return tied(text)

@@ -62,7 +62,7 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     """The figure as an <svg> element; `prefix` is unlike that of every other on the page."""
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "regatta"}):
-        figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.05,
+        figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.12,
                        transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg"):]

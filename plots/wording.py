@@ -2,6 +2,7 @@
 """Numbers as people read them: units that suit, three digits, thousands apart."""
 
 import math
+import re
 from collections.abc import Callable
 
 
@@ -58,6 +59,11 @@ def longer_text(ratio: float) -> str:
     if ratio < 1.5:
         return f"{100 * (ratio - 1):.1f} % longer"
     return f"{_digits(ratio)} times as long"
+
+
+def tied(text: str) -> str:
+    """With numbers and units that no line break parts."""
+    return re.sub(r"(?<=\d) (?=(?:%|n?s|[mµ]s|min|[kMG]?B|times)\b|%)", "\u00a0", text)
 
 
 def metric_text(value: float | None, metric: str) -> str:
