@@ -115,8 +115,12 @@ class Page(unittest.TestCase):
     def test_selects_or_copies_a_command(self) -> None:
         self.chromium.click("details.runs summary")
         self.chromium.click("details.runs button.copy")
-        said = "document.querySelector('details.runs button.copy').textContent"
-        self.assertIn(self.chromium.ask(said), ("copied", "selected"))
+        said = self.chromium.ask(
+            "(async () => { const button = document.querySelector('details.runs button.copy');"
+            "for (let i = 0; i < 100 && button.textContent === 'copy'; ++i)"
+            "  await new Promise(then => setTimeout(then, 20));"
+            "return button.textContent; })()")
+        self.assertIn(said, ("copied", "selected"))
 
     def test_ids_are_unique_and_what_figures_refer_to_is_there(self) -> None:
         self.assertEqual(self.chromium.ask(

@@ -15,7 +15,7 @@ from wording import bytes_text, count_text, metric_text, plural, span_text, time
 
 Json = dict[str, Any]
 
-VERDICTS = {"holds": "holds here", "does_not_hold": "does not hold here",
+VERDICTS = {"holds": "holds here", "does not hold here": "does not hold here",
             "undecided": "cannot be told yet"}
 
 
@@ -23,7 +23,7 @@ VERDICTS = {"holds": "holds here", "does_not_hold": "does not hold here",
 class Graphic:
     name: str
     svg: str
-    description: str
+    description: str  # for those who do not see it, and the caption
     file: str  # relative to the page; empty: none
 
 
@@ -296,7 +296,7 @@ def page_of(judgement: Json) -> Page:
 
 
 def claims_of(judgement: Json) -> list[Claim]:
-    return [Claim(one["name"], one["name"].replace("_", " "), one["taught"], one["verdict"],
-                  VERDICTS[one["verdict"]], one["because"], one.get("figure", ""),
-                  one.get("missing", []))
+    return [Claim(one["name"], one["name"].replace("_", " "), one["taught"],
+                  one["verdict"].replace(" ", "_"),
+                  VERDICTS[one["verdict"]], one["because"], one["figure"], one["missing"])
             for one in judgement["claims"]]
