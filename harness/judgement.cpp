@@ -104,28 +104,29 @@ void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
   std::vector<double> p_values;
   for (WorkloadJudgement& workload : workloads) {
     if (!has_contest(workload)) continue;
+    const CellJudgement& a = workload.cells[0];
+    const CellJudgement& b = workload.cells[1];
+    if (std::min(a.runs.size(), b.runs.size()) <= kNeverSignificant) {
+      workload.first.certainty = Certainty::TooFew;  // and no other test pays for it
+      continue;
+    }
     contests.push_back(&workload);
-    p_values.push_back(
-        mann_whitney_p(seconds_to_target(workload.cells[0]), seconds_to_target(workload.cells[1])));
+    p_values.push_back(mann_whitney_p(seconds_to_target(a), seconds_to_target(b)));
   }
   const CompareOptions options;  // what matters here matters there
   const double alpha = options.alpha / std::max<double>(1, static_cast<double>(contests.size()));
   const std::vector<double> corrected = holm(p_values);
   for (std::size_t i = 0; i < contests.size(); ++i) {
     FirstPlace& first = contests[i]->first;
-    const std::size_t a = contests[i]->cells[0].runs.size();
-    const std::size_t b = contests[i]->cells[1].runs.size();
+    const auto& cells = contests[i]->cells;
     first.p = corrected[i];
-    if (std::min(a, b) <= kNeverSignificant || least_p(a, b) >= alpha) {
-      first.certainty = Certainty::TooFew;
-      continue;
-    }
-    first.detectable = detectable_slowdown(seconds_to_target(contests[i]->cells[0]), alpha);
-    if (first.p >= options.alpha) {
-      first.certainty = Certainty::Open;
-    } else {
+    first.detectable = detectable_slowdown(seconds_to_target(cells[0]), alpha);
+    if (first.p < options.alpha) {
       const bool matters = first.ahead.value_or(1) >= 1 + options.speed_effect;
       first.certainty = matters ? Certainty::Sure : Certainty::Close;
+    } else {
+      const bool could = least_p(cells[0].runs.size(), cells[1].runs.size()) < alpha;
+      first.certainty = could ? Certainty::Open : Certainty::TooFew;
     }
   }
 }

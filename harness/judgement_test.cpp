@@ -106,6 +106,9 @@ TEST(Judgement, IsSureOnlyOfWhatTheRunsTellApart) {
 
 TEST(Judgement, CorrectsOverTheWorkloads) {
   Records records;
+  add(records, "in_graph", {1, 2, 3});  // which cannot be sure and costs the others nothing
+  add(records, "central_storage", {4, 5, 6});
+  for (Record& record : records) record.cell.workload = "resnet9";
   for (const char* workload : {"parabola", "resnet9_thin"}) {
     Records one;
     add(one, "all_reduce", {1, 1.1, 1.2, 1.3, 1.4});
@@ -117,9 +120,10 @@ TEST(Judgement, CorrectsOverTheWorkloads) {
     }
   }
   const Judgement judgement = judge(records);
-  ASSERT_EQ(judgement.workloads.size(), 2U);
-  EXPECT_DOUBLE_EQ(judgement.workloads[1].first.p, 2 * 2.0 / 252);
-  EXPECT_EQ(judgement.workloads[1].first.certainty, Certainty::Sure);
+  ASSERT_EQ(judgement.workloads.size(), 3U);
+  EXPECT_EQ(judgement.workloads[0].first.certainty, Certainty::TooFew);
+  EXPECT_DOUBLE_EQ(judgement.workloads[2].first.p, 2 * 2.0 / 252);
+  EXPECT_EQ(judgement.workloads[2].first.certainty, Certainty::Sure);
 }
 
 TEST(Judgement, BracketsTheCrossingAndSaysWhetherItHeld) {
