@@ -85,7 +85,7 @@ struct FirstPlace {
   Certainty certainty = Certainty::Nobody;
   std::optional<double> ahead;       ///< the second's median over the first's; may be infinite
   double p = 1;                      ///< Mann-Whitney, corrected over the workloads
-  std::optional<double> detectable;  ///< the least difference that these runs could have shown
+  std::optional<double> detectable;  ///< the least difference that so few runs could have shown
 };
 
 /// Whether all cells began from the same weights and saw the same examples in the same order.

@@ -46,6 +46,12 @@ def _counts(judged: Json) -> str:
             else f"{counts[0]} and {counts[1]} runs")
 
 
+def _more_seeds(count: int) -> str:
+    if count < 5:
+        return "more seeds, five at least (regatta matrix --seeds 5)."
+    return "more seeds, or fewer workloads on one page, which the correction counts."
+
+
 def _how_sure(judged: Json, second: str) -> str:
     first = judged["first"]
     shown = first["detectable"]
@@ -58,7 +64,7 @@ def _how_sure(judged: Json, second: str) -> str:
         "open": f"{_counts(judged)} do not tell it from {second}: {_p(first['p'])} "
                 f"(Mann-Whitney, corrected over the workloads of this page).{could}",
         "too_few": f"With {_counts(judged)} no difference could be called sure, however large: "
-                   "more seeds, five at least (regatta matrix --seeds 5).",
+                   + _more_seeds(min(cell["count"] for cell in judged["cells"][:2])),
         "alone": "No other cell of this workload is here.",
         "nobody": "",
     }[first["certainty"]]
