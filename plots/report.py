@@ -43,8 +43,6 @@ WHY = {
     "scaling": "Examples per second against workers.",
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
     "staleness": "Updates by how many versions they missed.",
-    "straggler": "What a slow worker costs.",
-    "jitter": "How much the training loss jumps, synchronous against asynchronous.",
 }
 
 
