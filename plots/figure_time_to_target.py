@@ -59,15 +59,18 @@ def _offsets(count: int) -> list[float]:
 def _draw_row(axes: Axes, row: int, runs: list[Run], style: Style, scale: float,
               edge: float) -> None:
     many = len(runs) > MANY
-    for run, offset in zip(runs, _offsets(len(runs))):
-        reached = math.isfinite(run.time_to_target)
-        failed = run.status == "failed"
-        axes.plot(run.time_to_target * scale if reached else edge,
-                  row + offset, marker="X" if failed else style.marker, linestyle="",
-                  markersize=3 if many else 6.5, color=style.colour, alpha=0.5 if many else 0.85,
-                  markerfacecolor=style.colour if reached or failed else "none",
-                  markeredgecolor="white" if reached else style.colour, markeredgewidth=0.8,
-                  clip_on=False, zorder=4, rasterized=many)
+    heights = [row + offset for offset in _offsets(len(runs))]
+    looks = {"reached": (style.marker, style.colour, "white"),
+             "missed": (style.marker, "none", style.colour),
+             "failed": ("X", style.colour, style.colour)}
+    for status, (marker, face, edge_colour) in looks.items():
+        own = [(run.time_to_target * scale if status == "reached" else edge, height)
+               for run, height in zip(runs, heights) if run.status == status]
+        if own:
+            axes.plot(*zip(*own), marker=marker, linestyle="", markersize=3 if many else 6.5,
+                      alpha=0.5 if many else 0.85, markerfacecolor=face,
+                      markeredgecolor=edge_colour, markeredgewidth=0.8, clip_on=False, zorder=4,
+                      rasterized=many)
     middle = median_time(runs)
     at = middle * scale if math.isfinite(middle) else edge
     axes.plot([at, at], [row - 0.38, row + 0.38], color=INK, linewidth=2.2,
