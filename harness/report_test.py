@@ -8,7 +8,6 @@ usage: harness/report_test.py REGATTA SCHEMA
 import copy
 import html
 import json
-import os
 import re
 import shutil
 import statistics
@@ -52,13 +51,15 @@ def report(*folders: Path, out: Path | None = None,
 
 class Reports(unittest.TestCase):
     def made(self, *folders: Path, warns: str = "") -> tuple[dict[str, Any], str]:
-        """Judgement and page. `warns`: in stderr, which is empty otherwise."""
+        """Judgement and page. `warns`: in stderr, which holds no complaint otherwise."""
         ran, out = report(*folders)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         if warns:
             self.assertIn(warns, ran.stderr)
         else:
-            self.assertEqual(ran.stderr, "")
+            # Matplotlib builds a font cache when it is first used on a machine, and may say so.
+            complaints = [line for line in ran.stderr.splitlines() if "font cache" not in line]
+            self.assertEqual(complaints, [])
         self.assertIn(f"report: {out}/index.html", ran.stdout)
         page = (out / "index.html").read_text()
         return json.loads((out / "judgement.json").read_text()), page
@@ -217,5 +218,4 @@ class Elsewhere(Reports):
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("MPLCONFIGDIR", str(fresh_folder()))  # of a user without a home
     run_tests()
