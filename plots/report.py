@@ -73,7 +73,7 @@ class Figures:
 
 
 def read_all(folders: list[str], warn: Callable[[str], None]) -> dict[str, Run]:
-    """By run_id, each once. A record without one is in the tables, not in the figures."""
+    """By run_id, each once; without those that have none."""
     runs = [run for folder in folders for run in read_records(Path(folder), warn)]
     return {run.run_id: run for run in runs if run.run_id}
 
