@@ -37,13 +37,14 @@ def _percent(value: float) -> str:
 
 
 def _p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+    return "p\u00a0<\u00a00.001" if value < 0.001 else f"p\u00a0=\u00a0{value:.2g}"
 
 
 def _counts(judged: Json) -> str:
-    counts = sorted({cell["count"] for cell in judged["cells"][:2]})
-    return (f"{plural(counts[0], 'run')} each" if len(counts) == 1
-            else f"{counts[0]} and {counts[1]} runs")
+    counts = [cell["count"] for cell in judged["cells"][:2]]
+    if len(set(counts)) == 1:
+        return f"{plural(counts[0], 'run')} each"
+    return f"{counts[0]} and {counts[1]} runs"
 
 
 def _more_seeds(count: int) -> str:
