@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the report on made-up records: what they show, and when there is nothing to show."""
+"""Figures and sentences of the report on made-up records: what they say, and when nothing."""
 
 import math
 import re
@@ -14,6 +14,7 @@ import figure_scaling
 import figure_time_split
 import figure_time_to_target
 from figure_time_split import step_parts
+from headline import headline_of, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
 from made_up import made_up_failure, made_up_record
 from records import Run, parse_run
@@ -104,6 +105,42 @@ class Figures(unittest.TestCase):
         self.assertLess(int(dark_of("#ffffff")[1:3], 16), 40)
         self.assertNotEqual(dark_of("#5b2a86"), "#5b2a86")
         self.assertEqual(dark_of("#e69f00"), "#e69f00")
+
+
+def judged(certainty: str, count: int, ahead: float | None, *medians: float | None) -> Any:
+    """As much of a judgement as a headline says; a cell for each median."""
+    cells = [{"cell": {"strategy": "single"}, "count": count, "claims_time": True,
+              "seconds_to_target": {"median": median}, "seconds_per_example": {"median": 1e-3},
+              "examples_to_target": {"median": median and 1000 * median},
+              "step_seconds": {"compute": 3, "exposed_communication": 1, "wait": 0}}
+             for median in medians]
+    return {"target": {"metric": "accuracy", "value": 60.0}, "cells": cells,
+            "first": {"certainty": certainty, "ahead": ahead, "p": 0.016, "detectable": 0.12}}
+
+
+class Headlines(unittest.TestCase):
+    def test_say_how_sure_the_first_place_is(self) -> None:
+        names = ["a", "b"]
+        said = {certainty: headline_of(judged(certainty, count, 2.0, 3.0, 6.0), names)
+                for certainty, count in (("sure", 5), ("close", 5), ("open", 5), ("too_few", 3))}
+        for headline in said.values():
+            self.assertEqual((headline.winner, headline.time), ("a", "3.00 s"))
+            self.assertIn("b came second and took 2.00\u00a0times as long", headline.against)
+        self.assertIn("5 runs each tell it from b: p\u00a0=\u00a00.016", said["sure"].sure)
+        self.assertIn("would have shown a difference of 12\u00a0%", said["open"].sure)
+        self.assertIn("more seeds, five at least", said["too_few"].sure)
+        self.assertIn("exchange and waiting take 25\u00a0%",
+                      why_of(judged("sure", 5, 2.0, 3.0, 6.0), names))
+
+    def test_say_who_was_alone_or_that_nobody_got_there(self) -> None:
+        alone = headline_of(judged("alone", 1, None, 3.0), ["a"])
+        self.assertEqual((alone.winner, alone.against), ("a", "median of 1 run"))
+        nobody = headline_of(judged("nobody", 3, None, None), ["a"])
+        self.assertEqual(nobody.winner, "")
+        self.assertIn("No cell reached accuracy 60\u00a0% in the median", nobody.against)
+        late = headline_of(judged("sure", 5, None, 3.0, None), ["a", "b"])
+        self.assertIn("b came second: it did not get there", late.against)
+        self.assertEqual(why_of(judged("sure", 5, None, 3.0, None), ["a", "b"]), "")
 
 
 class Wording(unittest.TestCase):
