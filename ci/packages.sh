@@ -17,11 +17,13 @@ ranks that mpirun starts, and all_reduce between them: openmpi-bin libopenmpi-de
 messages between processes: libgrpc++-dev libabsl-dev
 control of ranks: libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 test and benchmark libraries, which the build looks for: libgtest-dev libbenchmark-dev
-figures: python3 python3-numpy python3-matplotlib'
+figures: python3 python3-numpy python3-matplotlib
+page of the report: python3-jinja2'
 readonly kTest='check of records against their schema: python3-jsonschema
 formatting and lint: clang-format-14 pyflakes3 shellcheck
 hosts made of network namespaces, for a test: iproute2
 certificates for a test of TLS: openssl
+browser for a test of the page of the report: chromium
 serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
 
 readonly os_release=${REGATTA_OS_RELEASE:-/etc/os-release}  # the variable is for the test

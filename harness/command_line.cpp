@@ -172,6 +172,12 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
       ->excludes(dry);
 }
 
+void declare_report(CLI::App& app, ReportRequest& request) {
+  app.add_option("folders", request.folders, "folders of records")->required();
+  app.add_option("--out", request.out, "folder for index.html, judgement.json and figures")
+      ->capture_default_str();
+}
+
 void declare_compare(CLI::App& app, CompareRequest& request, std::string& format) {
   app.add_option("base", request.base, "folder of the records to compare with")->required();
   app.add_option("head", request.head, "folder of the records to judge")->required();
@@ -231,6 +237,9 @@ Command parse(int argc, const char* const* argv) {
   declare_run(run, command, stragglers);
   CLI::App& matrix = *app.add_subcommand("matrix", "race many cells with several seeds each");
   declare_matrix(matrix, command.matrix);
+  CLI::App& report =
+      *app.add_subcommand("report", "figures and one page that says who came first, and why");
+  declare_report(report, command.report);
   CLI::App& compare = *app.add_subcommand("compare", "a verdict for each cell of two folders");
   std::string compare_name = "text";
   declare_compare(compare, command.compare, compare_name);
@@ -264,6 +273,7 @@ Command parse(int argc, const char* const* argv) {
   command.request.checkpoints = command.out + "/checkpoints";
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
+  if (report.parsed()) command.kind = Command::Kind::Report;
   command.compare.format = compare_format(compare_name);
   if (compare.parsed()) command.kind = Command::Kind::Compare;
   if (exported.parsed()) command.kind = Command::Kind::Export;

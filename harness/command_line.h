@@ -12,6 +12,7 @@
 #include "harness/export.h"
 #include "harness/matrix.h"
 #include "harness/race.h"
+#include "harness/report.h"
 
 namespace regatta {
 
@@ -19,11 +20,12 @@ enum class GraphFormat { Text, Dot };
 
 /// What was asked for.
 struct Command {
-  enum class Kind { Run, Matrix, Compare, Export, List, Graph, Doctor, Nothing };
+  enum class Kind { Run, Matrix, Report, Compare, Export, List, Graph, Doctor, Nothing };
   Kind kind = Kind::Nothing;
   RaceRequest request;      ///< run, graph
   std::string out = "out";  ///< run: folder of records.jsonl
   MatrixRequest matrix;
+  ReportRequest report;
   CompareRequest compare;
   ExportRequest exported;
   std::string what;  ///< list: workloads, strategies, devices; empty: all

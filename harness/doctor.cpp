@@ -47,15 +47,15 @@ Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
           .mend = found ? "" : "apt-get install openmpi-bin"};
 }
 
-Diagnosis diagnose_matplotlib() {
+Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
   const std::string version = output_of(
-      "/usr/bin/python3 -c 'import matplotlib; print(matplotlib.__version__)' 2>/dev/null");
+      fmt::format("/usr/bin/python3 -c 'import {0}; print({0}.__version__)' 2>/dev/null", package));
   const bool found = !version.empty();
-  return {.feature = "python3-matplotlib",
+  return {.feature = "python3-" + package,
           .finding = found ? Finding::Ok : Finding::Missing,
           .detail = found ? version : "not importable by /usr/bin/python3",
-          .purpose = "figures",
-          .mend = found ? "" : "apt-get install python3-matplotlib"};
+          .purpose = purpose,
+          .mend = found ? "" : "apt-get install python3-" + package};
 }
 
 Diagnosis diagnose_cifar10(const std::string& folder) {
@@ -108,7 +108,8 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
           diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),
           diagnose_isa(machine, "amx_bf16",
                        "--dtype bf16 at full speed; without it f32 may be the faster one"),
-          diagnose_matplotlib(),
+          diagnose_python("matplotlib", "figures"),
+          diagnose_python("jinja2", "regatta report"),
           diagnose_cifar10(data_dir),
           diagnose_gpu(machine)};
 }

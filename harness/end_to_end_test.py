@@ -48,6 +48,7 @@ FLAGS = {
         "--tier": "", "--seeds": "(default: the matrix' own)", "--out": "=out", "--dry-run": "",
         "--data-dir": "=cifar-10-batches-bin", "--resume": "",
     },
+    "report": {"--out": "=out/report"},
     "compare": {
         "--format": "=text", "--speed-effect": "=0.03", "--convergence-effect": "=0.1",
         "--alpha": "=0.05",

@@ -14,6 +14,7 @@
 #include "harness/process.h"
 #include "harness/rank.h"
 #include "harness/record_writer.h"
+#include "harness/report.h"
 #include "kernels/graph/error.h"
 
 namespace {
@@ -41,6 +42,7 @@ int execute(const regatta::Command& command) {
   switch (command.kind) {
     case regatta::Command::Kind::Run: return run(command);
     case regatta::Command::Kind::Matrix: return regatta::run_matrix(command.matrix);
+    case regatta::Command::Kind::Report: return regatta::run_report(command.report);
     case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
     case regatta::Command::Kind::Export: regatta::run_export(command.exported); return kGood;
     case regatta::Command::Kind::List: regatta::list(std::cout, command.what); return kGood;

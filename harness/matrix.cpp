@@ -214,6 +214,7 @@ int Matrix::run() {
       return kSignalled + signal;
     }
   }
+  fmt::print("to see who came first, and why: regatta report {}\n", request_.out);
   if (failed_ == 0) return 0;
   fmt::print(
       "{} runs failed; their records say why, and those that left none run again with "

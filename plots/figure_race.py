@@ -10,6 +10,7 @@ ended.
 
 import math
 import statistics
+import textwrap
 from collections import Counter
 from typing import NamedTuple
 
@@ -24,10 +25,12 @@ from matplotlib.ticker import FuncFormatter  # noqa: E402
 
 from palette import Style, styles_of  # noqa: E402
 from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
+from wording import time_unit  # noqa: E402
 
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
 LOG_RATIO = 8.0
 PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
+NARROW = 4.8  # inches: readable on a phone, two side by side on a desk
 INK, FAINT, GRID = "#222222", "#666666", "#E4E4E4"
 
 
@@ -51,15 +54,6 @@ def median_curve(runs: list[Run]) -> Curve:
         curve.low.append(min(metrics))
         curve.high.append(max(metrics))
     return curve
-
-
-def _time_unit(longest: float) -> tuple[float, str]:
-    """Scale and name of the unit in which the longest time is a number of moderate size."""
-    if longest < 1e-3:
-        return 1e6, "microseconds"
-    if longest < 1.0:
-        return 1e3, "milliseconds"
-    return (1.0, "seconds") if longest < 600 else (1 / 60, "minutes")
 
 
 def _entry(label: str, runs: list[Run]) -> str:
@@ -145,10 +139,13 @@ def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
         axes.set_ylabel("accuracy (%)")
 
 
-def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
-    """One workload: lines, bands, target, failures; the legend on the right ranks them."""
+def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> list[Line2D]:
+    """One workload: lines, bands, target, failures; the legend on the right ranks them.
+
+    Returns what the legend shows, ranked.
+    """
     longest = max((one.training_time for run in runs for one in run.evaluations), default=1.0)
-    scale, unit = _time_unit(longest)
+    scale, unit = time_unit(longest)
     groups = group_runs(runs)
     names = labels(groups)
     _set_metric_axis(axes, runs)
@@ -173,6 +170,7 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=FAINT)
+    return entries
 
 
 def _workers(runs: list[Run]) -> str:
@@ -212,4 +210,27 @@ def draw_race(runs: list[Run]) -> Figure:
                 fontsize=16, fontweight="bold", color=INK, va="top")
     figure.text(0.02, 0.14 / heights, footer(runs), fontsize=8.5, color=FAINT, va="bottom",
                 linespacing=1.5)
+    return figure
+
+
+def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
+    """In two columns where the names are short."""
+    short = max(map(len, names)) <= 24
+    axes.legend(entries, [textwrap.fill(name, 50, break_on_hyphens=False) for name in names],
+                loc="upper left", bbox_to_anchor=(-0.14, -0.18), ncols=2 if short else 1,
+                frameon=False, fontsize=9, borderaxespad=0, columnspacing=1,
+                handlelength=3.6 if any(len(entry.get_xdata()) != 1 for entry in entries) else 1.2)
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """Of one workload, for the report; nothing where no run was evaluated while it trained."""
+    if not any(one.training_time > 0 for run in runs for one in run.evaluations):
+        return None
+    figure, axes = plt.subplots(figsize=(NARROW, 3.6))
+    entries = draw_panel(axes, runs[0].workload, runs)
+    axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # the page says it
+    axes.set_title("The race", loc="left", fontsize=11, fontweight="bold", color=INK, pad=20)
+    groups = group_runs(runs)
+    names = labels(groups)
+    legend_below(axes, entries, [names[variant] for variant, _ in ranked(groups)])
     return figure

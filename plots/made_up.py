@@ -32,11 +32,13 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
         "status": "reached" if crossing else "missed",
         "failure": None,
         "target": {"metric": "loss" if loss_based else "accuracy", "value": target},
+        "run_id": f"{workload} {strategy} {seed}",
         "training_time_to_target_ns": crossing[0]["training_time_ns"] if crossing else None,
+        "examples_to_target": crossing[0]["examples"] if crossing else None,
         "evaluations": evaluations,
         "examples_per_s": 5_000 / pace,
         "workers": [{"compute_ns": 800, "exposed_communication_ns": 90, "wait_ns": 80,
-                     "input_ns": 10, "update_ns": 20}] * workers,
+                     "input_ns": 10, "update_ns": 20, "steps": 10}] * workers,
         "machine": {"cpu": "Intel(R) Xeon(R) Processor", "cores_used": 2, "gpus": []},
         "software": {"git_commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False},
     }
@@ -47,5 +49,6 @@ def made_up_failure(workload: str, strategy: str, seed: int, evaluated: int) -> 
     """A run that diverged after `evaluated` evaluations."""
     whole = made_up_record(workload, strategy, seed)
     return {**whole, "status": "failed", "training_time_to_target_ns": None,
+            "examples_to_target": None,
             "failure": {"kind": "diverged", "text": "step 70: the loss is not finite"},
             "evaluations": whole["evaluations"][:evaluated]}

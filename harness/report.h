@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `regatta report DIR...`: what the records of the folders say, as FOLDER/judgement.json, and from
+// that FOLDER/index.html, one file that opens without a network, with its figures beside it. The
+// numbers are computed here (judgement.h), the page is made by plots/report.py.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace regatta {
+
+struct ReportRequest {
+  std::vector<std::string> folders;  ///< each with a records.jsonl
+  std::string out = "out/report";
+};
+
+/// Returns 0, or 1 when the page could not be made, for which plots/report.py has said why.
+/// Throws: RunError(Data) for records that cannot be read, RunError(Io) for a folder that cannot be
+/// written, RunError(Unsupported) where Python or plots/ is missing.
+int run_report(const ReportRequest& request);
+
+}  // namespace regatta

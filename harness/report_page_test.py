@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a report in a browser: it sorts, filters, fits a phone, and logs no error.
+
+usage: harness/report_page_test.py REGATTA SCHEMA
+"""
+
+import unittest
+from pathlib import Path
+
+from test_browser import Browser, browser, find_chromium
+from test_support import fresh_folder, output_of, run_tests, skip
+
+RECORDS = Path("results/xeon-no-amx-2-cores/quick")
+WORKLOADS, STRATEGIES = 2, 9
+
+
+class Page(unittest.TestCase):
+    chromium: Browser
+    index: Path
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = fresh_folder()
+        output_of("report", str(RECORDS), "--out", str(folder))
+        cls.index = folder / "index.html"
+        cls.chromium = cls.enterClassContext(browser())
+
+    def setUp(self) -> None:
+        self.chromium.resize(1280, 900)
+        self.chromium.prefer("light")
+        self.chromium.open(self.index)
+
+    def tearDown(self) -> None:
+        self.assertEqual(self.chromium.errors, [])
+
+    def column(self, key: str) -> list[list[float]]:
+        """What rows sort by, a list for each workload; empty values are left out."""
+        return self.chromium.ask(
+            "[...document.querySelectorAll('#board tbody')].map(body => [...body.querySelectorAll("
+            f"'tr.row td.{key}')].map(td => td.dataset.sort).filter(text => text).map(Number))")
+
+    def strategies(self) -> list[str]:
+        return self.chromium.ask(
+            "[...document.querySelectorAll('#board tr.row:not([hidden])')].filter("
+            "row => row.offsetParent).map(row => row.dataset.strategy)")
+
+    def sorted_by(self) -> list[str]:
+        return self.chromium.ask("[...document.querySelectorAll('#board th[aria-sort]')].map("
+                                 "th => th.dataset.key + ' ' + th.getAttribute('aria-sort'))")
+
+    def test_opens_ranked(self) -> None:
+        self.assertEqual(len(self.strategies()), WORKLOADS * STRATEGIES)
+        times = self.column("time")
+        self.assertEqual(len(times), WORKLOADS)
+        for of_workload in times:
+            self.assertEqual(len(of_workload), STRATEGIES - 1)  # `independent` makes no claim
+            self.assertEqual(of_workload, sorted(of_workload))
+
+    def test_sorts_by_click_within_each_workload_both_ways(self) -> None:
+        for key in ("examples", "example", "metric", "time"):
+            self.chromium.click(f"th[data-key={key}] button")
+            self.assertEqual(self.sorted_by(), [f"{key} ascending"])
+            values = self.column(key)
+            self.assertEqual(values, [sorted(one) for one in values])
+            self.chromium.click(f"th[data-key={key}] button")
+            self.assertEqual(self.sorted_by(), [f"{key} descending"])
+            self.assertEqual(self.column(key), [sorted(one, reverse=True) for one in values])
+        self.assertEqual(self.strategies()[STRATEGIES - 1], "independent")  # no time: still last
+        self.chromium.click("th[data-key=strategy] button")
+        names = self.strategies()[:STRATEGIES]
+        self.assertEqual(names, sorted(names))
+
+    def test_sorts_by_keyboard(self) -> None:
+        self.chromium.ask("document.getElementById('filter').focus()")
+        for _ in range(3):  # to the third heading
+            self.chromium.press("Tab")
+        self.chromium.press("Enter")
+        self.assertEqual(self.sorted_by(), ["workers ascending"])
+        self.assertEqual(self.strategies()[0], "single")
+
+    def test_filters_by_the_text_of_strategies(self) -> None:
+        self.chromium.click("#filter")
+        self.chromium.type("Server")
+        self.assertEqual(set(self.strategies()), {"parameter_server", "parameter_server_async"})
+        shown = "document.getElementById('shown').textContent"
+        self.assertEqual(self.chromium.ask(shown), "4 of 18 rows")
+        self.chromium.type(" async")
+        self.assertEqual(set(self.strategies()), {"parameter_server_async"})
+        self.chromium.type("zzz")
+        self.assertEqual(self.strategies(), [])
+        self.assertEqual(self.chromium.ask(shown), "0 of 18 rows")
+
+    def too_wide(self) -> list[str]:
+        """What reaches beyond the right edge."""
+        return self.chromium.ask(
+            "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll') && "
+            "e.getBoundingClientRect().right > innerWidth + 1)"
+            ".slice(0, 3).map(e => e.outerHTML.slice(0, 90))")
+
+    def test_fits_screens_of_all_widths_and_paper(self) -> None:
+        for width in (360, 390, 768, 1110, 1130, 1280, 1920):
+            self.chromium.resize(width, 900)
+            self.assertEqual(self.too_wide(), [], width)
+        self.chromium.resize(718, 1000)  # what margins leave of A4
+        self.chromium.prefer("light", media="print")
+        self.assertEqual(self.too_wide(), [])
+
+    def test_sorts_on_a_phone(self) -> None:
+        self.chromium.resize(390, 844)
+        self.chromium.click("th[data-key=example] button")
+        values = self.column("example")
+        self.assertEqual(values, [sorted(one) for one in values])
+
+    def test_is_dark_where_the_reader_wants_it_dark(self) -> None:
+        paper = "getComputedStyle(document.body).backgroundColor"
+        line = "getComputedStyle(document.querySelector('.chart')).fill"
+        light = [self.chromium.ask(paper), self.chromium.ask(line)]
+        self.chromium.prefer("dark")
+        dark = [self.chromium.ask(paper), self.chromium.ask(line)]
+        self.assertEqual(light, ["rgb(255, 255, 255)", "rgb(0, 0, 0)"])
+        self.assertEqual(dark, ["rgb(22, 26, 32)", "rgb(232, 234, 237)"])
+        self.chromium.prefer("dark", media="print")
+        self.assertEqual(self.chromium.ask(paper), "rgb(255, 255, 255)")
+
+    def test_selects_or_copies_a_command(self) -> None:
+        self.chromium.click("details.runs summary")
+        self.chromium.click("details.runs button.copy")
+        said = self.chromium.ask(
+            "(async () => { const button = document.querySelector('details.runs button.copy');"
+            "for (let i = 0; i < 100 && button.textContent === 'copy'; ++i)"
+            "  await new Promise(then => setTimeout(then, 20));"
+            "return button.textContent; })()")
+        self.assertIn(said, ("copied", "selected"))
+
+    def test_ids_are_unique_and_what_figures_refer_to_is_there(self) -> None:
+        self.assertEqual(self.chromium.ask(
+            "(() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id);"
+            "return ids.filter((id, i) => ids.indexOf(id) !== i); })()"), [])
+        self.assertEqual(self.chromium.ask(
+            "[...document.querySelectorAll('use')].map(e => e.getAttribute('xlink:href'))"
+            ".filter(ref => !document.getElementById(ref.slice(1)))"), [])
+
+
+if find_chromium() is None:
+    skip("chromium is not installed: apt-get install chromium")
+if __name__ == "__main__":
+    run_tests()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistical against hardware efficiency: examples to the target against time per example.
+
+Both axes are logarithmic, so their product, the time to the target, is the same along each of the
+slanting lines: nearer to the lower left corner is sooner. A mark is the median of a cell.
+"""
+
+import math
+import re
+import statistics
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
+
+from figure_race import FAINT, GRID, INK, NARROW, legend_below  # noqa: E402
+from palette import styles_of  # noqa: E402
+from records import Run, Variant, group_runs, labels, ranked  # noqa: E402
+from wording import time_text, time_unit  # noqa: E402
+
+ROOM = 1.25  # beyond the outermost marks, as a factor
+
+
+def _point(runs: list[Run]) -> tuple[float, float] | None:
+    """Seconds per example and examples to the target, medians; a run that missed is infinite."""
+    speeds = [run.examples_per_s for run in runs
+              if run.status != "failed" and run.examples_per_s > 0]
+    examples = statistics.median(run.examples_to_target for run in runs)
+    if not speeds or not math.isfinite(examples) or examples <= 0:
+        return None
+    return statistics.median(1 / speed for speed in speeds), examples
+
+
+def _limits(values: list[float]) -> tuple[float, float]:
+    """At least a factor of four, so that equal values look equal."""
+    low, high = min(values) / ROOM, max(values) * ROOM
+    widen = max(1.0, math.sqrt(4 / (high / low)))
+    return low / widen, high * widen
+
+
+def _draw_equal_times(axes: Axes, scale: float) -> None:
+    """Lines of one time to the target, at round times, few enough to be read."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    first, last = left * low / scale, right * high / scale
+    powers = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
+    steps = (1, 2, 5) if last / first < 50 else (1,)
+    for seconds in (step * 10.0**power for power in powers for step in steps):
+        if not first < seconds < last:
+            continue
+        axes.plot([left, right], [seconds * scale / left, seconds * scale / right],
+                  color=FAINT, linewidth=0.7, dashes=(4, 4), zorder=1, scaley=False, scalex=False)
+        at = min(high, seconds * scale / left)
+        axes.annotate(re.sub(r"\.0+ ", " ", time_text(seconds)),
+                      (seconds * scale / at, at),
+                      xytext=(3, -3), textcoords="offset points", va="top", fontsize=8,
+                      color=FAINT, annotation_clip=True)
+
+
+def _draw_points(axes: Axes, points: list[tuple[Variant, tuple[float, float]]], scale: float,
+                 names: dict[Variant, str]) -> None:
+    styles = styles_of(variant.strategy for variant, _ in points)
+    for (variant, (seconds, examples)), style in zip(points, styles):
+        axes.plot(seconds * scale, examples, marker=style.marker, color=style.colour, linestyle="",
+                  markersize=9, markeredgecolor="white", zorder=4, label=names[variant])
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """Nothing where fewer than two cells reached the target."""
+    groups = group_runs(run for run in runs if run.claims_time)
+    found = [(variant, _point(group)) for variant, group in ranked(groups)]
+    points = [(variant, point) for variant, point in found if point is not None]
+    if len(points) < 2:
+        return None
+    scale, unit = time_unit(max(seconds for _, (seconds, _) in points))
+    figure, axes = plt.subplots(figsize=(NARROW, 3.6))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(*_limits([seconds * scale for _, (seconds, _) in points]))
+    axes.set_ylim(*_limits([examples for _, (_, examples) in points]))
+    _draw_equal_times(axes, scale)
+    _draw_points(axes, points, scale, labels(groups))
+    for axis, places in ((axes.xaxis, "g"), (axes.yaxis, ",.0f")):
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _, places=places:
+                                               f"{value:{places}}"))
+    axes.set_xlabel(f"time per example ({unit}, log scale)")
+    axes.set_ylabel("examples to target (log scale)")
+    axes.set_title("Examples needed × time for each", loc="left", fontsize=11, fontweight="bold",
+                   color=INK)
+    legend_below(axes, *axes.get_legend_handles_labels())
+    axes.grid(color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=FAINT)
+    return figure

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Examples per second against workers: a line for each strategy, medians over runs.
+
+`independent`, which exchanges nothing, is the ceiling. The ideal line is as many times the speed of
+`single` as there are more cores at work: on one machine, whose cores `single` uses all, it is flat.
+"""
+
+import statistics
+from dataclasses import replace
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import StrMethodFormatter  # noqa: E402
+
+from figure_race import FAINT, GRID, INK, NARROW, legend_below  # noqa: E402
+from palette import styles_of  # noqa: E402
+from records import Run, Variant, labels  # noqa: E402
+
+Line = dict[int, list[Run]]  # by workers
+
+
+def _lines(runs: list[Run]) -> dict[Variant, Line]:
+    """Cells that differ in workers only share a line."""
+    lines: dict[Variant, Line] = {}
+    for run in runs:
+        if run.status == "failed" or not run.examples_per_s > 0:
+            continue
+        same = replace(run.variant, workers=0, processes=1, oversubscribed=False)
+        lines.setdefault(same, {}).setdefault(run.variant.workers, []).append(run)
+    return lines
+
+
+def _speed(runs: list[Run]) -> float:
+    return statistics.median(run.examples_per_s for run in runs)
+
+
+def _draw_ideal(axes: Axes, lines: dict[Variant, Line]) -> None:
+    singles = [run for variant, line in lines.items() if variant.strategy == "single"
+               for runs in line.values() for run in runs]
+    if not singles:
+        return
+    per_core = _speed(singles) / max(1, singles[0].cores)
+    cores = {workers: max(run.cores for run in runs)
+             for line in lines.values() for workers, runs in line.items()}
+    at = sorted(cores)
+    axes.plot(at, [per_core * max(1, cores[workers]) for workers in at], color=INK, linewidth=1,
+              dashes=(6, 3), zorder=1, label="ideal: single on as many cores")
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """Nothing where no strategy ran with several numbers of workers."""
+    lines = _lines(runs)
+    if not any(len(line) > 1 for line in lines.values()):
+        return None
+    names = labels(lines)
+    figure, axes = plt.subplots(figsize=(NARROW, 3.6))
+    _draw_ideal(axes, lines)
+    for (variant, line), style in zip(lines.items(),
+                                      styles_of(variant.strategy for variant in lines)):
+        at = sorted(line)
+        ceiling = " (ceiling)" if variant.strategy == "independent" else ""
+        axes.plot(at, [_speed(line[workers]) for workers in at], color=style.colour,
+                  dashes=style.dash or (None, None), marker=style.marker, markersize=7,
+                  markeredgecolor="white", linewidth=2, label=names[variant] + ceiling)
+    axes.set_xticks(sorted({workers for line in lines.values() for workers in line}))
+    axes.set_ylim(0, None)
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.set_xlabel("workers")
+    axes.set_ylabel("examples per second")
+    axes.set_title("Speed by workers", loc="left", fontsize=11, fontweight="bold", color=INK)
+    legend_below(axes, *axes.get_legend_handles_labels())
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=FAINT)
+    return figure

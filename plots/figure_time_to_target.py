@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time to target, every run shown: a mark a run, a bar at the median, one row for each cell.
+
+Runs that missed the target stand in a column of their own on the right, hollow, and failed ones as
+crosses beside them: they count as infinitely slow, so a median can lie there, too.
+"""
+
+import math
+import random
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from figure_race import FAINT, GRID, INK, LOG_RATIO, NARROW, PLAIN  # noqa: E402
+from palette import Style, styles_of  # noqa: E402
+from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
+from wording import time_unit  # noqa: E402
+
+LABEL_WIDTH = 24  # characters
+MANY = 200  # runs of a cell from which on marks are pixels, not paths
+
+
+def wrapped(label: str) -> str:
+    """On several lines where it is long."""
+    return "\n".join(textwrap.wrap(label, LABEL_WIDTH, break_on_hyphens=False))
+
+
+def rows_figure(names: list[str], right: float, above: float) -> tuple[Figure, Axes]:
+    """A row for each name, the first on top; room for text on the right and above, in inches."""
+    lines = max(name.count("\n") + 1 for name in names)
+    height = (0.21 + 0.14 * lines) * len(names) + above + 0.55
+    figure, axes = plt.subplots(figsize=(NARROW, height))
+    longest = max(len(line) for name in names for line in name.split("\n"))
+    figure.subplots_adjust(left=(0.078 * longest + 0.12) / NARROW, right=1 - right / NARROW,
+                           top=1 - above / height, bottom=0.55 / height)
+    axes.set_yticks(range(len(names)), names, fontsize=9.5, color=INK)
+    axes.set_ylim(len(names) - 0.45, -0.55)
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", colors=FAINT)
+    return figure, axes
+
+
+def _offsets(count: int) -> list[float]:
+    """Heights at which marks of one row do not hide each other; the same every time."""
+    if count == 1:
+        return [0.0]
+    chance = random.Random(count)
+    return [chance.uniform(-0.24, 0.24) for _ in range(count)]
+
+
+def _draw_row(axes: Axes, row: int, runs: list[Run], style: Style, scale: float,
+              edge: float) -> None:
+    many = len(runs) > MANY
+    heights = [row + offset for offset in _offsets(len(runs))]
+    looks = {"reached": (style.marker, style.colour, "white"),
+             "missed": (style.marker, "none", style.colour),
+             "failed": ("X", style.colour, style.colour)}
+    for status, (marker, face, edge_colour) in looks.items():
+        own = [(run.time_to_target * scale if status == "reached" else edge, height)
+               for run, height in zip(runs, heights) if run.status == status]
+        if own:
+            axes.plot(*zip(*own), marker=marker, linestyle="", markersize=3 if many else 6.5,
+                      alpha=0.5 if many else 0.85, markerfacecolor=face,
+                      markeredgecolor=edge_colour, markeredgewidth=0.8, clip_on=False, zorder=4,
+                      rasterized=many)
+    middle = median_time(runs)
+    at = middle * scale if math.isfinite(middle) else edge
+    axes.plot([at, at], [row - 0.38, row + 0.38], color=INK, linewidth=2.2,
+              solid_capstyle="butt", zorder=3, clip_on=False)
+
+
+def _set_axis(axes: Axes, times: list[float], unit: str) -> None:
+    if max(times) > LOG_RATIO * min(times) > 0:
+        axes.set_xscale("log")
+        axes.set_xlim(min(times) / 1.3, max(times) * 1.3)
+        axes.xaxis.set_major_formatter(PLAIN)
+        axes.set_xlabel(f"training time to target ({unit}, log scale)")
+    else:
+        axes.set_xlim(0, max(times) * 1.06)
+        axes.set_xlabel(f"training time to target ({unit})")
+
+
+def _value(runs: list[Run]) -> str:
+    reached = sum(math.isfinite(run.time_to_target) for run in runs)
+    time = format_time(median_time(runs)).replace("us", "µs")
+    count = f"{reached} of {len(runs)}"
+    return f"missed, {count}" if time == "-" else f"{time},  {count}"
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """Nothing where no run reached the target."""
+    runs = [run for run in runs if run.claims_time]
+    groups = group_runs(runs)
+    rows = ranked(groups)
+    reached = [run.time_to_target for run in runs if math.isfinite(run.time_to_target)]
+    if not reached:
+        return None
+    scale, unit = time_unit(max(reached))
+    names = labels(groups)
+    figure, axes = rows_figure([wrapped(names[variant]) for variant, _ in rows], 1.15, 0.4)
+    _set_axis(axes, [time * scale for time in reached], unit)
+    low, high = axes.get_xlim()
+    edge = high * (high / low) ** 0.06 if axes.get_xscale() == "log" else high * 1.06
+    for row, ((_, group), style) in enumerate(
+            zip(rows, styles_of(variant.strategy for variant, _ in rows))):
+        _draw_row(axes, row, group, style, scale, edge)
+        axes.annotate(_value(group), (1, row), xytext=(20, 0), va="center", fontsize=9,
+                      xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
+    if len(reached) < len(runs):
+        axes.annotate("missed", (edge, 0), xytext=(0, -5), ha="center", va="top", fontsize=9,
+                      color=FAINT, xycoords=("data", "axes fraction"), textcoords="offset points")
+    axes.set_title("Every run, and the median", loc="left", fontsize=11, fontweight="bold",
+                   color=INK)
+    return figure

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands on the page of a report: judgement.json as rows and sentences.
+
+Every number is one of judgement.json; here it gets its unit and its words.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from headline import Headline, headline_of, why_of
+from palette import styles_of
+from records import Variant, labels, variant_of
+from wording import bytes_text, count_text, metric_text, plural, span_text, time_text
+
+Json = dict[str, Any]
+
+VERDICTS = {"holds": "holds here", "does not hold here": "does not hold here",
+            "undecided": "cannot be told yet"}
+
+
+@dataclass
+class Graphic:
+    name: str
+    svg: str
+    description: str  # for those who do not see it, and the caption
+    file: str  # relative to the page; empty: none
+
+
+@dataclass
+class Value:
+    """An entry of the leaderboard."""
+
+    text: str
+    sort: float | str | None  # None: last, whichever way it is sorted
+    note: str = ""
+
+
+@dataclass
+class RunRow:
+    seed: int
+    status: str
+    outcome: str  # time to the target, or why there is none
+    crossing: str
+    command: str
+    commit: str
+
+
+@dataclass
+class CellRow:
+    label: str
+    colour: str
+    values: list[Value]
+    runs: list[RunRow]
+    product: str  # examples to target x time per example
+    bytes: str
+    staleness: str
+    updates: str
+    full: str  # time to target on the full clock
+
+
+@dataclass
+class Failure:
+    workload: str
+    label: str
+    seed: int
+    kind: str
+    text: str
+    command: str
+
+
+@dataclass
+class WorkloadView:
+    title: str
+    slug: str
+    conditions: str
+    apart: str  # the conditions, where another view has the same title
+    headline: Headline
+    same_start: str
+    warnings: list[str]
+    cells: list[CellRow]
+    why: str
+    machine: list[tuple[str, str]]
+    builds: list[list[tuple[str, str]]]
+    result: list[Graphic] = field(default_factory=list)
+    figures: list[Graphic] = field(default_factory=list)
+
+
+@dataclass
+class Claim:
+    name: str
+    title: str
+    taught: str
+    verdict: str
+    verdict_text: str
+    because: str
+    figure: str
+    missing: list[str]
+    graphic: Graphic | None = None
+
+
+@dataclass
+class Page:
+    folders: list[str]
+    runs: int
+    warnings: list[str]
+    workloads: list[WorkloadView]
+    failures: list[Failure]
+    dates: str
+    coverage: str
+    claims: list[Claim] = field(default_factory=list)
+    graphs: list[Graphic] = field(default_factory=list)
+
+
+# Of the leaderboard: key and heading.
+COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers"),
+           ("time", "time to target"), ("single", "× single"), ("reached", "reached"),
+           ("examples", "examples to target"), ("example", "time per example"),
+           ("metric", "metric at the end"))
+
+
+def _interval(interval: Json | None, text: Any) -> str:
+    if interval is None or (interval["low"] is None and interval["high"] is None):
+        return ""
+    return span_text(interval["low"], interval["high"], text)
+
+
+def _middle(interval: Json | None) -> float | None:
+    return None if interval is None else interval["median"]
+
+
+def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
+    time, examples = cell["seconds_to_target"], cell["examples_to_target"]
+    claims, each = cell["claims_time"], cell["seconds_per_example"]
+    end, count = cell["metric"], cell["count"]
+    missed = Value("missed" if claims else "no claim", None,
+                   "in the median" if claims else "speed ceiling")
+    failed = f"{cell['failed']} failed" if cell["failed"] else ""
+    left = cell["reached"] - cell["held"]
+    speed = _middle(each)
+    times, processes = cell["times_single"], cell["cell"]["processes"]
+    return [
+        Value(str(place) if claims else "–", place),
+        Value(label, label),
+        Value(str(cell["cell"]["workers"]), cell["cell"]["workers"],
+              f"{processes} processes" if processes > 1 else ""),
+        Value(time_text(_middle(time)), _middle(time), _interval(time, time_text))
+        if claims and _middle(time) is not None else missed,
+        Value("–", None) if times is None else Value(f"{times:.2f}", times),
+        Value(f"{cell['reached']} of {count}", cell["reached"] / count,
+              ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
+        Value(count_text(_middle(examples)), _middle(examples), _interval(examples, count_text)),
+        Value(time_text(speed), speed,
+              "" if not speed else f"{count_text(1 / speed)}/s"),
+        Value(metric_text(_middle(end), metric), _middle(end),
+              _interval(end, lambda value: metric_text(value, metric))),
+    ]
+
+
+def _crossing(crossing: Json | None) -> str:
+    """`between 2.43 s and 2.57 s (61,440 to 64,000 examples)`"""
+    if crossing is None:
+        return ""
+    at, before = crossing["at"], crossing["before"]
+    kept = "" if crossing["held"] else "; fell back later"
+    if before is None:
+        return f"there at the first evaluation{kept}"
+    return (f"between {time_text(before['seconds'])} and {time_text(at['seconds'])}, "
+            f"{count_text(before['examples'])} and {count_text(at['examples'])} examples{kept}")
+
+
+def _run_row(run: Json) -> RunRow:
+    outcome = {"reached": time_text(run["seconds_to_target"]), "missed": "missed the target",
+               "failed": f"failed: {(run['failure'] or {}).get('text', '')}"}[run["status"]]
+    if run["lost_processes"]:
+        outcome += f"; went on without {len(run['lost_processes'])} lost"
+    commit = run["commit"][:10] or "unknown"
+    return RunRow(run["seed"], run["status"], outcome, _crossing(run["crossing"]), run["command"],
+                  commit + (" with changes" if run["dirty"] else ""))
+
+
+def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> CellRow:
+    examples, each = _middle(cell["examples_to_target"]), _middle(cell["seconds_per_example"])
+    stale = cell["staleness"]
+    updates = [f"{cell[key]:,} {word}" for key, word in
+               (("updates_dropped", "dropped"), ("lost_updates", "lost")) if cell[key]]
+    return CellRow(
+        label=label, colour=colour,
+        values=_values(place, label, cell, metric), runs=[_run_row(run) for run in cell["runs"]],
+        product=f"{count_text(examples)} × {time_text(each)}" if examples else
+                f"– × {time_text(each)}",
+        bytes="nothing" if not cell["bytes_per_step_counted"] else
+              f"{bytes_text(cell['bytes_per_step_computed'])} / "
+              f"{bytes_text(cell['bytes_per_step_counted'])}",
+        staleness=f"{stale['mean']:.2f}, at most {stale['max']}" if stale["updates"] else "–",
+        updates=", ".join(updates) or "–",
+        full=time_text(_middle(cell["full_seconds_to_target"])))
+
+
+def cell_labels(judged: Json) -> list[str]:
+    """Those of the figures: the strategy, and what tells its cells apart."""
+    variants: list[Variant] = [variant_of(cell["cell"], f" {cell['length']}")
+                               for cell in judged["cells"]]
+    named = labels(variants)
+    return [named[variant] for variant in variants]
+
+
+def _conditions(judged: Json) -> str:
+    cells = [cell["cell"] for cell in judged["cells"]]
+    batches = sorted({cell["global_batch"] for cell in cells})
+    unit = " %" if judged["target"]["metric"] == "accuracy" else ""
+    parts = [judged["dataset"], f"target {judged['target']['metric']} "
+             f"{judged['target']['value']:g}{unit}",
+             "global batch " + ", ".join(f"{batch:,}" for batch in batches)]
+    parts += [f"worker {one['worker']} slowed {one['factor']:g} times"
+              for one in cells[0]["straggler"]]
+    parts.append(judged["cells"][0]["length"].removeprefix("--"))
+    machine = judged["machine"]
+    parts.append(f"{machine['cpu']}, {plural(machine['cores_used'], 'core')}")
+    return " · ".join(part for part in parts if part)
+
+
+def _same_start(same: Json) -> str:
+    if same["differs"]:
+        return "Not the same race: " + "; ".join(same["differs"]) + "."
+    if same["compared"] == 0:
+        return ""
+    return (f"The same race for all: first weights and order of examples were equal in each of "
+            f"{plural(same['compared'], 'seed')}.")
+
+
+def _machine(machine: Json) -> list[tuple[str, str]]:
+    rows = [("CPU", machine["cpu"]), ("extensions", " ".join(machine["isa"])),
+            ("cores used", f"{machine['cores_used']} of {machine['cores_available']} logical, "
+                           f"{machine['cores_physical']} physical"),
+            ("memory", bytes_text(machine["memory_bytes"])),
+            ("GPUs", ", ".join(machine["gpus"])), ("driver", machine["driver"] or "")]
+    return [(name, text) for name, text in rows if text]
+
+
+def _build(build: Json) -> list[tuple[str, str]]:
+    software = build["software"]
+    commit = software["git_commit"] + (", with changes" if software["dirty"] else "")
+    names = (("compiler", "compiler"), ("onednn", "oneDNN"), ("open_mpi", "Open MPI"),
+             ("grpc", "gRPC"), ("cuda", "CUDA"), ("cudnn", "cuDNN"), ("nccl", "NCCL"))
+    rows = [("commit", commit), *((name, software[key] or "") for key, name in names)]
+    rows += sorted(build["environment"].items())
+    return [(name, text) for name, text in rows if text]
+
+
+def _view(index: int, judged: Json) -> WorkloadView:
+    names = cell_labels(judged)
+    styles = styles_of(cell["cell"]["strategy"] for cell in judged["cells"])  # as in figures
+    metric = judged["target"]["metric"]
+    return WorkloadView(
+        title=judged["workload"], apart="",
+        slug=f"{index + 1}-" + re.sub(r"[^A-Za-z0-9_-]", "-", judged["workload"]),
+        conditions=_conditions(judged), headline=headline_of(judged, names),
+        same_start=_same_start(judged["same_start"]), warnings=judged["warnings"],
+        cells=[_cell_row(place, name, style.colour, cell, metric)
+               for place, (name, style, cell)
+               in enumerate(zip(names, styles, judged["cells"]), start=1)],
+        why=why_of(judged, names), machine=_machine(judged["machine"]),
+        builds=[_build(build) for build in judged["software"]])
+
+
+def _failures(judgement: Json) -> list[Failure]:
+    return [Failure(judged["workload"], name, run["seed"], run["failure"]["kind"],
+                    run["failure"]["text"], run["command"])
+            for judged in judgement["workloads"]
+            for name, cell in zip(cell_labels(judged), judged["cells"])
+            for run in cell["runs"] if run["status"] == "failed" and run["failure"]]
+
+
+def _coverage(judgement: Json) -> str:
+    """What the intervals of this page cover, by the number of runs."""
+    by_count = {cell["count"]: cell["seconds_to_target"]["coverage"]
+                for judged in judgement["workloads"] for cell in judged["cells"]
+                if cell["seconds_to_target"]}
+    return ", ".join(f"{100 * coverage:.4g} % with {plural(count, 'run')}"
+                     for count, coverage in sorted(by_count.items()))
+
+
+def page_of(judgement: Json) -> Page:
+    runs = [run for judged in judgement["workloads"] for cell in judged["cells"]
+            for run in cell["runs"]]
+    views = [_view(i, one) for i, one in enumerate(judgement["workloads"])]
+    titles = [view.title for view in views]
+    for view in views:
+        view.apart = view.conditions if titles.count(view.title) > 1 else ""
+    days = sorted({run["timestamp"][:10] for run in runs} - {""})
+    return Page(folders=judgement["folders"], runs=len(runs), warnings=judgement["warnings"],
+                workloads=views,
+                failures=_failures(judgement), coverage=_coverage(judgement),
+                dates=" to ".join(dict.fromkeys([days[0], days[-1]])) if days else "")
+
+
+def claims_of(judgement: Json) -> list[Claim]:
+    return [Claim(one["name"], one["name"].replace("_", " "), one["taught"],
+                  one["verdict"].replace(" ", "_"),
+                  VERDICTS[one["verdict"]], one["because"], one["figure"], one["missing"])
+            for one in judgement["claims"]]

@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a report: what `regatta report` has judged, with figures, in one file of HTML.
+
+usage: plots/report.py JUDGEMENT DIR...
+
+JUDGEMENT is the judgement.json that `regatta report` wrote, DIR... the folders it was made from.
+Writes index.html and figures/ beside it.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+try:
+    import jinja2
+    import matplotlib.pyplot as plt
+    from markupsafe import Markup
+except ImportError as missing:
+    sys.exit(f"report.py: the page needs python3-{missing.name}, which /usr/bin/python3 cannot "
+             f"import: apt-get install python3-{missing.name}")
+
+from matplotlib.figure import Figure  # noqa: E402
+
+from figure_files import save_figure  # noqa: E402
+from inline_svg import colour_rules, colour_variable, inline_svg  # noqa: E402
+from page import COLUMNS, Claim, Graphic, claims_of, page_of  # noqa: E402
+from records import RecordsError, Run, read_records  # noqa: E402
+
+PLOTS = Path(__file__).resolve().parent
+# By section: what is drawn for each workload, where its records hold something for it. Each is
+# plots/figure_NAME.py; what its picture shows, in a sentence.
+RESULT = {"time_to_target": "Training time to the target, every run a mark, a bar at each median."}
+WHY = {
+    "race": "The target's metric against training time, a line for each strategy, bands over runs.",
+    "time_split": "A worker's step, split into compute, exposed communication, wait, input and "
+                  "update.",
+    "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
+    "scaling": "Examples per second against workers.",
+    "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
+    "staleness": "Updates by how many versions they missed.",
+}
+
+
+class Figures:
+    """Draws what there is to draw, keeps it as files, and hands it to the page."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.drawn = 0
+
+    def draw(self, name: str, runs: list[Run], stem: str, description: str) -> Graphic | None:
+        """plots/figure_NAME.py of these runs; nothing where they hold nothing for it."""
+        if not runs or find_spec(f"figure_{name}") is None:
+            return None
+        figure: Figure | None = import_module(f"figure_{name}").draw(runs)
+        if figure is None:
+            return None
+        save_figure(figure, self.folder, stem)
+        self.drawn += 1
+        svg = inline_svg(figure, f"f{self.drawn}", description)
+        plt.close(figure)
+        return Graphic(name, svg, description, f"figures/{stem}.svg")
+
+    def draw_all(self, names: dict[str, str], runs: list[Run], slug: str) -> list[Graphic]:
+        drawn = [self.draw(name, runs, f"{slug}-{name}", text) for name, text in names.items()]
+        return [graphic for graphic in drawn if graphic is not None]
+
+
+def read_all(folders: list[str], warn: Callable[[str], None]) -> dict[str, Run]:
+    """By run_id, each once; without those that have none."""
+    runs = [run for folder in folders for run in read_records(Path(folder), warn)]
+    return {run.run_id: run for run in runs if run.run_id}
+
+
+def of_workload(judged: dict[str, Any], runs: dict[str, Run]) -> list[Run]:
+    ids = [run["run_id"] for cell in judged["cells"] for run in cell["runs"]]
+    return [runs[one] for one in ids if one in runs]
+
+
+def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> None:
+    for claim in claims:
+        if claim.figure:
+            claim.graphic = figures.draw(claim.figure, runs, f"claim-{claim.name}", claim.because)
+
+
+def graph_pictures(folder: Path) -> list[Graphic]:
+    """Rewritten graphs, by plots/graphs.py: name, SVG and a sentence of each."""
+    if find_spec("graphs") is None:
+        return []
+    return [Graphic(name, svg, text, "") for name, svg, text
+            in import_module("graphs").report_pictures(folder)]
+
+
+def render(judgement_file: Path, folders: list[str]) -> Path:
+    judgement = json.loads(judgement_file.read_text())
+    runs = read_all(folders, lambda text: None)  # `regatta report` has told of these lines
+    figures = Figures(judgement_file.parent / "figures")
+    page = page_of(judgement)
+    for view, judged in zip(page.workloads, judgement["workloads"]):
+        own = of_workload(judged, runs)
+        view.result = figures.draw_all(RESULT, own, view.slug)
+        view.figures = figures.draw_all(WHY, own, view.slug)
+    page.claims = claims_of(judgement)
+    picture_claims(page.claims, list(runs.values()), figures)
+    page.graphs = graph_pictures(figures.folder)
+    loader = jinja2.FileSystemLoader(PLOTS)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
+                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.filters["colour"] = colour_variable
+    body = environment.get_template("report_body.html.j2").render(page=page, columns=COLUMNS)
+    light, dark = colour_rules(body)
+    html = environment.get_template("report.html.j2").render(
+        page=page, body=Markup(body), light=light, dark=dark)
+    index = judgement_file.parent / "index.html"
+    index.write_text(html)
+    return index
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) < 2 or arguments[0].startswith("-"):
+        print(__doc__.strip(), file=sys.stderr)
+        return 0 if arguments in (["--help"], ["-h"]) else 1
+    try:
+        index = render(Path(arguments[0]), arguments[1:])
+    except (RecordsError, OSError, ValueError) as error:
+        print(f"report.py: {error}", file=sys.stderr)
+        return 1
+    print(f"report: {index}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

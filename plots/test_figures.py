@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures and sentences of the report on made-up records: what they say, and when nothing."""
+
+import math
+import re
+import unittest
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+import figure_efficiency
+import figure_race
+import figure_scaling
+import figure_time_split
+import figure_time_to_target
+from figure_time_split import step_parts
+from headline import headline_of, why_of
+from inline_svg import colour_rules, dark_of, inline_svg
+from made_up import made_up_failure, made_up_record
+from records import Run, parse_run
+from wording import bytes_text, longer_text, time_text
+
+MODULES = (figure_race, figure_time_to_target, figure_time_split, figure_efficiency)
+
+
+def runs_of(*records: dict[str, Any]) -> list[Run]:
+    return [parse_run(record) for record in records]
+
+
+def some_runs(**change: Any) -> list[Run]:
+    return runs_of(*(made_up_record("resnet9_thin", strategy, seed, **change)
+                     for strategy in ("single", "all_reduce", "async_shared", "independent")
+                     for seed in (1, 2, 3)))
+
+
+def with_workers(strategy: str, workers: int, speed: float) -> dict[str, Any]:
+    record = made_up_record("resnet9_thin", strategy, 1, examples_per_s=speed)
+    record["cell"]["workers"] = workers
+    return record
+
+
+class Figures(unittest.TestCase):
+    def setUp(self) -> None:
+        self.addCleanup(plt.close, "all")
+
+    def test_have_a_title_and_units_on_every_axis(self) -> None:
+        scaling = runs_of(*(with_workers("all_reduce", n, 100.0 * n) for n in (1, 2, 4)))
+        drawn = [module.draw(some_runs()) for module in MODULES] + [figure_scaling.draw(scaling)]
+        for figure in drawn:
+            (axes,) = figure.axes
+            self.assertTrue(axes.get_title(loc="left"))
+            self.assertRegex(axes.get_xlabel(), r"\(.+\)|workers")
+
+    def test_draw_nothing_where_the_records_hold_nothing_for_them(self) -> None:
+        early = runs_of({"cell": {"workload": "parabola", "strategy": "single"},
+                         "status": "failed"})
+        for module in (*MODULES, figure_scaling):
+            self.assertIsNone(module.draw(early), module.__name__)
+        self.assertIsNone(figure_scaling.draw(some_runs()))  # one number of workers each
+
+    def test_show_every_run_missed_and_failed_ones_too(self) -> None:
+        runs = [*some_runs(), *runs_of(made_up_failure("resnet9_thin", "single", 4, 2))]
+        (axes,) = figure_time_to_target.draw(runs).axes
+        marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
+        self.assertEqual(sum(len(line.get_xdata()) for line in marks), 10)  # not `independent`
+        self.assertEqual([line.get_marker() for line in marks].count("X"), 1)
+        bars = [line for line in axes.get_lines() if line.get_linestyle() == "-"]
+        self.assertEqual(len(bars), 3)
+
+    def test_split_a_step_into_parts_that_add_up(self) -> None:
+        runs = some_runs()
+        parts = step_parts(runs)
+        whole = sum(sum(run.split.values()) for run in runs) / sum(run.worker_steps for run in runs)
+        self.assertAlmostEqual(sum(parts.values()), whole)
+        (axes,) = figure_time_split.draw(runs).axes
+        self.assertEqual(len(axes.patches), 4 * 5)
+        self.assertEqual(axes.get_xlabel(), "a worker's step (microseconds)")
+        slow = [parse_run(made_up_record("resnet9_thin", "in_graph", 1, workers=[
+            {"compute_ns": 1e6, "wait_ns": 1e6, "steps": 10}]))]
+        (axes,) = figure_time_split.draw([*runs, *slow]).axes
+        self.assertEqual(axes.get_xlabel(), "share of a worker's step (%)")
+
+    def test_scale_against_an_ideal_line_and_name_the_ceiling(self) -> None:
+        runs = runs_of(with_workers("single", 1, 90.0), with_workers("independent", 2, 99.0),
+                       *(with_workers("all_reduce", n, 50.0 * n) for n in (1, 2, 4)))
+        (axes,) = figure_scaling.draw(runs).axes
+        lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
+        self.assertEqual(lines["all_reduce"], [50, 100, 200])
+        self.assertEqual(set(lines["ideal: single on as many cores"]), {90.0})
+        self.assertIn("independent (ceiling)", lines)
+
+    def test_survive_as_part_of_a_page(self) -> None:
+        svg = inline_svg(figure_time_split.draw(some_runs()), "f7", 'a "figure" & more')
+        self.assertIn('aria-label="a &quot;figure&quot; &amp; more"', svg)
+        self.assertEqual([name for name in re.findall(r' id="([^"]+)"', svg)
+                          if not name.startswith("f7-")], [])
+        self.assertNotRegex(svg, r"(fill|stroke): #")
+        light, dark = colour_rules(svg)
+        for name in re.findall(r"var\((--c-\w+)\)", svg):
+            self.assertIn(name + ":", light)
+            self.assertIn(name + ":", dark)
+
+    def test_have_colours_that_show_on_dark_paper(self) -> None:
+        self.assertGreater(int(dark_of("#000000")[1:3], 16), 200)
+        self.assertLess(int(dark_of("#ffffff")[1:3], 16), 40)
+        self.assertNotEqual(dark_of("#5b2a86"), "#5b2a86")
+        self.assertEqual(dark_of("#e69f00"), "#e69f00")
+
+
+def judged(certainty: str, count: int, ahead: float | None, *medians: float | None) -> Any:
+    """As much of a judgement as a headline says; a cell for each median."""
+    cells = [{"cell": {"strategy": "single"}, "count": count, "claims_time": True,
+              "seconds_to_target": {"median": median}, "seconds_per_example": {"median": 1e-3},
+              "examples_to_target": {"median": median and 1000 * median},
+              "step_seconds": {"compute": 3, "exposed_communication": 1, "wait": 0}}
+             for median in medians]
+    return {"target": {"metric": "accuracy", "value": 60.0}, "cells": cells,
+            "first": {"certainty": certainty, "ahead": ahead, "p": 0.016, "detectable": 0.12}}
+
+
+class Headlines(unittest.TestCase):
+    def test_say_how_sure_the_first_place_is(self) -> None:
+        names = ["a", "b"]
+        said = {certainty: headline_of(judged(certainty, count, 2.0, 3.0, 6.0), names)
+                for certainty, count in (("sure", 5), ("close", 5), ("open", 5), ("too_few", 3))}
+        for headline in said.values():
+            self.assertEqual((headline.winner, headline.time), ("a", "3.00 s"))
+            self.assertIn("b came second and took 2.00\u00a0times as long", headline.against)
+        self.assertIn("5 runs each tell it from b: p\u00a0=\u00a00.016", said["sure"].sure)
+        self.assertIn("would have shown a difference of 12\u00a0%", said["open"].sure)
+        self.assertIn("more seeds, five at least", said["too_few"].sure)
+        self.assertIn("exchange and waiting take 25\u00a0%",
+                      why_of(judged("sure", 5, 2.0, 3.0, 6.0), names))
+
+    def test_say_who_was_alone_or_that_nobody_got_there(self) -> None:
+        alone = headline_of(judged("alone", 1, None, 3.0), ["a"])
+        self.assertEqual((alone.winner, alone.against), ("a", "median of 1 run"))
+        nobody = headline_of(judged("nobody", 3, None, None), ["a"])
+        self.assertEqual(nobody.winner, "")
+        self.assertIn("No cell reached accuracy 60\u00a0% in the median", nobody.against)
+        late = headline_of(judged("sure", 5, None, 3.0, None), ["a", "b"])
+        self.assertIn("b came second: it did not get there", late.against)
+        self.assertEqual(why_of(judged("sure", 5, None, 3.0, None), ["a", "b"]), "")
+
+
+class Wording(unittest.TestCase):
+    def test_uses_the_unit_that_suits(self) -> None:
+        self.assertEqual([time_text(value) for value in (None, math.inf, 8e-7, 0.0123, 4.567, 700)],
+                         ["–", "–", "800 ns", "12.3 ms", "4.57 s", "11.7 min"])
+        self.assertEqual([bytes_text(value) for value in (50, 1_650_000)], ["50 B", "1.65 MB"])
+        self.assertEqual([longer_text(value) for value in (1.056, 2.4)],
+                         ["5.6 % longer", "2.40 times as long"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers as people read them: units that suit, three digits, thousands apart."""
+
+import math
+import re
+from collections.abc import Callable
+
+
+def time_unit(longest: float) -> tuple[float, str]:
+    """Scale and name of the unit in which the longest time is a number of moderate size."""
+    if longest < 1e-3:
+        return 1e6, "microseconds"
+    if longest < 1.0:
+        return 1e3, "milliseconds"
+    return (1.0, "seconds") if longest < 600 else (1 / 60, "minutes")
+
+
+def _digits(value: float) -> str:
+    places = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:,.{places}f}"
+
+
+def time_text(seconds: float | None) -> str:
+    """`2.57 s`; a dash for a time that never came."""
+    if seconds is None or not math.isfinite(seconds):
+        return "–"
+    for limit, scale, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"),
+                               (600.0, 1.0, "s"), (math.inf, 1 / 60, "min")):
+        if seconds < limit:
+            return f"{_digits(seconds * scale)} {unit}"
+    raise AssertionError("no unit fits")
+
+
+def span_text(low: float, high: float | None, text: Callable[[float], str]) -> str:
+    """`2.64–2.90 ms`: the unit once where it is the same."""
+    ends = [text(low), "never" if high is None else text(high)]
+    if ends[0] == ends[1]:
+        return ends[0]
+    number, _, unit = ends[0].partition(" ")
+    same = unit and ends[1].endswith(" " + unit)
+    return f"{number}–{ends[1]}" if same or not unit else f"{ends[0]} to {ends[1]}"
+
+
+def count_text(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def bytes_text(value: float) -> str:
+    """`1.65 MB`, by powers of ten."""
+    for limit, scale, unit in ((1e3, 1.0, "B"), (1e6, 1e3, "kB"), (1e9, 1e6, "MB"),
+                               (math.inf, 1e9, "GB")):
+        if value < limit:
+            return f"{value:,.0f} B" if unit == "B" else f"{_digits(value / scale)} {unit}"
+    raise AssertionError("no unit fits")
+
+
+def longer_text(ratio: float) -> str:
+    """How much longer the second took: `5.6 % longer`, `2.4 times as long`."""
+    if ratio < 1.5:
+        return f"{100 * (ratio - 1):.1f} % longer"
+    return f"{_digits(ratio)} times as long"
+
+
+def tied(text: str) -> str:
+    """With numbers and units that no line break parts."""
+    return re.sub(r"(?<=\d) (?=(?:%|n?s|[mµ]s|min|[kMG]?B|times)\b|%)", "\u00a0", text)
+
+
+def metric_text(value: float | None, metric: str) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f} %" if metric == "accuracy" else f"{value:.3g}"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
