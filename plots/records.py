@@ -10,6 +10,7 @@ Times here are in seconds.
 
 import json
 import math
+import re
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any
 
 SCHEMA = 1
 SPLIT = ("compute", "exposed_communication", "wait", "input", "update")
+ASYNCHRONOUS = frozenset({"async_shared", "parameter_server_async"})
 
 
 class RecordsError(Exception):
@@ -51,6 +53,26 @@ class Variant:
     servers: int = 0
     backup_workers: int = 0
     staleness_bound: int | None = None
+    stages: int = 1
+    bucket_bytes: int | None = None
+    rate_scale: float = 1.0
+    oversubscribed: bool = False
+    length: str = ""  # as the command gives it, such as "steps 200"; empty: the workload's
+
+
+    @property
+    def asynchronous(self) -> bool:
+        return not ASYNCHRONOUS.isdisjoint(self.strategy.split("+"))
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One place of a run: a worker, a server, the host."""
+
+    place: str
+    steps: int
+    bytes_sent: int  # over all steps
+    staleness: tuple[int, ...]  # updates by the versions they missed
 
 
 @dataclass(frozen=True)
@@ -63,6 +85,7 @@ class Run:
     target_metric: str
     target: float
     time_to_target: float  # inf unless reached
+    examples_to_target: float  # likewise
     evaluations: tuple[Evaluation, ...]
     examples_per_s: float
     split: dict[str, float] = field(default_factory=dict)  # seconds, summed over workers
@@ -72,6 +95,21 @@ class Run:
     commit: str = "unknown"
     dirty: bool = False
     date: str = "unknown"
+    run_id: str = ""
+    worker_steps: int = 0  # summed over workers
+
+    workers: tuple[Worker, ...] = ()
+    losses: tuple[tuple[int, float], ...] = ()  # examples and loss, of training
+    updates: int = 0  # steps of all loops: a loss each, of which long runs keep some
+    nodes_per_process: tuple[int, ...] = ()
+    bytes_computed: float = math.nan  # in a step, over all places
+    bytes_counted: float = math.nan
+
+    @property
+    def busiest_bytes(self) -> float:
+        """What the busiest place sends in a step."""
+        return max((worker.bytes_sent / worker.steps for worker in self.workers if worker.steps),
+                   default=math.nan)
 
     @property
     def lower_is_better(self) -> bool:
@@ -87,7 +125,13 @@ def _straggler(cell: dict[str, Any]) -> str:
     return ",".join(f"{one['worker']}:{one['factor']:g}" for one in cell.get("straggler") or [])
 
 
-def _variant(cell: dict[str, Any]) -> Variant:
+def length_of(command: str) -> str:
+    """What a cell does not say: how long its runs are, where that is not as usual."""
+    found = re.search(r" --(steps|epochs)[ =](\S+)", command)
+    return f"{found[1]} {found[2]}" if found else ""
+
+
+def variant_of(cell: dict[str, Any], command: str) -> Variant:
     return Variant(
         strategy=str(cell["strategy"]),
         workers=int(cell.get("workers", 1)),
@@ -103,6 +147,11 @@ def _variant(cell: dict[str, Any]) -> Variant:
         servers=int(cell.get("servers", 0)),
         backup_workers=int(cell.get("backup_workers", 0)),
         staleness_bound=cell.get("staleness_bound"),
+        stages=int(cell.get("stages", 1)),
+        bucket_bytes=cell.get("bucket_bytes"),
+        rate_scale=float(cell.get("rate_scale", 1.0)),
+        oversubscribed=bool(cell.get("oversubscribed", False)),
+        length=length_of(command),
     )
 
 
@@ -120,21 +169,29 @@ def _split(workers: list[dict[str, Any]]) -> dict[str, float]:
     return {part: sum(one.get(f"{part}_ns", 0) for one in workers) / 1e9 for part in SPLIT}
 
 
+def _worker(one: dict[str, Any]) -> Worker:
+    return Worker(str(one.get("place", "")), int(one.get("steps", 0)), int(one.get("bytes_sent", 0)),
+                  tuple(one.get("staleness_histogram", [])))
+
+
 def parse_run(record: dict[str, Any]) -> Run:
     """Raises KeyError, TypeError, ValueError or AttributeError for what is not a record."""
     target = record.get("target") or {}
     reached = record.get("training_time_to_target_ns")
+    examples = record.get("examples_to_target")
     machine = record.get("machine") or {}
     software = record.get("software") or {}
+    graph = record.get("graph") or {}
     return Run(
         workload=str(record["cell"]["workload"]),
-        variant=_variant(record["cell"]),
+        variant=variant_of(record["cell"], str(record.get("command", ""))),
         seed=int(record["cell"].get("seed", 0)),
         status=str(record["status"]),
         failure=str((record.get("failure") or {}).get("text", "")),
         target_metric=str(target.get("metric", "loss")),
         target=float(target.get("value", math.nan)),
         time_to_target=math.inf if reached is None else reached / 1e9,
+        examples_to_target=math.inf if examples is None else float(examples),
         evaluations=tuple(_evaluation(one) for one in record.get("evaluations", [])),
         examples_per_s=float(record.get("examples_per_s", math.nan)),
         split=_split(record.get("workers", [])),
@@ -144,6 +201,15 @@ def parse_run(record: dict[str, Any]) -> Run:
         commit=str(software.get("git_commit", "unknown")),
         dirty=bool(software.get("dirty", False)),
         date=str(record.get("timestamp", "unknown"))[:10],
+        run_id=str(record.get("run_id", "")),
+        worker_steps=sum(one.get("steps", 0) for one in record.get("workers", [])),
+        workers=tuple(_worker(one) for one in record.get("workers", [])),
+        losses=tuple((int(one["examples"]), float(one["loss"]))
+                     for one in record.get("losses", [])),
+        updates=int((record.get("step_time_ns") or {}).get("count", 0)),
+        nodes_per_process=tuple(graph.get("nodes_per_process", [])),
+        bytes_computed=float(graph.get("bytes_per_step_computed", math.nan)),
+        bytes_counted=float(graph.get("bytes_per_step_counted", math.nan)),
     )
 
 
@@ -214,14 +280,19 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
         if len({other.workers for other in same}) > 1:
             parts.append(f"{variant.workers} workers")
         for name in ("all_reduce", "sharing", "dataset", "device", "dtype", "fusion",
-                     "straggler", "processes", "servers", "backup_workers", "staleness_bound"):
+                     "straggler", "processes", "servers", "backup_workers", "staleness_bound",
+                     "stages", "bucket_bytes", "rate_scale", "length"):
             if len({getattr(other, name) for other in same}) > 1:
                 value = getattr(variant, name)
-                text = "none" if value is None or value == "" else str(value)
-                named = name not in ("all_reduce", "sharing", "dataset", "device", "dtype")
+                usual = "usual length" if name == "length" else "none"
+                text = usual if value is None or value == "" else str(value)
+                named = name not in ("all_reduce", "sharing", "dataset", "device", "dtype",
+                                     "length")
                 parts.append(f"{name.replace('_', ' ')} {text}" if named else text)
         if len({other.global_batch for other in same}) > 1:
             parts.append(f"batch {variant.global_batch}")
+        if variant.oversubscribed:
+            parts.append("oversubscribed")
         result[variant] = ", ".join(parts)
     return result
 

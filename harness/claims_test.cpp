@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each claim on made-up records that bear it out, that refute it, and that cannot decide it.
+#include "harness/claims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness/claim_evidence.h"
+
+namespace regatta {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kSeeds = 5;
+
+/// A run of two workers on a machine that is always the same. Its speed differs a little by seed.
+Record run(const std::string& strategy, std::uint64_t seed, double examples_per_s) {
+  Record record;
+  record.cell = {.workload = "resnet9_thin",
+                 .dataset = "shapes",
+                 .strategy = strategy,
+                 .all_reduce = {},
+                 .bucket_bytes = {},
+                 .sharing = {},
+                 .workers = 2,
+                 .staleness_bound = {},
+                 .global_batch = 64,
+                 .straggler = {},
+                 .seed = seed};
+  if (strategy == "all_reduce") record.cell.all_reduce = "ring";
+  record.status = Status::Missed;
+  record.target = {.metric = "accuracy", .value = 60};
+  record.examples_per_s = examples_per_s * (1 + 0.001 * static_cast<double>(seed));
+  record.step_time_ns.count = 128;
+  record.command = "regatta run --workload resnet9_thin";
+  record.machine.cpu = "A CPU";
+  return record;
+}
+
+std::vector<Record> runs(const std::string& strategy, double examples_per_s, int seeds = kSeeds) {
+  std::vector<Record> result;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    result.push_back(run(strategy, static_cast<std::uint64_t>(seed), examples_per_s));
+  }
+  return result;
+}
+
+std::vector<Record> operator+(std::vector<Record> a, const std::vector<Record>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+template <typename Change>
+std::vector<Record> with(std::vector<Record> records, Change change) {
+  for (Record& record : records) change(record);
+  return records;
+}
+
+std::vector<Record> slowed(const std::string& strategy, double examples_per_s, int seeds = kSeeds) {
+  return with(runs(strategy, examples_per_s, seeds),
+              [](Record& record) { record.cell.straggler = {{.worker = 1, .factor = 3}}; });
+}
+
+/// Each worker computes for `share` of the step.
+std::vector<Record> computing(std::vector<Record> records, double share) {
+  return with(std::move(records), [&](Record& record) {
+    WorkerRecord worker{.place = "replica1", .replica = 1, .steps = 128};
+    worker.compute_ns = std::llround(128 * share * 64 / record.examples_per_s * 1e9);
+    record.workers = {worker};
+  });
+}
+
+std::vector<Record> reaching(std::vector<Record> records, std::int64_t examples, double seconds) {
+  return with(std::move(records), [&](Record& record) {
+    const auto seed = static_cast<std::int64_t>(record.cell.seed);
+    record.status = Status::Reached;
+    record.examples_to_target = examples + 64 * seed;
+    record.training_time_to_target_ns =
+        std::llround(seconds * (1 + 0.001 * static_cast<double>(seed)) * 1e9);
+    record.evaluations = {{.epoch = 0, .loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
+  });
+}
+
+Claim judged(const std::vector<Record>& records, const std::string& name) {
+  for (const Claim& claim : judge_claims(records)) {
+    if (claim.name == name) return claim;
+  }
+  ADD_FAILURE() << "no claim " << name;
+  return {};
+}
+
+void expect(const std::vector<Record>& records, const std::string& name, ClaimVerdict verdict) {
+  const Claim claim = judged(records, name);
+  EXPECT_EQ(to_string(claim.verdict), to_string(verdict)) << claim.because;
+  EXPECT_EQ(claim.missing.empty(), verdict != ClaimVerdict::Undecided);
+  EXPECT_FALSE(claim.because.empty());
+}
+
+TEST(Claims, AreUndecidedWithoutRecordsAndNameTheRunsThatDecideThem) {
+  const std::vector<Claim> claims = judge_claims({});
+  EXPECT_EQ(claims.size(), 11U);
+  for (const Claim& claim : claims) {
+    EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.name;
+    EXPECT_THAT(claim.because, HasSubstr("These records hold no "));
+    ASSERT_EQ(claim.missing.size(), 1U);
+    EXPECT_THAT(claim.missing.front(), HasSubstr("regatta matrix --tier claims"));
+  }
+}
+
+TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
+  const auto plain = computing(runs("all_reduce", 1000), 1);
+  expect(plain + slowed("all_reduce", 335), "waits_for_slowest", ClaimVerdict::Holds);
+  expect(plain + slowed("all_reduce", 660), "waits_for_slowest", ClaimVerdict::DoesNotHold);
+  expect(plain, "waits_for_slowest", ClaimVerdict::Undecided);
+  const auto both = computing(runs("in_graph", 900), 1) + slowed("in_graph", 600);
+  const Claim mixed = judged(plain + slowed("all_reduce", 335) + both, "waits_for_slowest");
+  EXPECT_EQ(mixed.verdict, ClaimVerdict::DoesNotHold);  // one counterexample is enough
+  EXPECT_THAT(mixed.because, HasSubstr("Waits: all_reduce x2 with straggler 1:3 on resnet9_thin "
+                                       "[waiting 0.33, not 0.67] 0.3"));
+}
+
+TEST(Claims, ExpectOfAStragglerWhatItsShareOfComputingTimeGives) {
+  // Three times a tenth of the step is a step of 1.2: whether anyone waits can hardly be seen.
+  const auto records = computing(runs("all_reduce", 1000), 0.1) + slowed("all_reduce", 990);
+  expect(records, "waits_for_slowest", ClaimVerdict::Undecided);
+  const auto half = computing(runs("all_reduce", 1000), 0.5);  // waiting 0.5, losing 0.75
+  expect(half + slowed("all_reduce", 520), "waits_for_slowest", ClaimVerdict::Holds);
+  expect(half + slowed("all_reduce", 740), "waits_for_slowest", ClaimVerdict::DoesNotHold);
+}
+
+TEST(Claims, HoldAsynchronousSpeedAgainstTheCeiling) {
+  const auto ceiling = runs("independent", 1000);
+  const std::string name = "asynchronous_uses_hardware";
+  expect(ceiling + runs("async_shared", 980), name, ClaimVerdict::Holds);
+  expect(ceiling + runs("async_shared", 500), name, ClaimVerdict::DoesNotHold);
+  expect(ceiling + runs("async_shared", 901.5, 2), name, ClaimVerdict::Undecided);
+  expect(runs("async_shared", 980), name, ClaimVerdict::Undecided);
+  expect(ceiling + slowed("async_shared", 980), name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, HoldModelParallelSpeedAgainstTheCeiling) {
+  const auto ceiling = runs("independent", 1000);
+  const std::string name = "model_parallel_scales_poorly";
+  expect(ceiling + runs("model_parallel", 500), name, ClaimVerdict::Holds);
+  expect(ceiling + runs("model_parallel", 900), name, ClaimVerdict::DoesNotHold);
+  expect(runs("model_parallel", 500), name, ClaimVerdict::Undecided);
+}
+
+/// Losses that change by `jitter` up and down; of asynchronous runs two a batch, which differ by
+/// more but whose means do the same.
+std::vector<Record> jittery(const std::string& strategy, double jitter) {
+  return with(runs(strategy, 1000), [&](Record& record) {
+    const int each = strategy == "async_shared" ? 2 : 1;
+    record.step_time_ns.count = 128 * each;
+    record.evaluations = {{.epoch = 0, .loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
+    for (int batch = 0; batch < 128; ++batch) {
+      const double loss =
+          1 + (batch % 2 == 0 ? jitter : 0) + 1e-4 * static_cast<double>(record.cell.seed);
+      for (int k = 0; k < each; ++k) {
+        record.losses.push_back({.examples = batch * 64 + k * 32,
+                                 .loss = each == 1 ? loss : loss * (k == 0 ? 1.3 : 0.7)});
+      }
+    }
+  });
+}
+
+TEST(Claims, CompareJitterOverEqualExamples) {
+  const auto steady = jittery("all_reduce", 0.05);
+  const std::string name = "asynchronous_is_jittery";
+  expect(steady + jittery("async_shared", 0.10), name, ClaimVerdict::Holds);
+  const auto as_steady = steady + jittery("async_shared", 0.05);
+  expect(as_steady, name, ClaimVerdict::DoesNotHold);  // though single updates differ by far more
+  EXPECT_THAT(judged(as_steady, name).because, HasSubstr("the loss of single updates"));
+  expect(steady, name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, TakeEvaluationsForJitterWhereTrainingLossesWereThinnedOut) {
+  const auto evaluated = [](const std::string& strategy, double bend) {
+    return with(runs(strategy, 1000), [&](Record& record) {
+      for (int i = 0; i < 9; ++i) {
+        const double noise = 1e-4 * static_cast<double>(record.cell.seed) + bend;
+        record.evaluations.push_back(
+            {.examples = 64 * i, .epoch = 1.0 * i, .loss = 1 + (i % 2) * noise});
+      }
+    });
+  };
+  const auto records = evaluated("all_reduce", 0.02) + evaluated("async_shared", 0.05);
+  expect(records, "asynchronous_is_jittery", ClaimVerdict::Holds);
+  EXPECT_THAT(judged(records, "asynchronous_is_jittery").because, HasSubstr("(evaluations)"));
+}
+
+TEST(Claims, SayThatAsynchronousTrainingCanNeedMoreWhenOneDoes) {
+  const auto sync = reaching(runs("all_reduce", 1000), 4096, 4);
+  const std::string name = "asynchronous_needs_more_examples";
+  expect(sync + reaching(runs("async_shared", 1000), 5120, 5), name, ClaimVerdict::Holds);
+  expect(sync + reaching(runs("async_shared", 1000), 4096, 4), name, ClaimVerdict::DoesNotHold);
+  const auto missed = with(runs("async_shared", 1000), [](Record& record) {
+    record.evaluations = {{.loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
+  });
+  expect(sync + missed, name, ClaimVerdict::Holds);
+  EXPECT_THAT(judged(sync + missed, name).because, HasSubstr("never (never to never, 5 seeds)"));
+  expect(sync, name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, CompareEachSeedWithItself) {
+  // By seed 4160 to 6144, so both samples overlap; but each needs a tenth more than its sibling.
+  const auto spread = [](const std::string& strategy, double factor) {
+    return with(reaching(runs(strategy, 1000), 0, 4), [&](Record& record) {
+      record.examples_to_target =
+          std::llround(factor * (4096 + 512 * static_cast<double>(record.cell.seed)));
+    });
+  };
+  const auto records = spread("all_reduce", 1) + spread("async_shared", 1.1);
+  const Claim claim = judged(records, "asynchronous_needs_more_examples");
+  EXPECT_EQ(claim.verdict, ClaimVerdict::Holds);
+  EXPECT_THAT(claim.because, HasSubstr("1.10 (1.10 to 1.10, 5 seeds)"));
+  EXPECT_THAT(claim.because, HasSubstr("as samples not all are told apart"));
+}
+
+TEST(Claims, SayThatAsynchronousTrainingIsNotNecessarilyWorseWhenOneIsNot) {
+  const auto sync = reaching(runs("parameter_server", 1000), 4096, 4);
+  const std::string name = "asynchronous_in_equal_time";
+  const std::string strategy = "parameter_server_async";
+  expect(sync + reaching(runs(strategy, 1000), 5120, 3.5), name, ClaimVerdict::Holds);
+  expect(sync + reaching(runs(strategy, 1000), 5120, 5), name, ClaimVerdict::DoesNotHold);
+  expect(sync, name, ClaimVerdict::Undecided);
+  const auto bounded = with(reaching(runs(strategy, 1000), 5120, 3.5),
+                            [](Record& record) { record.cell.staleness_bound = 0; });
+  expect(sync + bounded, name, ClaimVerdict::Undecided);  // lockstep is not meant by the claim
+}
+
+/// One run by 2 and one by 4 workers, of which the busiest place sends so many bytes in a step.
+std::vector<Record> sending(const std::string& strategy, double with_two, double with_four,
+                            const std::string& all_reduce = "ring") {
+  std::vector<Record> result;
+  for (const auto& [workers, bytes] : {std::pair(2, with_two), std::pair(4, with_four)}) {
+    Record record = run(strategy, 1, 1000);
+    record.cell.workers = workers;
+    record.cell.oversubscribed = workers == 4;
+    if (strategy == "all_reduce") record.cell.all_reduce = all_reduce;
+    const auto sent = static_cast<std::int64_t>(bytes * 10);
+    record.workers = {{.place = "replica0", .steps = 10, .bytes_sent = sent},
+                      {.place = "replica1", .steps = 10, .bytes_sent = sent / 2}};
+    result.push_back(record);
+  }
+  return result;
+}
+
+TEST(Claims, CountBytesOfServerAndRingByWorkers) {
+  const auto ring = sending("all_reduce", 1000, 1500);
+  const std::string name = "central_link_carries_all";
+  expect(ring + sending("parameter_server", 2000, 4000), name, ClaimVerdict::Holds);
+  expect(ring + sending("parameter_server", 2000, 2500), name, ClaimVerdict::DoesNotHold);
+  expect(sending("all_reduce", 1000, 3000) + sending("parameter_server", 2000, 4000), name,
+         ClaimVerdict::DoesNotHold);
+  expect(ring, name, ClaimVerdict::Undecided);
+  expect({ring[0], sending("parameter_server", 2000, 4000)[0]}, name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, CountBytesOfReductionToOneDevice) {
+  const auto ring = sending("all_reduce", 1000, 1500);
+  const std::string name = "reduction_loads_one_device";
+  expect(ring + sending("all_reduce", 1000, 3000, "reduce_to_one"), name, ClaimVerdict::Holds);
+  expect(ring + sending("all_reduce", 1000, 1500, "reduce_to_one"), name,
+         ClaimVerdict::DoesNotHold);
+  expect({ring[0], sending("all_reduce", 1000, 3000, "reduce_to_one")[0]}, name,
+         ClaimVerdict::Undecided);  // two workers send the same either way
+}
+
+TEST(Claims, CompareTheServerWithTheRingOverProcesses) {
+  const auto over = [](const std::string& strategy, double examples_per_s, std::int64_t processes) {
+    return with(runs(strategy, examples_per_s),
+                [&](Record& record) { record.cell.processes = processes; });
+  };
+  const auto ring = over("all_reduce", 1000, 2);
+  const std::string name = "central_link_costs_time";
+  expect(ring + over("parameter_server", 800, 3), name, ClaimVerdict::Holds);
+  expect(ring + over("parameter_server", 1000, 3), name, ClaimVerdict::DoesNotHold);
+  expect(over("all_reduce", 1000, 1) + over("parameter_server", 800, 3), name,
+         ClaimVerdict::Undecided);  // a ring in memory crosses no link
+}
+
+TEST(Claims, CountNodesByWorkers) {
+  const auto nodes = [](const std::string& strategy, std::vector<std::int64_t> of_two,
+                        std::vector<std::int64_t> of_four) {
+    auto records = sending(strategy, 1, 1);
+    records[0].graph.nodes_per_process = std::move(of_two);
+    records[1].graph.nodes_per_process = std::move(of_four);
+    for (Record& record : records) {
+      record.cell.processes = static_cast<std::int64_t>(record.graph.nodes_per_process.size());
+    }
+    return records;
+  };
+  const auto own = nodes("all_reduce", {50, 50}, {51, 51, 51, 51});
+  expect(nodes("in_graph", {100}, {190}) + own, "in_graph_grows", ClaimVerdict::Holds);
+  expect(nodes("in_graph", {100}, {105}) + own, "in_graph_grows", ClaimVerdict::DoesNotHold);
+  expect(nodes("in_graph", {100}, {190}) + nodes("all_reduce", {50, 50}, {90, 90, 90, 90}),
+         "in_graph_grows", ClaimVerdict::DoesNotHold);
+  expect(own, "in_graph_grows", ClaimVerdict::Undecided);
+}
+
+TEST(Claims, CompareCentralStorageWithParametersAtAWorker) {
+  const auto at_worker = runs("in_graph", 1000);
+  const std::string name = "central_storage_pays_transfers";
+  expect(at_worker + runs("central_storage", 800), name, ClaimVerdict::Holds);
+  expect(at_worker + runs("central_storage", 1000), name, ClaimVerdict::DoesNotHold);
+  expect(runs("central_storage", 800), name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, CompareOnlyWhatIsEqualInAllButTheStrategy) {
+  const std::string name = "central_storage_pays_transfers";
+  const auto slower = runs("central_storage", 800);
+  const auto other = [&](auto change) { return with(runs("in_graph", 1000), change) + slower; };
+  for (const auto& records : {other([](Record& r) { r.cell.workload = "parabola"; }),
+                              other([](Record& r) { r.cell.dtype = "bf16"; }),
+                              other([](Record& r) { r.cell.dataset = "cifar10"; }),
+                              other([](Record& r) { r.cell.global_batch = 128; }),
+                              other([](Record& r) { r.cell.workers = 3; }),
+                              other([](Record& r) { r.cell.threads_per_worker = 2; }),
+                              other([](Record& r) { r.machine.cpu = "Another CPU"; }),
+                              other([](Record& r) { r.software.git_commit = "fedcba9876543210"; }),
+                              other([](Record& r) { r.command += " --steps 64"; }),
+                              other([](Record& r) { r.cell.seed += 10; }),
+                              other([](Record& r) { r.status = Status::Failed; }),
+                              other([](Record& r) { r.lost_processes = {"rank 1"}; })}) {
+    const Claim claim = judged(records, name);
+    EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.because;
+  }
+}
+
+TEST(Claims, NeverCallThreeSeedsSignificantAndDecideNothingByTwo) {
+  const std::string name = "central_storage_pays_transfers";
+  const Claim three = judged(runs("in_graph", 1000, 3) + runs("central_storage", 800, 3), name);
+  EXPECT_EQ(three.verdict, ClaimVerdict::Holds);
+  EXPECT_THAT(three.because, HasSubstr("Three seeds are too few for a test"));
+  const auto two = runs("in_graph", 1000, 2) + runs("central_storage", 800, 2);
+  expect(two, name, ClaimVerdict::Undecided);
+  const Claim five = judged(runs("in_graph", 1000) + runs("central_storage", 800), name);
+  EXPECT_THAT(five.because, HasSubstr("Significant: p ≤ 0.0079"));
+}
+
+TEST(Claims, AskForMoreSeedsWhereSamplesOverlap) {
+  const auto wavering = with(runs("central_storage", 950), [](Record& record) {
+    if (record.cell.seed % 2 == 0) record.examples_per_s = 990;
+  });
+  const Claim claim = judged(runs("in_graph", 1000) + wavering, "central_storage_pays_transfers");
+  EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.because;
+  ASSERT_EQ(claim.missing.size(), 1U);
+  EXPECT_THAT(claim.missing.front(), HasSubstr("--seeds 10"));
+  EXPECT_THAT(claim.because, HasSubstr("cannot be told: central_storage x2"));
+}
+
+TEST(Claims, NameWhatTellsFieldsOfOneWorkloadApart) {
+  const auto bf16 = with(runs("in_graph", 1000) + runs("central_storage", 800),
+                         [](Record& record) { record.cell.dtype = "bf16"; });
+  const auto records = runs("in_graph", 1000) + runs("central_storage", 800) + bf16;
+  const std::vector<Field> fields = fields_of(records);
+  ASSERT_EQ(fields.size(), 2U);
+  EXPECT_EQ(fields[0].name, "resnet9_thin, dtype f32");
+  EXPECT_EQ(fields[1].name, "resnet9_thin, dtype bf16");
+}
+
+}  // namespace
+}  // namespace regatta
