@@ -17,7 +17,8 @@ ranks that mpirun starts, and all_reduce between them: openmpi-bin libopenmpi-de
 messages between processes: libgrpc++-dev libabsl-dev
 control of ranks: libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 test and benchmark libraries, which the build looks for: libgtest-dev libbenchmark-dev
-figures: python3 python3-numpy python3-matplotlib'
+figures: python3 python3-numpy python3-matplotlib
+pictures of graphs: graphviz'
 readonly kTest='check of records against their schema: python3-jsonschema
 formatting and lint: clang-format-14 pyflakes3 shellcheck
 hosts made of network namespaces, for a test: iproute2

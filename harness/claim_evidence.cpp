@@ -120,7 +120,7 @@ Side side_of(const Comparison& comparison) {
 
 std::string number(double value) {
   if (std::isinf(value)) return "never";
-  return fmt::format(value < 9.995 ? "{:.2f}" : "{:.0f}", value);
+  return value < 9.995 ? fmt::format("{:.2f}", value) : fmt::format("{:.0f}", value);
 }
 
 }  // namespace

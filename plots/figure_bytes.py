@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes on the wire: computed from the graph against counted at the transport, and who carries them.
+"""Bytes on the wire: computed from the graph against counted at the transport, and who sends them.
 
-A bar is what the graph says a step sends over all places, a cross what the transports counted in the
-mean step. Below it, where records have several numbers of workers, what the busiest place sends in a
-step: the server, the device that reduces, or the busiest worker of a ring.
+A bar is what the graph says a step sends over all places, a cross what the transports counted in
+the mean step. Below it, where records have several numbers of workers, what the busiest place sends
+in a step: the server, the device that reduces, or the busiest worker of a ring.
 """
 
 import math
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import EngFormatter  # noqa: E402
 
 from figure_race import FAINT, GRID, INK  # noqa: E402
-from palette import styles_of  # noqa: E402
+from palette import style_of, styles_of  # noqa: E402
 from records import Run, Variant, group_runs, labels  # noqa: E402
 
 BYTES = EngFormatter(unit="B")
@@ -55,13 +55,14 @@ def _tidy(axes: Axes, grid_axis: str) -> None:
 def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run]) -> None:
     ordered = sorted(cells.items(), key=lambda item: item[1].bytes_computed)
     names = labels(cells)
-    styles = styles_of(variant.strategy for variant, _ in ordered)
-    for row, ((_, run), style) in enumerate(zip(ordered, styles)):
-        axes.barh(row, run.bytes_computed, height=0.62, color=style.colour, alpha=0.55)
+    for row, (variant, run) in enumerate(ordered):
+        axes.barh(row, run.bytes_computed, height=0.62, alpha=0.55,
+                  color=style_of(variant.strategy).colour)
         axes.plot(run.bytes_counted, row, marker="x", color=INK, markersize=7, markeredgewidth=1.6,
                   linestyle="")
-        axes.annotate(BYTES(run.bytes_computed), (1, row), xytext=(6, 0), va="center", fontsize=9,
-                      xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
+        axes.annotate(BYTES(float(f"{run.bytes_computed:.3g}")), (1, row), xytext=(6, 0),
+                      va="center", fontsize=9, xycoords=("axes fraction", "data"),
+                      textcoords="offset points", color=INK)
     axes.set_yticks(range(len(ordered)), [names[variant] for variant, _ in ordered], fontsize=9,
                     color=INK)
     axes.set_xlim(0, 1.05 * max(max(run.bytes_computed, run.bytes_counted)

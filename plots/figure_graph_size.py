@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of the largest graph that a process holds, by workers: one graph for all replicas grows with
-them, a graph for each does not."""
+"""Nodes of the largest graph that a process holds, by workers: one graph for all replicas grows
+with them, a graph for each does not."""
 
 from dataclasses import replace
 

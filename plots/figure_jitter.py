@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loss by examples, a synchronous strategy beside the asynchronous ones, of one seed.
 
-A dot is the loss of one update, as the record has it: of a whole batch where replicas move together,
-of one worker's share of a batch where each moves alone, so that dots of an asynchronous strategy
-scatter more for that reason alone. A line is the mean over as many dots as a batch has. Where a
-record holds only some of its losses, the line is that of the evaluations.
+A dot is the loss of one update, as the record has it: of a whole batch where replicas move
+together, of one worker's share of a batch where each moves alone, so that dots of an asynchronous
+strategy scatter more for that reason alone. A line is the mean over as many dots as a batch has.
+Where a record holds only some of its losses, the line is that of the evaluations.
 """
 
 import statistics
@@ -45,9 +45,9 @@ def chosen(runs: list[Run]) -> list[Run]:
             if run.variant.strategy != name:
                 continue
             same = [other for other in alone if other.seed == run.seed
-                    and other.variant.workers == run.variant.workers
-                    and other.variant.dtype == run.variant.dtype
-                    and other.variant.global_batch == run.variant.global_batch]
+                    and (other.commit, other.cpu) == (run.commit, run.cpu)
+                    and all(getattr(other.variant, name) == getattr(run.variant, name)
+                            for name in ("workers", "dtype", "dataset", "global_batch", "length"))]
             if same:
                 return [run, *{other.variant.strategy: other for other in same}.values()]
     return []
@@ -67,9 +67,6 @@ def _draw_run(axes: Axes, run: Run) -> None:
     axes.annotate("line: mean over a batch" if seen else "line: evaluations", (1, 1),
                   xytext=(-2, -2), xycoords="axes fraction", textcoords="offset points",
                   ha="right", va="top", fontsize=7.5, color=FAINT)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(PLAIN)
-    axes.yaxis.set_minor_formatter("")
     axes.xaxis.set_major_formatter(
         FuncFormatter(lambda value, position: f"{value / 1000:g}k" if value else "0"))
     axes.grid(color=GRID, linewidth=0.8)
@@ -96,6 +93,11 @@ def draw(runs: list[Run]) -> Figure | None:
             _draw_run(axes, run)
         for axes in grid[len(picked):]:
             axes.set_visible(False)
-        grid[0].set_ylabel("loss (log scale)", color=INK)
+        losses = [loss for run in picked for _, loss in run.losses]
+        if max(losses) > 10 * min(losses) > 0:
+            grid[0].set_yscale("log")
+            grid[0].yaxis.set_major_formatter(PLAIN)
+            grid[0].yaxis.set_minor_formatter("")
+        grid[0].set_ylabel("loss" + " (log scale)" * (grid[0].get_yscale() == "log"), color=INK)
         part.supxlabel("examples seen", fontsize=9.5, color=INK)
     return figure

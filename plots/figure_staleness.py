@@ -13,11 +13,10 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from figure_race import FAINT, GRID, INK  # noqa: E402
-from palette import Style, styles_of  # noqa: E402
+from palette import Style, style_of  # noqa: E402
 from records import Run, group_runs, labels  # noqa: E402
 
 MOST = 6  # versions missed that have a column of their own
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++")
 
 
 def histogram(runs: list[Run]) -> list[int]:
@@ -31,13 +30,12 @@ def histogram(runs: list[Run]) -> list[int]:
     return counts if sum(counts) else []
 
 
-def _draw_row(axes: Axes, label: str, counts: list[int], style: Style, hatch: str) -> None:
+def _draw_row(axes: Axes, label: str, counts: list[int], style: Style) -> None:
     whole = sum(counts)
     shares = [100 * count / whole for count in counts]
     if len(shares) > MOST:
         shares = shares[:MOST] + [sum(shares[MOST:])]
-    axes.bar(range(len(shares)), shares, width=0.8, color=style.colour, edgecolor="white",
-             hatch=hatch, linewidth=0.5)
+    axes.bar(range(len(shares)), shares, width=0.8, color=style.colour)
     for missed, share in enumerate(shares):
         if share >= 0.05:
             axes.annotate(f"{share:.0f}" if share >= 1 else f"{share:.1f}", (missed, share),
@@ -63,15 +61,14 @@ def draw(runs: list[Run]) -> Figure | None:
                   in group_runs(run for run in runs if run.workload == workload).items()
                   if histogram(group)}
         names = labels(groups)
-        styles = styles_of(variant.strategy for variant in groups)
-        rows += [(f"{workload}, {names[variant]}", histogram(group), style)
-                 for (variant, group), style in zip(groups.items(), styles)]
+        rows += [(f"{workload}, {names[variant]}", histogram(group), style_of(variant.strategy))
+                 for variant, group in groups.items()]
     if not rows:
         return None
     figure, grid = plt.subplots(len(rows), 1, squeeze=False, sharex=True, layout="constrained",
                                 figsize=(5.8, 1.25 * len(rows) + 0.6))
-    for number, (axes, (label, counts, style)) in enumerate(zip(grid[:, 0], rows)):
-        _draw_row(axes, label, counts, style, HATCHES[number % len(HATCHES)])
+    for axes, (label, counts, style) in zip(grid[:, 0], rows):
+        _draw_row(axes, label, counts, style)
     columns = min(MOST + 1, max(len(counts) for _, counts, _ in rows))
     names = [str(missed) for missed in range(columns)]
     if any(len(counts) > MOST + 1 for _, counts, _ in rows):

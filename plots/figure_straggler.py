@@ -7,8 +7,8 @@ usage: plots/figure_straggler.py DIR
 Reads DIR/records.jsonl, as ci/straggler and the tier `claims` make it, prints the table, writes
 DIR/straggler.svg and DIR/straggler.png. A mark is a run beside the run of the same seed without a
 straggler. Were a step nothing but computing, a synchronous strategy, which waits for the slowest of
-n workers, would keep 1 / factor, an asynchronous one, which loses that worker's share only, (n - 1 +
-1 / factor) / n.
+n workers, would keep 1 / factor, an asynchronous one, which loses that worker's share only,
+(n - 1 + 1 / factor) / n.
 """
 
 import statistics
@@ -36,9 +36,10 @@ def kept_speed(runs: list[Run]) -> Kept:
     groups = group_runs(run for run in runs if run.status != "failed" and run.examples_per_s > 0)
     kept: Kept = {}
     for variant, slow in groups.items():
-        plain = {run.seed: run.examples_per_s
+        plain = {(run.seed, run.cpu, run.commit): run.examples_per_s
                  for run in groups.get(replace(variant, straggler=""), [])}
-        ratios = [run.examples_per_s / plain[run.seed] for run in slow if run.seed in plain]
+        ratios = [run.examples_per_s / plain[key] for run in slow
+                  if (key := (run.seed, run.cpu, run.commit)) in plain]
         if variant.straggler.count(":") == 1 and ratios:
             kept[variant] = ratios
     return dict(sorted(kept.items(), key=lambda item: (item[0].asynchronous, item[0].strategy)))
@@ -52,7 +53,8 @@ def expected(variant: Variant) -> float:
 
 
 def table(runs: list[Run]) -> list[str]:
-    lines = [f"{'workload':<14} {'strategy':<24} {'slow':>6} {'kept':>6} {'expected':>9} {'runs':>5}"]
+    lines = [f"{'workload':<14} {'strategy':<24} {'slow':>6} {'kept':>6} {'expected':>9} "
+             f"{'runs':>5}"]
     for workload in dict.fromkeys(run.workload for run in runs):
         kept = kept_speed([run for run in runs if run.workload == workload])
         lines += [f"{workload:<14} {variant.strategy:<24} {variant.straggler:>6} "
@@ -83,7 +85,8 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
     _draw_expectation(axes, 1 / factor, "waits for it", (6, 3))
     for share in shares.values():
         _draw_expectation(axes, share, "loses its share", (2, 2))
-    axes.set_yticks(range(len(kept)), [variant.strategy for variant in kept], fontsize=10, color=INK)
+    axes.set_yticks(range(len(kept)), [variant.strategy for variant in kept], fontsize=10,
+                    color=INK)
     axes.set_ylim(len(kept) - 0.5, -0.5)
     axes.set_xlim(0, max(1.05, 1.05 * max(max(ratios) for ratios in kept.values())))
     axes.set_xlabel("share of its speed that it keeps (1 = as fast as without)")
@@ -98,10 +101,11 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A panel for each workload and straggler; nothing without a run beside one with a straggler."""
+    """A panel for each workload and straggler; nothing where no run has a sibling without one."""
     panels: dict[tuple[str, str, int], Kept] = {}
     for workload in dict.fromkeys(run.workload for run in runs):
-        for variant, ratios in kept_speed([run for run in runs if run.workload == workload]).items():
+        own = [run for run in runs if run.workload == workload]
+        for variant, ratios in kept_speed(own).items():
             key = (workload, variant.straggler, variant.workers)
             panels.setdefault(key, {})[variant] = ratios
     if not panels:
@@ -128,7 +132,8 @@ def main(arguments: list[str]) -> int:
     except (RecordsError, OSError) as error:
         print(f"figure_straggler.py: {error}", file=sys.stderr)
         return 1
-    print(f"figure: {files[0]} and {files[1]}" if files else "no run has a sibling without straggler")
+    print(f"figure: {files[0]} and {files[1]}" if files
+          else "no run with a straggler has a sibling without one")
     return 0
 
 

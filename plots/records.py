@@ -170,8 +170,8 @@ def _split(workers: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def _worker(one: dict[str, Any]) -> Worker:
-    return Worker(str(one.get("place", "")), int(one.get("steps", 0)), int(one.get("bytes_sent", 0)),
-                  tuple(one.get("staleness_histogram", [])))
+    return Worker(str(one.get("place", "")), int(one.get("steps", 0)),
+                  int(one.get("bytes_sent", 0)), tuple(one.get("staleness_histogram", [])))
 
 
 def parse_run(record: dict[str, Any]) -> Run:
