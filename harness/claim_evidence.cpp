@@ -123,6 +123,38 @@ std::string number(double value) {
   return value < 9.995 ? fmt::format("{:.2f}", value) : fmt::format("{:.0f}", value);
 }
 
+Side opposite(Side side) { return side == Side::Above ? Side::Below : Side::Above; }
+
+/// One sentence on the comparisons that decided; empty where nothing is decided.
+std::string sureness(std::span<const Comparison> comparisons, Says says, ClaimVerdict verdict) {
+  if (verdict == ClaimVerdict::Undecided) return "";
+  const bool holds = verdict == ClaimVerdict::Holds;
+  const bool one_is_enough = holds == (says.of == Says::Of::Some);
+  std::vector<double> p_values;
+  for (const Comparison& each : comparisons) p_values.push_back(each.p);
+  const std::vector<double> corrected = holm(p_values);
+  std::optional<std::size_t> decisive;
+  for (std::size_t i = 0; i < comparisons.size(); ++i) {
+    if (comparisons[i].side != (holds ? says.truth : opposite(says.truth))) continue;
+    const bool clearer = decisive && corrected[i] < corrected[*decisive];
+    if (!decisive || clearer == one_is_enough) decisive = i;
+  }
+  const Comparison& one = comparisons[*decisive];
+  const std::string which = one_is_enough ? "The clearest" : "The least clear";
+  if (one.ratios.size() <= kFewestSeeds) {
+    return " Three seeds are too few for a test to be significant; the samples lie apart.";
+  }
+  const std::string test = fmt::format(
+      "p = {:.2g} by Mann-Whitney's test with Holm's correction "
+      "over {}",
+      corrected[*decisive], comparisons.size());
+  if (corrected[*decisive] < kAlpha) return fmt::format(" {} is significant: {}.", which, test);
+  return fmt::format(
+      " {} lies on its side seed by seed (the median's interval covers {:.1f} %), "
+      "but the samples are not told apart: {}.",
+      which, 100 * one.interval.coverage, test);
+}
+
 }  // namespace
 
 std::vector<Field> fields_of(std::span<const Record> records) {
@@ -204,79 +236,51 @@ std::string ratio_text(const Comparison& comparison) {
                      number(comparison.interval.low), number(comparison.interval.high), seeds);
 }
 
-std::string sureness(std::span<const Comparison> comparisons) {
-  std::vector<double> p_values;
-  for (const Comparison& each : comparisons) p_values.push_back(each.p);
-  const std::vector<double> corrected = holm(p_values);
-  double worst = 0;
-  std::size_t fewest = std::numeric_limits<std::size_t>::max();
-  double coverage = 1;
-  for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    if (comparisons[i].side == Side::Unclear) continue;
-    worst = std::max(worst, corrected[i]);
-    fewest = std::min(fewest, comparisons[i].ratios.size());
-    coverage = std::min(coverage, comparisons[i].interval.coverage);
-  }
-  if (worst == 0) return "";  // nothing was decided
-  if (fewest <= kFewestSeeds) {
-    return " Three seeds are too few for a test to be significant; the samples lie apart.";
-  }
-  const std::string tests =
-      fmt::format("Mann-Whitney's test with Holm's correction over {}", comparisons.size());
-  if (worst < kAlpha) return fmt::format(" Significant: p ≤ {:.2g} by {}.", worst, tests);
-  return fmt::format(
-      " Seed by seed the ratios lie on these sides (their medians' intervals cover {:.1f} %); as "
-      "samples not all are told apart (p ≤ {:.2g} by {}).",
-      100 * coverage, worst, tests);
-}
-
 std::size_t count(std::span<const Comparison> comparisons, Side side) {
   return static_cast<std::size_t>(std::count_if(comparisons.begin(), comparisons.end(),
                                                 [&](const auto& one) { return one.side == side; }));
 }
 
-ClaimVerdict verdict_on_all(std::span<const Comparison> comparisons, Side of_truth) {
-  const Side other = of_truth == Side::Above ? Side::Below : Side::Above;
-  if (count(comparisons, other) > 0) return ClaimVerdict::DoesNotHold;
-  return count(comparisons, of_truth) > count(comparisons, Side::Unclear) ? ClaimVerdict::Holds
-                                                                          : ClaimVerdict::Undecided;
-}
-
-ClaimVerdict verdict_on_some(std::span<const Comparison> comparisons, Side of_truth) {
-  if (count(comparisons, of_truth) > 0) return ClaimVerdict::Holds;
-  const bool any = !comparisons.empty() && count(comparisons, Side::Unclear) == 0;
-  return any ? ClaimVerdict::DoesNotHold : ClaimVerdict::Undecided;
+ClaimVerdict verdict_on(std::span<const Comparison> comparisons, Says says) {
+  const std::size_t yes = count(comparisons, says.truth);
+  const std::size_t no = count(comparisons, opposite(says.truth));
+  const std::size_t unclear = count(comparisons, Side::Unclear);
+  if (says.of == Says::Of::Some) {
+    if (yes > 0) return ClaimVerdict::Holds;
+    return no > 0 && unclear == 0 ? ClaimVerdict::DoesNotHold : ClaimVerdict::Undecided;
+  }
+  if (no > 0) return ClaimVerdict::DoesNotHold;
+  return yes > unclear ? ClaimVerdict::Holds : ClaimVerdict::Undecided;
 }
 
 std::string list_by_side(std::span<const Comparison> comparisons, const SideWords& words) {
-  std::string text;
+  std::vector<std::string> sides;
   for (const auto& [side, word] :
        {std::pair(Side::Above, words.above), std::pair(Side::Below, words.below),
-        std::pair(Side::Unclear, std::string("cannot be told"))}) {
+        std::pair(Side::Unclear, std::string("Cannot be told"))}) {
     std::vector<std::string> entries;
     for (const Comparison& each : comparisons) {
       if (each.side == side) entries.push_back(each.what + ' ' + ratio_text(each));
     }
-    if (entries.empty()) continue;
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", word, fmt::join(entries, ", "));
+    if (!entries.empty()) sides.push_back(fmt::format("{}: {}.", word, fmt::join(entries, ", ")));
   }
-  return text + '.';
+  return fmt::format("{}", fmt::join(sides, " "));
 }
 
-void conclude(Claim& claim, std::span<const Comparison> comparisons, ClaimVerdict verdict,
+void conclude(Claim& claim, std::span<const Comparison> comparisons, Says says,
               const std::string& numbers, const std::string& needs) {
-  claim.verdict = verdict;
+  claim.verdict = verdict_on(comparisons, says);
   if (comparisons.empty()) {
     claim.because = "These records hold no " + needs + ".";
   } else {
-    claim.because = numbers + sureness(comparisons);
+    claim.because = numbers + sureness(comparisons, says, claim.verdict);
   }
-  if (verdict != ClaimVerdict::Undecided) return;
-  const bool few = std::any_of(comparisons.begin(), comparisons.end(), [](const auto& each) {
-    return each.ratios.size() >= kEnoughInPairs;  // and still unclear
+  if (claim.verdict != ClaimVerdict::Undecided) return;
+  const bool wavers = std::any_of(comparisons.begin(), comparisons.end(), [](const auto& each) {
+    return each.side == Side::Unclear && each.ratios.size() >= kEnoughInPairs;
   });
-  claim.missing = {few ? "regatta matrix --tier claims --seeds 10 --out out/claims"
-                       : "regatta matrix --tier claims --out out/claims"};
+  claim.missing = {wavers ? "regatta matrix --tier claims --seeds 10 --out out/claims"
+                          : "regatta matrix --tier claims --out out/claims"};
 }
 
 }  // namespace regatta

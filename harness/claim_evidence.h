@@ -88,30 +88,30 @@ Comparison compare_runs(const std::string& what, const Runs& first, const Runs& 
 /// `0.33 (0.32 to 0.35, 5 seeds)`; infinite ratios as `never`.
 std::string ratio_text(const Comparison& comparison);
 
-/// How sure the deciding comparisons are, one sentence: Mann-Whitney with Holm's correction over
-/// all `comparisons` of the claim.
-std::string sureness(std::span<const Comparison> comparisons);
-
 std::size_t count(std::span<const Comparison> comparisons, Side side);
 
-/// For claims on all: Holds when more than half lie on the side `of_truth` and none on the other;
-/// one on the other side is a counterexample.
-ClaimVerdict verdict_on_all(std::span<const Comparison> comparisons, Side of_truth);
+/// What a claim says of its comparisons.
+struct Says {
+  enum class Of {
+    All,  ///< holds when more than half are on the true side and none on the other
+    Some  ///< holds when one is on the true side; does not when all are on the other
+  } of = Of::All;
+  Side truth = Side::Above;
+};
+ClaimVerdict verdict_on(std::span<const Comparison> comparisons, Says says);
 
-/// For claims on what can happen: one on the side `of_truth` is an example; does not hold when all
-/// lie on the other.
-ClaimVerdict verdict_on_some(std::span<const Comparison> comparisons, Side of_truth);
-
-/// `name: A, B; ...` by side, in the words given; sides without a comparison are left out.
+/// By side, in the words given; a side without a comparison is left out.
 struct SideWords {
   std::string above;
   std::string below;
 };
 std::string list_by_side(std::span<const Comparison> comparisons, const SideWords& words);
 
-/// Sets verdict, reasons and what is missing. `needs`: what runs the claim wants, for one that has
-/// no comparison.
-void conclude(Claim& claim, std::span<const Comparison> comparisons, ClaimVerdict verdict,
+/// Sets verdict, reasons with how sure they are, and what is missing. How sure: Mann-Whitney with
+/// Holm's correction over all comparisons of the claim; of examples and counterexamples the
+/// clearest counts, of what holds for all the least clear. `needs`: what runs the claim wants, for
+/// one that has no comparison.
+void conclude(Claim& claim, std::span<const Comparison> comparisons, Says says,
               const std::string& numbers, const std::string& needs);
 
 }  // namespace regatta

@@ -52,8 +52,9 @@ Claim reduction_loads_one_device(std::span<const Field> fields);
 /// As a figure would: `async_shared x2 with straggler 1:3 on resnet9_thin`.
 std::string label(const Contestant& contestant, const Field& field);
 
-/// The first contestant of the field of that strategy with the same resources and, where
-/// `processes` says so, that many processes; null for none. Of all_reduce the ring.
+/// The first contestant of the field of that strategy with the same resources, as many servers if
+/// it has any and, where `processes` says so, that many processes; null for none. Of all_reduce the
+/// ring; never one with backup workers or a bound on staleness.
 const std::pair<const Contestant, Runs>* counterpart(
     const Field& field, const Contestant& of, const std::string& strategy,
     std::optional<std::int64_t> processes = std::nullopt);

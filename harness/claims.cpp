@@ -37,7 +37,8 @@ const std::pair<const Contestant, Runs>* counterpart(const Field& field, const C
     const Contestant& other = cell.first;
     const bool plain = other.backup_workers == 0 && !other.staleness_bound &&
                        (other.all_reduce.empty() || other.all_reduce == "ring");
-    if (other.strategy == strategy && plain && same_resources(other, of) &&
+    const bool servers = other.servers == 0 || of.servers == 0 || other.servers == of.servers;
+    if (other.strategy == strategy && plain && servers && same_resources(other, of) &&
         (!processes || other.processes == *processes)) {
       return &cell;
     }

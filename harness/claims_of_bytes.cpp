@@ -164,7 +164,7 @@ Claim central_link_costs_time(std::span<const Field> fields) {
               .missing = {}};
   const auto comparisons = speeds_beside(fields, "parameter_server", "all_reduce");
   conclude(
-      claim, comparisons, verdict_on_all(comparisons, Side::Below),
+      claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
       fmt::format("Speed of one server in terms of the ring over as many processes as workers, "
                   "where slower means below {}. ",
                   kNotSlower) +
@@ -224,7 +224,7 @@ Claim central_storage_pays_transfers(std::span<const Field> fields) {
           bytes_text(static_cast<double>(other->second.front()->graph.bytes_per_step_computed)));
     }
   }
-  conclude(claim, comparisons, verdict_on_all(comparisons, Side::Below),
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
            fmt::format("Speed in terms of in_graph, where slower means below {}. ", kNotSlower) +
                list_by_side(comparisons, {.above = "Not slower", .below = "Slower"}) + bytes,
            "central_storage beside in_graph with the same workers");

@@ -31,8 +31,8 @@ void for_each_pair(std::span<const Field> fields, Function what) {
     for (const auto& [contestant, runs] : field.runs) {
       if (!is_asynchronous(contestant)) continue;
       const bool by_server = contestant.strategy == "parameter_server_async";
-      const auto* sibling =
-          counterpart(field, contestant, by_server ? "parameter_server" : "all_reduce");
+      const auto* sibling = counterpart(
+          field, contestant, by_server ? "parameter_server" : "all_reduce", contestant.processes);
       if (sibling != nullptr) what(contestant, runs, sibling->second, field);
     }
   }
@@ -147,7 +147,7 @@ Claim asynchronous_is_jittery(std::span<const Field> fields) {
     }
     numbers += '.';
   }
-  conclude(claim, comparisons, verdict_on_all(comparisons, Side::Above), numbers, kNeeds);
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Above}, numbers, kNeeds);
   return claim;
 }
 
@@ -164,7 +164,7 @@ Claim asynchronous_needs_more_examples(std::span<const Field> fields) {
     keep(comparisons, compare_runs(what + ": examples", runs, sibling, examples_to_target, kMore));
     keep(comparisons, compare_runs(what + ": last loss", runs, sibling, final_loss, kMore));
   });
-  conclude(claim, comparisons, verdict_on_some(comparisons, Side::Above),
+  conclude(claim, comparisons, {.of = Says::Of::Some, .truth = Side::Above},
            fmt::format("Examples to the target and loss of the last evaluation in terms of the "
                        "synchronous sibling, where more means above {}. ",
                        kMore) +
@@ -186,7 +186,7 @@ Claim asynchronous_in_equal_time(std::span<const Field> fields) {
          compare_runs(label(contestant, field), runs, sibling, seconds_to_target, kLater));
   });
   conclude(
-      claim, comparisons, verdict_on_some(comparisons, Side::Below),
+      claim, comparisons, {.of = Says::Of::Some, .truth = Side::Below},
       fmt::format("Training time to the target in terms of the synchronous sibling, where worse "
                   "means above {}. ",
                   kLater) +

@@ -129,7 +129,7 @@ Claim waits_for_slowest(std::span<const Field> fields) {
           compare_runs(what, runs, found->second, speed, std::sqrt(*waiting * losing)));
     }
   }
-  conclude(claim, comparisons, verdict_on_all(comparisons, Side::Below),
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
            "What each keeps of its speed without the slow worker; in brackets what it would keep "
            "if it waited for that worker, and if it lost only its share. " +
                list_by_side(comparisons, {.above = "Does not wait", .below = "Waits"}),
@@ -145,7 +145,7 @@ Claim asynchronous_uses_hardware(std::span<const Field> fields) {
               .figure = "scaling",
               .missing = {}};
   const auto comparisons = of_ceiling(fields, kFully, is_asynchronous);
-  conclude(claim, comparisons, verdict_on_all(comparisons, Side::Above),
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Above},
            fmt::format("Speed in terms of independent with the same workers, where fully means "
                        "above {}. ",
                        kFully) +
@@ -163,7 +163,7 @@ Claim model_parallel_scales_poorly(std::span<const Field> fields) {
   const auto comparisons = of_ceiling(fields, kPoorly, [](const Contestant& contestant) {
     return contestant.strategy == "model_parallel";
   });
-  conclude(claim, comparisons, verdict_on_all(comparisons, Side::Below),
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
            fmt::format("Speed in terms of independent with the same workers, where poor means "
                        "below {}. ",
                        kPoorly) +

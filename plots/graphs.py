@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,8 +86,8 @@ def beside(left: str, right: str) -> str:
             + framed(right, "in-graph replication", "g") + "}\n")
 
 
-def drawn(dot: str, number: int) -> str:
-    """As an <svg> element whose ids are unlike those of other numbers."""
+def drawn(dot: str, number: int, text: str) -> str:
+    """As an <svg> element for the page, whose ids are unlike those of other numbers."""
     if shutil.which("dot") is None:
         raise GraphsError("pictures of graphs need Graphviz, which is not installed: "
                           "apt-get install graphviz")
@@ -97,8 +98,13 @@ def drawn(dot: str, number: int) -> str:
         raise GraphsError(f"dot could not draw: {getattr(error, 'stderr', error)}") from error
     svg = re.sub(r"<title>.*?</title>\n?|<!--.*?-->\n?", "", svg[svg.index("<svg"):],
                  flags=re.DOTALL)
-    svg = re.sub(r'<polygon fill="white" stroke="(transparent|none)"[^>]*/>', "", svg)  # the paper
-    return re.sub(r'\bid="', f'id="g{number}-', svg)
+    svg = re.sub(r'\bid="', f'id="g{number}-', svg)
+    head, body = svg.split(">", 1)
+    points = re.search(r'width="(\d+)pt"', head)
+    pixels = round(int(points[1]) * 96 / 72) if points else 800
+    head = re.sub(r'(width|height)="\d+pt"\s*', "", head)
+    return (head.replace("<svg", f'<svg class="chart" role="img" aria-label="{escape(text)}" '
+                         f'style="--natural:{pixels}px"', 1) + ">" + body)
 
 
 def pictures(program: str) -> list[Picture]:
@@ -106,7 +112,7 @@ def pictures(program: str) -> list[Picture]:
     dots = {strategy: dot_of(program, strategy) for strategy in TEXTS}
     single = dots.pop("single")
     dots["in_graph"] = beside(single, dots["in_graph"])
-    return [Picture(strategy, drawn(dot, number), TEXTS[strategy])
+    return [Picture(strategy, drawn(dot, number, TEXTS[strategy]), TEXTS[strategy])
             for number, (strategy, dot) in enumerate(dots.items())]
 
 

@@ -46,7 +46,8 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
         "losses": [{"examples": at * batch // each, "loss": 2 + chance.uniform(-0.2, 0.2)}
                    for at in range(60_000 // batch * each)],
         "graph": {"nodes": 50, "nodes_per_process": [50 * workers], "build_ns": 1000,
-                  "bytes_per_step_computed": 640 * workers, "bytes_per_step_counted": 640 * workers},
+                  "bytes_per_step_computed": 640 * workers,
+                  "bytes_per_step_counted": 640 * workers},
         "machine": {"cpu": "Intel(R) Xeon(R) Processor", "cores_used": 2, "gpus": []},
         "software": {"git_commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False},
     }

@@ -192,7 +192,7 @@ class Graphs(unittest.TestCase):
     def test_say_which_package_is_missing_and_the_page_goes_without(self) -> None:
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
             with self.assertRaisesRegex(graphs.GraphsError, "apt-get install graphviz"):
-                graphs.drawn("digraph {}", 1)
+                graphs.drawn("digraph {}", 1, "nothing")
             with (mock.patch.object(graphs, "find_program", lambda: PROGRAM),
                   contextlib.redirect_stderr(io.StringIO()) as said):
                 self.assertEqual(graphs.report_pictures(self.folder), [])

@@ -94,7 +94,7 @@ class Drawing {
 
   std::string text() const {
     std::string text =
-        "digraph step {\n  rankdir=TB; ranksep=0.35; nodesep=0.25; fontname=Helvetica;\n"
+        "digraph step {\n  newrank=true; ranksep=0.35; nodesep=0.25; fontname=Helvetica;\n"
         "  node [shape=box, style=filled, color=\"#555555\", fontname=Helvetica, fontsize=11];\n"
         "  edge [color=\"#333333\", arrowsize=0.7, fontname=Helvetica, fontsize=10];\n";
     std::vector<std::string> clusters;
