@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kAlpha = 0.05;
+constexpr std::int64_t kFewestSteps = 10;  ///< that tell a speed
 constexpr std::size_t kFewestSeeds = 3;    ///< that decide anything
 constexpr std::size_t kEnoughInPairs = 5;  ///< seeds from which pairs alone decide
 
@@ -39,7 +40,6 @@ std::string length_of(const std::string& command) {
 
 Setting setting_of(const Record& record) {
   const Cell& cell = record.cell;
-  const std::string length = length_of(record.command);
   return {
       {"", cell.workload},
       {"dataset", cell.dataset},
@@ -49,7 +49,7 @@ Setting setting_of(const Record& record) {
       {"batch", std::to_string(cell.global_batch)},
       {"rate scale", fmt::format("{}", cell.rate_scale)},
       {"target", fmt::format("{} {}", record.target.metric, record.target.value)},
-      {"length", length.empty() ? "whole" : length},
+      {"", length_of(record.command)},
       {"cores", fmt::format("{} of {}", record.machine.cores_used, record.machine.cores_available)},
       {"cpu", record.machine.cpu},
       {"gpus", fmt::format("{}", fmt::join(record.machine.gpus, "+"))},
@@ -86,7 +86,8 @@ std::string name_of(const Setting& setting, const std::vector<Setting>& all) {
     const bool differs = std::any_of(all.begin(), all.end(), [&](const Setting& other) {
       return other.front() == setting.front() && other[i] != setting[i];
     });
-    if (differs) name += fmt::format(", {} {}", setting[i].first, setting[i].second);
+    const auto& [what, value] = setting[i];
+    if (differs && !value.empty()) name += ", " + (what.empty() ? "" : what + ' ') + value;
   }
   return name;
 }
@@ -192,7 +193,8 @@ bool same_resources(const Contestant& a, const Contestant& b) {
 }
 
 std::optional<double> speed(const Record& record) {
-  if (record.status == Status::Failed || record.examples_per_s <= 0) return std::nullopt;
+  const bool whole = record.status != Status::Failed && record.step_time_ns.count >= kFewestSteps;
+  if (!whole || record.examples_per_s <= 0) return std::nullopt;
   return record.examples_per_s;
 }
 
@@ -226,6 +228,10 @@ Comparison compare_runs(const std::string& what, const Runs& first, const Runs& 
   result.p = mann_whitney_p(a, b);
   result.side = side_of(result);
   return result;
+}
+
+void keep(std::vector<Comparison>& comparisons, Comparison one) {
+  if (!one.ratios.empty()) comparisons.push_back(std::move(one));
 }
 
 std::string ratio_text(const Comparison& comparison) {

@@ -64,7 +64,8 @@ bool is_asynchronous(const Contestant& contestant);
 bool same_resources(const Contestant& a, const Contestant& b);
 
 using Measure = std::function<std::optional<double>(const Record&)>;
-std::optional<double> speed(const Record& record);  ///< Units: examples/s; nothing of a failed run
+/// Units: examples/s; nothing of a failed run and of one of very few steps.
+std::optional<double> speed(const Record& record);
 std::optional<double> examples_to_target(const Record& record);  ///< infinite when not reached
 std::optional<double> seconds_to_target(const Record& record);   ///< likewise, training clock
 
@@ -84,6 +85,9 @@ struct Comparison {
 /// which both are infinite: they tell nothing. Repeated runs of a seed count as their median.
 Comparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
                         const Measure& measure, double boundary);
+
+/// Appends it unless no seed is in it.
+void keep(std::vector<Comparison>& comparisons, Comparison one);
 
 /// `0.33 (0.32 to 0.35, 5 seeds)`; infinite ratios as `never`.
 std::string ratio_text(const Comparison& comparison);

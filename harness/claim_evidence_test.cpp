@@ -55,6 +55,9 @@ TEST(ClaimEvidence, TakesAFailedRunForNoSpeedAndForAnInfiniteTime) {
   Record failed = run("in_graph", 1, 1000);
   failed.status = Status::Failed;
   EXPECT_FALSE(speed(failed));
+  Record few = run("in_graph", 1, 1000);
+  few.step_time_ns.count = 4;
+  EXPECT_FALSE(speed(few));
   EXPECT_EQ(seconds_to_target(failed), std::numeric_limits<double>::infinity());
   EXPECT_EQ(examples_to_target(failed), std::numeric_limits<double>::infinity());
 }

@@ -114,8 +114,8 @@ std::vector<Comparison> speeds_beside(std::span<const Field> fields, const std::
           counterpart(field, contestant, beside,
                       over_processes ? std::optional(contestant.workers) : std::nullopt);
       if (other == nullptr) continue;
-      comparisons.push_back(
-          compare_runs(label(contestant, field), runs, other->second, speed, kNotSlower));
+      keep(comparisons,
+           compare_runs(label(contestant, field), runs, other->second, speed, kNotSlower));
     }
   }
   return comparisons;

@@ -104,10 +104,6 @@ std::optional<double> final_loss(const Record& record) {
   return record.evaluations.back().loss;
 }
 
-void keep(std::vector<Comparison>& comparisons, Comparison one) {
-  if (!one.ratios.empty()) comparisons.push_back(std::move(one));
-}
-
 constexpr const char* kNeeds =
     "asynchronous strategy beside its synchronous sibling (parameter_server_async beside "
     "parameter_server, async_shared beside all_reduce)";

@@ -67,8 +67,8 @@ std::vector<Comparison> of_ceiling(std::span<const Field> fields, double boundar
       if (!wanted(contestant) || contestant.oversubscribed || contestant.workers < 2) continue;
       const auto* ceiling = counterpart(field, contestant, "independent");
       if (ceiling == nullptr) continue;
-      comparisons.push_back(
-          compare_runs(label(contestant, field), runs, ceiling->second, speed, boundary));
+      keep(comparisons,
+           compare_runs(label(contestant, field), runs, ceiling->second, speed, boundary));
     }
   }
   return comparisons;
@@ -125,8 +125,8 @@ Claim waits_for_slowest(std::span<const Field> fields) {
       if (losing < kToldApart * *waiting) continue;  // too little of the step is compute
       const std::string what = fmt::format("{} [waiting {:.2f}, not {:.2f}]",
                                            label(contestant, field), *waiting, losing);
-      comparisons.push_back(
-          compare_runs(what, runs, found->second, speed, std::sqrt(*waiting * losing)));
+      keep(comparisons,
+           compare_runs(what, runs, found->second, speed, std::sqrt(*waiting * losing)));
     }
   }
   conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},

@@ -30,7 +30,7 @@ def sending(runs: list[Run]) -> dict[Variant, Run]:
     first: dict[Variant, Run] = {}
     for run in runs:
         if run.status != "failed" and run.bytes_computed > 0 and not run.variant.straggler:
-            first.setdefault(replace(run.variant, straggler=""), run)
+            first.setdefault(replace(run.variant, length="", oversubscribed=False), run)
     return first
 
 
@@ -40,7 +40,7 @@ def busiest_by_workers(runs: list[Run]) -> Lines:
     for run in sending(runs).values():
         if run.variant.asynchronous or not math.isfinite(run.busiest_bytes):
             continue
-        same = replace(run.variant, workers=0, processes=1, oversubscribed=False, length="")
+        same = replace(run.variant, workers=0, processes=1, length="", oversubscribed=False)
         lines.setdefault(same, {}).setdefault(run.variant.workers, run.busiest_bytes)
     return {variant: line for variant, line in lines.items() if len(line) > 1}
 
@@ -68,7 +68,7 @@ def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run]) -> None:
     axes.set_xlim(0, 1.05 * max(max(run.bytes_computed, run.bytes_counted)
                                 for run in cells.values()))
     axes.xaxis.set_major_formatter(BYTES)
-    axes.set_xlabel("sent in a step, all places (bar: computed, cross: counted)")
+    axes.set_xlabel("sent in a step, all places (bar: computed, cross: counted)", fontsize=9)
     axes.set_title(f"{workload}: bytes on the wire", loc="left", fontsize=11, fontweight="bold",
                    color=INK)
     _tidy(axes, "x")
@@ -88,7 +88,8 @@ def _draw_busiest(axes: Axes, workload: str, lines: Lines) -> None:
     axes.set_ylabel("sent in a step")
     axes.set_title(f"{workload}: what the busiest place sends", loc="left", fontsize=11,
                    fontweight="bold", color=INK)
-    axes.legend(frameon=False, fontsize=9, handlelength=3)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, frameon=False, fontsize=9,
+                borderaxespad=0, handlelength=3)
     _tidy(axes, "both")
 
 
@@ -102,14 +103,14 @@ def draw(runs: list[Run]) -> Figure | None:
             panels.append((0.34 * len(cells) + 1.2, _draw_totals, workload, cells))
         lines = busiest_by_workers(own)
         if lines:
-            panels.append((3.4, _draw_busiest, workload, lines))
+            panels.append((3.8, _draw_busiest, workload, lines))
     if not panels:
         return None
     heights = [height for height, *_ in panels]
-    figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
-                                figsize=(5.8, sum(heights)), height_ratios=heights)
-    for axes, (_, drawn, workload, what) in zip(grid[:, 0], panels):
-        drawn(axes, workload, what)
+    figure = plt.figure(figsize=(5.8, sum(heights)), layout="constrained")
+    parts = figure.subfigures(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for part, (_, drawn, workload, what) in zip(parts, panels):  # each with its own margin
+        drawn(part.subplots(), workload, what)
     return figure
 
 

@@ -25,8 +25,8 @@ def largest_graphs(runs: list[Run]) -> Lines:
         if not run.nodes_per_process or run.variant.strategy == "single":
             continue
         own = run.variant.processes >= run.variant.workers > 1
-        same = replace(run.variant, workers=0, processes=1, straggler="", oversubscribed=False,
-                       length="")
+        same = replace(run.variant, workers=0, processes=1, all_reduce=None, straggler="",
+                       oversubscribed=False, length="")
         lines.setdefault((same, own), {})[run.variant.workers] = max(run.nodes_per_process)
     return {key: line for key, line in lines.items() if len(line) > 1}
 

@@ -63,17 +63,21 @@ def table(runs: list[Run]) -> list[str]:
     return lines
 
 
-def _draw_expectation(axes: Axes, share: float, text: str, dash: tuple[float, float]) -> None:
-    axes.axvline(share, color=INK, linewidth=1, dashes=dash, zorder=1)
-    axes.annotate(text, (share, 1), xytext=(3, 3), xycoords=("data", "axes fraction"),
-                  textcoords="offset points", fontsize=8.5, color=INK, ha="center")
+def _draw_expectation(axes: Axes, share: float, text: str, side: str) -> None:
+    """`side` of the line on which its text ends or begins."""
+    axes.axvline(share, color=INK, linewidth=1, dashes=(6, 3) if side == "right" else (2, 2),
+                 zorder=1)
+    axes.annotate(text, (share, 1), xytext=(2 if side == "right" else -2, 3), fontsize=8.5,
+                  xycoords=("data", "axes fraction"), textcoords="offset points", color=INK,
+                  ha=side)
 
 
 def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
     for row, (variant, ratios) in enumerate(kept.items()):
         style = style_of(variant.strategy)
         axes.plot(ratios, [row] * len(ratios), linestyle="", marker=style.marker, markersize=7,
-                  color=style.colour, markeredgecolor="white", markeredgewidth=0.8, zorder=4)
+                  color=style.colour, zorder=4, markeredgewidth=1.6 if style.marker == "x" else 0.8,
+                  markeredgecolor=style.colour if style.marker == "x" else "white")
         middle = statistics.median(ratios)
         axes.plot([middle] * 2, [row - 0.34, row + 0.34], color=INK, linewidth=2, zorder=3)
         axes.annotate(f"{middle:.2f}", (1, row), xytext=(6, 0), va="center", fontsize=9.5,
@@ -82,9 +86,9 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
     factor = float(first.straggler.split(":")[1])
     shares = {variant.workers: (variant.workers - 1 + 1 / factor) / variant.workers
               for variant in kept}
-    _draw_expectation(axes, 1 / factor, "waits for it", (6, 3))
+    _draw_expectation(axes, 1 / factor, "waits for it", "right")
     for share in shares.values():
-        _draw_expectation(axes, share, "loses its share", (2, 2))
+        _draw_expectation(axes, share, "loses its share", "left")
     axes.set_yticks(range(len(kept)), [variant.strategy for variant in kept], fontsize=10,
                     color=INK)
     axes.set_ylim(len(kept) - 0.5, -0.5)

@@ -138,7 +138,7 @@ class Bytes(Drawn):
         odd["graph"]["bytes_per_step_counted"] = 1000
         runs = runs_of(odd, record("all_reduce", 1), record("all_reduce", 2),
                        made_up_failure("resnet9_thin", "in_graph", 1, 1))
-        (axes,) = figure_bytes.draw(runs).axes
+        (axes,) = figure_bytes.draw(runs).subfigs[0].axes
         self.assertEqual([bar.get_width() for bar in axes.patches], [1280, 1280])
         crosses = sorted(line.get_xdata()[0] for line in axes.get_lines())
         self.assertEqual(crosses, [1000, 1280])
@@ -148,7 +148,7 @@ class Bytes(Drawn):
         made[1]["workers"][1]["bytes_sent"] = 300_000
         ((_, line),) = figure_bytes.busiest_by_workers(runs_of(*made)).items()
         self.assertEqual(line, {2: 640, 4: 3000})
-        self.assertEqual(len(figure_bytes.draw(runs_of(*made)).axes), 2)
+        self.assertEqual(len(figure_bytes.draw(runs_of(*made)).subfigs), 2)
 
 
 class GraphSize(Drawn):
