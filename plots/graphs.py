@@ -126,12 +126,11 @@ def write_pictures(folder: Path, program: str) -> list[Picture]:
 
 
 def report_pictures(folder: Path) -> list[Picture]:
-    """For the page: none, and a line on standard error, where they cannot be made."""
+    """For the page; where they cannot be made, one without a picture whose text says why."""
     try:
         return write_pictures(folder, find_program())
     except GraphsError as error:
-        print(f"report: without pictures of graphs: {error}", file=sys.stderr)
-        return []
+        return [Picture("missing", "", f"Without pictures of graphs: {error}.")]
 
 
 def main(arguments: list[str]) -> int:

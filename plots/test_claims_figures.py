@@ -189,14 +189,15 @@ class Graphs(unittest.TestCase):
         self.assertIn(">in&#45;graph replication<", both)
         self.assertEqual(both.count(">loss backward<"), 3)  # one, and one of each replica
 
-    def test_say_which_package_is_missing_and_the_page_goes_without(self) -> None:
+    def test_say_which_package_is_missing_and_leave_a_note_in_the_page(self) -> None:
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
             with self.assertRaisesRegex(graphs.GraphsError, "apt-get install graphviz"):
                 graphs.drawn("digraph {}", 1, "nothing")
-            with (mock.patch.object(graphs, "find_program", lambda: PROGRAM),
-                  contextlib.redirect_stderr(io.StringIO()) as said):
-                self.assertEqual(graphs.report_pictures(self.folder), [])
-        self.assertIn("without pictures of graphs", said.getvalue())
+            with mock.patch.object(graphs, "find_program", lambda: PROGRAM):
+                (note,) = graphs.report_pictures(self.folder)
+        self.assertEqual(note.svg, "")
+        self.assertIn("Without pictures of graphs", note.text)
+        self.assertIn("apt-get install graphviz", note.text)
 
     def test_say_what_the_program_said(self) -> None:
         with self.assertRaisesRegex(graphs.GraphsError, "No such file"):
