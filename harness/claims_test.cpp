@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "harness/made_up_runs.h"
+#include "harness/claims_test.h"
 
 namespace regatta {
 namespace {
