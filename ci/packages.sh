@@ -18,7 +18,8 @@ messages between processes: libgrpc++-dev libabsl-dev
 control of ranks: libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 test and benchmark libraries, which the build looks for: libgtest-dev libbenchmark-dev
 figures: python3 python3-numpy python3-matplotlib
-page of the report: python3-jinja2'
+page of the report: python3-jinja2
+pictures of graphs: graphviz'
 readonly kTest='check of records against their schema: python3-jsonschema
 formatting and lint: clang-format-14 pyflakes3 shellcheck
 hosts made of network namespaces, for a test: iproute2

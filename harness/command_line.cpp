@@ -154,7 +154,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
 
 void declare_matrix(CLI::App& app, MatrixRequest& request) {
   auto* file = app.add_option("file", request.file, "TOML: which cells, how many seeds");
-  app.add_option("--tier", request.tier, "instead of a file: quick, standard or full")
+  app.add_option("--tier", request.tier, "instead of a file: quick, standard, full or claims")
       ->excludes(file);
   app.add_option("--seeds", request.seeds, "seeds 1 to this many (default: the matrix' own)");
   app.add_option("--out", request.out, "folder whose records.jsonl the records are added to")

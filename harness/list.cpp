@@ -8,6 +8,7 @@
 #include "harness/layout.h"
 #include "harness/machine.h"
 #include "harness/placement.h"
+#include "kernels/graph/dot.h"
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
@@ -52,18 +53,10 @@ void list_devices(std::ostream& out) {
                      machine.cores_available, fmt::join(machine.isa, " "));
 }
 
-struct PartStyle {
-  std::string title;  ///< which part it is; empty where there is one
-  GraphFormat format = GraphFormat::Text;
-};
-
-void show_part(std::ostream& out, const Graph& graph, const PartStyle& style) {
-  if (style.format == GraphFormat::Dot) {
-    out << to_dot(graph);
-    return;
-  }
+/// `title`: which part it is; empty where there is one.
+void show_part(std::ostream& out, const Graph& graph, const std::string& title) {
   out << to_text(graph);
-  out << fmt::format("# {}{} nodes, {} variables\n", style.title, graph.nodes().size(),
+  out << fmt::format("# {}{} nodes, {} variables\n", title, graph.nodes().size(),
                      graph.variables().size());
   for (const auto& [place, traffic] : traffic(graph)) {
     out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages a step\n",
@@ -84,10 +77,15 @@ void show_graph(std::ostream& out, const Command& command) {
   const std::optional<DataSetSizes> data = data_set_sizes(workload.data_sets.front());
   check(data.has_value(), "every data set of the table has a size");
   const Placement placement = place(command.request, data->train);
-  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  const Step step = placed_step(placement);
+  if (command.format == GraphFormat::Dot) {  // one picture, whichever processes it takes
+    out << to_dot(step.graph);
+    return;
+  }
+  const std::vector<Step> parts = partition(step, binding_of(placement));
   for (std::size_t process = 0; process < parts.size(); ++process) {
     const std::string title = parts.size() == 1 ? "" : fmt::format("process {}: ", process);
-    show_part(out, parts[process].graph, {.title = title, .format = command.format});
+    show_part(out, parts[process].graph, title);
   }
 }
 

@@ -90,5 +90,12 @@ TEST(MatrixPlan, HasTiersWhoseQuickOneIsValid) {
   EXPECT_THROW(tier_plan("quik"), RunError);
 }
 
+TEST(MatrixPlan, HasATierForClaimsOfWhichEveryCellIsValid) {
+  MatrixPlan claims = tier_plan("claims");
+  EXPECT_EQ(claims.cells.size(), 47U);
+  const std::vector<RejectedCell> rejected = reject_invalid(claims, "nowhere");
+  for (const RejectedCell& each : rejected) ADD_FAILURE() << each.cell.name << ": " << each.reason;
+}
+
 }  // namespace
 }  // namespace regatta

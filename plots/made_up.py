@@ -23,12 +23,15 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
     crossing = [one for one in evaluations
                 if (one["metric"] <= target if loss_based else one["metric"] >= target)]
     workers = 1 if strategy == "single" else 2
+    batch = 50 if loss_based else 512
+    alone = "async" in strategy
+    each = workers if alone else 1  # updates of a batch
     record = {
         "schema": 1,
         "timestamp": "2025-01-31T12:00:00Z",
         "cell": {"workload": workload, "dataset": "curve" if loss_based else "shapes",
                  "strategy": strategy, "workers": workers, "seed": seed, "straggler": [],
-                 "global_batch": 50 if loss_based else 512, "device": "cpu", "dtype": "f32"},
+                 "global_batch": batch, "device": "cpu", "dtype": "f32"},
         "status": "reached" if crossing else "missed",
         "failure": None,
         "target": {"metric": "loss" if loss_based else "accuracy", "value": target},
@@ -38,7 +41,15 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
         "evaluations": evaluations,
         "examples_per_s": 5_000 / pace,
         "workers": [{"compute_ns": 800, "exposed_communication_ns": 90, "wait_ns": 80,
-                     "input_ns": 10, "update_ns": 20, "steps": 10}] * workers,
+                     "input_ns": 10, "update_ns": 20, "place": f"replica{worker}", "steps": 100,
+                     "bytes_sent": 100 * 640, "staleness_histogram": [30, 70] if alone else []}
+                    for worker in range(workers)],
+        "step_time_ns": {"count": 60_000 // batch * each},
+        "losses": [{"examples": at * batch // each, "loss": 2 + chance.uniform(-0.2, 0.2)}
+                   for at in range(60_000 // batch * each)],
+        "graph": {"nodes": 50, "nodes_per_process": [50 * workers], "build_ns": 1000,
+                  "bytes_per_step_computed": 640 * workers,
+                  "bytes_per_step_counted": 640 * workers},
         "machine": {"cpu": "Intel(R) Xeon(R) Processor", "cores_used": 2, "gpus": []},
         "software": {"git_commit": "0123456789abcdef0123456789abcdef01234567", "dirty": False},
     }

@@ -19,6 +19,7 @@ from typing import Any
 
 SCHEMA = 1
 SPLIT = ("compute", "exposed_communication", "wait", "input", "update")
+ASYNCHRONOUS = frozenset({"async_shared", "parameter_server_async"})
 
 
 class RecordsError(Exception):
@@ -58,6 +59,20 @@ class Variant:
     oversubscribed: bool = False
     length: str = ""  # as the command gives it, such as "steps 200"; empty: the workload's
 
+    @property
+    def asynchronous(self) -> bool:
+        return not ASYNCHRONOUS.isdisjoint(self.strategy.split("+"))
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One place of a run: a worker, a server, the host."""
+
+    place: str
+    steps: int
+    bytes_sent: int  # over all steps
+    staleness: tuple[int, ...]  # updates by the versions they missed
+
 
 @dataclass(frozen=True)
 class Run:
@@ -81,6 +96,18 @@ class Run:
     date: str = "unknown"
     run_id: str = ""
     worker_steps: int = 0  # summed over workers
+    workers: tuple[Worker, ...] = ()
+    losses: tuple[tuple[int, float], ...] = ()  # examples and loss, of training
+    updates: int = 0  # steps of all loops: a loss each, of which long runs keep some
+    nodes_per_process: tuple[int, ...] = ()
+    bytes_computed: float = math.nan  # in a step, over all places
+    bytes_counted: float = math.nan
+
+    @property
+    def busiest_bytes(self) -> float:
+        """What the busiest place sends in a step."""
+        return max((worker.bytes_sent / worker.steps for worker in self.workers if worker.steps),
+                   default=math.nan)
 
     @property
     def lower_is_better(self) -> bool:
@@ -140,6 +167,11 @@ def _split(workers: list[dict[str, Any]]) -> dict[str, float]:
     return {part: sum(one.get(f"{part}_ns", 0) for one in workers) / 1e9 for part in SPLIT}
 
 
+def _worker(one: dict[str, Any]) -> Worker:
+    return Worker(str(one.get("place", "")), int(one.get("steps", 0)),
+                  int(one.get("bytes_sent", 0)), tuple(one.get("staleness_histogram", [])))
+
+
 def parse_run(record: dict[str, Any]) -> Run:
     """Raises KeyError, TypeError, ValueError or AttributeError for what is not a record."""
     target = record.get("target") or {}
@@ -147,6 +179,7 @@ def parse_run(record: dict[str, Any]) -> Run:
     examples = record.get("examples_to_target")
     machine = record.get("machine") or {}
     software = record.get("software") or {}
+    graph = record.get("graph") or {}
     return Run(
         workload=str(record["cell"]["workload"]),
         variant=variant_of(record["cell"], str(record.get("command", ""))),
@@ -168,6 +201,13 @@ def parse_run(record: dict[str, Any]) -> Run:
         date=str(record.get("timestamp", "unknown"))[:10],
         run_id=str(record.get("run_id", "")),
         worker_steps=sum(one.get("steps", 0) for one in record.get("workers", [])),
+        workers=tuple(_worker(one) for one in record.get("workers", [])),
+        losses=tuple((int(one["examples"]), float(one["loss"]))
+                     for one in record.get("losses", [])),
+        updates=int((record.get("step_time_ns") or {}).get("count", 0)),
+        nodes_per_process=tuple(graph.get("nodes_per_process", [])),
+        bytes_computed=float(graph.get("bytes_per_step_computed", math.nan)),
+        bytes_counted=float(graph.get("bytes_per_step_counted", math.nan)),
     )
 
 

@@ -77,26 +77,6 @@ TEST(Text, ShowsVariablesNodesTypesAndPlaces) {
             "schedule_values=[0.1], weight=1, weight_decay=0} @replica0 update layer\n");
 }
 
-TEST(Text, DotDrawsACrossingEdgeBold) {
-  Step step = small_step();
-  step.graph.place(3).stage = 1;
-  const std::string dot = to_dot(step.graph);
-  EXPECT_NE(dot.find("n2 -> n3 [style=bold"), std::string::npos);
-  EXPECT_NE(dot.find("subgraph cluster_replica0_stage1"), std::string::npos);
-  EXPECT_NE(dot.find("n0 -> n2;"), std::string::npos);
-}
-
-TEST(Text, DotJoinsTheMembersOfACollective) {
-  Step step = small_step();
-  Builder builder(step.graph);
-  for (const int member : {0, 1}) {
-    builder.at({.replica = member, .stage = 0, .role = Role::Worker});
-    builder.all_reduce(step.trainables[0].gradient,
-                       {.group = 0, .member = member, .members = 2, .algorithm = "ring"});
-  }
-  EXPECT_NE(to_dot(step.graph).find("n7 -> n8 [dir=both"), std::string::npos);
-}
-
 TEST(Text, HashChangesWithAnAttribute) {
   Step a = small_step();
   Step b = small_step();

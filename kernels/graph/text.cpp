@@ -2,7 +2,6 @@
 #include "kernels/graph/text.h"
 
 #include <cstdio>
-#include <map>
 #include <vector>
 
 #include "kernels/graph/random.h"
@@ -71,29 +70,6 @@ std::string node_text(const Graph& graph, NodeId id) {
   return text;
 }
 
-std::string dot_id(const Place& place) {
-  std::string id = to_string(place);
-  for (char& c : id) c = c == '.' ? '_' : c;
-  return id;
-}
-
-const char* dot_color(Phase phase) {
-  switch (phase) {
-    case Phase::Input: return "#dddddd";
-    case Phase::Forward: return "#cfe2f3";
-    case Phase::Backward: return "#fce5cd";
-    case Phase::Communication: return "#f4cccc";
-    case Phase::Update: return "#d9ead3";
-  }
-  return "white";
-}
-
-/// Members of a collective exchange in both directions and stand side by side.
-std::string collective_edge(NodeId from, NodeId to) {
-  return "  n" + std::to_string(from) + " -> n" + std::to_string(to) +
-         " [dir=both, style=bold, color=\"#cc0000\", constraint=false];\n";
-}
-
 }  // namespace
 
 std::string to_text(const Graph& graph) {
@@ -115,38 +91,6 @@ std::string to_text(const Graph& graph) {
     text += node_text(graph, id) + '\n';
   }
   return text;
-}
-
-std::string to_dot(const Graph& graph) {
-  std::map<Place, std::string> clusters;
-  std::map<std::int64_t, NodeId> last_member;  // by group
-  std::string edges;
-  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-    const Node& node = graph.node(id);
-    std::string label(to_string(node.op));
-    if (!node.variables.empty()) label += "\\n" + graph.variable(node.variables[0]).name;
-    if (!node.outputs.empty()) label += "\\n" + to_string(node.outputs[0]);
-    clusters[node.place] += "    n" + std::to_string(id) + " [label=\"" + label +
-                            "\", fillcolor=\"" + dot_color(node.phase) + "\"];\n";
-    if (node.op == Op::AllReduce) {
-      const auto [member, is_first] = last_member.try_emplace(node.attributes.integer("group"), id);
-      if (!is_first) edges += collective_edge(member->second, id);
-      member->second = id;
-    }
-    for (Value input : node.inputs) {
-      const bool crosses = graph.node(input.node).place != node.place;
-      edges += "  n" + std::to_string(input.node) + " -> n" + std::to_string(id) +
-               (crosses ? " [style=bold, color=\"#cc0000\"]" : "") + ";\n";
-    }
-  }
-  std::string text =
-      "digraph step {\n  rankdir=TB;\n"
-      "  node [shape=box, style=filled, fontname=Helvetica, fontsize=10];\n";
-  for (const auto& [place, nodes] : clusters) {
-    text += "  subgraph cluster_" + dot_id(place) + " {\n    label=\"" + to_string(place) +
-            "\";\n    fontname=Helvetica;\n" + nodes + "  }\n";
-  }
-  return text + edges + "}\n";
 }
 
 std::uint64_t hash(const Graph& graph) { return fnv1a(to_text(graph)); }

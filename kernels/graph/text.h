@@ -14,9 +14,6 @@ namespace regatta {
 
 std::string to_text(const Graph& graph);
 
-/// For Graphviz: a cluster for each place, bold edges where something crosses places.
-std::string to_dot(const Graph& graph);
-
 /// 64-bit FNV-1a of to_text(): equal graphs, equal hashes.
 std::uint64_t hash(const Graph& graph);
 

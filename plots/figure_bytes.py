@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes on the wire: computed from the graph against counted at the transport, and who sends them.
+
+A bar is what the graph says a step sends over all places, a cross what the transports counted in
+the mean step. Below it, where records have several numbers of workers, what the busiest place sends
+in a step: the server, the device that reduces, or the busiest worker of a ring.
+"""
+
+import math
+from dataclasses import replace
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import EngFormatter  # noqa: E402
+
+from figure_race import FAINT, GRID, INK  # noqa: E402
+from palette import style_of, styles_of  # noqa: E402
+from records import Run, Variant, group_runs, labels  # noqa: E402
+
+BYTES = EngFormatter(unit="B")
+Lines = dict[Variant, dict[int, float]]  # by workers
+
+
+def sending(runs: list[Run]) -> dict[Variant, Run]:
+    """One run of each cell without a straggler that sends anything: they all send the same."""
+    first: dict[Variant, Run] = {}
+    for run in runs:
+        if run.status != "failed" and run.bytes_computed > 0 and not run.variant.straggler:
+            first.setdefault(replace(run.variant, length="", oversubscribed=False), run)
+    return first
+
+
+def busiest_by_workers(runs: list[Run]) -> Lines:
+    """What the busiest place sends; cells that differ in more than their workers are apart."""
+    lines: Lines = {}
+    for run in sending(runs).values():
+        if run.variant.asynchronous or not math.isfinite(run.busiest_bytes):
+            continue
+        same = replace(run.variant, workers=0, processes=1, length="", oversubscribed=False)
+        lines.setdefault(same, {}).setdefault(run.variant.workers, run.busiest_bytes)
+    return {variant: line for variant, line in lines.items() if len(line) > 1}
+
+
+def _tidy(axes: Axes, grid_axis: str) -> None:
+    axes.grid(axis=grid_axis, color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=FAINT)
+
+
+def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run]) -> None:
+    ordered = sorted(cells.items(), key=lambda item: item[1].bytes_computed)
+    names = labels(cells)
+    for row, (variant, run) in enumerate(ordered):
+        axes.barh(row, run.bytes_computed, height=0.62, alpha=0.55,
+                  color=style_of(variant.strategy).colour)
+        axes.plot(run.bytes_counted, row, marker="x", color=INK, markersize=7, markeredgewidth=1.6,
+                  linestyle="")
+        axes.annotate(BYTES(float(f"{run.bytes_computed:.3g}")), (1, row), xytext=(6, 0),
+                      va="center", fontsize=9, xycoords=("axes fraction", "data"),
+                      textcoords="offset points", color=INK)
+    axes.set_yticks(range(len(ordered)), [names[variant] for variant, _ in ordered], fontsize=9,
+                    color=INK)
+    axes.set_xlim(0, 1.05 * max(max(run.bytes_computed, run.bytes_counted)
+                                for run in cells.values()))
+    axes.xaxis.set_major_formatter(BYTES)
+    axes.set_xlabel("sent in a step, all places (bar: computed, cross: counted)", fontsize=9)
+    axes.set_title(f"{workload}: bytes on the wire", loc="left", fontsize=11, fontweight="bold",
+                   color=INK)
+    _tidy(axes, "x")
+
+
+def _draw_busiest(axes: Axes, workload: str, lines: Lines) -> None:
+    names = labels(lines)
+    for (variant, line), style in zip(lines.items(), styles_of(one.strategy for one in lines)):
+        at = sorted(line)
+        axes.plot(at, [line[workers] for workers in at], color=style.colour, linewidth=2,
+                  dashes=style.dash or (None, None), marker=style.marker, markersize=7,
+                  markeredgecolor="white", label=names[variant])
+    axes.set_xticks(sorted({workers for line in lines.values() for workers in line}))
+    axes.set_ylim(0, None)
+    axes.yaxis.set_major_formatter(BYTES)
+    axes.set_xlabel("workers")
+    axes.set_ylabel("sent in a step")
+    axes.set_title(f"{workload}: what the busiest place sends", loc="left", fontsize=11,
+                   fontweight="bold", color=INK)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, frameon=False, fontsize=9,
+                borderaxespad=0, handlelength=3)
+    _tidy(axes, "both")
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """Of each workload one or two panels; nothing where nothing is sent."""
+    panels = []
+    for workload in dict.fromkeys(run.workload for run in runs):
+        own = [run for run in runs if run.workload == workload]
+        cells = sending([run for run in own if run.variant.workers == _usual_workers(own)])
+        if cells:
+            panels.append((0.34 * len(cells) + 1.2, _draw_totals, workload, cells))
+        lines = busiest_by_workers(own)
+        if lines:
+            panels.append((3.8, _draw_busiest, workload, lines))
+    if not panels:
+        return None
+    heights = [height for height, *_ in panels]
+    figure = plt.figure(figsize=(5.8, sum(heights)), layout="constrained")
+    parts = figure.subfigures(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for part, (_, drawn, workload, what) in zip(parts, panels):  # each with its own margin
+        drawn(part.subplots(), workload, what)
+    return figure
+
+
+def _usual_workers(runs: list[Run]) -> int:
+    """The number of workers that most cells with several have."""
+    counts = [variant.workers for variant in group_runs(runs) if variant.workers > 1]
+    return max(sorted(set(counts)), key=counts.count, default=1)

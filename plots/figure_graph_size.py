@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of the largest graph that a process holds, by workers: one graph for all replicas grows
+with them, a graph for each does not."""
+
+from dataclasses import replace
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from figure_race import FAINT, GRID, INK  # noqa: E402
+from palette import styles_of  # noqa: E402
+from records import Run, Variant, labels  # noqa: E402
+
+Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: a process a worker
+
+
+def largest_graphs(runs: list[Run]) -> Lines:
+    """By strategy, and whether each worker is a process; those with several numbers of workers."""
+    lines: Lines = {}
+    for run in runs:
+        if not run.nodes_per_process or run.variant.strategy == "single":
+            continue
+        own = run.variant.processes >= run.variant.workers > 1
+        same = replace(run.variant, workers=0, processes=1, all_reduce=None, straggler="",
+                       oversubscribed=False, length="")
+        lines.setdefault((same, own), {})[run.variant.workers] = max(run.nodes_per_process)
+    return {key: line for key, line in lines.items() if len(line) > 1}
+
+
+def _draw_panel(axes: Axes, workload: str, lines: Lines) -> None:
+    names = labels({variant for variant, _ in lines})
+    for ((variant, own), line), style in zip(
+            lines.items(), styles_of(variant.strategy for variant, _ in lines)):
+        at = sorted(line)
+        where = "a graph for each process" if own else "one graph"
+        axes.plot(at, [line[workers] for workers in at], color=style.colour, linewidth=2,
+                  dashes=style.dash or (None, None), marker=style.marker, markersize=7,
+                  markeredgecolor="white", label=f"{names[variant]}: {where}")
+        axes.annotate(f"{line[at[-1]]:,}", (at[-1], line[at[-1]]), xytext=(7, 0), va="center",
+                      textcoords="offset points", fontsize=9, color=INK)
+    axes.set_xticks(sorted({workers for line in lines.values() for workers in line}))
+    axes.set_ylim(0, None)
+    axes.margins(x=0.12)
+    axes.set_xlabel("workers")
+    axes.set_ylabel("nodes")
+    axes.set_title(f"{workload}: the largest graph that a process holds", loc="left", fontsize=11,
+                   fontweight="bold", color=INK)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.18), ncols=1, frameon=False, fontsize=9,
+                borderaxespad=0, handlelength=3)
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=FAINT)
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """A panel for each workload that ran with several numbers of workers; nothing without one."""
+    panels = {workload: largest_graphs([run for run in runs if run.workload == workload])
+              for workload in dict.fromkeys(run.workload for run in runs)}
+    panels = {workload: lines for workload, lines in panels.items() if lines}
+    if not panels:
+        return None
+    heights = [2.9 + 0.2 * len(lines) for lines in panels.values()]
+    figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
+                                figsize=(5.8, sum(heights)), height_ratios=heights)
+    for axes, (workload, lines) in zip(grid[:, 0], panels.items()):
+        _draw_panel(axes, workload, lines)
+    return figure

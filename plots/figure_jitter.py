@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loss by examples, a synchronous strategy beside the asynchronous ones, of one seed.
+
+A dot is the loss of one update, as the record has it: of a whole batch where replicas move
+together, of one worker's share of a batch where each moves alone, so that dots of an asynchronous
+strategy scatter more for that reason alone. A line is the mean over as many dots as a batch has.
+Where a record holds only some of its losses, the line is that of the evaluations.
+"""
+
+import statistics
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import FuncFormatter  # noqa: E402
+
+from figure_race import FAINT, GRID, INK, PLAIN  # noqa: E402
+from palette import style_of  # noqa: E402
+from records import Run  # noqa: E402
+
+# In this order the first that there is stands for all: they follow the same losses.
+SYNCHRONOUS = ("all_reduce", "parameter_server", "in_graph", "central_storage")
+
+
+def losses_by_batch(run: Run) -> list[tuple[float, float]]:
+    """Examples and mean loss; empty where the record does not hold the loss of every update."""
+    if len(run.losses) != run.updates or not run.evaluations or not run.variant.global_batch:
+        return []
+    batches = run.evaluations[-1].examples / run.variant.global_batch
+    each = max(1, round(run.updates / batches)) if batches else 1
+    return [(run.losses[i][0], statistics.fmean(loss for _, loss in run.losses[i:i + each]))
+            for i in range(0, len(run.losses) - each + 1, each)]
+
+
+def chosen(runs: list[Run]) -> list[Run]:
+    """One synchronous run and each asynchronous strategy's, of one seed and as many workers."""
+    plain = [run for run in runs if not run.variant.straggler and run.status != "failed"
+             and run.losses and run.variant.staleness_bound is None]
+    alone = [run for run in plain if run.variant.asynchronous]
+    for name in SYNCHRONOUS:
+        for run in plain:
+            if run.variant.strategy != name:
+                continue
+            same = [other for other in alone if other.seed == run.seed
+                    and (other.commit, other.cpu) == (run.commit, run.cpu)
+                    and all(getattr(other.variant, name) == getattr(run.variant, name)
+                            for name in ("workers", "dtype", "dataset", "global_batch", "length"))]
+            if same:
+                return [run, *{other.variant.strategy: other for other in same}.values()]
+    return []
+
+
+def _draw_run(axes: Axes, run: Run) -> None:
+    style = style_of(run.variant.strategy)
+    axes.plot(*zip(*run.losses), linestyle="", marker="o", markersize=2.2, color=style.colour,
+              alpha=0.45, markeredgewidth=0, rasterized=len(run.losses) > 2000)
+    line = losses_by_batch(run)
+    seen = bool(line)
+    if not seen:
+        line = [(one.examples, one.loss) for one in run.evaluations]
+    axes.plot(*zip(*line), color=INK, linewidth=1.2, zorder=4)
+    kind = "asynchronous" if run.variant.asynchronous else "synchronous"
+    axes.set_title(f"{run.variant.strategy}\n{kind}", fontsize=9.5, color=INK, loc="left")
+    axes.annotate("line: mean over a batch" if seen else "line: evaluations", (1, 1),
+                  xytext=(-2, -2), xycoords="axes fraction", textcoords="offset points",
+                  ha="right", va="top", fontsize=7.5, color=FAINT)
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda value, position: f"{value / 1000:g}k" if value else "0"))
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=FAINT, labelsize=8.5)
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """A row for each workload; nothing where none has both kinds of one seed."""
+    rows = {workload: chosen([run for run in runs if run.workload == workload])
+            for workload in dict.fromkeys(run.workload for run in runs)}
+    rows = {workload: picked for workload, picked in rows.items() if picked}
+    if not rows:
+        return None
+    columns = max(len(picked) for picked in rows.values())
+    figure = plt.figure(figsize=(max(5.8, 2.2 * columns), 2.7 * len(rows)), layout="constrained")
+    parts = figure.subfigures(len(rows), 1, squeeze=False)[:, 0]
+    for part, (workload, picked) in zip(parts, rows.items()):
+        part.suptitle(f"{workload}, seed {picked[0].seed}: loss of each update", x=0.01, ha="left",
+                      fontsize=11, fontweight="bold", color=INK)
+        grid = part.subplots(1, columns, sharey=True, squeeze=False)[0]
+        for axes, run in zip(grid, picked):
+            _draw_run(axes, run)
+        for axes in grid[len(picked):]:
+            axes.set_visible(False)
+        losses = [loss for run in picked for _, loss in run.losses]
+        if max(losses) > 10 * min(losses) > 0:
+            grid[0].set_yscale("log")
+            grid[0].yaxis.set_major_formatter(PLAIN)
+            grid[0].yaxis.set_minor_formatter("")
+        grid[0].set_ylabel("loss" + " (log scale)" * (grid[0].get_yscale() == "log"), color=INK)
+        part.supxlabel("examples seen", fontsize=9.5, color=INK)
+    return figure

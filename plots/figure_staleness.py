@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Staleness: of the updates of each asynchronous strategy, how many missed how many versions.
+
+An update misses the versions that came to be between its reading of the parameters and its being
+applied. All workers and seeds together; the last column holds all that missed as many or more.
+"""
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from figure_race import FAINT, GRID, INK  # noqa: E402
+from palette import Style, style_of  # noqa: E402
+from records import Run, group_runs, labels  # noqa: E402
+
+MOST = 6  # versions missed that have a column of their own
+
+
+def histogram(runs: list[Run]) -> list[int]:
+    """Over all workers of all runs; empty where none was counted."""
+    counts: list[int] = []
+    for run in runs:
+        for worker in run.workers:
+            counts += [0] * (len(worker.staleness) - len(counts))
+            for missed, count in enumerate(worker.staleness):
+                counts[missed] += count
+    return counts if sum(counts) else []
+
+
+def _draw_row(axes: Axes, label: str, counts: list[int], style: Style) -> None:
+    whole = sum(counts)
+    shares = [100 * count / whole for count in counts]
+    if len(shares) > MOST:
+        shares = shares[:MOST] + [sum(shares[MOST:])]
+    axes.bar(range(len(shares)), shares, width=0.8, color=style.colour)
+    for missed, share in enumerate(shares):
+        if share >= 0.05:
+            axes.annotate(f"{share:.0f}" if share >= 1 else f"{share:.1f}", (missed, share),
+                          xytext=(0, 1.5), textcoords="offset points", ha="center", fontsize=8,
+                          color=INK)
+    mean = sum(missed * count for missed, count in enumerate(counts)) / whole
+    axes.set_title(f"{label}: mean {mean:.2f}, most {len(counts) - 1}", loc="left", fontsize=9.5,
+                   color=INK)
+    axes.set_ylim(0, 118)
+    axes.set_yticks([0, 50, 100])
+    axes.set_ylabel("% of updates", fontsize=8.5, color=INK)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(colors=FAINT, labelsize=8.5)
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """A row for each workload and cell that counted staleness; nothing where none did."""
+    rows = []
+    for workload in dict.fromkeys(run.workload for run in runs):
+        groups = {variant: group for variant, group
+                  in group_runs(run for run in runs if run.workload == workload).items()
+                  if histogram(group)}
+        names = labels(groups)
+        rows += [(f"{workload}, {names[variant]}", histogram(group), style_of(variant.strategy))
+                 for variant, group in groups.items()]
+    if not rows:
+        return None
+    figure, grid = plt.subplots(len(rows), 1, squeeze=False, sharex=True, layout="constrained",
+                                figsize=(5.8, 1.25 * len(rows) + 0.6))
+    for axes, (label, counts, style) in zip(grid[:, 0], rows):
+        _draw_row(axes, label, counts, style)
+    columns = min(MOST + 1, max(len(counts) for _, counts, _ in rows))
+    names = [str(missed) for missed in range(columns)]
+    if any(len(counts) > MOST + 1 for _, counts, _ in rows):
+        names[-1] += " or more"
+    grid[-1, 0].set_xticks(range(columns), names)
+    grid[-1, 0].set_xlim(-0.6, columns - 0.4)
+    grid[-1, 0].set_xlabel("versions that an update missed", color=INK)
+    return figure

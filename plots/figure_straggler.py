@@ -1,0 +1,145 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a slow worker costs: the share of its speed that each strategy keeps.
+
+usage: plots/figure_straggler.py DIR
+
+Reads DIR/records.jsonl, as ci/straggler and the tier `claims` make it, prints the table, writes
+DIR/straggler.svg and DIR/straggler.png. A mark is a run beside the run of the same seed without a
+straggler. Were a step nothing but computing, a synchronous strategy, which waits for the slowest of
+n workers, would keep 1 / factor, an asynchronous one, which loses that worker's share only,
+(n - 1 + 1 / factor) / n.
+"""
+
+import statistics
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from figure_files import save_figure  # noqa: E402
+from figure_race import FAINT, GRID, INK  # noqa: E402
+from palette import style_of  # noqa: E402
+from records import RecordsError, Run, Variant, group_runs, read_records  # noqa: E402
+
+Kept = dict[Variant, list[float]]  # by the variant with its straggler, one value a seed
+
+
+def kept_speed(runs: list[Run]) -> Kept:
+    """Of one workload. Variants with one straggler and a sibling without are in it."""
+    groups = group_runs(run for run in runs if run.status != "failed" and run.examples_per_s > 0)
+    kept: Kept = {}
+    for variant, slow in groups.items():
+        plain = {(run.seed, run.cpu, run.commit): run.examples_per_s
+                 for run in groups.get(replace(variant, straggler=""), [])}
+        ratios = [run.examples_per_s / plain[key] for run in slow
+                  if (key := (run.seed, run.cpu, run.commit)) in plain]
+        if variant.straggler.count(":") == 1 and ratios:
+            kept[variant] = ratios
+    return dict(sorted(kept.items(), key=lambda item: (item[0].asynchronous, item[0].strategy)))
+
+
+def expected(variant: Variant) -> float:
+    factor = float(variant.straggler.split(":")[1])
+    if not variant.asynchronous and variant.strategy != "independent":
+        return 1 / factor
+    return (variant.workers - 1 + 1 / factor) / variant.workers
+
+
+def table(runs: list[Run]) -> list[str]:
+    lines = [f"{'workload':<14} {'strategy':<24} {'slow':>6} {'kept':>6} {'expected':>9} "
+             f"{'runs':>5}"]
+    for workload in dict.fromkeys(run.workload for run in runs):
+        kept = kept_speed([run for run in runs if run.workload == workload])
+        lines += [f"{workload:<14} {variant.strategy:<24} {variant.straggler:>6} "
+                  f"{statistics.median(ratios):>6.2f} {expected(variant):>9.2f} {len(ratios):>5}"
+                  for variant, ratios in kept.items()]
+    return lines
+
+
+def _draw_expectation(axes: Axes, share: float, text: str, side: str) -> None:
+    """`side` of the line on which its text ends or begins."""
+    axes.axvline(share, color=INK, linewidth=1, dashes=(6, 3) if side == "right" else (2, 2),
+                 zorder=1)
+    axes.annotate(text, (share, 1), xytext=(2 if side == "right" else -2, 3), fontsize=8.5,
+                  xycoords=("data", "axes fraction"), textcoords="offset points", color=INK,
+                  ha=side)
+
+
+def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
+    for row, (variant, ratios) in enumerate(kept.items()):
+        style = style_of(variant.strategy)
+        axes.plot(ratios, [row] * len(ratios), linestyle="", marker=style.marker, markersize=7,
+                  color=style.colour, zorder=4, markeredgewidth=1.6 if style.marker == "x" else 0.8,
+                  markeredgecolor=style.colour if style.marker == "x" else "white")
+        middle = statistics.median(ratios)
+        axes.plot([middle] * 2, [row - 0.34, row + 0.34], color=INK, linewidth=2, zorder=3)
+        axes.annotate(f"{middle:.2f}", (1, row), xytext=(6, 0), va="center", fontsize=9.5,
+                      xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
+    first = next(iter(kept))
+    factor = float(first.straggler.split(":")[1])
+    shares = {variant.workers: (variant.workers - 1 + 1 / factor) / variant.workers
+              for variant in kept}
+    _draw_expectation(axes, 1 / factor, "waits for it", "right")
+    for share in shares.values():
+        _draw_expectation(axes, share, "loses its share", "left")
+    axes.set_yticks(range(len(kept)), [variant.strategy for variant in kept], fontsize=10,
+                    color=INK)
+    axes.set_ylim(len(kept) - 0.5, -0.5)
+    axes.set_xlim(0, max(1.05, 1.05 * max(max(ratios) for ratios in kept.values())))
+    axes.set_xlabel("share of its speed that it keeps (1 = as fast as without)")
+    axes.set_title(f"{workload}: worker {first.straggler.split(':')[0]} of {first.workers} takes "
+                   f"{factor:g} times its time", loc="left", fontsize=11, fontweight="bold",
+                   color=INK, pad=18)
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", colors=FAINT)
+
+
+def draw(runs: list[Run]) -> Figure | None:
+    """A panel for each workload and straggler; nothing where no run has a sibling without one."""
+    panels: dict[tuple[str, str, int], Kept] = {}
+    for workload in dict.fromkeys(run.workload for run in runs):
+        own = [run for run in runs if run.workload == workload]
+        for variant, ratios in kept_speed(own).items():
+            key = (workload, variant.straggler, variant.workers)
+            panels.setdefault(key, {})[variant] = ratios
+    if not panels:
+        return None
+    rows = [len(kept) for kept in panels.values()]
+    figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
+                                figsize=(5.8, sum(0.36 * count + 1.25 for count in rows)),
+                                height_ratios=[0.36 * count + 1.25 for count in rows])
+    for axes, ((workload, _, _), kept) in zip(grid[:, 0], panels.items()):
+        _draw_panel(axes, workload, kept)
+    return figure
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(__doc__.strip(), file=sys.stderr)
+        return 0 if arguments in (["--help"], ["-h"]) else 1
+    folder = Path(arguments[0])
+    try:
+        runs = read_records(folder, lambda text: print(f"warning: {text}", file=sys.stderr))
+        print("\n".join(table(runs)))
+        figure = draw(runs)
+        files = save_figure(figure, folder, "straggler") if figure else []
+    except (RecordsError, OSError) as error:
+        print(f"figure_straggler.py: {error}", file=sys.stderr)
+        return 1
+    print(f"figure: {files[0]} and {files[1]}" if files
+          else "no run with a straggler has a sibling without one")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

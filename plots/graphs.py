@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rewritten graphs of the parabola as pictures, by Graphviz.
+
+usage: plots/graphs.py FOLDER [REGATTA]
+
+Writes FOLDER/graph_NAME.svg of each strategy, and of the single graph beside in-graph replication.
+REGATTA: the program; without it the one that started this, or that of build/.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Picture(NamedTuple):
+    name: str
+    svg: str  # an <svg> element
+    text: str  # what it shows, a sentence
+
+
+class GraphsError(Exception):
+    """No pictures; the text is one line that says why and what to do."""
+
+
+# By strategy. The first two become one picture.
+TEXTS = {
+    "single": "The step as the workload wrote it: forward, backward, update.",
+    "in_graph": "The single graph and in-graph replication: one graph holds both replicas, "
+                "variables and update are on replica 0, which feeds the other.",
+    "central_storage": "The same with variables, update and input on the host.",
+    "all_reduce": "Every replica has its own variables and update; gradients are summed between.",
+    "parameter_server": "Variables and update are on a server; a step waits for both replicas.",
+    "parameter_server_async": "The server applies each replica's gradients when they come: two "
+                              "loops, joined by nothing but the variables.",
+    "async_shared": "Replicas read and update one copy of the variables in memory, unordered.",
+    "model_parallel": "Layers dealt to two places; activations cross, and their gradients back.",
+    "independent": "Two replicas that exchange nothing: the ceiling on speed.",
+}
+
+
+def find_program() -> str:
+    """The regatta that started this script, else that of build/, else of the PATH."""
+    parent = Path(f"/proc/{os.getppid()}/exe")
+    candidates = [ROOT / "build/release/bin/regatta", ROOT / "build/debug/bin/regatta"]
+    try:
+        started_by = Path(os.readlink(parent))
+        candidates[:0] = [started_by] if started_by.name == "regatta" else []
+    except OSError:
+        pass
+    found = next((str(one) for one in candidates if one.exists()), shutil.which("regatta"))
+    if found is None:
+        raise GraphsError("pictures of graphs need the program; build it (ci/race) or name it")
+    return found
+
+
+def dot_of(program: str, strategy: str) -> str:
+    workers = [] if strategy == "single" else ["--workers", "2"]
+    command = [program, "graph", "--workload", "parabola", "--strategy", strategy, *workers,
+               "--format", "dot"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True,
+                              timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        said = (getattr(error, "stderr", None) or str(error)).strip()
+        raise GraphsError(f"{' '.join(command)}: {said}") from error
+
+
+def beside(left: str, right: str) -> str:
+    """One graph of two, each in a frame with its name."""
+    def framed(dot: str, name: str, prefix: str) -> str:
+        inner = dot[dot.index("{") + 1:dot.rindex("}")]
+        inner = re.sub(r"\bb(\d+)\b(?=( ->|;| \[))", rf"{prefix}\1", inner)
+        inner = re.sub(r"cluster_(\d+)", rf"cluster_{prefix}_\1", inner)
+        return (f"subgraph cluster_{prefix} {{\n  label=\"{name}\"; fontsize=16; "
+                f"style=rounded; color=\"#222222\";\n{inner}\n}}\n")
+
+    return ("digraph both {\n" + framed(left, "single", "s")
+            + framed(right, "in-graph replication", "g") + "}\n")
+
+
+def drawn(dot: str, number: int, text: str) -> str:
+    """As an <svg> element for the page, whose ids are unlike those of other numbers."""
+    if shutil.which("dot") is None:
+        raise GraphsError("pictures of graphs need Graphviz, which is not installed: "
+                          "apt-get install graphviz")
+    try:
+        svg = subprocess.run(["dot", "-Tsvg"], input=dot, capture_output=True, text=True,
+                             check=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise GraphsError(f"dot could not draw: {getattr(error, 'stderr', error)}") from error
+    svg = re.sub(r"<title>.*?</title>\n?|<!--.*?-->\n?", "", svg[svg.index("<svg"):],
+                 flags=re.DOTALL)
+    svg = re.sub(r'\bid="', f'id="g{number}-', svg)
+    head, body = svg.split(">", 1)
+    points = re.search(r'width="(\d+)pt"', head)
+    pixels = round(int(points[1]) * 96 / 72) if points else 800
+    head = re.sub(r'(width|height)="\d+pt"\s*', "", head)
+    return (head.replace("<svg", f'<svg class="chart" role="img" aria-label="{escape(text)}" '
+                         f'style="--natural:{pixels}px"', 1) + ">" + body)
+
+
+def pictures(program: str) -> list[Picture]:
+    """Throws: GraphsError."""
+    dots = {strategy: dot_of(program, strategy) for strategy in TEXTS}
+    single = dots.pop("single")
+    dots["in_graph"] = beside(single, dots["in_graph"])
+    return [Picture(strategy, drawn(dot, number, TEXTS[strategy]), TEXTS[strategy])
+            for number, (strategy, dot) in enumerate(dots.items())]
+
+
+def write_pictures(folder: Path, program: str) -> list[Picture]:
+    """Each as FOLDER/graph_NAME.svg, too. Throws: GraphsError, OSError."""
+    made = pictures(program)
+    folder.mkdir(parents=True, exist_ok=True)
+    for picture in made:
+        (folder / f"graph_{picture.name}.svg").write_text(picture.svg)
+    return made
+
+
+def report_pictures(folder: Path) -> list[Picture]:
+    """For the page; where they cannot be made, one without a picture whose text says why."""
+    try:
+        return write_pictures(folder, find_program())
+    except GraphsError as error:
+        return [Picture("missing", "", f"Without pictures of graphs: {error}.")]
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) not in (1, 2) or arguments[0].startswith("-"):
+        print(__doc__.strip(), file=sys.stderr)
+        return 0 if arguments in (["--help"], ["-h"]) else 1
+    try:
+        made = write_pictures(Path(arguments[0]), arguments[1] if len(arguments) > 1
+                              else find_program())
+    except (GraphsError, OSError) as error:
+        print(f"graphs.py: {error}", file=sys.stderr)
+        return 1
+    print(f"pictures: {arguments[0]}/graph_{{{','.join(one.name for one in made)}}}.svg")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
