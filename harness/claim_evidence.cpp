@@ -161,8 +161,10 @@ std::string sureness(std::span<const Comparison> comparisons, Says says, ClaimVe
 std::vector<Field> fields_of(std::span<const Record> records) {
   std::vector<Setting> order;
   std::map<Setting, Field> fields;
+  std::set<std::string> seen;
   for (const Record& record : records) {
-    if (!record.lost_processes.empty()) continue;
+    const bool twice = !record.run_id.empty() && !seen.insert(record.run_id).second;
+    if (twice || !record.lost_processes.empty()) continue;
     const Setting setting = setting_of(record);
     const auto [field, is_new] = fields.try_emplace(setting);
     if (is_new) order.push_back(setting);

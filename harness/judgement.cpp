@@ -257,6 +257,7 @@ Judgement judge(std::span<const Record> records) {
     workload.warnings = warnings_of(workload);
   }
   judge_first_places(judgement.workloads);
+  judgement.claims = judge_claims(records);
   return judgement;
 }
 

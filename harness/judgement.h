@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/claims.h"
 #include "harness/record.h"
 #include "harness/statistics.h"
 
@@ -103,6 +104,7 @@ struct WorkloadJudgement {
 
 struct Judgement {
   std::vector<WorkloadJudgement> workloads;  ///< in the order of the records
+  std::vector<Claim> claims;                 ///< that are taught, all of them
   std::vector<std::string> warnings;
 };
 

@@ -160,6 +160,12 @@ Json to_json(const WorkloadJudgement& workload) {
           {"cells", cells}};
 }
 
+Json to_json(const Claim& claim) {
+  return {
+      {"name", claim.name},       {"taught", claim.taught}, {"verdict", to_string(claim.verdict)},
+      {"because", claim.because}, {"figure", claim.figure}, {"missing", claim.missing}};
+}
+
 }  // namespace
 
 std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders) {
@@ -167,10 +173,12 @@ std::string to_json(const Judgement& judgement, const std::vector<std::string>& 
   for (const WorkloadJudgement& workload : judgement.workloads) {
     workloads.push_back(to_json(workload));
   }
+  Json claims = Json::array();
+  for (const Claim& claim : judgement.claims) claims.push_back(to_json(claim));
   const Json json = {{"folders", folders},
                      {"warnings", judgement.warnings},
                      {"workloads", workloads},
-                     {"claims", Json::array()}};
+                     {"claims", claims}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -166,6 +166,14 @@ TEST(Judgement, KeepsApartWhatCannotBeCompared) {
   EXPECT_EQ(lengths.workloads[1].cells.front().length, "--steps 7");
 }
 
+TEST(Judgement, HoldsAllClaimsAgainstTheRecords) {
+  const auto json =
+      nlohmann::json::parse(to_json(judge(std::vector<Record>{made_up("single", 1, 2)}), {}));
+  ASSERT_EQ(json["claims"].size(), judge_claims({}).size());
+  EXPECT_EQ(json["claims"][0]["verdict"], "undecided");
+  EXPECT_FALSE(json["claims"][0]["missing"].empty());
+}
+
 TEST(Judgement, CountsARecordThatIsThereTwiceOnce) {
   Records records;
   add(records, "single", {1, 2});
