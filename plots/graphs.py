@@ -35,7 +35,7 @@ TEXTS = {
     "single": "The step as the workload wrote it: forward, backward, update.",
     "in_graph": "The single graph and in-graph replication: one graph holds both replicas, "
                 "variables and update are on replica 0, which feeds the other.",
-    "central_storage": "The same with variables, update and input on the host.",
+    "central_storage": "As in-graph replication, but variables, update and input are on the host.",
     "all_reduce": "Every replica has its own variables and update; gradients are summed between.",
     "parameter_server": "Variables and update are on a server; a step waits for both replicas.",
     "parameter_server_async": "The server applies each replica's gradients when they come: two "

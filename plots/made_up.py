@@ -41,8 +41,8 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
         "evaluations": evaluations,
         "examples_per_s": 5_000 / pace,
         "workers": [{"compute_ns": 800, "exposed_communication_ns": 90, "wait_ns": 80,
-                     "input_ns": 10, "update_ns": 20, "place": f"replica{worker}", "steps": 100,
-                     "bytes_sent": 100 * 640, "staleness_histogram": [30, 70] if alone else []}
+                     "input_ns": 10, "update_ns": 20, "place": f"replica{worker}", "steps": 10,
+                     "bytes_sent": 10 * 640, "staleness_histogram": [30, 70] if alone else []}
                     for worker in range(workers)],
         "step_time_ns": {"count": 60_000 // batch * each},
         "losses": [{"examples": at * batch // each, "loss": 2 + chance.uniform(-0.2, 0.2)}

@@ -145,7 +145,7 @@ class Bytes(Drawn):
 
     def test_follows_the_busiest_place_by_workers(self) -> None:
         made = [record("parameter_server", workers=workers) for workers in (2, 4)]
-        made[1]["workers"][1]["bytes_sent"] = 300_000
+        made[1]["workers"][1]["bytes_sent"] = 30_000
         ((_, line),) = figure_bytes.busiest_by_workers(runs_of(*made)).items()
         self.assertEqual(line, {2: 640, 4: 3000})
         self.assertEqual(len(figure_bytes.draw(runs_of(*made)).subfigs), 2)
