@@ -100,7 +100,7 @@ std::vector<Json> with_key(const std::vector<Json>& lines, const std::string& ke
 std::vector<std::string> rows_of(const std::string& text, const std::string& end) {
   std::vector<std::string> rows;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t stop = text.find(end, at);
+    const std::size_t stop = std::min(text.find(end, at), text.size());
     rows.push_back(text.substr(at, stop - at));
     at = stop + end.size();
   }
