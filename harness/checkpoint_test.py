@@ -14,13 +14,11 @@ import signal
 import subprocess
 import time
 import unittest
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from test_support import (REGATTA, fresh_folder, record_validator, records_in, regatta, run_tests,
-                          soon)
+                          small_disk, soon)
 
 VALIDATOR = record_validator()
 
@@ -95,20 +93,6 @@ class Run:
         if self.process.returncode != -number:
             raise AssertionError(f"exit code {self.process.returncode}: {errors}")
         return errors
-
-
-@contextmanager
-def small_disk(size: str) -> Iterator[Path]:
-    """A file system in memory. Skips the test where it cannot be mounted."""
-    folder = fresh_folder()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
-                             capture_output=True, text=True)
-    if mounted.returncode != 0:
-        raise unittest.SkipTest(f"mounting a small file system: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 def results_of(record: dict[str, Any]) -> dict[str, Any]:
