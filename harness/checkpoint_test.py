@@ -158,11 +158,11 @@ class Checkpoints(unittest.TestCase):
 
     def test_resume_bf16_with_lookahead_bit_for_bit(self) -> None:
         airbench94 = ("--workload", "airbench94", "--dataset", "shapes", "--dtype", "bf16",
-                      "--steps", "9", "--global-batch", "256")
+                      "--steps", "7", "--global-batch", "128")
         every = ("--checkpoint-every", "4")
         run = Run(*airbench94, *every)
         try:
-            file = run.await_examples(4 * 256)
+            file = run.await_examples(4 * 128)
         except AssertionError as error:
             if "AVX-512" in str(error):
                 raise unittest.SkipTest("this processor has no bf16") from error
