@@ -13,128 +13,18 @@ import signal
 import subprocess
 import time
 import unittest
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from test_support import (CIFAR_BYTES, REGATTA, fresh_folder, records_in, regatta, run_tests,
-                          write_sparse_cifar10)
+                          small_disk, write_sparse_cifar10)
+from wrong_flags import WRONG_FLAGS
 
 SHORT = ("--workload", "parabola", "--steps", "5")
 CIFAR_RECORD_BYTES = 3073
 
 PARABOLA = ("--workload", "parabola")
 THIN = ("--workload", "resnet9_thin", "--steps", "8", "--global-batch", "32")
-
-# Flags after --workload parabola, and what the error says.
-WRONG_FLAGS: list[tuple[str, str]] = [
-    # Names
-    ("--strategy all_reduse", r"unknown strategy 'all_reduse'; did you mean 'all_reduce'\?"),
-    ("--strategy all_reduce+model_paralel --workers 2 --stages 2",
-     r"unknown strategy 'model_paralel'; did you mean 'model_parallel'\?"),
-    ("--strategy single+", r"unknown strategy ''"),
-    ("--dataset kurve", r"unknown dataset .*'kurve'; did you mean 'curve'\?"),
-    ("--dataset shapes", r"unknown dataset for workload 'parabola' 'shapes'.*\(valid: curve\)"),
-    ("--strategy all_reduce --workers 2 --all-reduce rign",
-     r"unknown all_reduce algorithm 'rign'; did you mean 'ring'\?"),
-    ("--strategy all_reduce --workers 2 --all-reduce mpi", r"--all-reduce mpi .*--processes 2"),
-    ("--sharing relaxt", r"unknown sharing 'relaxt'; did you mean 'relaxed'\?"),
-    ("--fusion of", r"unknown fusion 'of'.*\(valid: on off\)"),
-    ("--dtype f23", r"unknown dtype 'f23'.*\(valid: f32 bf16\)"),
-    ("--dtype bf16", r"unknown dtype for workload 'parabola' 'bf16'.*\(valid: f32\)"),
-    ("--device cqu", r"unknown device 'cqu'; did you mean 'cpu'\?"),
-    ("--straggle 1:2", r"unknown flag '--straggle'; did you mean '--straggler'\?"),
-    ("--steps=5 --worker=2", r"unknown flag '--worker'; did you mean '--workers'\?"),
-    ("surplus", r"not expected: surplus"),
-    # Workers and stages
-    ("--strategy all_reduce --workers 0", r"--workers is 0; at least 1"),
-    ("--strategy all_reduce --workers -1", r"--workers is -1; at least 1"),
-    ("--strategy all_reduce --workers 51", r"51 workers: a global batch of 50 .* 1 to 50 workers"),
-    ("--strategy async_shared --workers 3 --global-batch 2", r"3 workers: .* 1 to 2 workers"),
-    ("--workers 2", r"'single' runs on one worker"),
-    ("--strategy model_parallel --workers 4", r"4 stages: this model has 3 layers"),
-    ("--strategy all_reduce+model_parallel --workers 8 --stages 4", r"4 stages: .* 3 layers"),
-    ("--strategy all_reduce+model_parallel --workers 4", r"give --stages a divisor"),
-    ("--strategy all_reduce+model_parallel --workers 4 --stages 3", r"give --stages a divisor"),
-    ("--strategy all_reduce+model_parallel --workers 4 --stages -2", r"give --stages a divisor"),
-    ("--strategy all_reduce --workers 4 --stages 2", r"'all_reduce' needs --workers only"),
-    ("--strategy all_reduce+in_graph --workers 2", r"already dealt to replicas"),
-    # Servers and backup workers
-    ("--strategy all_reduce --workers 2 --backup-workers 1",
-     r"--backup-workers is for parameter_server; under strategy 'all_reduce'"),
-    ("--strategy parameter_server_async --workers 2 --backup-workers 1",
-     r"--backup-workers is for parameter_server; under strategy 'parameter_server_async'"),
-    ("--backup-workers 1", r"--backup-workers is for parameter_server"),
-    ("--strategy parameter_server --workers 2 --backup-workers -1", r"--backup-workers is -1"),
-    ("--strategy parameter_server --workers 2 --backup-workers 1",
-     r"--backup-workers 1: .* global batch of 50, .* draw 75 .* the data set has 50"),
-    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 31",
-     r"31 examples .* equal shares"),
-    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 20 "
-     "--staleness-bound 1", r"--staleness-bound is for parameter_server_async"),
-    ("--strategy parameter_server --workers 2 --continue-on-loss",
-     r"--continue-on-loss is for .*--backup-workers"),
-    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 20 --servers 2 "
-     "--continue-on-loss", r"--continue-on-loss with --backup-workers needs --servers 1"),
-    # Stragglers
-    ("--straggler 1", r"'1' is not WORKER:FACTOR"),
-    ("--straggler 0:fast", r"'0:fast' is not WORKER:FACTOR"),
-    ("--straggler 0:2.0x", r"'0:2.0x' is not WORKER:FACTOR"),
-    ("--straggler 1:2.0", r"--straggler 1:2: workers are 0 to 0 and factors 1 to"),
-    ("--straggler -1:2.0", r"--straggler -1:2: workers are 0 to 0"),
-    ("--straggler 0:0.5", r"--straggler 0:0.5: .* factors 1 to"),
-    ("--straggler 0:nan", r"--straggler 0:nan: .* factors 1 to"),
-    ("--straggler 0:inf", r"--straggler 0:inf: .* factors 1 to"),
-    # Length and batch
-    ("--steps 0", r"at least one step"),
-    ("--steps -5", r"at least one step"),
-    ("--steps 99999999999999", r"a run has at most \d+ steps"),
-    ("--epochs 0", r"at least one step"),
-    ("--epochs nan", r"at least one step"),
-    ("--epochs 1e300", r"a run has at most \d+ steps"),
-    ("--epochs 1 --steps 1", r"--epochs or --steps, not both"),
-    ("--global-batch 0", r"--global-batch is 0; the data set has 50 examples"),
-    ("--global-batch 51", r"--global-batch is 51; the data set has 50 examples"),
-    # Checkpoints
-    ("--checkpoint-every 0", r"--checkpoint-every is 0; at least 1 step"),
-    ("--strategy parameter_server_async --workers 2 --continue-on-loss --checkpoint-every 5",
-     r"--continue-on-loss excludes --checkpoint-every and --resume"),
-    ("--resume nowhere", r"--resume nowhere: No such file .*OUT/checkpoints/RUN_ID"),
-    ("--resume /dev/null", r"--resume /dev/null: this is not a file"),
-    # Numbers
-    ("--workers two", r"--workers = two"),
-    ("--workers 2.5", r"--workers = 2\.5"),
-    ("--steps many", r"--steps = many"),
-    ("--epochs all", r"--epochs = all"),
-    ("--seed one", r"--seed: 'one' is not a whole number"),
-    ("--seed -1", r"--seed: '-1' is not a whole number"),
-    ("--seed 99999999999999999999", r"--seed: .* is not a whole number"),
-    ("--target high", r"--target = high"),
-    ("--target nan", r"--target is a finite number"),
-    ("--rate-scale 0", r"--rate-scale is a finite factor greater than 0"),
-    ("--rate-scale inf", r"--rate-scale is a finite factor greater than 0"),
-    ("--bucket-bytes -1", r"--bucket-bytes is 0 or more"),
-    ("--threads 9999", r"--threads is 9999; this process may use \d+ cores"),
-    ("--threads -1", r"--threads is 0 or more"),
-    ("--workers 1 --workers 1", r"--workers: At Most 1 required but received 2"),
-]
-
-
-@contextmanager
-def small_disk(size: str, *options: str) -> Iterator[Path]:
-    """A file system in memory. Skips the test where it cannot be mounted."""
-    folder = fresh_folder()
-    flags = ",".join((f"size={size}", *options))
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", flags, "tmpfs", str(folder)],
-                             capture_output=True, text=True)
-    if mounted.returncode != 0:
-        raise unittest.SkipTest(f"mounting a small file system: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
 
 class BadInput(unittest.TestCase):
     def assert_refused(self, done: subprocess.CompletedProcess[str], expected: str) -> None:

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "harness/checkpoint_header.h"
-#include "harness/summary.h"
+#include "harness/control_protocol.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 
@@ -139,7 +139,7 @@ void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
   const auto damaged = [&](const std::string& what) {
     refuse(name, "a damaged checkpoint: " + what);
   };
-  const bool is_id = checkpoint.run_id.size() == kRunIdDigits &&
+  const bool is_id = checkpoint.run_id.size() == 2 * kRunIdBytes &&
                      checkpoint.run_id.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!is_id) damaged("its run has no id");
   if (checkpoint.examples < 0 || checkpoint.training_ns < 0 || checkpoint.full_ns < 0) {

@@ -14,13 +14,11 @@ import signal
 import subprocess
 import time
 import unittest
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from test_support import (REGATTA, fresh_folder, record_validator, records_in, regatta, run_tests,
-                          soon)
+                          small_disk, soon)
 
 VALIDATOR = record_validator()
 
@@ -97,20 +95,6 @@ class Run:
         return errors
 
 
-@contextmanager
-def small_disk(size: str) -> Iterator[Path]:
-    """A file system in memory. Skips the test where it cannot be mounted."""
-    folder = fresh_folder()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
-                             capture_output=True, text=True)
-    if mounted.returncode != 0:
-        raise unittest.SkipTest(f"mounting a small file system: {mounted.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
 def results_of(record: dict[str, Any]) -> dict[str, Any]:
     """What does not depend on time."""
     evaluations = [{key: value for key, value in evaluation.items() if not key.endswith("_ns")}
@@ -174,11 +158,11 @@ class Checkpoints(unittest.TestCase):
 
     def test_resume_bf16_with_lookahead_bit_for_bit(self) -> None:
         airbench94 = ("--workload", "airbench94", "--dataset", "shapes", "--dtype", "bf16",
-                      "--steps", "9", "--global-batch", "256")
+                      "--steps", "7", "--global-batch", "128")
         every = ("--checkpoint-every", "4")
         run = Run(*airbench94, *every)
         try:
-            file = run.await_examples(4 * 256)
+            file = run.await_examples(4 * 128)
         except AssertionError as error:
             if "AVX-512" in str(error):
                 raise unittest.SkipTest("this processor has no bf16") from error

@@ -38,5 +38,7 @@ inline constexpr char kJoinedVariable[] = "REGATTA_JOINED";
 
 /// `bytes` random bytes from the system, as hexadecimal digits.
 std::string random_hexadecimal(int bytes);
+/// Of what a run is called by.
+inline constexpr int kRunIdBytes = 16;
 
 }  // namespace regatta

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races over processes in which one is killed or stopped: what is said, what is left.
+"""Races over processes in which one is killed: what is said, what is left.
 
 usage: faults_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
@@ -9,36 +9,17 @@ printed (training), the launcher computes again (evaluation); at the end a rank 
 the last evaluation keeps the run from ending before the victim dies.
 """
 
-import contextlib
 import re
 import signal
 import time
-import unittest
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from test_support import (END_LIMIT_S, START_LIMIT_S, Run, cpu_seconds, fresh_folder, is_alive,
-                          path_to_wrapped_mpirun, record_validator, records_in, regatta, run_tests,
-                          skip_without_mpirun, soon)
+from fault_support import (CELLS, LONG, THIN, Case, Fault, Outcome, at_once, places_of, start,
+                           victim_of)
+from test_support import (END_LIMIT_S, START_LIMIT_S, Run, cpu_seconds, fresh_folder,
+                          path_to_wrapped_mpirun, records_in, regatta, run_tests, soon)
 
-skip_without_mpirun()
-VALIDATOR = record_validator()
-
-AT_A_TIME = 4  # runs that mostly wait
-THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--workers",
-        "2")
-LONG = ("--steps", "100000", "--straggler", "0:20,1:20")  # a signal meets a step of some 0.4 s
 SHORT = ("--steps", "8")
-WORKERS = ("replica0", "replica1")
-CELLS: dict[str, tuple[str, ...]] = {
-    "all_reduce": ("--strategy", "all_reduce", "--processes", "2"),
-    "parameter_server": ("--strategy", "parameter_server"),
-    "parameter_server_async": ("--strategy", "parameter_server_async"),
-    "going on": ("--strategy", "parameter_server_async", "--continue-on-loss"),
-}
-STOP_S = 15
 
 # What proves the moment: lines printed before the death, one an evaluation, and the record's
 # evaluations and steps.
@@ -46,41 +27,6 @@ LINES_BEFORE = {"start": 0, "training": 1, "evaluation": 1, "end": 2}
 EVALUATIONS = {"start": (0,), "training": (1,), "evaluation": (1, 2), "end": (2,)}
 STEPS = {"start": (0,), "training": range(32), "evaluation": (8,), "end": (8,)}
 KILLED = r"exited on signal 9 \(Killed\)"
-
-
-def places_of(cell: str) -> tuple[str, ...]:
-    """By rank."""
-    return WORKERS if cell == "all_reduce" else ("server0", *WORKERS)
-
-
-def start(cell: str, *arguments: str) -> Run:
-    return Run(*THIN, *CELLS[cell], *arguments, ranks=len(places_of(cell)))
-
-
-class Case(NamedTuple):
-    """Who is killed in which run and when."""
-
-    cell: str
-    victim: str  # launcher, mpirun, or a rank's place
-    moment: str
-
-
-def victim_of(case: Case, run: Run) -> str:
-    """As a message names it; a rank that has only just started may be known by its number alone."""
-    if case.victim == "mpirun":
-        return "mpirun, which holds the ranks"
-    rank = places_of(case.cell).index(case.victim)
-    process = rf"(, process {run.ranks[rank]} on \S+)" + "?" * (case.moment == "start")
-    return rf"rank {rank} \({case.victim}(, server0\.replica\d)*{process}\)"
-
-
-@dataclass
-class Outcome:
-    case: Case
-    run: Run
-    exit_code: int | None  # None: it had not ended in time
-    lines_before: int  # that were printed before the death
-    left: list[str]
 
 
 def await_evaluation(run: Run) -> None:
@@ -109,24 +55,6 @@ def kill(case: Case) -> Outcome:
         run.send(signal.SIGCONT, holder)
     soon(lambda: run.launcher.poll() is not None, END_LIMIT_S)
     return Outcome(case, run, run.launcher.returncode, lines, run.left())
-
-
-def at_once(play: Callable[[Any], Any], cases: Iterable[Any]) -> Iterable[Any]:
-    """What comes of each case."""
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
-        yield from pool.map(play, cases)
-
-
-class Fault(unittest.TestCase):
-    def assert_failed(self, run: Run, text: str) -> dict[str, Any]:
-        """A failed row, alone and whole, and nothing on stderr."""
-        (record,) = run.records()
-        self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
-        self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "peer_lost"))
-        self.assertRegex(record["failure"]["text"], text)
-        self.assertIn(record["failure"]["text"], run.lines[-1])
-        self.assertEqual(run.errors.read_text(), "")
-        return record
 
 
 class Kill9(Fault):
@@ -218,77 +146,6 @@ class Kill9(Fault):
                 self.assertEqual((done.returncode, done.stderr), (2, ""))
                 (record,) = records_in(folder)
                 self.assertRegex(record["failure"]["text"], words)
-
-
-class OtherSignals(Fault):
-    def test_to_the_launcher_end_all_ranks(self) -> None:
-        def end_by(number: int) -> tuple[int, Run]:
-            run = start("all_reduce", *LONG)
-            run.await_training()
-            run.send(number, run.launcher.pid)
-            soon(lambda: run.launcher.poll() is not None, END_LIMIT_S)
-            return number, run
-        for number, run in at_once(end_by, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)):
-            with self.subTest(signal=number):
-                self.assertEqual((run.launcher.returncode, run.left()), (-number, []))
-
-
-class Stop(Fault):
-    """For 15 s: SIGSTOP, then SIGCONT."""
-
-    def test_of_a_rank_fails_the_run(self) -> None:
-        def stop(case: Case) -> Outcome:
-            run = start(case.cell, *LONG)
-            run.await_training()
-            rank = places_of(case.cell).index(case.victim)
-            run.send(signal.SIGSTOP, run.ranks[rank])
-            soon(lambda: run.launcher.poll() is not None, 2 * END_LIMIT_S)
-            return Outcome(case, run, run.launcher.returncode, 1, run.left())
-        cases = [Case(cell, victim, "training") for cell in CELLS
-                 for victim in (places_of(cell)[0], "replica1")
-                 if (cell, victim) != ("going on", "replica1")]
-        for outcome in at_once(stop, cases):
-            with self.subTest(case=outcome.case):
-                who = victim_of(outcome.case, outcome.run)
-                self.assert_failed(outcome.run, f"{who} was lost.*has said nothing for 5 s")
-                self.assertEqual((outcome.exit_code, outcome.left), (2, []))
-
-    def test_of_a_rank_for_a_moment_does_no_harm(self) -> None:
-        run = start("all_reduce", "--steps", "60")
-        run.await_training()
-        run.send(signal.SIGSTOP, run.ranks[1])
-        time.sleep(2.5)
-        run.send(signal.SIGCONT, run.ranks[1])
-        self.assertIn(run.end(limit_s=60)["status"], ("missed", "reached"))
-        self.assertEqual(run.left(), [])
-
-    def test_of_launcher_or_mpirun_does_no_harm(self) -> None:
-        def stop(victim: str) -> tuple[str, Run]:
-            run = start("all_reduce", "--steps", "24", "--straggler", "0:20,1:20")
-            run.await_training()
-            pid = run.launcher.pid if victim == "launcher" else run.mpirun
-            run.send(signal.SIGSTOP, pid)
-            time.sleep(STOP_S)
-            with contextlib.suppress(ProcessLookupError):  # it has ended without mpirun
-                run.send(signal.SIGCONT, pid)
-            return victim, run
-        for victim, run in at_once(stop, ("launcher", "mpirun")):
-            with self.subTest(victim=victim):
-                self.assertIn(run.end(limit_s=60)["status"], ("missed", "reached"))
-                self.assertEqual((run.launcher.returncode, run.left()), (0, []))
-
-    def test_is_told_to_a_worker_that_the_run_goes_on_without(self) -> None:
-        run = start("going on", *LONG)
-        run.await_training()
-        run.send(signal.SIGSTOP, run.ranks[2])
-        time.sleep(STOP_S)
-        run.send(signal.SIGCONT, run.ranks[2])
-        self.assertTrue(soon(lambda: not is_alive(run.ranks[2]), 5))
-        self.assertIsNone(run.launcher.poll())
-        (log,) = (run.folder / "ranks").rglob("rank2.log")
-        self.assertRegex(log.read_text(), r"this rank ends: rank 2 .*said nothing for 5 s")
-        run.send(signal.SIGTERM, run.launcher.pid)
-        self.assertEqual(run.left(), [])
 
 
 if __name__ == "__main__":

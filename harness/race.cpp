@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -17,30 +17,18 @@
 #include "harness/evaluator.h"
 #include "harness/fingerprint.h"
 #include "harness/layout.h"
-#include "harness/local_trainer.h"
+#include "harness/make_trainer.h"
 #include "harness/placement.h"
 #include "harness/process.h"
-#include "harness/remote_trainer.h"
 #include "harness/summary.h"
 #include "harness/ticker.h"
 #include "harness/training_options.h"
-#include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/clock.h"
 
 namespace regatta {
 namespace {
-
-constexpr int kTokenBytes = 32;
-
-std::int64_t bytes_of(const DataSet& data) {
-  const auto elements = [](const auto& values) {
-    return static_cast<std::int64_t>(values.size() * sizeof(values[0]));
-  };
-  return elements(data.images) + elements(data.labels) + elements(data.features) +
-         elements(data.targets);
-}
 
 /// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is
 /// judged at the same counts.
@@ -88,7 +76,7 @@ class Race {
   std::int64_t groups_of_replicas(const Step& placed) const;
   void build();
   void unless_a_peer_is_lost(const std::function<void()>& set_up);
-  void make_trainer(const Step& placed, std::vector<Step> parts);
+  void start_trainer(const Step& placed, std::vector<Step> parts);
   void open_trace();
   void write_trace();
   void train();
@@ -134,7 +122,7 @@ void Race::describe(const std::string& dataset) {
   const Workload& workload = *placement_.workload;
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};
-  record_.run_id = new_run_id();
+  record_.run_id = random_hexadecimal(kRunIdBytes);
   record_.timestamp = utc_timestamp();
   record_.command = request_.command;
 }
@@ -161,7 +149,7 @@ void Race::build() {
                        .evaluations = placement_.recipe.total_examples / every + 3,
                        .groups = groups_of_replicas(placed)});
   unless_a_peer_is_lost([&] {
-    make_trainer(placed, std::move(parts));
+    start_trainer(placed, std::move(parts));
     record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
     checkpoints_.restore(*trainer_, record_);
   });
@@ -177,37 +165,20 @@ void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
   }
 }
 
-void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
+void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
   Fingerprint fingerprint;  // whose hashes take time
   if (placement_.processes > 1 || checkpoints_.wanted()) {
     fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
   }
   if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
-  ExecutorOptions options = executor_options(request_, placement_, data_.train, 0);
-  if (placement_.processes == 1) {
-    options.cores = cores_;
-    options.threads_per_worker = static_cast<int>(record_.cell.threads_per_worker);
-    trainer_ =
-        std::make_unique<LocalTrainer>(parts.front(), make_backend(request_.device), options, 0);
-    return;
-  }
-  RemoteOptions remote;
-  remote.identity = {.run_id = record_.run_id, .token = random_hexadecimal(kTokenBytes)};
-  if (!request_.listen.empty()) remote.listen = request_.listen;
-  remote.tls = exchange::tls_files_in(request_.tls);
-  exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
-  remote.fingerprint = fingerprint;
-  for (int p = 0; p < placement_.processes; ++p) {
-    remote.workers.push_back(workers_in(placement_, p));
-  }
-  remote.launch.hosts = request_.hosts;
-  if (request_.on_loss == OnLoss::Continue) remote.launch.on_death = OnDeath::GoOn;
-  if (placement_.options.backup_workers > 0) remote.needed_workers = placement_.options.replicas;
-  remote.servers = placement_.servers;
-  if (allocated_processes() > 0) remote.launch.start = Start::RankZero;
-  remote.launch.arguments = request_.arguments;
-  remote.launch.logs = std::filesystem::path(request_.rank_logs) / record_.run_id;
-  trainer_ = std::make_unique<RemoteTrainer>(std::move(parts), remote);
+  trainer_ = make_trainer({.request = request_,
+                           .placement = placement_,
+                           .data = data_.train,
+                           .cores = cores_,
+                           .threads_per_worker = record_.cell.threads_per_worker,
+                           .run_id = record_.run_id,
+                           .fingerprint = fingerprint},
+                          std::move(parts));
 }
 
 void Race::train() {
@@ -336,7 +307,7 @@ void Race::finish() {
   summarize(report, batches, record_);
   record_.memory = {.planned_bytes = report.planned_bytes,
                     .evaluation_planned_bytes = evaluator_->planned_bytes(),
-                    .data_bytes = bytes_of(data_.train) + bytes_of(data_.test),
+                    .data_bytes = data_.train.bytes() + data_.test.bytes(),
                     .peak_rss_bytes = report.peak_rss_bytes};
   record_.machine = machine_facts();
   if (placement_.processes > 1) record_.machine.link = link_between(placement_);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <thread>
 
 #include "harness/layout.h"
@@ -42,9 +41,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
       options_(options),
       exchange_addresses_(parts_.size()),
       differences_(parts_.size()),
-      incoming_(parts_.size()),
-      values_(parts_.size()),
-      versions_(parts_.size()),
+      incoming_(parts_),
       reports_(parts_.size()),
       finished_reports_(parts_.size()) {
   server_ = std::make_unique<ControlServer>(ControlServerOptions{.identity = options_.identity,
@@ -60,10 +57,6 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
   launcher_ = std::make_unique<Launcher>(launch);
   watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
                                        parts_.front().global_batch);
-  for (std::size_t p = 0; p < parts_.size(); ++p) {
-    values_[p].resize(parts_[p].graph.variables().size());
-    versions_[p].resize(values_[p].size());
-  }
   start_all();
 }
 
@@ -131,18 +124,13 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     const Graph& graph = parts_[p].graph;
     control::ToRank message;
     for (VariableId v : chooser.choose(graph)) {
-      auto& values = values_[p][static_cast<std::size_t>(v)];
-      const Variable& variable = graph.variable(v);
       // The others' statistics stand for the whole.
-      if (watch_->is_lost(r) && variable.kind == VariableKind::Statistic) continue;
-      values.resize(static_cast<std::size_t>((variable.type.bytes() + 3) / 4));
-      copies.push_back(
-          {.variable = &variable, .tensor = {.type = variable.type, .data = values.data()}});
+      if (watch_->is_lost(r) && graph.variable(v).kind == VariableKind::Statistic) continue;
+      copies.push_back(incoming_.expect(p, v));
       wanted.emplace_back(p, v);
       message.mutable_send_variables()->add_variables(v);
-      incoming_[p].variables.push_back(v);
     }
-    if (incoming_[p].variables.empty() || watch_->is_lost(r)) continue;
+    if (!incoming_.expects_any(p) || watch_->is_lost(r)) continue;
     awaited_.insert(r);
     server_->send(r, message);
   }
@@ -154,7 +142,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     const bool lost = watch_->is_lost(static_cast<int>(p));
     if (lost && copies[i].variable->kind == VariableKind::Statistic) continue;
     whole.push_back(copies[i]);
-    whole.back().version = versions_[p][static_cast<std::size_t>(v)];
+    whole.back().version = incoming_.version(p, v);
   }
   return whole;
 }
@@ -296,30 +284,15 @@ void RemoteTrainer::take_join(int rank, const control::Join& join) {
   awaited_.erase(rank);
 }
 
-/// Only what was asked for, in order, and no more than this side's graph says.
 void RemoteTrainer::take_piece(int rank, const control::Piece& piece) {
   const auto p = static_cast<std::size_t>(rank);
-  Incoming& incoming = incoming_[p];
-  const auto size = static_cast<std::int64_t>(piece.data().size());
-  const bool expected = !incoming.variables.empty() &&
-                        incoming.variables.front() == piece.variable() &&
-                        incoming.filled == piece.offset() && size > 0;
-  const std::int64_t bytes = expected ? parts_[p].graph.variable(piece.variable()).type.bytes() : 0;
-  if (!expected || incoming.filled + size > bytes) {
+  if (!incoming_.take(p, piece)) {
     control::Trouble trouble;
     trouble.set_text("it sent values of variables that were not asked for");
     watch_->note(rank, trouble);
     return;
   }
-  auto& values = values_[p][static_cast<std::size_t>(piece.variable())];
-  std::memcpy(reinterpret_cast<char*>(values.data()) + piece.offset(), piece.data().data(),
-              piece.data().size());
-  incoming.filled += size;
-  if (incoming.filled < bytes) return;
-  incoming.filled = 0;
-  versions_[p][static_cast<std::size_t>(piece.variable())] = piece.version();
-  incoming.variables.pop_front();
-  if (incoming.variables.empty()) awaited_.erase(rank);
+  if (!incoming_.expects_any(p)) awaited_.erase(rank);
 }
 
 /// Waits a little for what tells the cause from its consequences, then throws it.

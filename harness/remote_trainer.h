@@ -7,7 +7,6 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +15,7 @@
 
 #include "harness/control_messages.h"
 #include "harness/control_server.h"
+#include "harness/incoming_variables.h"
 #include "harness/launcher.h"
 #include "harness/rank_watch.h"
 #include "harness/trainer.h"
@@ -54,10 +54,6 @@ class RemoteTrainer final : public Trainer {
 
  private:
   using Limit = std::chrono::seconds;
-  struct Incoming {
-    std::deque<VariableId> variables;  ///< that are still to come
-    std::int64_t filled = 0;           ///< bytes of the first of them
-  };
 
   int ranks() const { return static_cast<int>(parts_.size()); }
   void send_all(const control::ToRank& message);
@@ -82,9 +78,7 @@ class RemoteTrainer final : public Trainer {
   std::set<int> awaited_;
   std::vector<std::string> exchange_addresses_;
   std::vector<std::string> differences_;  ///< by rank
-  std::vector<Incoming> incoming_;
-  std::vector<std::vector<std::vector<float>>> values_;  ///< by process and variable
-  std::vector<std::vector<std::uint64_t>> versions_;     ///< likewise
+  IncomingVariables incoming_;
   std::vector<ReportReader> reports_;
   std::vector<TrainingReport> finished_reports_;
   std::size_t known_losses_ = 0;

@@ -30,9 +30,17 @@ def errors(record: dict[str, Any]) -> list[str]:
     return [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(record)]
 
 
+def whole(schema: dict[str, Any]) -> dict[str, Any]:
+    """With what it refers to, be it alone or beside null."""
+    for part in (schema, *schema.get("anyOf", ())):
+        if "$ref" in part:
+            return SCHEMA["$defs"][part["$ref"].removeprefix("#/$defs/")] | schema
+    return schema
+
+
 def schema_fields(schema: dict[str, Any], path: str = "") -> Iterator[str]:
     """Every property the schema defines, as a path; array elements as []."""
-    for name, inner in schema.get("properties", {}).items():
+    for name, inner in whole(schema).get("properties", {}).items():
         yield f"{path}.{name}"
         yield from schema_fields(inner, f"{path}.{name}")
     if "items" in schema:
@@ -51,6 +59,7 @@ def record_fields(value: Any, path: str = "") -> Iterator[str]:
 
 
 def subschemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    schema = whole(schema)
     yield path, schema
     for name, inner in schema.get("properties", {}).items():
         yield from subschemas(inner, f"{path}.{name}")

@@ -48,7 +48,7 @@ double median(std::vector<double> values) {
 double milliseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() * 1e-6; }
 
 /// By kind of op, the median over the steps after `first` of what its kernels took together; what
-/// is in no kernel is `outside_kernels`.
+/// is in no kernel is `outside_kernels_ms`.
 Json split_by_op(const TimedKernels& kernels, const LoopReport& loop, std::size_t first) {
   const auto steps = static_cast<std::size_t>(loop.steps);
   std::map<std::string, std::vector<double>> by_op;

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <random>
 #include <set>
 
 #include "harness/wholes.h"
@@ -217,17 +216,6 @@ void check_replicas_agree(Trainer& trainer, const Placement& placement) {
                                               "); this is a bug, please report it");
     }
   }
-}
-
-std::string new_run_id() {
-  std::random_device device;
-  std::string id;
-  for (int i = 0; i < 4; ++i) {
-    char text[9];
-    std::snprintf(text, sizeof text, "%08x", device());
-    id += text;
-  }
-  return id;
 }
 
 std::string utc_timestamp() {

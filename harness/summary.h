@@ -25,9 +25,6 @@ Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t see
 /// Throws: RunError(Diverged) that names the variable that differs.
 void check_replicas_agree(Trainer& trainer, const Placement& placement);
 
-/// 32 random hexadecimal digits.
-std::string new_run_id();
-inline constexpr std::size_t kRunIdDigits = 32;
 /// Now, as 2026-01-31T12:00:00Z.
 std::string utc_timestamp();
 

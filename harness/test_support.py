@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -99,6 +99,21 @@ def write_sparse_cifar10(folder: Path) -> None:
     for name in CIFAR_FILES:
         (folder / name).touch()
         os.truncate(folder / name, CIFAR_BYTES)
+
+
+@contextlib.contextmanager
+def small_disk(size: str, *options: str) -> Iterator[Path]:
+    """A file system in memory. Skips the test where it cannot be mounted."""
+    folder = fresh_folder()
+    flags = ",".join((f"size={size}", *options))
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", flags, "tmpfs", str(folder)],
+                             capture_output=True, text=True)
+    if mounted.returncode != 0:
+        raise unittest.SkipTest(f"mounting a small file system: {mounted.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 def losses_of(record: dict[str, Any]) -> list[float]:

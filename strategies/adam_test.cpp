@@ -11,35 +11,19 @@
 
 #include <cmath>
 
+#include "strategies/curve_by_adam_for_test.h"
 #include "strategies/test_support.h"
-#include "workloads/data/curve.h"
-#include "workloads/model.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::curve_by_adam;
+using testing_support::data_of;
 using testing_support::relative_difference;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
 constexpr std::int64_t kPoints = 50;
-
-Step curve_by_adam() {
-  const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 1, .source = {}};
-  Model model(Mode::Training);
-  model.layer("input");
-  const std::vector<Value> points = model.builder().input_features(model.whole(kPoints), 1, 1);
-  model.layer("hidden");
-  const Value hidden = model.builder().tanh(model.bias(model.dense(points[0], 5, normal)));
-  model.layer("output");
-  const Value prediction = model.bias(model.dense(hidden, 1, normal));
-  model.layer("loss");
-  const Value loss = model.builder().mean_squared_error(prediction, points[1], kPoints);
-  AdamOptions adam;
-  adam.rate = Schedule::constant(0.01);
-  return model.finish_training(
-      loss, {.optimizer = [&](const std::string&) { return adam; }, .global_batch = kPoints});
-}
 
 TrialOptions options_of(const std::string& strategy, std::int64_t replicas, std::int64_t steps) {
   TrialOptions options;
@@ -52,10 +36,9 @@ TrialOptions options_of(const std::string& strategy, std::int64_t replicas, std:
 class Adam : public testing::TestWithParam<std::string> {};
 
 TEST_P(Adam, FollowsSingle) {
-  const DataSet curve = make_curve();
-  Trial single(curve_by_adam(), curve, options_of("single", 1, 20));
+  Trial single(curve_by_adam(kPoints), data_of("parabola"), options_of("single", 1, 20));
   for (std::int64_t replicas : {2, 3, 5}) {
-    Trial run(curve_by_adam(), curve, options_of(GetParam(), replicas, 20));
+    Trial run(curve_by_adam(kPoints), data_of("parabola"), options_of(GetParam(), replicas, 20));
     EXPECT_LT(relative_difference(run.parameters(), single.parameters()), 1e-5) << replicas;
   }
 }
@@ -66,10 +49,9 @@ INSTANTIATE_TEST_SUITE_P(Under, Adam, testing::Values("in_graph", "central_stora
 class SharedAdam : public testing::TestWithParam<Sharing> {};
 
 TEST_P(SharedAdam, LearnsTheCurveWithSharedMoments) {
-  const DataSet curve = make_curve();
   TrialOptions options = options_of("async_shared", 2, 2000);
   options.options.sharing = GetParam();
-  Trial run(curve_by_adam(), curve, options);
+  Trial run(curve_by_adam(kPoints), data_of("parabola"), options);
   for (const Variable& variable : run.graph().variables()) {
     EXPECT_EQ(variable.sharing, GetParam()) << variable.name;
   }
@@ -82,7 +64,7 @@ TEST_P(SharedAdam, LearnsTheCurveWithSharedMoments) {
 TEST(AsynchronousAdam, WeighsAPushByItsShareOfTheBatch) {
   StrategyOptions options;
   options.replicas = 3;
-  const Step step = apply(find_strategies("async_shared"), curve_by_adam(), options);
+  const Step step = apply(find_strategies("async_shared"), curve_by_adam(kPoints), options);
   double sum = 0;
   for (const Node& node : step.graph.nodes()) {
     if (node.op == Op::Adam) sum += node.attributes.real("weight");

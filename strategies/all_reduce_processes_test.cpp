@@ -9,12 +9,12 @@
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/test_support.h"
-#include "workloads/data/curve.h"
-#include "workloads/data/shapes.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::data_of;
+using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
@@ -31,12 +31,6 @@ struct Case {
   bool small() const { return workload == "parabola"; }
 };
 
-const DataSet& data_of(const Case& test) {
-  static const DataSet curve = make_curve();
-  static const DataSet shapes = make_shapes(20, Split::Train, 240);
-  return test.small() ? curve : shapes;
-}
-
 TrialOptions options_of(const Case& test) {
   TrialOptions options;
   options.strategy = test.strategy;
@@ -50,11 +44,7 @@ TrialOptions options_of(const Case& test) {
 }
 
 Step step_of(const Case& test) {
-  Recipe recipe;
-  recipe.global_batch = test.global_batch;
-  recipe.train_examples = data_of(test).count;
-  recipe.total_examples = options_of(test).steps * test.global_batch;
-  return find_workload(test.workload).training(recipe);
+  return training_of(test.workload, test.global_batch, options_of(test).steps);
 }
 
 /// Workers dealt to all ranks in contiguous shares.
@@ -81,7 +71,8 @@ class Participant {
     const TrialOptions options = options_of(test);
     const std::int64_t examples = options.steps * test.global_batch;
     executor_ = std::make_unique<Executor>(
-        part_, kernels_, testing_support::executor_options(data_of(test), options, examples));
+        part_, kernels_,
+        testing_support::executor_options(data_of(test.workload), options, examples));
     transport_.connect();
     executor_->run(examples);
   }
@@ -151,7 +142,7 @@ TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcess) {
     for (const Case& test : cases(std::string(algorithm))) {
       SCOPED_TRACE(text(test));
       Participant here(test);
-      Trial together(step_of(test), data_of(test), options_of(test));
+      Trial together(step_of(test), data_of(test.workload), options_of(test));
       const auto expected = parameters(together.executor());
       const auto found = parameters(here.executor());
       EXPECT_FALSE(found.empty());
@@ -167,7 +158,7 @@ TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
       SCOPED_TRACE(text(test));
       Participant here(test);
       test.algorithm = kRing;
-      Trial together(step_of(test), data_of(test), options_of(test));
+      Trial together(step_of(test), data_of(test.workload), options_of(test));
       const auto expected = parameters(together.executor());
       for (const auto& [key, values] : parameters(here.executor())) {
         const double difference =

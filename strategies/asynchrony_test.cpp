@@ -11,12 +11,12 @@
 #include "kernels/graph/loops.h"
 #include "kernels/reference/interpreter.h"
 #include "strategies/test_support.h"
-#include "workloads/data/curve.h"
-#include "workloads/data/shapes.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::data_of;
+using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
@@ -108,19 +108,6 @@ TEST(Bowl, WorkersThatReadAtTheSameTimePassTheMinimum) {
   EXPECT_NEAR(run.weight(), -0.6F, 1e-6);  // past the minimum, by more than turns had left
 }
 
-Step thin(std::int64_t batch, std::int64_t steps) {
-  Recipe recipe;
-  recipe.global_batch = batch;
-  recipe.train_examples = 512;
-  recipe.total_examples = steps * batch;
-  return find_workload("resnet9_thin").training(recipe);
-}
-
-const DataSet& shapes() {
-  static const DataSet data = make_shapes(20, Split::Train, 512);
-  return data;
-}
-
 class AsyncShared : public testing::TestWithParam<Sharing> {};
 
 TEST_P(AsyncShared, MissesAboutNMinusOneVersionsUnderLoad) {
@@ -129,7 +116,7 @@ TEST_P(AsyncShared, MissesAboutNMinusOneVersionsUnderLoad) {
   options.options.replicas = 2;
   options.options.sharing = GetParam();
   options.steps = 30;
-  Trial run(thin(32, options.steps), shapes(), options);
+  Trial run(training_of("resnet9_thin", 32, options.steps), data_of("resnet9_thin"), options);
   double updates = 0;
   double missed = 0;
   for (const WorkerReport& worker : run.executor().workers()) {
@@ -146,17 +133,12 @@ TEST_P(AsyncShared, MissesAboutNMinusOneVersionsUnderLoad) {
 }
 
 TEST_P(AsyncShared, LearnsTheParabola) {
-  const DataSet curve = make_curve();
   TrialOptions options;
   options.strategy = "async_shared";
   options.options.replicas = 2;
   options.options.sharing = GetParam();
   options.steps = 2000;
-  Recipe recipe;
-  recipe.global_batch = 50;
-  recipe.train_examples = 50;
-  recipe.total_examples = options.steps * 50;
-  Trial run(find_workload("parabola").training(recipe), curve, options);
+  Trial run(training_of("parabola", 50, options.steps), data_of("parabola"), options);
   const auto loops = run.executor().loops();
   ASSERT_EQ(loops.size(), 2U);
   // On a busy machine one worker may have done nearly all: the one with more steps is looked at.
@@ -172,10 +154,10 @@ TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
       TrialOptions options;
       options.strategy = strategy;
       options.options.replicas = 3;
-      options.steps = 40;
+      options.steps = 20;
       options.stragglers[2] = 3;
       options.staleness_bound = bound;
-      Trial run(thin(48, options.steps), shapes(), options);
+      Trial run(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"), options);
       std::int64_t largest = 0;
       for (const LoopReport& loop : run.executor().loops()) {
         largest = std::max(largest, loop.largest_lead);
@@ -192,22 +174,17 @@ TEST(StalenessBound, OfZeroIsLockstep) {
   options.steps = 20;
   options.stragglers[0] = 2;
   options.staleness_bound = 0;
-  Trial run(thin(48, options.steps), shapes(), options);
+  Trial run(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"), options);
   for (const LoopReport& loop : run.executor().loops()) EXPECT_EQ(loop.steps, 20);
 }
 
 TEST(ParameterServerAsync, LearnsTheParabolaAndMissesVersions) {
-  const DataSet curve = make_curve();
   TrialOptions options;
   options.strategy = "parameter_server_async";
   options.options.replicas = 2;
   options.options.servers = 2;
   options.steps = 2000;
-  Recipe recipe;
-  recipe.global_batch = 50;
-  recipe.train_examples = 50;
-  recipe.total_examples = options.steps * 50;
-  Trial run(find_workload("parabola").training(recipe), curve, options);
+  Trial run(training_of("parabola", 50, options.steps), data_of("parabola"), options);
   std::uint64_t updates = 0;
   for (const WorkerReport& worker : run.executor().workers()) {
     if (worker.place.role != Role::Server) continue;

@@ -9,58 +9,27 @@
 #include <thread>
 
 #include "kernels/runtime/clock.h"
+#include "strategies/curve_by_adam_for_test.h"
 #include "strategies/test_support.h"
-#include "workloads/data/curve.h"
-#include "workloads/data/shapes.h"
-#include "workloads/model.h"
 
 namespace regatta {
 namespace {
 
 using testing_support::add_parameters;
+using testing_support::curve_by_adam;
+using testing_support::data_of;
+using testing_support::training_of;
 using testing_support::TrialOptions;
 using Parameters = std::map<std::string, std::vector<float>>;
 
-const DataSet& curve() {
-  static const DataSet data = make_curve();
-  return data;
-}
-
-const DataSet& shapes() {
-  static const DataSet data = make_shapes(20, Split::Train, 240);
-  return data;
-}
-
-/// The parabola by Adam, whose formula counts steps, with a lookahead every other step.
-Step by_adam(std::int64_t batch, std::int64_t steps) {
-  const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 1, .source = {}};
-  Model model(Mode::Training);
-  model.layer("input");
-  const std::vector<Value> points = model.builder().input_features(model.whole(batch), 1, 1);
-  model.layer("hidden");
-  const Value hidden = model.builder().tanh(model.bias(model.dense(points[0], 5, normal)));
-  model.layer("output");
-  const Value prediction = model.bias(model.dense(hidden, 1, normal));
-  model.layer("loss");
-  const Value loss = model.builder().mean_squared_error(prediction, points[1], batch);
-  AdamOptions adam;
-  adam.rate = Schedule::constant(0.01);
+Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps) {
+  if (workload != "adam") return training_of(workload, batch, steps);
+  // Whose formula counts steps, with a lookahead every other step.
   const LookaheadOptions lookahead{.period = 2,
                                    .global_batch = batch,
                                    .total_examples = steps * batch,
                                    .decay = Schedule::constant(0.75)};
-  return model.finish_training(loss, {.optimizer = [&](const std::string&) { return adam; },
-                                      .lookahead = lookahead,
-                                      .global_batch = batch});
-}
-
-Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps) {
-  if (workload == "adam") return by_adam(batch, steps);
-  Recipe recipe;
-  recipe.global_batch = batch;
-  recipe.train_examples = workload == "parabola" ? 50 : 240;
-  recipe.total_examples = steps * batch;
-  return find_workload(workload).training(recipe);
+  return curve_by_adam(batch, lookahead);
 }
 
 /// An executor of a placed step, all in one process.
@@ -152,7 +121,7 @@ class ForcedQuorum : public testing::TestWithParam<Deal> {};
 /// The last worker is held back, so that it is always the others that count.
 TEST_P(ForcedQuorum, ComputesTheBitsOfAsManyWorkersAlone) {
   const Deal& deal = GetParam();
-  const DataSet& data = deal.workload == "resnet9_thin" ? shapes() : curve();
+  const DataSet& data = data_of(deal.workload == "adam" ? "parabola" : deal.workload);
   const Step step = step_of(deal.workload, deal.batch, deal.steps);
   TrialOptions options = with_backups(deal.workers, 1, deal.steps);
   options.options.servers = deal.servers;
@@ -201,7 +170,8 @@ TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
   for (std::int64_t servers : {1, 2}) {
     TrialOptions options = with_backups(2, 2, 400);
     options.options.servers = servers;
-    Training run(placed(step_of("parabola", 20, options.steps), options), curve(), options);
+    Training run(placed(step_of("parabola", 20, options.steps), options), data_of("parabola"),
+                 options);
     for (std::int64_t step = 0; step < options.steps;) {
       step += 1 + step % 3;
       step = std::min(step, options.steps);
@@ -221,7 +191,7 @@ TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
 }
 
 std::int64_t time_of(const Step& step, const TrialOptions& options) {
-  Training run(placed(step, options), shapes(), options);
+  Training run(placed(step, options), data_of("resnet9_thin"), options);
   run.executor().run(step.global_batch);  // the first step touches memory first
   const std::int64_t begin = now_ns();
   run.run_all();
@@ -233,7 +203,7 @@ TEST(BackupWorkers, LeaveAStragglerBehindThatWouldHoldAllBack) {
   const Step step = step_of("resnet9_thin", 64, 16);
   TrialOptions options = with_backups(2, 1, 16);
   options.stragglers[2] = 8;
-  Training run(placed(step, options), shapes(), options);
+  Training run(placed(step, options), data_of("resnet9_thin"), options);
   run.run_all();
   const std::vector<WorkerReport> pushes = run.pushes();
   EXPECT_GT(pushes[2].updates_dropped, 0);

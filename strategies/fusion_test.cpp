@@ -9,14 +9,15 @@
 
 #include "kernels/graph/fuse.h"
 #include "strategies/test_support.h"
-#include "workloads/data/shapes.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::data_of;
 using testing_support::relative_difference;
 using testing_support::Trial;
 using testing_support::TrialOptions;
+using testing_support::workload_of;
 
 constexpr std::int64_t kSteps = 4;
 
@@ -29,24 +30,19 @@ struct Case {
 
 const Case kCases[] = {{"resnet9_thin", ElementType::F32, 80, 2e-4},
                        {"resnet9_thin", ElementType::BF16, 80, 8e-3},
-                       {"airbench94", ElementType::BF16, 256, 8e-3}};
-
-const DataSet& shapes() {
-  static const DataSet data = make_shapes(20, Split::Train, 512);
-  return data;
-}
+                       {"airbench94_narrow", ElementType::BF16, 64, 8e-3}};
 
 Recipe recipe_of(const Case& test) {
   Recipe recipe;
   recipe.global_batch = recipe.evaluation_batch = test.global_batch;
-  recipe.train_examples = shapes().count;
+  recipe.train_examples = data_of(test.workload).count;
   recipe.total_examples = 2328 * test.global_batch;
   recipe.element = test.element;
-  recipe.train = &shapes();
+  recipe.train = &data_of(test.workload);
   return recipe;
 }
 
-Step training(const Case& test) { return find_workload(test.workload).training(recipe_of(test)); }
+Step training(const Case& test) { return workload_of(test.workload).training(recipe_of(test)); }
 
 Trial run(const Step& step, const std::string& strategy, std::int64_t replicas,
           std::int64_t stages) {
@@ -55,7 +51,7 @@ Trial run(const Step& step, const std::string& strategy, std::int64_t replicas,
   options.options.replicas = replicas;
   options.options.stages = stages;
   options.steps = kSteps;
-  return {step, shapes(), options};
+  return {step, data_of("resnet9_thin"), options};
 }
 
 void expect_follows(Trial& actual, Trial& expected, double bound, const std::string& what) {
@@ -75,7 +71,7 @@ std::int64_t count(const Step& step, Op op) {
 TEST(Fusion, LeavesNoNormalizationNorActivationOfAirbenchAlone) {
   const Case& test = kCases[2];
   for (const Step& step :
-       {fuse(training(test)), fuse(find_workload(test.workload).evaluation(recipe_of(test)))}) {
+       {fuse(training(test)), fuse(workload_of(test.workload).evaluation(recipe_of(test)))}) {
     for (Op gone : {Op::Normalize, Op::NormalizeInference, Op::NormalizeBackward, Op::Gelu,
                     Op::GeluBackward, Op::MaxPool, Op::MaxPoolBackward, Op::Bias}) {
       EXPECT_EQ(count(step, gone), 0) << to_string(gone);
@@ -100,8 +96,8 @@ TEST(Fusion, LetsStrategiesDealOutTheBatchAndTheLayers) {
   for (const Case& test : kCases) {
     const Step step = fuse(training(test));
     Trial single = run(step, "single", 1, 1);
-    // Uneven shares of resnet9_thin's 10 groups, one of airbench94's 2 for each.
-    const std::int64_t replicas = test.workload == "airbench94" ? 2 : 3;
+    // Uneven shares of resnet9_thin's 10 groups, one of airbench94_narrow's 2 for each.
+    const std::int64_t replicas = test.workload == "airbench94_narrow" ? 2 : 3;
     for (const char* strategy : {"in_graph", "all_reduce"}) {
       Trial dealt = run(step, strategy, replicas, 1);
       expect_follows(dealt, single, test.bound, test.workload + " by " + strategy);

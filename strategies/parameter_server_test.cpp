@@ -11,34 +11,16 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/cluster_for_test.h"
-#include "workloads/data/curve.h"
-#include "workloads/data/shapes.h"
 
 namespace regatta {
 namespace {
 
 using testing_support::Cluster;
+using testing_support::data_of;
 using testing_support::servers_and_workers;
+using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
-
-const DataSet& curve() {
-  static const DataSet data = make_curve();
-  return data;
-}
-
-const DataSet& shapes() {
-  static const DataSet data = make_shapes(20, Split::Train, 240);
-  return data;
-}
-
-Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps) {
-  Recipe recipe;
-  recipe.global_batch = batch;
-  recipe.train_examples = workload == "parabola" ? 50 : 240;
-  recipe.total_examples = steps * batch;
-  return find_workload(workload).training(recipe);
-}
 
 TrialOptions options_of(const std::string& strategy, std::int64_t workers, std::int64_t servers) {
   TrialOptions options;
@@ -61,8 +43,8 @@ TEST_P(ParameterServers, OverGrpcComputeTheBitsOfOneProcess) {
   TrialOptions options = options_of("parameter_server", deal.workers, deal.servers);
   const bool small = workload == "parabola";
   options.steps = small ? 50 : 3;
-  const Step step = step_of(workload, small ? 49 : 80, options.steps);
-  const DataSet& data = small ? curve() : shapes();
+  const Step step = training_of(workload, small ? 49 : 80, options.steps);
+  const DataSet& data = data_of(workload);
   Trial together(step, data, options);
   Cluster cluster(step, data, options,
                   servers_and_workers(deal.servers, deal.processes, deal.workers));
@@ -85,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(Deals, ParameterServers,
 TEST(ParameterServer, CountsTheBytesThatTheGraphSays) {
   TrialOptions options = options_of("parameter_server", 2, 2);
   options.steps = 3;
-  Cluster cluster(step_of("resnet9_thin", 80, 3), shapes(), options, servers_and_workers(2, 2, 2));
+  Cluster cluster(training_of("resnet9_thin", 80, 3), data_of("resnet9_thin"), options,
+                  servers_and_workers(2, 2, 2));
   cluster.run();
   const auto counted = cluster.counted();
   for (int process = 0; process < 4; ++process) {
@@ -100,7 +83,7 @@ TEST(ParameterServer, CountsTheBytesThatTheGraphSays) {
 TEST(ParameterServerAsync, EveryPushIsAppliedAndItsStalenessCounted) {
   TrialOptions options = options_of("parameter_server_async", 2, 2);
   options.steps = 300;
-  Cluster cluster(step_of("parabola", 50, options.steps), curve(), options,
+  Cluster cluster(training_of("parabola", 50, options.steps), data_of("parabola"), options,
                   servers_and_workers(2, 2, 2));
   cluster.run();
   std::int64_t pushes = 0;
@@ -127,8 +110,8 @@ TEST(ParameterServerAsync, AStragglerHoldsTheOthersToTheBound) {
     options.steps = 12;
     options.stragglers[0] = 4;  // the first worker of every process, so that all are slow but one
     options.staleness_bound = bound;
-    Cluster cluster(step_of("resnet9_thin", 48, options.steps), shapes(), options,
-                    servers_and_workers(1, 2, 3));
+    Cluster cluster(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"),
+                    options, servers_and_workers(1, 2, 3));
     cluster.run();
     std::int64_t largest = 0;
     for (const LoopReport& loop : cluster.executor(0).loops()) {
@@ -145,8 +128,8 @@ TEST(ParameterServerAsync, GoesOnWithoutALostWorkerWhereItMay) {
     options.steps = 40;
     options.loss = loss;
     options.staleness_bound = 1;  // whoever is lost must not hold the other back
-    Cluster cluster(step_of("resnet9_thin", 48, options.steps), shapes(), options,
-                    servers_and_workers(1, 2, 2));
+    Cluster cluster(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"),
+                    options, servers_and_workers(1, 2, 2));
     std::thread killer([&] {
       while (cluster.executor(0).examples_seen() < 5 * 48) std::this_thread::yield();
       cluster.exchange(0).lose(2, "it was killed by a test");
@@ -173,7 +156,7 @@ TrialOptions with_a_backup_worker(std::int64_t servers, std::int64_t steps) {
 TEST(BackupWorkers, OverGrpcEveryPushIsAppliedOrDropped) {
   for (int servers : {1, 2}) {
     const TrialOptions options = with_a_backup_worker(servers, 300);
-    Cluster cluster(step_of("parabola", 30, options.steps), curve(), options,
+    Cluster cluster(training_of("parabola", 30, options.steps), data_of("parabola"), options,
                     servers_and_workers(servers, 3, 3));
     cluster.run();
     EXPECT_EQ(cluster.executor(0).examples_seen(), options.steps * 30);
@@ -200,8 +183,8 @@ TEST(BackupWorkers, GoOnWithoutOneThatIsLostAndEndWhenTooFewAreLeft) {
   TrialOptions options = with_a_backup_worker(1, 40);
   options.loss = OnLoss::Continue;
   for (const bool too_many : {false, true}) {
-    Cluster cluster(step_of("resnet9_thin", 64, options.steps), shapes(), options,
-                    servers_and_workers(1, 3, 3));
+    Cluster cluster(training_of("resnet9_thin", 64, options.steps), data_of("resnet9_thin"),
+                    options, servers_and_workers(1, 3, 3));
     std::thread killer([&] {
       while (cluster.executor(0).examples_seen() < 3 * 64) std::this_thread::yield();
       cluster.exchange(0).lose(3, "it was killed by a test");

@@ -1,60 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Strategies as what they are: a small graph in, text or counts out. No kernels, no threads.
+// Strategies as what they are: a small graph in, text or counts out. No kernels, no threads. Those
+// with servers: rewrite_servers_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include "kernels/graph/error.h"
-#include "kernels/graph/expiry.h"
-#include "kernels/graph/loops.h"
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
-#include "strategies/strategy.h"
-#include "workloads/workload.h"
+#include "strategies/rewritten_for_test.h"
 
 namespace regatta {
 namespace {
 
-constexpr std::int64_t kParabolaBytes = (5 + 5 + 5 + 1) * 4;  // two weights, two biases
-constexpr std::int64_t kParabolaInputBytes = 50 * 2 * 4;
-
-Step parabola() {
-  Recipe recipe;
-  recipe.global_batch = 50;
-  recipe.train_examples = 50;
-  recipe.total_examples = 100'000;
-  return find_workload("parabola").training(recipe);
-}
-
-Step rewritten(const std::string& name, StrategyOptions options) {
-  return apply(find_strategies(name), parabola(), options);
-}
-
-StrategyOptions replicas(std::int64_t n) {
-  StrategyOptions options;
-  options.replicas = n;
-  return options;
-}
-
-Graph part(const Step& step) { return partition(step, Binding{}).front().graph; }
-
-std::int64_t count(const Graph& graph, Op op) {
-  return std::count_if(graph.nodes().begin(), graph.nodes().end(),
-                       [op](const Node& node) { return node.op == op; });
-}
-
-std::size_t loop_count(const Step& step) {
-  const std::vector<int> all = loops(part(step));
-  return static_cast<std::size_t>(*std::max_element(all.begin(), all.end())) + 1;
-}
-
-const Place kWorker0{};
-const Place kWorker1{.replica = 1, .stage = 0, .role = Role::Worker};
-const Place kHost{.replica = 0, .stage = 0, .role = Role::Host};
+using testing_support::count;
+using testing_support::kHost;
+using testing_support::kParabolaBytes;
+using testing_support::kParabolaInputBytes;
+using testing_support::kWorker0;
+using testing_support::kWorker1;
+using testing_support::loop_count;
+using testing_support::parabola;
+using testing_support::part;
+using testing_support::replicas;
+using testing_support::rewritten;
 
 TEST(Single, ChangesNothing) {
   EXPECT_EQ(to_text(rewritten("single", replicas(1)).graph), to_text(parabola().graph));
@@ -142,176 +114,6 @@ TEST(AsyncShared, WeighsDecayByTheShareOfTheBatch) {
     if (node.op == Op::Sgd && node.layer == "hidden") sum += node.attributes.real("weight");
   }
   EXPECT_NEAR(sum, 2.0, 1e-12);  // weight and bias, each 17/50 + 17/50 + 16/50
-}
-
-TEST(ParameterServer, PullsAndPushesEveryParameterOnceAWorker) {
-  StrategyOptions options = replicas(3);
-  options.servers = 2;
-  const auto bytes = traffic(part(rewritten("parameter_server", options)));
-  std::int64_t from_servers = 0;
-  for (int server : {0, 1}) {
-    const MemberTraffic& one = bytes.at({.replica = 0, .stage = server, .role = Role::Server});
-    EXPECT_EQ(one.sent, one.received);
-    EXPECT_GT(one.sent, 0);
-    from_servers += one.sent;
-  }
-  EXPECT_EQ(from_servers, 3 * kParabolaBytes);
-  EXPECT_EQ(bytes.at(kWorker1).sent, kParabolaBytes);
-}
-
-/// Rows of a parameter by server, as `name[begin:end]@server`.
-std::string shards_of(const Step& step, const std::string& whole) {
-  std::string text;
-  for (const Variable& variable : step.graph.variables()) {
-    if (variable.kind != VariableKind::Parameter || variable.whole_name() != whole) continue;
-    text += variable.name + '@' + std::to_string(variable.place.stage) + ' ';
-  }
-  return text;
-}
-
-TEST(ParameterServer, DealsBytesEvenlyAndCutsLargeParametersBetweenRows) {
-  Recipe recipe;
-  recipe.global_batch = 128;
-  recipe.train_examples = 512;
-  recipe.total_examples = 1024;
-  const Step step = find_workload("resnet9").training(recipe);
-  StrategyOptions options = replicas(2);
-  options.servers = 3;
-  const Step placed = apply(find_strategies("parameter_server"), step, options);
-  std::map<int, std::int64_t> bytes;
-  std::int64_t all = 0;
-  for (const Variable& variable : placed.graph.variables()) {
-    if (variable.kind != VariableKind::Parameter) continue;
-    bytes[variable.place.stage] += variable.type.bytes();
-    all += variable.type.bytes();
-  }
-  for (int server : {0, 1, 2}) EXPECT_NEAR(bytes[server] * 3.0 / all, 1, 0.01) << server;
-  EXPECT_EQ(shards_of(placed, "prep.weight"), "prep.weight@0 ");
-  EXPECT_GT(placed.trainables.size(), step.trainables.size());
-}
-
-TEST(ParameterServer, RefusesAServerThatWouldHoldNothing) {
-  StrategyOptions options = replicas(2);
-  options.servers = 7;  // of 64 bytes in four parameters
-  EXPECT_THROW(rewritten("parameter_server", options), RunError);
-  options.servers = 3;
-  EXPECT_NO_THROW(rewritten("parameter_server", options));
-}
-
-TEST(ParameterServerAsync, IsALoopAWorker) {
-  StrategyOptions options = replicas(3);
-  options.servers = 2;
-  EXPECT_EQ(loop_count(rewritten("parameter_server_async", options)), 3U);
-  EXPECT_EQ(loop_count(rewritten("parameter_server", options)), 1U);
-}
-
-/// Gradients of a rate that becomes zero for good are not made any more, also where they travel.
-TEST(ParameterServer, BackwardRestsInEveryProcessWhenItsParameterHasLearnt) {
-  Recipe recipe;
-  recipe.global_batch = 256;
-  recipe.train_examples = 512;
-  recipe.total_examples = 20 * 256;
-  const Step step = find_workload("airbench94").training(recipe);
-  const Binding binding{.processes = 3, .process_of = [](const Place& place) {
-                          return place.role == Role::Server ? 0 : 1 + place.replica;
-                        }};
-  const auto resting = [](const Step& part) {
-    return std::count_if(part.partition.expiry.begin(), part.partition.expiry.end(),
-                         [](std::int64_t expiry) { return expiry != kNever; });
-  };
-  const auto parts =
-      partition(apply(find_strategies("parameter_server"), step, replicas(2)), binding);
-  const Step together = partition(step, Binding{}).front();
-  const auto updates = std::count_if(
-      together.graph.nodes().begin(), together.graph.nodes().end(), [&](const Node& node) {
-        const auto id = static_cast<std::size_t>(&node - together.graph.nodes().data());
-        return node.op == Op::Sgd && together.partition.expiry[id] != kNever;
-      });
-  EXPECT_GT(updates, 0);
-  EXPECT_EQ(resting(parts[1]), resting(together) - updates);  // its updates are the server's
-}
-
-TEST(ParameterServer, TravelsInOneMessageEachWayWhereItIsSmall) {
-  const Binding binding{.processes = 3, .process_of = [](const Place& place) {
-                          return place.role == Role::Server ? 0 : 1 + place.replica;
-                        }};
-  for (const char* name : {"parameter_server", "parameter_server_async"}) {
-    const auto parts = partition(rewritten(name, replicas(2)), binding);
-    EXPECT_EQ(count(parts[0].graph, Op::Send), 2) << name;
-    EXPECT_EQ(count(parts[0].graph, Op::Receive), 2) << name;
-    EXPECT_EQ(count(parts[1].graph, Op::Receive), 1) << name;
-    EXPECT_EQ(parts[1].partition.parts.size(), 1U) << name;
-    EXPECT_EQ(parts[1].partition.parts[0].processes.front(), 0) << name;
-  }
-}
-
-/// Two of three workers; 30 examples are a step's, so that 45 are drawn. Two servers.
-Step with_a_backup_worker(std::int64_t batch) {
-  Recipe recipe;
-  recipe.global_batch = batch;
-  recipe.train_examples = 50;
-  recipe.total_examples = 3000;
-  StrategyOptions options = replicas(2);
-  options.backup_workers = 1;
-  options.servers = 2;
-  return apply(find_strategies("parameter_server"), find_workload("parabola").training(recipe),
-               options);
-}
-
-TEST(BackupWorkers, StandBetweenPushesAndUpdatesAndTheFirstServerTellsTheOthers) {
-  const Step step = with_a_backup_worker(30);
-  EXPECT_EQ(loop_count(step), 3U);
-  EXPECT_EQ(count(step.graph, Op::Quorum), 3 * 2);
-  EXPECT_EQ(count(step.graph, Op::Sgd), 3 * 4);
-  const std::string text = to_text(step.graph);
-  for (const char* line : {
-           "{batch=15, example=[1], global_batch=45, offset=30, targets=1}",
-           "{decides=1, member=2, members=3, needed=2}",
-           "{decides=0, member=2, members=3, needed=2}",
-           "@server0 shared quorum",
-           "weight=1, weight_decay=0} @server1.replica2 update output",
-       }) {
-    EXPECT_NE(text.find(line), std::string::npos) << line << '\n' << text;
-  }
-}
-
-TEST(BackupWorkers, SendOneVerdictToEveryOtherServer) {
-  const auto bytes = traffic(part(with_a_backup_worker(30)));
-  const MemberTraffic& first = bytes.at({.replica = 2, .stage = 0, .role = Role::Server});
-  const MemberTraffic& second = bytes.at({.replica = 2, .stage = 1, .role = Role::Server});
-  EXPECT_EQ(first.sent, first.received + 4);
-  EXPECT_EQ(second.received, second.sent + 4);
-  EXPECT_EQ(first.received + second.sent, kParabolaBytes);
-}
-
-TEST(BackupWorkers, NeedEqualShares) {
-  try {
-    with_a_backup_worker(31);
-    FAIL();
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Usage);
-    EXPECT_NE(std::string(error.what()).find("equal shares"), std::string::npos) << error.what();
-  }
-}
-
-/// They decide also when some parameters learn no more.
-TEST(BackupWorkers, NeverRestAtTheQuorum) {
-  Recipe recipe;
-  recipe.global_batch = 256;
-  recipe.train_examples = 512;
-  recipe.total_examples = 20 * 256;
-  StrategyOptions options = replicas(2);
-  options.backup_workers = 1;
-  const Step step = apply(find_strategies("parameter_server"),
-                          find_workload("airbench94").training(recipe), options);
-  std::int64_t resting_updates = 0;
-  const std::vector<std::int64_t> expiry = expiries(step);
-  for (std::size_t id = 0; id < expiry.size(); ++id) {
-    const Op op = step.graph.nodes()[id].op;
-    EXPECT_TRUE(op != Op::Quorum || expiry[id] == kNever);
-    resting_updates += op == Op::Sgd && expiry[id] != kNever ? 1 : 0;
-  }
-  EXPECT_GT(resting_updates, 0);
 }
 
 TEST(ModelParallel, CutsBetweenLayersAndSendsActivationsForwardAndBack) {

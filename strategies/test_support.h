@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests that run small steps under strategies: executors with all that they need, and the
-// comparison of two runs.
+// For tests that run small steps under strategies: executors with all that they need, the
+// comparison of two runs, and workloads by name with their data.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,48 @@
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "strategies/strategy.h"
+#include "workloads/airbench94.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+#include "workloads/mobilenet_v2.h"
 #include "workloads/workload.h"
 
 namespace regatta::testing_support {
+
+/// One of the table or one that is made narrow for tests.
+inline Workload workload_of(const std::string& name) {
+  for (const Workload& narrow :
+       {airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow()}) {
+    if (narrow.name == name) return narrow;
+  }
+  return find_workload(name);
+}
+
+/// What the workload trains on here: the curve, or 512 images.
+inline const DataSet& data_of(const std::string& workload) {
+  static const DataSet curve = make_curve();
+  static const DataSet shapes = make_shapes(20, Split::Train, 512);
+  return workload == "parabola" ? curve : shapes;
+}
+
+/// A training step of the workload on its data; schedules end after `steps`.
+inline Step training_of(const std::string& workload, std::int64_t global_batch, std::int64_t steps,
+                        ElementType element = ElementType::F32) {
+  const DataSet& data = data_of(workload);
+  Recipe recipe;
+  recipe.global_batch = global_batch;
+  recipe.train_examples = data.count;
+  recipe.total_examples = steps * global_batch;
+  recipe.element = element;
+  recipe.train = &data;
+  return workload_of(workload).training(recipe);
+}
+
+/// A strategy as a part of a test's name.
+inline std::string identifier_of(std::string strategy) {
+  std::replace(strategy.begin(), strategy.end(), '+', '_');
+  return strategy;
+}
 
 struct TrialOptions {
   std::string strategy = "single";

@@ -6,12 +6,13 @@
 
 #include "kernels/graph/traffic.h"
 #include "strategies/test_support.h"
-#include "workloads/data/curve.h"
-#include "workloads/data/shapes.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::data_of;
+using testing_support::identifier_of;
+using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
@@ -26,18 +27,13 @@ constexpr std::int64_t kSteps = 3;
 constexpr std::int64_t kBatch = 80;
 
 Trial run_case(const Case& test) {
-  static const DataSet data = make_shapes(20, Split::Train, 240);
   TrialOptions options;
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
   options.options.all_reduce = test.all_reduce;
   options.steps = kSteps;
-  Recipe recipe;
-  recipe.global_batch = kBatch;
-  recipe.train_examples = data.count;
-  recipe.total_examples = kSteps * kBatch;
-  return {find_workload("resnet9_thin").training(recipe), data, options};
+  return {training_of("resnet9_thin", kBatch, kSteps), data_of("resnet9_thin"), options};
 }
 
 /// M: bytes of all parameters.
@@ -73,11 +69,9 @@ INSTANTIATE_TEST_SUITE_P(Strategies, Traffic,
                                          Case{"model_parallel", 1, 3},
                                          Case{"all_reduce+model_parallel", 2, 2}),
                          [](const auto& test) {
-                           std::string name = test.param.strategy + "_" + test.param.all_reduce +
-                                              "_" + std::to_string(test.param.replicas) + "x" +
-                                              std::to_string(test.param.stages);
-                           for (char& letter : name) letter = letter == '+' ? '_' : letter;
-                           return name;
+                           return identifier_of(test.param.strategy) + "_" + test.param.all_reduce +
+                                  "_" + std::to_string(test.param.replicas) + "x" +
+                                  std::to_string(test.param.stages);
                          });
 
 TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {

@@ -18,14 +18,20 @@ constexpr Window kSame{.kernel = 3, .stride = 1, .padding = 1};
 constexpr Window kHalve{.kernel = 2, .stride = 2, .padding = 0};
 constexpr Window kHeadPool{.kernel = 3, .stride = 3, .padding = 0};
 constexpr std::int64_t kWhitenFilters = 24;
-constexpr std::int64_t kWidths[] = {64, 256, 256};
 constexpr double kLogitScale = 1.0 / 9;
 constexpr double kLabelSmoothing = 0.2;
 constexpr WhiteningOptions kWhitening{.kernel = 2, .images = 5000, .epsilon = 5e-4};
 
+/// What the sizes differ in.
+struct Shape {
+  std::int64_t widths[3];            ///< channels of the blocks
+  std::int64_t normalization_group;  ///< examples
+};
+
 // The source normalises over the batch of 1,024; groups of 128 let 1 to 8 replicas compute the
 // same.
-constexpr Normalization kNormalization{.group = 128, .epsilon = 1e-12, .momentum = 0.4};
+constexpr Shape kFull{.widths = {64, 256, 256}, .normalization_group = 128};
+constexpr Shape kNarrow{.widths = {32, 64, 64}, .normalization_group = 32};
 
 // Rates and decays on the mean loss. The source states them "decoupled, per 1,024 examples, on the
 // sum": 11.5 / (1 + 1 / (1 - 0.85)) = 1.5 and 0.0153 / 11.5.
@@ -59,15 +65,20 @@ Value convolution(Model& model, Value x, std::int64_t channels) {
   return model.convolution(x, weights, kSame);
 }
 
-Value activate(Model& model, Value x) {
-  return model.builder().gelu(model.normalize_shift_only(x, kNormalization));
+Value activate(Model& model, Value x, std::int64_t group) {
+  return model.builder().gelu(
+      model.normalize_shift_only(x, {.group = group, .epsilon = 1e-12, .momentum = 0.4}));
 }
 
-Value block(Model& model, const std::string& layer, Value x, std::int64_t channels) {
+/// The number counts from 1.
+Value block(Model& model, const Shape& shape, int number, Value x) {
+  const std::string layer = "block" + std::to_string(number);
+  const std::int64_t channels = shape.widths[number - 1];
+  const std::int64_t group = shape.normalization_group;
   model.layer(layer + ".1");
-  x = activate(model, model.builder().max_pool(convolution(model, x, channels), kHalve));
+  x = activate(model, model.builder().max_pool(convolution(model, x, channels), kHalve), group);
   model.layer(layer + ".2");
-  return activate(model, convolution(model, x, channels));
+  return activate(model, convolution(model, x, channels), group);
 }
 
 /// Without data, as for a look at the graph, the filters have no values.
@@ -80,27 +91,26 @@ Initializer whitening(const Recipe& recipe) {
 }
 
 /// Shapes: images [B, 32, 32, 3] to logits [B, 10].
-Value network(Model& model, Value images, const Initializer& whitening) {
+Value network(Model& model, const Shape& shape, Value images, const Initializer& whitening) {
   model.layer("whiten");
   const Value filters = model.constant("weight", {kWhitenFilters, 2, 2, 3}, whitening);
   const Value whitened = model.convolution(images, filters, kWhiten);
   Value x = model.builder().gelu(model.bias(whitened, fan_in_uniform(2 * 2 * 3)));
-  x = block(model, "block1", x, kWidths[0]);
-  x = block(model, "block2", x, kWidths[1]);
-  x = block(model, "block3", x, kWidths[2]);
+  for (int number : {1, 2, 3}) x = block(model, shape, number, x);
+  const std::int64_t width = shape.widths[2];
   model.layer("head");
-  x = model.builder().reshape(model.builder().max_pool(x, kHeadPool), {kWidths[2]});
-  const Value logits = model.as_f32(model.dense(x, kClasses, fan_in_uniform(kWidths[2])));
+  x = model.builder().reshape(model.builder().max_pool(x, kHeadPool), {width});
+  const Value logits = model.as_f32(model.dense(x, kClasses, fan_in_uniform(width)));
   return model.builder().scale(logits, kLogitScale);
 }
 
 /// The mean of the logits of an image and its mirror image, times `factor`.
-Value view(Model& model, Value images, Translation translation, double factor) {
+Value view(Model& model, const Shape& shape, Value images, Translation translation, double factor) {
   std::vector<Value> logits;
   for (const auto mirror : {Translation::Mirror::No, Translation::Mirror::Yes}) {
     translation.mirror = mirror;
     model.layer("input");
-    logits.push_back(network(model, model.builder().translate(images, translation), {}));
+    logits.push_back(network(model, shape, model.builder().translate(images, translation), {}));
   }
   return model.builder().sum(logits, factor / 2);
 }
@@ -158,13 +168,13 @@ LookaheadOptions lookahead(const Recipe& recipe) {
   return options;
 }
 
-Step training(const Recipe& recipe) {
-  require_whole_groups(recipe, kNormalization.group);
+Step training(const Recipe& recipe, const Shape& shape) {
+  require_whole_groups(recipe, shape.normalization_group);
   Model model(Mode::Training, recipe.element);
   model.layer("input");
   const std::vector<Value> batch =
       model.images(recipe.global_batch, kExample, augmentation(Mode::Training));
-  const Value logits = network(model, batch[0], whitening(recipe));
+  const Value logits = network(model, shape, batch[0], whitening(recipe));
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
       logits, batch[1], {.label_smoothing = kLabelSmoothing, .divisor = recipe.global_batch});
@@ -172,21 +182,27 @@ Step training(const Recipe& recipe) {
       loss, {.optimizer = [&](const std::string& name) { return optimizer_of(name, recipe); },
              .lookahead = lookahead(recipe),
              .global_batch = recipe.global_batch,
-             .normalization_group = kNormalization.group});
+             .normalization_group = shape.normalization_group});
 }
 
 /// Six views of an image: half the weight on it and its mirror image, half on both moved by a pixel
 /// up and left, and down and right.
-Step evaluation(const Recipe& recipe) {
+Step evaluation(const Recipe& recipe, const Shape& shape) {
   Model model(Mode::Evaluation, recipe.element);
   model.layer("input");
   const std::int64_t size = recipe.evaluation_batch;
   const std::vector<Value> batch = model.images(size, kExample, augmentation(Mode::Evaluation));
-  const Value logits = model.builder().sum(
-      {view(model, batch[0], {}, 0.5), view(model, batch[0], {.rows = -1, .columns = -1}, 0.25),
-       view(model, batch[0], {.rows = 1, .columns = 1}, 0.25)});
+  const Value logits =
+      model.builder().sum({view(model, shape, batch[0], {}, 0.5),
+                           view(model, shape, batch[0], {.rows = -1, .columns = -1}, 0.25),
+                           view(model, shape, batch[0], {.rows = 1, .columns = 1}, 0.25)});
   return model.finish_classification(logits, batch[1], size);
 }
+
+Step train(const Recipe& recipe) { return training(recipe, kFull); }
+Step train_narrow(const Recipe& recipe) { return training(recipe, kNarrow); }
+Step evaluate(const Recipe& recipe) { return evaluation(recipe, kFull); }
+Step evaluate_narrow(const Recipe& recipe) { return evaluation(recipe, kNarrow); }
 
 }  // namespace
 
@@ -201,8 +217,16 @@ Workload airbench94() {
           .evaluation_batch = 500,
           .metric = Metric::Accuracy,
           .target = 94.0,
-          .training = training,
-          .evaluation = evaluation};
+          .training = train,
+          .evaluation = evaluate};
+}
+
+Workload airbench94_narrow() {
+  Workload narrow = airbench94();
+  narrow.name = "airbench94_narrow";
+  narrow.training = train_narrow;
+  narrow.evaluation = evaluate_narrow;
+  return narrow;
 }
 
 }  // namespace regatta

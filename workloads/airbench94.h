@@ -9,5 +9,8 @@
 namespace regatta {
 
 Workload airbench94();
+// A half and a quarter of the channels and groups of 32 examples, for tests: not in the table of
+// workloads.
+Workload airbench94_narrow();
 
 }  // namespace regatta

@@ -2,8 +2,6 @@
 //
 // What a listening exchange does with those who do not belong to the run, or send what they must
 // not: each is told why, and neither the process nor its other streams suffer.
-#include <grpcpp/create_channel.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -11,86 +9,23 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <map>
 #include <random>
 #include <thread>
 
 #include "kernels/comm/exchange_for_test.h"
 #include "kernels/comm/frame.h"
 #include "kernels/comm/grpc_channel.h"
+#include "kernels/comm/stranger_for_test.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
 
 using test::End;
+using test::Metadata;
+using test::metadata_of;
 using test::options_of;
-using Metadata = std::map<std::string, std::string>;
-
-Metadata metadata_of(int process) {
-  return {{"regatta-protocol", std::to_string(kFrameVersion)},
-          {"regatta-run", test::kRunIdDigits},
-          {"regatta-token", test::kToken},
-          {"regatta-process", std::to_string(process)}};
-}
-
-/// A client that says and sends what it likes.
-class Stranger {
- public:
-  Stranger(const std::string& address, const Metadata& metadata,
-           const std::string& method = "/regatta.Exchange/Stream") {
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxSendMessageSize(-1);
-    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    grpc::GenericStub stub(
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
-    for (const auto& [key, value] : metadata) context_.AddMetadata(key, value);
-    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    stream_ = stub.PrepareCall(&context_, method, &queue_);
-    stream_->StartCall(this);
-    next();
-  }
-  ~Stranger() {
-    if (!finished_) {
-      context_.TryCancel();
-      finish();
-    }
-    queue_.Shutdown();
-    while (next()) {
-    }
-  }
-  /// False: the stream has ended.
-  bool write(const test::Bytes& bytes) {
-    const grpc::Slice slice(bytes.data(), bytes.size());
-    stream_->Write(grpc::ByteBuffer(&slice, 1), this);
-    return next();
-  }
-  /// Waits until the server has answered.
-  void wait_for_answer() {
-    stream_->ReadInitialMetadata(this);
-    next();
-  }
-  /// What the server ended the stream with.
-  grpc::Status finish() {
-    finished_ = true;
-    grpc::Status status;
-    stream_->Finish(&status, this);
-    next();
-    return status;
-  }
-
- private:
-  bool next() {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue_.Next(&tag, &ok) && ok;
-  }
-
-  grpc::CompletionQueue queue_;
-  grpc::ClientContext context_;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
-  bool finished_ = false;
-};
+using test::Stranger;
 
 void expect_refusal(const std::string& address, Metadata metadata, grpc::StatusCode code,
                     const std::string& text) {
@@ -320,10 +255,10 @@ class Crowd {
   std::vector<int> descriptors_;
 };
 
-/// Looks for two seconds at most: after five gRPC itself ends who has not said hello.
+/// Looks for four seconds at most: after five gRPC itself ends who has not said hello.
 template <typename Condition>
 bool soon(Condition condition) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 400; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

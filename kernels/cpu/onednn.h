@@ -69,7 +69,8 @@ class Program final : public Kernel {
   dnnl::memory bind(const Descriptor& layout, void* data);
   /// `data` in the layout `wanted`: itself, or a buffer that each run fills from it first.
   dnnl::memory read_as(const Descriptor& wanted, const Descriptor& layout, void* data);
-  /// Memory in the layout `wanted`; after finish_write() each run copies it to `data`.
+  /// Memory in the layout `wanted` for what ends in `data`: `data` itself, or a buffer that copy()
+  /// has to bring there.
   dnnl::memory write_as(const Descriptor& wanted, const Descriptor& layout, void* data);
 
   struct Argument {

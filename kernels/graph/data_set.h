@@ -25,6 +25,11 @@ struct DataSet {
   std::vector<float> targets;   ///< [count, targets per example]
 
   bool has_images() const { return !images.empty(); }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(images.size() + labels.size() * sizeof labels[0] +
+                                     features.size() * sizeof features[0] +
+                                     targets.size() * sizeof targets[0]);
+  }
 };
 
 }  // namespace regatta

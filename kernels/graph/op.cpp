@@ -37,7 +37,7 @@ constexpr OpInfo crossing(Op op, std::string_view name, InferRule infer) {
   return info;
 }
 
-// In the order of the enumeration; op_test.cpp checks it.
+// In the order of the enumeration; graph_test.cpp checks it.
 constexpr std::array kOps = {
     compute(Op::Input, "input", infer_input),
     view(Op::Read, "read", infer_read, nullptr),

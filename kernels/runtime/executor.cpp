@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <tuple>
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
@@ -105,8 +104,15 @@ class Executor::Impl {
     threads_->run();
   }
 
-  std::vector<WorkerReport> worker_reports() const;
-  std::vector<LoopReport> loop_reports() const;
+  RunState state() const {
+    return {.step = step_,
+            .plan = plan_,
+            .loops = loops_,
+            .quorums = quorums_,
+            .bound = bound_ ? &*bound_ : nullptr,
+            .lanes = lanes_,
+            .losses = losses_};
+  }
 
   Step step_;
   ExecutorOptions options_;
@@ -271,57 +277,6 @@ class Executor::Impl {
   std::unique_ptr<LaneThreads> threads_;  // last: they use all of the above
 };
 
-std::vector<WorkerReport> Executor::Impl::worker_reports() const {
-  std::vector<WorkerReport> reports;
-  for (const auto& lane : lanes_) {
-    if (lane->plan().communication) continue;
-    WorkerReport report;
-    report.place = lane->plan().place;
-    report.steps = lane->steps() - lane->first_step();
-    report.compute_ns = ticks_to_ns(lane->spent(Category::Compute));
-    report.exposed_communication_ns = ticks_to_ns(lane->exposed());
-    report.wait_ns = ticks_to_ns(lane->waited());
-    report.input_ns = ticks_to_ns(lane->spent(Category::Input));
-    report.update_ns = ticks_to_ns(lane->spent(Category::Update));
-    report.total_ns = ticks_to_ns(lane->total());
-    report.staleness = lane->counters().staleness;
-    std::tie(report.updates_applied, report.updates_dropped) = quorums_.pushes(report.place);
-    reports.push_back(std::move(report));
-  }
-  std::stable_sort(reports.begin(), reports.end(),
-                   [](const auto& a, const auto& b) { return a.place < b.place; });
-  return reports;
-}
-
-std::vector<LoopReport> Executor::Impl::loop_reports() const {
-  std::vector<LoopReport> reports(static_cast<std::size_t>(plan_.loop_count()));
-  for (const auto& lane : lanes_) {
-    LoopReport& report = reports[static_cast<std::size_t>(lane->plan().loop)];
-    if (lane->step_ticks().empty()) continue;  // not the leader
-    report.steps = lane->steps() - lane->first_step();
-    report.share_of_batch = static_cast<double>(loops_.examples(lane->plan().loop)) /
-                            static_cast<double>(step_.global_batch);
-    const std::ptrdiff_t begin = lane->first_step(), end = lane->steps();
-    report.step_ticks.assign(lane->step_ticks().begin() + begin, lane->step_ticks().begin() + end);
-    report.examples.assign(lane->step_examples().begin() + begin,
-                           lane->step_examples().begin() + end);
-    report.losses.resize(static_cast<std::size_t>(report.steps));
-    if (bound_) {
-      report.largest_lead =
-          bound_->largest_lead(static_cast<std::size_t>(loops_.number(lane->plan().loop)));
-    }
-  }
-  for (std::size_t i = 0; i < losses_.size(); ++i) {
-    const Lane& lane = *lanes_[static_cast<std::size_t>(plan_.lane_of(step_.losses[i].node))];
-    LoopReport& report = reports[static_cast<std::size_t>(lane.plan().loop)];
-    const auto begin = static_cast<std::size_t>(lane.first_step());
-    for (std::size_t k = 0; k < report.losses.size(); ++k) {
-      report.losses[k] += losses_[i][begin + k];
-    }
-  }
-  return reports;
-}
-
 Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options)
     : impl_(std::make_unique<Impl>(part, kernels, options)) {}
 Executor::~Executor() = default;
@@ -333,8 +288,8 @@ std::vector<std::string> Executor::lost() const { return impl_->failures_.lost()
 const Step& Executor::step() const { return impl_->step_; }
 VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }
 Tensor Executor::value(Value value) const { return impl_->memory_.tensor(value); }
-std::vector<WorkerReport> Executor::workers() const { return impl_->worker_reports(); }
-std::vector<LoopReport> Executor::loops() const { return impl_->loop_reports(); }
+std::vector<WorkerReport> Executor::workers() const { return worker_reports(impl_->state()); }
+std::vector<LoopReport> Executor::loops() const { return loop_reports(impl_->state()); }
 std::int64_t Executor::planned_bytes() const { return impl_->memory_.planned_bytes(); }
 std::int64_t Executor::unshared_bytes() const { return impl_->memory_.unshared_bytes(); }
 

@@ -21,6 +21,7 @@
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/loop_failures.h"
 #include "kernels/runtime/plan.h"
+#include "kernels/runtime/reports.h"
 
 namespace regatta {
 
@@ -38,36 +39,11 @@ struct ExecutorOptions {
   PlanOptions plan;
 };
 
-/// Where a worker's time went, summed over its steps. A worker is a place that computes.
-struct WorkerReport {
-  Place place;
-  std::int64_t steps = 0;
-  std::int64_t compute_ns = 0;
-  std::int64_t exposed_communication_ns = 0;
-  std::int64_t wait_ns = 0;  ///< for others: to arrive, to make a value, to end a step
-  std::int64_t input_ns = 0;
-  std::int64_t update_ns = 0;
-  std::int64_t total_ns = 0;             ///< inside steps
-  std::vector<std::uint64_t> staleness;  ///< updates by versions missed
-  std::int64_t updates_applied = 0;      ///< of the replica, where the place decides in a quorum
-  std::int64_t updates_dropped = 0;      ///< likewise: they came late
-};
-
 /// Where a loop stands between two calls of run().
 struct LoopPosition {
   int number = 0;  ///< in the whole graph
   std::int64_t steps = 0;
   std::int64_t last_examples = 0;  ///< seen by all loops when its last step began
-};
-
-/// One loop's history. Entry k is step k of this executor.
-struct LoopReport {
-  std::int64_t steps = 0;
-  double share_of_batch = 1;  ///< examples of one step / global batch
-  std::vector<std::uint64_t> step_ticks;
-  std::vector<float> losses;           ///< the loop's share of the loss
-  std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
-  std::int64_t largest_lead = 0;       ///< over the slowest loop, where staleness is bounded
 };
 
 class Executor {

@@ -108,7 +108,7 @@ TEST(Quorum, TakesTheFirstPushesOfEveryStepAndNoneOfOlderParameters) {
 TEST(Quorum, DropsThePushesOfAStragglerAndCountsThem) {
   Workers workers(2, 3);
   workers.run(20, [](std::int64_t member) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(member == 2 ? 50 : 2));
+    std::this_thread::sleep_for(std::chrono::milliseconds(member == 2 ? 300 : 2));
   });
   EXPECT_EQ(workers.wrong(), 0);
   EXPECT_LT(workers.quorum().applied(2), 5);

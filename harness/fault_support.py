@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of races in which one is killed or stopped share: the races, whom it may hit, and what
+a failed row has to say.
+"""
+
+import unittest
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from test_support import Run, record_validator, skip_without_mpirun
+
+skip_without_mpirun()
+VALIDATOR = record_validator()
+
+AT_A_TIME = 4  # runs that mostly wait
+THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32", "--workers",
+        "2")
+LONG = ("--steps", "100000", "--straggler", "0:20,1:20")  # a signal meets a step of some 0.4 s
+WORKERS = ("replica0", "replica1")
+CELLS: dict[str, tuple[str, ...]] = {
+    "all_reduce": ("--strategy", "all_reduce", "--processes", "2"),
+    "parameter_server": ("--strategy", "parameter_server"),
+    "parameter_server_async": ("--strategy", "parameter_server_async"),
+    "going on": ("--strategy", "parameter_server_async", "--continue-on-loss"),
+}
+
+
+def places_of(cell: str) -> tuple[str, ...]:
+    """By rank."""
+    return WORKERS if cell == "all_reduce" else ("server0", *WORKERS)
+
+
+def start(cell: str, *arguments: str) -> Run:
+    return Run(*THIN, *CELLS[cell], *arguments, ranks=len(places_of(cell)))
+
+
+class Case(NamedTuple):
+    """Who is killed in which run and when."""
+
+    cell: str
+    victim: str  # launcher, mpirun, or a rank's place
+    moment: str
+
+
+def victim_of(case: Case, run: Run) -> str:
+    """As a message names it; a rank that has only just started may be known by its number alone."""
+    if case.victim == "mpirun":
+        return "mpirun, which holds the ranks"
+    rank = places_of(case.cell).index(case.victim)
+    process = rf"(, process {run.ranks[rank]} on \S+)" + "?" * (case.moment == "start")
+    return rf"rank {rank} \({case.victim}(, server0\.replica\d)*{process}\)"
+
+
+@dataclass
+class Outcome:
+    case: Case
+    run: Run
+    exit_code: int | None  # None: it had not ended in time
+    lines_before: int  # that were printed before the death
+    left: list[str]
+
+
+def at_once(play: Callable[[Any], Any], cases: Iterable[Any]) -> Iterable[Any]:
+    """What comes of each case."""
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        yield from pool.map(play, cases)
+
+
+class Fault(unittest.TestCase):
+    def assert_failed(self, run: Run, text: str) -> dict[str, Any]:
+        """A failed row, alone and whole, and nothing on stderr."""
+        (record,) = run.records()
+        self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
+        self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "peer_lost"))
+        self.assertRegex(record["failure"]["text"], text)
+        self.assertIn(record["failure"]["text"], run.lines[-1])
+        self.assertEqual(run.errors.read_text(), "")
+        return record

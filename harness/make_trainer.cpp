@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/make_trainer.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "harness/allocation.h"
+#include "harness/backend.h"
+#include "harness/control_protocol.h"
+#include "harness/layout.h"
+#include "harness/local_trainer.h"
+#include "harness/remote_trainer.h"
+#include "harness/training_options.h"
+#include "kernels/comm/grpc_credentials.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kTokenBytes = 32;
+
+std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step& part) {
+  ExecutorOptions options = executor_options(wanted.request, wanted.placement, wanted.data, 0);
+  options.cores = wanted.cores;
+  options.threads_per_worker = static_cast<int>(wanted.threads_per_worker);
+  return std::make_unique<LocalTrainer>(part, make_backend(wanted.request.device), options, 0);
+}
+
+LaunchOptions launch_of(const TrainerRequest& wanted) {
+  LaunchOptions launch;
+  launch.hosts = wanted.request.hosts;
+  if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;
+  if (allocated_processes() > 0) launch.start = Start::RankZero;
+  launch.arguments = wanted.request.arguments;
+  launch.logs = std::filesystem::path(wanted.request.rank_logs) / wanted.run_id;
+  return launch;
+}
+
+RemoteOptions remote_options(const TrainerRequest& wanted) {
+  const RaceRequest& request = wanted.request;
+  const Placement& placement = wanted.placement;
+  RemoteOptions remote;
+  remote.launch = launch_of(wanted);
+  remote.identity = {.run_id = wanted.run_id, .token = random_hexadecimal(kTokenBytes)};
+  if (!request.listen.empty()) remote.listen = request.listen;
+  remote.tls = exchange::tls_files_in(request.tls);
+  exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
+  remote.fingerprint = wanted.fingerprint;
+  for (int p = 0; p < placement.processes; ++p) {
+    remote.workers.push_back(workers_in(placement, p));
+  }
+  remote.servers = placement.servers;
+  if (placement.options.backup_workers > 0) remote.needed_workers = placement.options.replicas;
+  return remote;
+}
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, std::vector<Step> parts) {
+  if (wanted.placement.processes == 1) return local_trainer(wanted, parts.front());
+  return std::make_unique<RemoteTrainer>(std::move(parts), remote_options(wanted));
+}
+
+}  // namespace regatta

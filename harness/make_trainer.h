@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What trains a race: this process, or ranks that it starts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/fingerprint.h"
+#include "harness/placement.h"
+#include "harness/race.h"
+#include "harness/trainer.h"
+
+namespace regatta {
+
+struct TrainerRequest {
+  const RaceRequest& request;
+  const Placement& placement;
+  const DataSet& data;            ///< to train on; outlives the trainer
+  const std::vector<int>& cores;  ///< of the run
+  std::int64_t threads_per_worker = 1;
+  std::string run_id;
+  Fingerprint fingerprint;  ///< that ranks have to agree with
+};
+
+/// `parts`: by process. Throws: RunError of a rank that does not come or differs.
+std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, std::vector<Step> parts);
+
+}  // namespace regatta

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests of strategies as what they are, a graph in and text or counts out: the parabola under a
+// strategy, and what is counted in it. No kernels, no threads.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/graph/loops.h"
+#include "kernels/graph/partition.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta::testing_support {
+
+inline constexpr std::int64_t kParabolaBytes = (5 + 5 + 5 + 1) * 4;  // two weights, two biases
+inline constexpr std::int64_t kParabolaInputBytes = 50 * 2 * 4;
+
+inline Step parabola() {
+  Recipe recipe;
+  recipe.global_batch = 50;
+  recipe.train_examples = 50;
+  recipe.total_examples = 100'000;
+  return find_workload("parabola").training(recipe);
+}
+
+inline Step rewritten(const std::string& name, StrategyOptions options) {
+  return apply(find_strategies(name), parabola(), options);
+}
+
+inline StrategyOptions replicas(std::int64_t n) {
+  StrategyOptions options;
+  options.replicas = n;
+  return options;
+}
+
+inline Graph part(const Step& step) { return partition(step, Binding{}).front().graph; }
+
+inline std::int64_t count(const Graph& graph, Op op) {
+  return std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                       [op](const Node& node) { return node.op == op; });
+}
+
+inline std::size_t loop_count(const Step& step) {
+  const std::vector<int> all = loops(part(step));
+  return static_cast<std::size_t>(*std::max_element(all.begin(), all.end())) + 1;
+}
+
+inline const Place kWorker0{};
+inline const Place kWorker1{.replica = 1, .stage = 0, .role = Role::Worker};
+inline const Place kHost{.replica = 0, .stage = 0, .role = Role::Host};
+
+}  // namespace regatta::testing_support
