@@ -57,6 +57,7 @@ class Race {
     find_strategies(request.strategy);  // complain about names before loading data
     const std::string dataset = dataset_of(request, workload);
     cores_ = available_cores(request.threads);
+    cores_used_ = std::ssize(cores_);
     data_ = load_data(workload, dataset, request.data_dir);
     placement_ = place(request, data_.train.count);
     check_allocation();
@@ -89,6 +90,7 @@ class Race {
   void build();
   void unless_a_peer_is_lost(const std::function<void()>& set_up);
   void make_trainer(const Step& placed, std::vector<Step> parts);
+  void start_ranks(std::vector<Step> parts, const Fingerprint& fingerprint);
   void open_trace();
   void write_trace();
   void train();
@@ -105,7 +107,8 @@ class Race {
   RaceHooks hooks_;
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
-  std::vector<int> cores_;
+  std::vector<int> cores_;         ///< of this process
+  std::int64_t cores_used_ = 0;  ///< over all hosts of the run
   DataSets data_;
   Placement placement_;
   std::unique_ptr<Backend> evaluation_backend_;
@@ -130,13 +133,14 @@ void Race::check_allocation() const {
 }
 
 void Race::describe(const std::string& dataset) {
-  record_.cell = cell_of(request_, placement_, {.dataset = dataset, .cores = std::ssize(cores_)});
+  record_.cell = cell_of(request_, placement_, {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
   const Workload& workload = *placement_.workload;
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};
   record_.run_id = new_run_id();
   record_.timestamp = utc_timestamp();
   record_.command = request_.command;
+  record_.resumed = checkpoints_.resumed();
 }
 
 /// Normalisation groups of a step, those of backup workers with them.
@@ -182,15 +186,19 @@ void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
   if (placement_.processes > 1 || checkpoints_.wanted()) {
     fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
   }
-  if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
   ExecutorOptions options = executor_options(request_, placement_, data_.train, 0);
   if (placement_.processes == 1) {
     options.cores = cores_;
     options.threads_per_worker = static_cast<int>(record_.cell.threads_per_worker);
     trainer_ =
         std::make_unique<LocalTrainer>(parts.front(), make_backend(request_.device), options, 0);
-    return;
+  } else {
+    start_ranks(std::move(parts), fingerprint);
   }
+  if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
+}
+
+void Race::start_ranks(std::vector<Step> parts, const Fingerprint& fingerprint) {
   RemoteOptions remote;
   remote.identity = {.run_id = record_.run_id, .token = random_hexadecimal(kTokenBytes)};
   if (!request_.listen.empty()) remote.listen = request_.listen;
@@ -207,7 +215,12 @@ void Race::make_trainer(const Step& placed, std::vector<Step> parts) {
   if (allocated_processes() > 0) remote.launch.start = Start::RankZero;
   remote.launch.arguments = request_.arguments;
   remote.launch.logs = std::filesystem::path(request_.rank_logs) / record_.run_id;
-  trainer_ = std::make_unique<RemoteTrainer>(std::move(parts), remote);
+  auto trainer = std::make_unique<RemoteTrainer>(std::move(parts), remote);
+  const std::vector<HostCores> hosts = trainer->hosts();
+  trainer_ = std::move(trainer);
+  count_cores(hosts, record_.cell);
+  cores_used_ = 0;
+  for (const HostCores& host : hosts) cores_used_ += host.cores;
 }
 
 void Race::train() {
@@ -340,7 +353,7 @@ void Race::finish() {
                     .peak_rss_bytes = report.peak_rss_bytes};
   record_.machine = machine_facts();
   if (placement_.processes > 1) record_.machine.link = link_between(placement_);
-  record_.machine.cores_used = static_cast<std::int64_t>(cores_.size());
+  record_.machine.cores_used = cores_used_;
   record_.software = software_facts();
   record_.environment = environment_facts();
 }

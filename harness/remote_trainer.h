@@ -17,6 +17,7 @@
 #include "harness/control_messages.h"
 #include "harness/control_server.h"
 #include "harness/launcher.h"
+#include "harness/layout.h"
 #include "harness/rank_watch.h"
 #include "harness/trainer.h"
 
@@ -41,6 +42,9 @@ class RemoteTrainer final : public Trainer {
   RemoteTrainer(std::vector<Step> parts, const RemoteOptions& options);
   /// Ends the ranks, by force if it must.
   ~RemoteTrainer() override;
+
+  /// What the ranks have said of where they are, by host.
+  std::vector<HostCores> hosts() const;
 
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
@@ -82,6 +86,7 @@ class RemoteTrainer final : public Trainer {
   std::set<int> awaited_;
   std::vector<std::string> exchange_addresses_;
   std::vector<std::string> differences_;  ///< by rank
+  std::vector<int> cores_;                ///< likewise
   std::vector<Incoming> incoming_;
   std::vector<std::vector<std::vector<float>>> values_;  ///< by process and variable
   std::vector<std::vector<std::uint64_t>> versions_;     ///< likewise

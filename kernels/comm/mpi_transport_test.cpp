@@ -194,6 +194,27 @@ TEST(MpiTransport, TellsWhichRankCameLate) {
   }
 }
 
+/// What Open MPI sends over TCP without asking the receiver first.
+int eager_limit_bytes() {
+  int threads = 0;
+  int index = 0;
+  int count = 0;
+  int bytes = 0;
+  MPI_T_cvar_handle handle = nullptr;
+  EXPECT_EQ(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &threads), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_get_index("btl_tcp_eager_limit", &index), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_read(handle, &bytes), MPI_SUCCESS);
+  MPI_T_cvar_handle_free(&handle);
+  MPI_T_finalize();
+  return bytes;
+}
+
+TEST(MpiTransport, SendsChunksBetweenHostsWithoutWaitingForAnAnswer) {
+  constexpr std::int64_t kHeaderBytes = 512;  // several times Open MPI's
+  EXPECT_LE(MpiTransportOptions{}.chunk_bytes_between_hosts + kHeaderBytes, eager_limit_bytes());
+}
+
 TEST(MpiTransport, LeavesNodesOfOneProcessToTheTableAsItWas) {
   MpiTransport transport(*session);
   KernelTable table("test");
