@@ -44,8 +44,7 @@ RunPosition Checkpoints::begin() const {
 
 std::optional<Resumed> Checkpoints::resumed() const {
   if (!former_) return std::nullopt;
-  return Resumed{
-      .run_id = former_->run_id, .from = request_.resume, .examples = former_->examples};
+  return Resumed{.run_id = former_->run_id, .from = request_.resume, .examples = former_->examples};
 }
 
 void Checkpoints::identify(Fingerprint asked_for, const Record& record) {

@@ -46,8 +46,8 @@ constexpr std::array<std::string_view, 12> kRecordedPrefixes = {
     "OMP_",  "GOMP_", "KMP_",   "ONEDNN_", "DNNL_",  "OMPI_MCA_",
     "NCCL_", "CUDA_", "CUDNN_", "CUBLAS_", "HWLOC_", "MALLOC_"};
 constexpr std::array<std::string_view, 7> kRecordedNames = {
-    "LD_PRELOAD",     "GLIBC_TUNABLES",     "NVIDIA_TF32_OVERRIDE", "GRPC_VERBOSITY",
-    "GRPC_TRACE",     "GRPC_POLL_STRATEGY", "REGATTA_HOSTS_LINKS"};
+    "LD_PRELOAD", "GLIBC_TUNABLES",     "NVIDIA_TF32_OVERRIDE", "GRPC_VERBOSITY",
+    "GRPC_TRACE", "GRPC_POLL_STRATEGY", "REGATTA_HOSTS_LINKS"};
 
 /// The first line of a file that starts with `key`, without it and without `: ` and the like.
 std::string line_after(const fs::path& path, std::string_view key) {

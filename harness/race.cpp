@@ -107,7 +107,7 @@ class Race {
   RaceHooks hooks_;
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
-  std::vector<int> cores_;         ///< of this process
+  std::vector<int> cores_;       ///< of this process
   std::int64_t cores_used_ = 0;  ///< over all hosts of the run
   DataSets data_;
   Placement placement_;
@@ -133,7 +133,8 @@ void Race::check_allocation() const {
 }
 
 void Race::describe(const std::string& dataset) {
-  record_.cell = cell_of(request_, placement_, {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
+  record_.cell =
+      cell_of(request_, placement_, {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
   const Workload& workload = *placement_.workload;
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};

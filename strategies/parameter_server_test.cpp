@@ -32,11 +32,13 @@ const DataSet& shapes() {
   return data;
 }
 
-Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps) {
+Step step_of(const std::string& workload, std::int64_t batch, std::int64_t steps,
+             ElementType element = ElementType::F32) {
   Recipe recipe;
   recipe.global_batch = batch;
   recipe.train_examples = workload == "parabola" ? 50 : 240;
   recipe.total_examples = steps * batch;
+  recipe.element = element;
   return find_workload(workload).training(recipe);
 }
 
@@ -82,11 +84,16 @@ INSTANTIATE_TEST_SUITE_P(Deals, ParameterServers,
                                   std::to_string(deal.servers) + "_servers";
                          });
 
-TEST(ParameterServer, CountsTheBytesThatTheGraphSays) {
+class ParameterServerIn : public testing::TestWithParam<ElementType> {};
+
+TEST_P(ParameterServerIn, CountsTheBytesThatTheGraphSays) {
   TrialOptions options = options_of("parameter_server", 2, 2);
   options.steps = 3;
-  Cluster cluster(step_of("resnet9_thin", 80, 3), shapes(), options, servers_and_workers(2, 2, 2));
+  const Step step = step_of("resnet9_thin", 80, 3, GetParam());
+  Cluster cluster(step, shapes(), options, servers_and_workers(2, 2, 2));
   cluster.run();
+  Trial together(step, shapes(), options);
+  EXPECT_EQ(cluster.parameters(), together.parameters());
   const auto counted = cluster.counted();
   for (int process = 0; process < 4; ++process) {
     for (const auto& [place, expected] : traffic(cluster.part(process).graph)) {
@@ -96,6 +103,10 @@ TEST(ParameterServer, CountsTheBytesThatTheGraphSays) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Elements, ParameterServerIn,
+                         testing::Values(ElementType::F32, ElementType::BF16),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
 
 TEST(ParameterServerAsync, EveryPushIsAppliedAndItsStalenessCounted) {
   TrialOptions options = options_of("parameter_server_async", 2, 2);

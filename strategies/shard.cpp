@@ -171,8 +171,8 @@ class Sharder {
   bool is_only_cast(NodeId read) const {
     const auto& nodes = source_.graph.nodes();
     return std::all_of(nodes.begin(), nodes.end(), [read](const Node& node) {
-      return node.op == Op::Cast || std::find(node.inputs.begin(), node.inputs.end(),
-                                              Value{read, 0}) == node.inputs.end();
+      return node.op == Op::Cast ||
+             std::find(node.inputs.begin(), node.inputs.end(), Value{read, 0}) == node.inputs.end();
     });
   }
 
