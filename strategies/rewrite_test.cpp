@@ -160,7 +160,7 @@ TEST(ParameterServer, PullsAndPushesEveryParameterOnceAWorker) {
 }
 
 /// Bytes that servers send, and receive, in a step of resnet9_thin; two workers.
-MemberTraffic traffic_of_servers(std::string_view strategy, int servers, const Step& step) {
+MemberTraffic traffic_of_servers(const std::string& strategy, int servers, const Step& step) {
   StrategyOptions options = replicas(2);
   options.servers = servers;
   MemberTraffic sum;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "kernels/comm/all_reduce.h"
+#include "kernels/comm/mpi_call.h"
 #include "kernels/comm/mpi_members_for_test.h"
 
 namespace regatta {
