@@ -196,11 +196,11 @@ TEST(MpiTransport, TellsWhichRankCameLate) {
 }
 
 /// What Open MPI sends over TCP without asking the receiver first.
-int eager_limit_bytes() {
+std::size_t eager_limit_bytes() {
   int threads = 0;
   int index = 0;
   int count = 0;
-  int bytes = 0;
+  std::size_t bytes = 0;
   MPI_T_cvar_handle handle = nullptr;
   EXPECT_EQ(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &threads), MPI_SUCCESS);
   EXPECT_EQ(MPI_T_cvar_get_index("btl_tcp_eager_limit", &index), MPI_SUCCESS);
@@ -212,8 +212,9 @@ int eager_limit_bytes() {
 }
 
 TEST(MpiTransport, SendsChunksBetweenHostsWithoutWaitingForAnAnswer) {
-  constexpr std::int64_t kHeaderBytes = 512;  // several times Open MPI's
-  EXPECT_LE(MpiTransportOptions{}.chunk_bytes_between_hosts + kHeaderBytes, eager_limit_bytes());
+  constexpr std::size_t kHeaderBytes = 512;  // several times Open MPI's
+  const auto chunk = static_cast<std::size_t>(MpiTransportOptions{}.chunk_bytes_between_hosts);
+  EXPECT_LE(chunk + kHeaderBytes, eager_limit_bytes());
 }
 
 TEST(MpiTransport, LeavesNodesOfOneProcessToTheTableAsItWas) {
