@@ -64,6 +64,26 @@ class AcrossHosts(unittest.TestCase):
             self.assertEqual(apart, central)
             self.assertEqual(record["cell"]["servers"], servers)
 
+    @unittest.skipIf(shutil.which("openssl") is None, "openssl is not installed")
+    def test_parameter_servers_talk_by_tls(self) -> None:
+        server = ["--strategy", "parameter_server", "--workers", "2"]
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([HOSTS.parent / "make_certificates", folder, "10.77.0.1"], check=True,
+                           capture_output=True)
+            encrypted, _ = final_losses([*server, "--tls", folder], "2x2", steps=20)
+        self.assertEqual(encrypted, final_losses([*server, "--processes", "1"], 0, steps=20)[0])
+
+    def test_records_tell_of_the_hosts(self) -> None:
+        ring = ["--strategy", "all_reduce", "--workers", "2", "--processes", "2"]
+        _, apart = final_losses(ring, 2, DELAY_MS, steps=5)
+        self.assertEqual(apart["environment"]["REGATTA_HOSTS_LINKS"], "1000 Mbit/s, 3 ms, cubic")
+        self.assertEqual(apart["machine"]["cores_used"], 2)  # one each
+        _, together = final_losses(ring, "1x2", steps=5)
+        self.assertEqual(together["machine"]["cores_used"], 1)
+        for record, shared in ((apart, False), (together, True)):
+            self.assertEqual(record["cell"]["threads_per_worker"], 1)
+            self.assertEqual(record["cell"]["oversubscribed"], shared)
+
     def test_a_step_takes_its_two_messages_one_after_the_other(self) -> None:
         ring = ["--strategy", "all_reduce", "--processes", "2"]  # a share there, the sum back
         server = ["--strategy", "parameter_server"]  # push, then pull

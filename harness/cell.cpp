@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "kernels/graph/error.h"
 
@@ -34,14 +35,24 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.fusion = request.fusion;
   cell.global_batch = placement.recipe.global_batch;
   cell.rate_scale = placement.recipe.rate_scale;
-  const std::int64_t computing = cell.workers + cell.backup_workers;
-  cell.threads_per_worker = std::max<std::int64_t>(1, facts.cores / computing);
-  cell.oversubscribed = computing > facts.cores;
+  const auto computing = static_cast<int>(cell.workers + cell.backup_workers);
+  count_cores({{.workers = computing, .cores = facts.cores}}, cell);
   for (const auto& [worker, factor] : request.stragglers) {
     cell.straggler.push_back({.worker = worker, .factor = factor});
   }
   cell.seed = request.seed;
   return cell;
+}
+
+void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
+  cell.threads_per_worker = std::numeric_limits<std::int64_t>::max();
+  cell.oversubscribed = false;
+  for (const HostCores& host : hosts) {
+    if (host.workers == 0) continue;
+    cell.threads_per_worker =
+        std::min<std::int64_t>(cell.threads_per_worker, threads_per_worker(host));
+    cell.oversubscribed = cell.oversubscribed || host.workers > host.cores;
+  }
 }
 
 std::map<int, double> parse_stragglers(const std::string& text) {

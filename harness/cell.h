@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "harness/layout.h"
 #include "harness/placement.h"
 #include "harness/record.h"
 
@@ -15,10 +17,13 @@ namespace regatta {
 /// What a request alone does not say.
 struct CellFacts {
   std::string dataset;
-  std::int64_t cores = 1;  ///< that the run owns
+  int cores = 1;  ///< that the run owns
 };
 
 Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts);
+
+/// Threads and whether they have a core each; of hosts that differ, those of the worst off.
+void count_cores(const std::vector<HostCores>& hosts, Cell& cell);
 
 /// `W:F[,W:F...]`. Throws: RunError(Usage).
 std::map<int, double> parse_stragglers(const std::string& text);

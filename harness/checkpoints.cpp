@@ -42,7 +42,12 @@ RunPosition Checkpoints::begin() const {
           .full_ns = former_->full_ns};
 }
 
-void Checkpoints::identify(Fingerprint asked_for, Record& record) {
+std::optional<Resumed> Checkpoints::resumed() const {
+  if (!former_) return std::nullopt;
+  return Resumed{.run_id = former_->run_id, .from = request_.resume, .examples = former_->examples};
+}
+
+void Checkpoints::identify(Fingerprint asked_for, const Record& record) {
   fingerprint_ = std::move(asked_for);
   add_lines(record, fingerprint_);
   run_id_ = former_ ? former_->run_id : record.run_id;
@@ -55,8 +60,6 @@ void Checkpoints::identify(Fingerprint asked_for, Record& record) {
                                          "for: " +
                                          differs + "; its own was: " + command_);
   }
-  record.resumed =
-      Resumed{.run_id = run_id_, .from = request_.resume, .examples = former_->examples};
 }
 
 void Checkpoints::restore(Trainer& trainer, Record& record) {

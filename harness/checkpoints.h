@@ -34,8 +34,9 @@ class Checkpoints {
   bool wanted() const { return request_.checkpoint_every || former_; }
   /// Where the run begins: at zero, unless it goes on from a checkpoint.
   RunPosition begin() const;
+  std::optional<Resumed> resumed() const;
   /// Sees that the checkpoint is of what was asked for. Throws: RunError(Usage) with both sides.
-  void identify(Fingerprint asked_for, Record& record);
+  void identify(Fingerprint asked_for, const Record& record);
   /// Puts the trainer where the checkpoint was taken, and its results into the record.
   void restore(Trainer& trainer, Record& record);
 

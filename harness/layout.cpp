@@ -81,7 +81,8 @@ std::string places_text(const Step& part) {
 
 std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all) {
   if (share.workers == 0 || all.empty()) return all;
-  const int threads = threads_per_worker(share.workers_on_host, all);
+  const int threads =
+      threads_per_worker({.workers = share.workers_on_host, .cores = static_cast<int>(all.size())});
   std::vector<int> cores;
   for (int i = 0; i < share.workers * threads; ++i) {
     const auto index = static_cast<std::size_t>(share.first_worker * threads + i);
@@ -90,8 +91,8 @@ std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all) {
   return cores;
 }
 
-int threads_per_worker(int workers_on_host, const std::vector<int>& all) {
-  return std::max(1, static_cast<int>(all.size()) / std::max(1, workers_on_host));
+int threads_per_worker(const HostCores& host) {
+  return std::max(1, host.cores / std::max(1, host.workers));
 }
 
 }  // namespace regatta

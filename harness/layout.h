@@ -45,7 +45,13 @@ struct CoreShare {
 };
 std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all);
 
+/// Who computes on a host, servers left out, and on how many cores.
+struct HostCores {
+  int workers = 0;
+  int cores = 1;
+};
+
 /// Cores of each worker, where so many share so many. At least 1.
-int threads_per_worker(int workers_on_host, const std::vector<int>& all);
+int threads_per_worker(const HostCores& host);
 
 }  // namespace regatta

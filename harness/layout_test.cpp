@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/cell.h"
 #include "harness/fingerprint.h"
 #include "harness/merge_reports.h"
 
@@ -51,6 +52,16 @@ TEST(Layout, GivesEachWorkerTheCoresItWouldHaveInOneProcess) {
   EXPECT_EQ(cores_of(second, cores), (std::vector<int>{6, 7}));
   const CoreShare crowded{.first_worker = 3, .workers = 3, .workers_on_host = 6};
   EXPECT_EQ(cores_of(crowded, cores), (std::vector<int>{7, 4, 5}));
+}
+
+TEST(Layout, TakesTheThreadsOfACellFromTheHostThatIsWorstOff) {
+  Cell cell;
+  count_cores({{.workers = 2, .cores = 8}, {.workers = 1, .cores = 3}, {.workers = 0}}, cell);
+  EXPECT_EQ(cell.threads_per_worker, 3);
+  EXPECT_FALSE(cell.oversubscribed);
+  count_cores({{.workers = 2, .cores = 8}, {.workers = 2, .cores = 1}}, cell);
+  EXPECT_EQ(cell.threads_per_worker, 1);
+  EXPECT_TRUE(cell.oversubscribed);
 }
 
 TEST(Layout, LetsServersFloat) {

@@ -40,13 +40,14 @@ constexpr std::array kExtensions = {
     Extension{"bf16", "arm_bf16"},
 };
 
-/// Of the variables that libraries read; all others stay out of records.
+/// Of the variables that libraries read, and that of ci/hosts, which tells what links it has made;
+/// all others stay out of records.
 constexpr std::array<std::string_view, 12> kRecordedPrefixes = {
     "OMP_",  "GOMP_", "KMP_",   "ONEDNN_", "DNNL_",  "OMPI_MCA_",
     "NCCL_", "CUDA_", "CUDNN_", "CUBLAS_", "HWLOC_", "MALLOC_"};
-constexpr std::array<std::string_view, 6> kRecordedNames = {
-    "LD_PRELOAD",     "GLIBC_TUNABLES",     "NVIDIA_TF32_OVERRIDE",
-    "GRPC_VERBOSITY", "GRPC_POLL_STRATEGY", "GRPC_TRACE"};
+constexpr std::array<std::string_view, 7> kRecordedNames = {
+    "LD_PRELOAD", "GLIBC_TUNABLES",     "NVIDIA_TF32_OVERRIDE", "GRPC_VERBOSITY",
+    "GRPC_TRACE", "GRPC_POLL_STRATEGY", "REGATTA_HOSTS_LINKS"};
 
 /// The first line of a file that starts with `key`, without it and without `: ` and the like.
 std::string line_after(const fs::path& path, std::string_view key) {

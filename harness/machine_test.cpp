@@ -65,6 +65,7 @@ TEST(Environment, HoldsWhatLibrariesReadAndNothingElse) {
 TEST(Environment, IsChosenByPrefixOrName) {
   EXPECT_TRUE(is_recorded_variable("ONEDNN_MAX_CPU_ISA"));
   EXPECT_TRUE(is_recorded_variable("LD_PRELOAD"));
+  EXPECT_TRUE(is_recorded_variable("REGATTA_HOSTS_LINKS"));
   EXPECT_FALSE(is_recorded_variable("LD_PRELOAD_KEY"));
   EXPECT_FALSE(is_recorded_variable("MY_OMP_NUM_THREADS"));
 }

@@ -45,6 +45,7 @@ class Race {
     find_strategies(request.strategy);  // complain about names before loading data
     const std::string dataset = dataset_of(request, workload);
     cores_ = available_cores(request.threads);
+    cores_used_ = std::ssize(cores_);
     data_ = load_data(workload, dataset, request.data_dir);
     placement_ = place(request, data_.train.count);
     check_allocation();
@@ -93,7 +94,8 @@ class Race {
   RaceHooks hooks_;
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
-  std::vector<int> cores_;
+  std::vector<int> cores_;       ///< of this process
+  std::int64_t cores_used_ = 0;  ///< over all hosts of the run
   DataSets data_;
   Placement placement_;
   std::unique_ptr<Backend> evaluation_backend_;
@@ -118,13 +120,15 @@ void Race::check_allocation() const {
 }
 
 void Race::describe(const std::string& dataset) {
-  record_.cell = cell_of(request_, placement_, {.dataset = dataset, .cores = std::ssize(cores_)});
+  record_.cell =
+      cell_of(request_, placement_, {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
   const Workload& workload = *placement_.workload;
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};
   record_.run_id = random_hexadecimal(kRunIdBytes);
   record_.timestamp = utc_timestamp();
   record_.command = request_.command;
+  record_.resumed = checkpoints_.resumed();
 }
 
 /// Normalisation groups of a step, those of backup workers with them.
@@ -170,7 +174,6 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
   if (placement_.processes > 1 || checkpoints_.wanted()) {
     fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
   }
-  if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
   trainer_ = make_trainer({.request = request_,
                            .placement = placement_,
                            .data = data_.train,
@@ -179,6 +182,12 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
                            .run_id = record_.run_id,
                            .fingerprint = fingerprint},
                           std::move(parts));
+  if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
+    count_cores(hosts, record_.cell);
+    cores_used_ = 0;
+    for (const HostCores& host : hosts) cores_used_ += host.cores;
+  }
+  if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
 }
 
 void Race::train() {
@@ -311,7 +320,7 @@ void Race::finish() {
                     .peak_rss_bytes = report.peak_rss_bytes};
   record_.machine = machine_facts();
   if (placement_.processes > 1) record_.machine.link = link_between(placement_);
-  record_.machine.cores_used = static_cast<std::int64_t>(cores_.size());
+  record_.machine.cores_used = cores_used_;
   record_.software = software_facts();
   record_.environment = environment_facts();
 }

@@ -171,6 +171,7 @@ void Rank::join() {
                   places_text(parts_[own()])));
   control::FromRank message;
   message.mutable_join()->set_exchange_address(open_exchange());
+  message.mutable_join()->set_cores(static_cast<int>(available_cores(request_.threads).size()));
   set_fingerprint(*message.mutable_join(),
                   fingerprint_of(request_, placement_, placed, data_.train));
   client_.send(message);
@@ -200,8 +201,10 @@ void Rank::start(const control::Start& start) {
                         .workers = workers_in(placement_, rank_),
                         .workers_on_host = start.workers_on_host()};
   options.cores = cores_of(share, all);
-  options.threads_per_worker =
-      share.workers == 0 ? 1 : threads_per_worker(share.workers_on_host, all);
+  options.threads_per_worker = share.workers == 0
+                                   ? 1
+                                   : threads_per_worker({.workers = share.workers_on_host,
+                                                         .cores = static_cast<int>(all.size())});
   std::unique_ptr<Backend> backend = make_backend(request_.device);
   if (needs_mpi(parts_)) {
     if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();

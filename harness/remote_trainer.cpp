@@ -41,6 +41,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
       options_(options),
       exchange_addresses_(parts_.size()),
       differences_(parts_.size()),
+      cores_(parts_.size(), 1),
       incoming_(parts_),
       reports_(parts_.size()),
       finished_reports_(parts_.size()) {
@@ -99,6 +100,19 @@ void RemoteTrainer::start_all() {
     watch_->spare_workers(options_.servers,
                           {.by_rank = options_.workers, .needed = options_.needed_workers});
   }
+}
+
+std::vector<HostCores> RemoteTrainer::hosts() const {
+  std::map<std::string, HostCores> by_name;
+  for (int r = 0; r < ranks(); ++r) {
+    const auto p = static_cast<std::size_t>(r);
+    HostCores& host = by_name[server_->state(r).host];
+    host.workers += options_.workers.at(p);
+    host.cores = std::max(host.cores, cores_[p]);
+  }
+  std::vector<HostCores> all;
+  for (const auto& [name, host] : by_name) all.push_back(host);
+  return all;
 }
 
 void RemoteTrainer::advance_to(std::int64_t examples) {
@@ -281,6 +295,7 @@ void RemoteTrainer::take_join(int rank, const control::Join& join) {
   const auto p = static_cast<std::size_t>(rank);
   differences_[p] = difference(options_.fingerprint, fingerprint_in(join));
   exchange_addresses_[p] = join.exchange_address();
+  cores_[p] = std::max(1, join.cores());
   awaited_.erase(rank);
 }
 

@@ -17,6 +17,7 @@
 #include "harness/control_server.h"
 #include "harness/incoming_variables.h"
 #include "harness/launcher.h"
+#include "harness/layout.h"
 #include "harness/rank_watch.h"
 #include "harness/trainer.h"
 
@@ -41,6 +42,8 @@ class RemoteTrainer final : public Trainer {
   RemoteTrainer(std::vector<Step> parts, const RemoteOptions& options);
   /// Ends the ranks, by force if it must.
   ~RemoteTrainer() override;
+
+  std::vector<HostCores> hosts() const override;
 
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
@@ -78,6 +81,7 @@ class RemoteTrainer final : public Trainer {
   std::set<int> awaited_;
   std::vector<std::string> exchange_addresses_;
   std::vector<std::string> differences_;  ///< by rank
+  std::vector<int> cores_;                ///< likewise
   IncomingVariables incoming_;
   std::vector<ReportReader> reports_;
   std::vector<TrainingReport> finished_reports_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/layout.h"
 #include "kernels/comm/exchange_times.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
@@ -65,6 +66,9 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
   virtual ~Trainer() = default;
+
+  /// What ranks have said of where they are; empty where this process trains.
+  virtual std::vector<HostCores> hosts() const { return {}; }
 
   /// Goes on until all loops together have seen `examples`, counted from the first step ever.
   /// Throws: RunError of what failed first.

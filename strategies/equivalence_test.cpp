@@ -202,6 +202,19 @@ TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre)
   }
 }
 
+/// Weights are rounded to bf16 where they live or where they are used: the same bits.
+TEST(ParameterServer, OfOneWorkerComputesTheBitsOfSingleInBf16) {
+  Case test{.workload = "resnet9_thin",
+            .strategy = "parameter_server",
+            .global_batch = 80,
+            .element = ElementType::BF16,
+            .servers = 3};
+  Trial single = run_case(single_of(test));
+  Trial run = run_case(test);
+  EXPECT_EQ(run.losses(), single.losses());
+  EXPECT_EQ(run.parameters(), single.parameters());
+}
+
 TEST(Equivalence, HoldsWithAStraggler) {
   const Case test{.workload = "parabola",
                   .strategy = "all_reduce",

@@ -64,12 +64,16 @@ INSTANTIATE_TEST_SUITE_P(Deals, ParameterServers,
                                   std::to_string(deal.servers) + "_servers";
                          });
 
-TEST(ParameterServer, CountsTheBytesThatTheGraphSays) {
+class ParameterServerIn : public testing::TestWithParam<ElementType> {};
+
+TEST_P(ParameterServerIn, CountsTheBytesThatTheGraphSays) {
   TrialOptions options = options_of("parameter_server", 2, 2);
   options.steps = 3;
-  Cluster cluster(training_of("resnet9_thin", 80, 3), data_of("resnet9_thin"), options,
-                  servers_and_workers(2, 2, 2));
+  const Step step = training_of("resnet9_thin", 80, 3, GetParam());
+  Cluster cluster(step, data_of("resnet9_thin"), options, servers_and_workers(2, 2, 2));
   cluster.run();
+  Trial together(step, data_of("resnet9_thin"), options);
+  EXPECT_EQ(cluster.parameters(), together.parameters());
   const auto counted = cluster.counted();
   for (int process = 0; process < 4; ++process) {
     for (const auto& [place, expected] : traffic(cluster.part(process).graph)) {
@@ -79,6 +83,10 @@ TEST(ParameterServer, CountsTheBytesThatTheGraphSays) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Elements, ParameterServerIn,
+                         testing::Values(ElementType::F32, ElementType::BF16),
+                         [](const auto& test) { return std::string(to_string(test.param)); });
 
 TEST(ParameterServerAsync, EveryPushIsAppliedAndItsStalenessCounted) {
   TrialOptions options = options_of("parameter_server_async", 2, 2);

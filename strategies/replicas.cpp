@@ -76,6 +76,15 @@ Place Replicas::place_in(Place place, std::int64_t replica) const {
   return place;
 }
 
+/// A read of a variable, or a cast of one. Who reads from afar wants the value as it is cast: the
+/// cast is made where the variable lives, and the smaller value travels.
+bool Replicas::reads(NodeId id) const {
+  const Graph& graph = source_.graph;
+  const Node& node = graph.node(id);
+  return node.op == Op::Read ||
+         (node.op == Op::Cast && graph.node(node.inputs[0].node).op == Op::Read);
+}
+
 /// Home keeps the stage, so that a rewrite for model parallelism may come first.
 Place Replicas::home_of(Place place) const {
   place.replica = options_.home.replica;
@@ -133,7 +142,7 @@ void Replicas::copy_compute(std::int64_t replica) {
       }
       continue;
     }
-    if (node.op == Op::Read && options_.ownership == Ownership::Home) {
+    if (reads(id) && options_.ownership == Ownership::Home) {
       if (!central_.knows({id, 0})) {
         Node read = central_.translate(id);
         read.place = home_of(read.place);
@@ -143,7 +152,7 @@ void Replicas::copy_compute(std::int64_t replica) {
       continue;
     }
     Node copied = copier.translate(id);
-    const bool shares = node.op == Op::Read && options_.ownership == Ownership::Shared;
+    const bool shares = reads(id) && options_.ownership == Ownership::Shared;
     copied.place = shares ? shared_place(node.place, replica) : place_in(node.place, replica);
     if (node.op == Op::Input) {
       const std::int64_t offset = copied.attributes.integer("offset");

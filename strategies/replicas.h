@@ -18,7 +18,7 @@ namespace regatta {
 /// Where parameters live and who reads them.
 enum class Ownership : std::uint8_t {
   EachReplica,  ///< a copy in every replica
-  Home,         ///< one copy; it is read once at home and the value travels
+  Home,         ///< one copy; it is read, and cast, once at home and the value travels
   Shared,       ///< one copy at home; every replica reads and assigns it there
 };
 
@@ -68,6 +68,7 @@ class Replicas {
   void copy_compute(std::int64_t replica);
   Value feed(NodeId input, int output, std::int64_t replica);
   void append_update(std::size_t t, Copier& copier, Place place, double weight, Value gradient);
+  bool reads(NodeId id) const;
   Place place_in(Place place, std::int64_t replica) const;
   Place home_of(Place place) const;
   Place shared_place(Place place, std::int64_t replica) const;

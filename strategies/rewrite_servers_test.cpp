@@ -41,6 +41,46 @@ TEST(ParameterServer, PullsAndPushesEveryParameterOnceAWorker) {
   EXPECT_EQ(bytes.at(kWorker1).sent, kParabolaBytes);
 }
 
+/// Bytes that servers send, and receive, in a step of resnet9_thin; two workers.
+MemberTraffic traffic_of_servers(const std::string& strategy, int servers, const Step& step) {
+  StrategyOptions options = replicas(2);
+  options.servers = servers;
+  MemberTraffic sum;
+  for (const auto& [place, one] : traffic(part(apply(find_strategies(strategy), step, options)))) {
+    if (place.role != Role::Server) continue;
+    sum.sent += one.sent;
+    sum.received += one.received;
+  }
+  return sum;
+}
+
+Step thin(ElementType element) {
+  Recipe recipe;
+  recipe.global_batch = 64;
+  recipe.train_examples = 512;
+  recipe.total_examples = 1024;
+  recipe.element = element;
+  return find_workload("resnet9_thin").training(recipe);
+}
+
+TEST(ParameterServer, SendsWeightsAsBf16WhereTheyAreReadAsThat) {
+  const Step step = thin(ElementType::BF16);
+  std::int64_t spared = 0;  // half of each weight that is cast
+  for (const Node& node : step.graph.nodes()) {
+    const bool reads = node.op == Op::Cast && step.graph.node(node.inputs[0].node).op == Op::Read;
+    if (reads) spared += node.outputs[0].bytes();
+  }
+  EXPECT_GT(spared, 0);
+  for (const char* strategy : {"parameter_server", "parameter_server_async"}) {
+    for (int servers : {1, 2}) {
+      const auto wide = traffic_of_servers(strategy, servers, thin(ElementType::F32));
+      const auto narrow = traffic_of_servers(strategy, servers, step);
+      EXPECT_EQ(narrow.sent, wide.sent - 2 * spared) << strategy << ' ' << servers;
+      EXPECT_EQ(narrow.received, wide.received) << strategy << ' ' << servers;  // gradients
+    }
+  }
+}
+
 /// Rows of a parameter by server, as `name[begin:end]@server`.
 std::string shards_of(const Step& step, const std::string& whole) {
   std::string text;

@@ -137,21 +137,43 @@ class Sharder {
 
   void copy(NodeId id) {
     const Node& node = source_.graph.node(id);
-    const bool reads = node.op == Op::Read && trainable_of_.contains(node.variables[0]);
-    if (!reads) {
+    const NodeId read = read_of(id);
+    if (read < 0) {
       copier_.copy(id, result_.graph);
       return;
     }
-    const std::vector<Part>& parts = parts_of(trainable_of_.at(node.variables[0]));
+    const VariableId variable = source_.graph.node(read).variables[0];
+    const std::vector<Part>& parts = parts_of(trainable_of_.at(variable));
     Builder builder(result_.graph);
     builder.in(node.phase).layer(node.layer);
     std::vector<Value> values;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       builder.at(on(parts[i], node.place));
-      values.push_back(builder.read(variables_.at(node.variables[0])[i]));
+      values.push_back(node.op == Op::Read
+                           ? builder.read(variables_.at(variable)[i])
+                           : builder.cast(parts_read_.at(read)[i], node.outputs[0].element));
     }
     builder.at(node.place);
+    if (node.op == Op::Read) {
+      parts_read_[id] = values;
+      if (is_only_cast(id)) return;
+    }
     copier_.map({id, 0}, values.size() == 1 ? values[0] : builder.concatenate(values));
+  }
+
+  /// The read of a trainable that a node is, or whose value it casts; -1 where it is neither.
+  NodeId read_of(NodeId id) const {
+    if (source_.graph.node(id).op == Op::Cast) id = source_.graph.node(id).inputs[0].node;
+    const Node& node = source_.graph.node(id);
+    return node.op == Op::Read && trainable_of_.contains(node.variables[0]) ? id : -1;
+  }
+
+  bool is_only_cast(NodeId read) const {
+    const auto& nodes = source_.graph.nodes();
+    return std::all_of(nodes.begin(), nodes.end(), [read](const Node& node) {
+      return node.op == Op::Cast ||
+             std::find(node.inputs.begin(), node.inputs.end(), Value{read, 0}) == node.inputs.end();
+    });
   }
 
   static Place on(const Part& part, Place place) {
@@ -194,6 +216,7 @@ class Sharder {
   std::map<NodeId, std::size_t> update_of_;
   std::map<VariableId, std::size_t> trainable_of_;
   std::map<VariableId, std::vector<VariableId>> variables_;  ///< of trainables, by part
+  std::map<NodeId, std::vector<Value>> parts_read_;          ///< by read of a trainable
 };
 
 }  // namespace

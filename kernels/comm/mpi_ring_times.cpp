@@ -6,9 +6,10 @@
 // calls, each after a barrier; then ours and MPI's as the median over blocks of the mean of calls
 // back to back. ci/peers/compare_all_reduce runs it.
 //   mpirun -n 2 mpi_ring_times 4096 65536 ...
-// Tuning: --algorithm NAME, --chunk BYTES, --receives CHUNKS, --sends CHUNKS, --waits
-// core|shared|communication: as lanes wait that have a core each, or share cores, or carry messages
-// beside one that computes (kernels/runtime/executor.cpp). By default as there are cores.
+// --calls N: so many single calls; by default as the size allows. Tuning: --algorithm NAME, --chunk
+// BYTES, --receives CHUNKS, --sends CHUNKS, --waits core|shared|communication: as lanes wait that
+// have a core each, or share cores, or carry messages beside one that computes
+// (kernels/runtime/executor.cpp). By default as there are cores.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +33,7 @@ struct Arguments {
   std::string algorithm{kRing};
   MpiTransportOptions transport;
   std::string waits;
+  int calls = 0;  ///< 0: as the size allows
   std::vector<std::int64_t> sizes;
 };
 
@@ -131,10 +133,17 @@ Arguments parse(int argc, char** argv) {
     }
     const char* value = i + 1 < argc ? argv[++i] : "";
     if (flag == "--algorithm") arguments.algorithm = value;
-    if (flag == "--chunk") arguments.transport.chunk_bytes = std::atol(value);
-    if (flag == "--receives") arguments.transport.receives_in_flight = std::atoi(value);
+    if (flag == "--chunk") {
+      arguments.transport.chunk_bytes = std::atol(value);
+      arguments.transport.chunk_bytes_between_hosts = arguments.transport.chunk_bytes;
+    }
+    if (flag == "--receives") {
+      arguments.transport.receives_in_flight = std::atoi(value);
+      arguments.transport.receives_in_flight_between_hosts = std::atoi(value);
+    }
     if (flag == "--sends") arguments.transport.sends_in_flight = std::atoi(value);
     if (flag == "--waits") arguments.waits = value;
+    if (flag == "--calls") arguments.calls = std::atoi(value);
   }
   return arguments;
 }
@@ -146,7 +155,8 @@ int main(int argc, char** argv) {
   const regatta::Arguments arguments = regatta::parse(argc, argv);
   regatta::MpiSession session;
   for (std::int64_t bytes : arguments.sizes) {
-    const int repeats = static_cast<int>(std::clamp<std::int64_t>(200'000'000 / bytes, 15, 2000));
+    const auto allowed = static_cast<int>(std::clamp<std::int64_t>(200'000'000 / bytes, 15, 2000));
+    const int repeats = arguments.calls > 0 ? arguments.calls : allowed;
     regatta::Member member(session, arguments, bytes);
     const regatta::Seconds single = member.seconds_of_call(repeats, 1);
     const regatta::Seconds back_to_back =

@@ -109,7 +109,9 @@ struct MpiTransport::State {
                                                                 .yields = request.yields,
                                                                 .limit_ns = options.limit_ns},
                                                        accounts.back());
-    const auto chunk_elements = options.chunk_bytes / static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t chunk_bytes =
+        group.between_hosts() ? options.chunk_bytes_between_hosts : options.chunk_bytes;
+    const auto chunk_elements = chunk_bytes / static_cast<std::int64_t>(sizeof(float));
     for (Schedule& schedule : group.schedules(member, elements, chunk_elements)) {
       kernel->add(std::make_unique<MpiRunner>(
           std::move(schedule), group.links(member),

@@ -23,10 +23,14 @@ namespace regatta {
 
 struct MpiTransportOptions {
   std::int64_t chunk_bytes = 512 << 10;
+  /// Of collectives over several hosts: within what Open MPI sends over TCP without asking the
+  /// receiver first (btl_tcp_eager_limit, 64 KiB with its headers). A larger chunk would wait for
+  /// an answer that stands behind the chunks which travel the other way.
+  std::int64_t chunk_bytes_between_hosts = 63 << 10;
   /// Chunks that MPI may write while another is added. On one host the receiver itself copies
   /// them out of the sender's memory: more than one would only leave the cache again.
   int receives_in_flight = 1;
-  int receives_in_flight_between_hosts = 4;
+  int receives_in_flight_between_hosts = 16;
   int sends_in_flight = 8;
   std::int64_t limit_ns = 120'000'000'000;  ///< of one wait
 };

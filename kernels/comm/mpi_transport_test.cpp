@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "kernels/comm/all_reduce.h"
+#include "kernels/comm/mpi_call.h"
 #include "kernels/comm/mpi_members_for_test.h"
 
 namespace regatta {
@@ -192,6 +193,28 @@ TEST(MpiTransport, TellsWhichRankCameLate) {
       EXPECT_EQ(typical > 30'000'000, session->rank() == last) << algorithm << ' ' << typical;
     }
   }
+}
+
+/// What Open MPI sends over TCP without asking the receiver first.
+std::size_t eager_limit_bytes() {
+  int threads = 0;
+  int index = 0;
+  int count = 0;
+  std::size_t bytes = 0;
+  MPI_T_cvar_handle handle = nullptr;
+  EXPECT_EQ(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &threads), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_get_index("btl_tcp_eager_limit", &index), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_read(handle, &bytes), MPI_SUCCESS);
+  MPI_T_cvar_handle_free(&handle);
+  MPI_T_finalize();
+  return bytes;
+}
+
+TEST(MpiTransport, SendsChunksBetweenHostsWithoutWaitingForAnAnswer) {
+  constexpr std::size_t kHeaderBytes = 512;  // several times Open MPI's
+  const auto chunk = static_cast<std::size_t>(MpiTransportOptions{}.chunk_bytes_between_hosts);
+  EXPECT_LE(chunk + kHeaderBytes, eager_limit_bytes());
 }
 
 TEST(MpiTransport, LeavesNodesOfOneProcessToTheTableAsItWas) {

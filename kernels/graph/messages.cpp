@@ -9,9 +9,12 @@
 namespace regatta {
 namespace {
 
+/// What a server's variable holds, or a cast of it.
 bool is_pull(const Graph& graph, Value value) {
   const Node& node = graph.node(value.node);
-  return node.op == Op::Read && node.place.role == Role::Server;
+  const bool cast = node.op == Op::Cast && graph.node(node.inputs[0].node).place == node.place;
+  const Node& source = cast ? graph.node(node.inputs[0].node) : node;
+  return source.op == Op::Read && node.place.role == Role::Server;
 }
 
 /// A message that takes more values.
