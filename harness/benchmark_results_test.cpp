@@ -67,9 +67,8 @@ TEST_F(BenchmarkResults, GoByTheTimeThatTheBenchmarkGoesBy) {
 
 TEST_F(BenchmarkResults, CountRepetitionsThatFailed) {
   const auto results = read_benchmarks(write(
-      "a.json",
-      json_of(row("a", R"("error_occurred": true, "error_message": "no", "real_time": 0,)"
-                       R"( "cpu_time": 0, "time_unit": "ns")"))));
+      "a.json", json_of(row("a", R"("error_occurred": true, "error_message": "no", "real_time": 0,)"
+                                 R"( "cpu_time": 0, "time_unit": "ns")"))));
   ASSERT_EQ(results.size(), 1U);
   EXPECT_EQ(results[0].failed, 1U);
   EXPECT_TRUE(results[0].seconds.empty());

@@ -146,8 +146,8 @@ void follow_losses(const std::pair<Runs, Runs>& pairs, Comparison& result) {
     result.note.clear();
     return;
   }
-  result.note = fmt::format("computes something else in {} of {} runs: {}", departed, told,
-                            result.note);
+  result.note =
+      fmt::format("computes something else in {} of {} runs: {}", departed, told, result.note);
   result.verdict = Verdict::Regressed;
 }
 
@@ -162,8 +162,8 @@ void add_convergence(const Runs& base, const Runs& head, const CompareOptions& o
   const Measure measure = nobody_has(examples_to_target) ? last_loss : examples_to_target;
   if (nobody_has(measure)) return;
   const bool paired = !pairs.first.empty();
-  Test test{&result, options.convergence_effect, paired ? Design::Pairs : Design::Independent, {},
-            {}};
+  Test test{
+      &result, options.convergence_effect, paired ? Design::Pairs : Design::Independent, {}, {}};
   for (const auto* run : paired ? pairs.first : base) test.base.push_back(measure(run));
   for (const auto* run : paired ? pairs.second : head) test.head.push_back(measure(run));
   tests.push_back(std::move(test));
@@ -228,8 +228,8 @@ void add_race(const Runs& base, const Runs& head, const CompareOptions& options,
   cell.head_runs = head.size();
   cell.base_failed = failed(base);
   cell.head_failed = failed(head);
-  add_speed(seconds_per_example(base), seconds_per_example(head), options.speed_effect,
-            cell.speed, tests);
+  add_speed(seconds_per_example(base), seconds_per_example(head), options.speed_effect, cell.speed,
+            tests);
   add_convergence(base, head, options, cell.convergence, tests);
 }
 
@@ -270,8 +270,8 @@ std::string_view to_string(Verdict verdict) {
 
 std::vector<CellComparison> compare(const Measurements& base, const Measurements& head,
                                     const CompareOptions& options) {
-  const auto races =
-      one_of_each(base.runs, head.runs, [](const auto& a, const auto& b) { return a.cell == b.cell; });
+  const auto races = one_of_each(base.runs, head.runs,
+                                 [](const auto& a, const auto& b) { return a.cell == b.cell; });
   const auto benchmarks = one_of_each(base.benchmarks, head.benchmarks, same_benchmark);
   std::vector<CellComparison> result(races.size() + benchmarks.size());
   std::vector<Test> tests;

@@ -123,7 +123,8 @@ void print_text(const std::vector<CellComparison>& cells) {
 }
 
 void print_markdown(const std::vector<CellComparison>& cells) {
-  fmt::print("**{}**\n\n| cell | runs | measure | verdict | change | could show | |\n", headline(cells));
+  fmt::print("**{}**\n\n| cell | runs | measure | verdict | change | could show | |\n",
+             headline(cells));
   fmt::print("| --- | --- | --- | --- | --- | --- | --- |\n");
   for (const Row& row : rows_of(cells)) {
     const bool alarm = row.comparison->verdict == Verdict::Regressed;
@@ -178,8 +179,9 @@ Measurements measurements_in(const std::string& path) {
   found.runs = std::move(records.runs);
   if (found.runs.empty() && found.benchmarks.empty()) {
     throw RunError(ErrorKind::Usage,
-                   path + " holds no record and no JSON of benchmarks; name a folder that regatta "
-                          "run, regatta matrix or ci/regression wrote to");
+                   path +
+                       " holds no record and no JSON of benchmarks; name a folder that regatta "
+                       "run, regatta matrix or ci/regression wrote to");
   }
   if (records.other_lines > 0) {
     fmt::print(stderr, "regatta: {}/records.jsonl: {} lines are no records and are left out\n",

@@ -28,7 +28,7 @@ struct FinishedRun {
   Status status = Status::Failed;
   std::optional<double> seconds_to_target;  ///< of the training clock
   std::optional<double> examples_to_target;
-  std::optional<double> metric;  ///< of the last evaluation
+  std::optional<double> metric;     ///< of the last evaluation
   std::optional<double> last_loss;  ///< of the last evaluation
   std::vector<LossSample> losses;   ///< of training
   double examples_per_s = 0;

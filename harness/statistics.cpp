@@ -144,8 +144,8 @@ double signed_rank_p(std::span<const double> differences) {
     if (each != 0) sizes.push_back(std::abs(each));
   }
   const std::vector<double> order = sorted(sizes);
-  // Entry s: of all ways to sign the ranks, the share in which the positive ones sum to s. Ranks are
-  // doubled, so that mid-ranks are whole.
+  // Entry s: of all ways to sign the ranks, the share in which the positive ones sum to s. Ranks
+  // are doubled, so that mid-ranks are whole.
   std::vector<double> share = {1};
   std::size_t positive = 0;
   for (double each : differences) {

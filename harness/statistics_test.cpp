@@ -115,7 +115,8 @@ TEST(MannWhitney, NearlyAgreesWithItselfWhereItBeginsToApproximate) {
 
 TEST(SignedRank, HasTheCriticalValuesOfTheTables) {
   // n = 10: a smaller rank sum of 8 is significant at 5 % on two sides, of 9 is not.
-  EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, 3, 4, 5, 6, 7, -8, 9, 10}), 50.0 / 1024, 1e-12);
+  EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, 3, 4, 5, 6, 7, -8, 9, 10}), 50.0 / 1024,
+              1e-12);
   EXPECT_GT(signed_rank_p(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, -9, 10}), 0.05);
   EXPECT_NEAR(signed_rank_p(numbers(1, 8)), 2.0 / 256, 1e-12);
   EXPECT_NEAR(signed_rank_p(numbers(-12, -1)), 2.0 / 4096, 1e-12);
