@@ -175,6 +175,7 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
 struct CompareNames {
   std::string format = "text";
   std::string losses = "by_seed";
+  std::string taken = "apart";
 };
 
 void declare_compare(CLI::App& app, CompareRequest& request, CompareNames& names) {
@@ -191,8 +192,14 @@ void declare_compare(CLI::App& app, CompareRequest& request, CompareNames& names
                  "regressed; ignored: for a change that is meant to change them")
       ->capture_default_str()
       ->check(one_of("losses", {"by_seed", "ignored"}));
+  app.add_option("--taken", names.taken,
+                 "apart: by seconds per example; in_turn: base and head ran one after the other, "
+                 "seed by seed, so the median steps of pairs are compared")
+      ->capture_default_str()
+      ->check(one_of("taken", {"apart", "in_turn"}));
   app.add_option("--speed-effect", request.options.speed_effect,
-                 "change of the time per example that matters, as a fraction")
+                 "change of the time per example, or of the median step, that matters, as a "
+                 "fraction")
       ->capture_default_str();
   app.add_option("--convergence-effect", request.options.convergence_effect,
                  "change of the examples to the target, or of the last loss, that matters, as a "
@@ -260,6 +267,7 @@ Command parse(int argc, const char* const* argv) {
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
   command.compare.format = compare_format(compare_names.format);
+  if (compare_names.taken == "in_turn") command.compare.options.taken = Taken::InTurn;
   if (compare_names.losses == "ignored") command.compare.options.losses = LossPaths::Ignored;
   if (compare.parsed()) command.kind = Command::Kind::Compare;
   if (matrix.parsed()) command.kind = Command::Kind::Matrix;

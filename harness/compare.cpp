@@ -83,16 +83,6 @@ void judge(const Test& test, double alpha, double least_alpha) {
   result.verdict = same || (would_show && !worse) ? Verdict::Unchanged : Verdict::Inconclusive;
 }
 
-Sample seconds_per_example(const Runs& runs) {
-  Sample sample;
-  for (const FinishedRun* run : runs) {
-    if (run->status != Status::Failed && run->examples_per_s > 0) {
-      sample.push_back(1 / run->examples_per_s);
-    }
-  }
-  return sample;
-}
-
 double examples_to_target(const FinishedRun* run) {
   return run->examples_to_target.value_or(kInfinity);
 }
@@ -169,10 +159,46 @@ void add_convergence(const Runs& base, const Runs& head, const CompareOptions& o
   tests.push_back(std::move(test));
 }
 
-void add_speed(Sample base, Sample head, double effect, Comparison& result,
+void add_speed(Sample base, Sample head, Design design, double effect, Comparison& result,
                std::vector<Test>& tests) {
   if (base.empty() || head.empty()) return;
-  tests.push_back({&result, effect, Design::Independent, std::move(base), std::move(head)});
+  tests.push_back({&result, effect, design, std::move(base), std::move(head)});
+}
+
+Sample finite(const Runs& runs, Measure measure) {
+  Sample sample;
+  for (const FinishedRun* run : runs) {
+    if (std::isfinite(measure(run))) sample.push_back(measure(run));
+  }
+  return sample;
+}
+
+double seconds_per_example(const FinishedRun* run) {
+  const bool known = run->status != Status::Failed && run->examples_per_s > 0;
+  return known ? 1 / run->examples_per_s : kInfinity;
+}
+
+double median_step(const FinishedRun* run) {
+  return run->status == Status::Failed ? kInfinity : run->median_step_s.value_or(kInfinity);
+}
+
+/// Both of a pair, or neither.
+void add_speed_of_runs(const Runs& base, const Runs& head, const CompareOptions& options,
+                       Comparison& result, std::vector<Test>& tests) {
+  const auto [firsts, seconds] = pairs_by_seed(base, head);
+  if (options.taken == Taken::Apart || firsts.empty()) {
+    add_speed(finite(base, seconds_per_example), finite(head, seconds_per_example),
+              Design::Independent, options.speed_effect, result, tests);
+    return;
+  }
+  Sample before;
+  Sample after;
+  for (std::size_t i = 0; i < firsts.size(); ++i) {
+    if (std::isinf(median_step(firsts[i])) || std::isinf(median_step(seconds[i]))) continue;
+    before.push_back(median_step(firsts[i]));
+    after.push_back(median_step(seconds[i]));
+  }
+  add_speed(before, after, Design::Pairs, options.speed_effect, result, tests);
 }
 
 Runs runs_of(const std::vector<FinishedRun>& runs, const std::string& cell) {
@@ -228,8 +254,7 @@ void add_race(const Runs& base, const Runs& head, const CompareOptions& options,
   cell.head_runs = head.size();
   cell.base_failed = failed(base);
   cell.head_failed = failed(head);
-  add_speed(seconds_per_example(base), seconds_per_example(head), options.speed_effect, cell.speed,
-            tests);
+  add_speed_of_runs(base, head, options, cell.speed, tests);
   add_convergence(base, head, options, cell.convergence, tests);
 }
 
@@ -244,7 +269,9 @@ void add_benchmark(const BenchmarkResult& base, const BenchmarkResult& head,
   cell.head_runs = head.seconds.size() + head.failed;
   cell.base_failed = base.failed;
   cell.head_failed = head.failed;
-  add_speed(base.seconds, head.seconds, options.benchmark_effect, cell.speed, tests);
+  const bool pairs = options.taken == Taken::InTurn && base.seconds.size() == head.seconds.size();
+  add_speed(base.seconds, head.seconds, pairs ? Design::Pairs : Design::Independent,
+            options.benchmark_effect, cell.speed, tests);
 }
 
 BenchmarkResult benchmark_in(const std::vector<BenchmarkResult>& side,

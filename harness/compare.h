@@ -2,7 +2,10 @@
 //
 // `regatta compare BASE HEAD`: a verdict for each cell of two folders of records, on speed and on
 // convergence, and for each benchmark in them.
-//   speed        Mann-Whitney on the seconds per example of runs, or of a benchmark's repetitions.
+//   speed        Of runs that were taken apart: Mann-Whitney on their seconds per example. Of runs
+//                in turn: Wilcoxon on the median steps of pairs, because what else a machine does
+//                meets both of a pair alike, and a median step does not know of the few that met
+//                more. Likewise on the repetitions of a benchmark.
 //   convergence  Runs that must compute the same (loss_path.h) and do not have regressed, whichever
 //                way their losses went. Else examples to the target, where a run that missed it
 //                counts as infinite, or the last loss where no run reached it: by Wilcoxon on the
@@ -29,12 +32,19 @@ std::string_view to_string(Verdict verdict);
 /// Whether losses are held together seed by seed: not where a change is meant to change them.
 enum class LossPaths { BySeed, Ignored };
 
+/// How the two sides' runs were made.
+enum class Taken {
+  Apart,
+  InTurn,  ///< seed by seed, one right after the other
+};
+
 struct CompareOptions {
   double alpha = 0.05;              ///< of all tests together
   double speed_effect = 0.05;       ///< slower or faster by less is unchanged
   double convergence_effect = 0.1;  ///< likewise of examples to the target, or of the last loss
   double benchmark_effect = 0.1;    ///< likewise of a benchmark's time
   LossPaths losses = LossPaths::BySeed;
+  Taken taken = Taken::Apart;
 };
 
 /// One measure of one cell. Ratios and slowdowns are of head to base; above 1 is worse.

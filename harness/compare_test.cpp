@@ -172,6 +172,27 @@ TEST(Compare, HoldsNothingTogetherThatNeedNotBeEqual) {
   EXPECT_EQ(cells.at(0).convergence.verdict, Verdict::Unchanged);
 }
 
+TEST(Compare, ComparesMedianStepsOfPairsThatWereTakenInTurn) {
+  // A machine that is busy for half of the seeds, with both sides alike.
+  auto base = runs("a", kTimes, kExamples);
+  auto head = base;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    base[i].median_step_s = kTimes[i] * (i % 2 == 0 ? 1 : 2);
+    head[i].median_step_s = *base[i].median_step_s * 1.1;
+    head[i].examples_per_s /= 1.5;  // by a few steps that met more
+  }
+  const auto speed = [&](const auto& before, const auto& after) {
+    return compare({.runs = before}, {.runs = after}, {.taken = Taken::InTurn}).at(0).speed;
+  };
+  EXPECT_EQ(speed(base, head).verdict, Verdict::Regressed);
+  EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);
+  EXPECT_EQ(speed(head, base).verdict, Verdict::Improved);
+  EXPECT_EQ(speed(base, base).verdict, Verdict::Unchanged);
+  EXPECT_NEAR(*compared(base, head).speed.ratio, 1.5, 0.01);  // apart
+  head[0].status = Status::Failed;
+  EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);  // its pair is left out
+}
+
 TEST(Compare, ListsWhatOneSideLacksAndWhatFailed) {
   auto base = runs("a", kTimes, kExamples);
   for (const FinishedRun& run : runs("b", kTimes, kExamples)) base.push_back(run);

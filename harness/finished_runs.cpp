@@ -115,6 +115,8 @@ std::optional<FinishedRun> parse(const std::string& line) {
   }
   run.losses = losses_of(record);
   run.examples_per_s = number_of(record, "examples_per_s").value_or(0);
+  const nlohmann::json steps = record.value("step_time_ns", nlohmann::json::object());
+  if (const auto ns = number_of(steps, "p50")) run.median_step_s = *ns * 1e-9;
   for (const char* part : {"setup_ns", "warmup_ns", "full_ns"}) {
     run.seconds += number_of(record, part).value_or(0) * 1e-9;
   }
