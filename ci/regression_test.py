@@ -32,8 +32,8 @@ flags = "--workload parabola --steps 100"
 [[race]]
 flags = "--workload parabola --strategy all_reduce --workers 2 --steps 100"
 """
-# FAULT: what the side does wrong: `slow` (all_reduce, by a fifth), `slow_once` (in the first round),
-# `wrong` (the same), `crash`, `usage`, or nothing.
+# FAULT: what the side does wrong: `slow` (all_reduce, by a fifth), `slow_once` (in the first round
+# only), `wrong` (all_reduce, too), `crash`, `usage`, or nothing.
 FAKE = """#!/usr/bin/python3
 import json, os, pathlib, sys
 fault = "FAULT"
@@ -197,8 +197,8 @@ class Refusals(unittest.TestCase):
         self.assertIn("give BASE_COMMIT", self.refused())
         self.assertIn("--seeds", self.refused("HEAD", "--seeds", "0"))
         here = programs()
-        for gate, complaint in (("seeds = 2\n[[race]]\nflag = 'x'", "flag"), ("seeds = 2", "neither"),
-                                ("[[race]]\nflags = 'x'", "seeds"),
+        for gate, complaint in (("seeds = 2\n[[race]]\nflag = 'x'", "flag"),
+                                ("seeds = 2", "neither"), ("[[race]]\nflags = 'x'", "seeds"),
                                 (GATE.replace("seeds = 8", "seeds = 8\nsedes = 1"), "sedes")):
             said = self.refused(*command(here, here, fresh_folder(), gate)[1:])
             self.assertIn(complaint, said)
