@@ -40,7 +40,7 @@ enum class Taken {
 
 struct CompareOptions {
   double alpha = 0.05;              ///< of all tests together
-  double speed_effect = 0.05;       ///< slower or faster by less is unchanged
+  double speed_effect = 0.03;       ///< slower or faster by less is unchanged
   double convergence_effect = 0.1;  ///< likewise of examples to the target, or of the last loss
   double benchmark_effect = 0.1;    ///< likewise of a benchmark's time
   LossPaths losses = LossPaths::BySeed;

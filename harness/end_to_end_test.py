@@ -50,7 +50,8 @@ FLAGS = {
     },
     "compare": {
         "--format": "=text", "--speed-effect": "=0.03", "--convergence-effect": "=0.1",
-        "--alpha": "=0.05",
+        "--alpha": "=0.05", "--losses": "=by_seed", "--taken": "=apart",
+        "--benchmark-effect": "=0.1",
     },
     "list": {},
     "doctor": {"--data-dir": "=cifar-10-batches-bin"},
