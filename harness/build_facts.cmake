@@ -15,7 +15,7 @@ execute_process(
 if(failed)
   set(commit unknown)
   set(dirty true)
-elseif(changes)
+elseif(changes OR PLANT)
   set(dirty true)
 else()
   set(dirty false)

@@ -172,23 +172,47 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
       ->excludes(dry);
 }
 
+struct CompareNames {
+  std::string format = "text";
+  std::string losses = "by_seed";
+  std::string taken = "apart";
+};
+
 void declare_report(CLI::App& app, ReportRequest& request) {
   app.add_option("folders", request.folders, "folders of records")->required();
   app.add_option("--out", request.out, "folder for index.html, judgement.json and figures")
       ->capture_default_str();
 }
 
-void declare_compare(CLI::App& app, CompareRequest& request, std::string& format) {
-  app.add_option("base", request.base, "folder of the records to compare with")->required();
-  app.add_option("head", request.head, "folder of the records to judge")->required();
-  app.add_option("--format", format, "text, markdown or json")
+void declare_compare(CLI::App& app, CompareRequest& request, CompareNames& names) {
+  app.add_option("base", request.base,
+                 "folder of the records to compare with, of JSON of Google Benchmark (in its "
+                 "folder benchmarks, if it has records, too), or one such file")
+      ->required();
+  app.add_option("head", request.head, "likewise what is to be judged")->required();
+  app.add_option("--format", names.format, "text, markdown or json")
       ->capture_default_str()
       ->check(one_of("format", {"text", "markdown", "json"}));
+  app.add_option("--losses", names.losses,
+                 "by_seed: a synchronous run whose first losses differ from those of its seed has "
+                 "regressed; ignored: for a change that is meant to change them")
+      ->capture_default_str()
+      ->check(one_of("losses", {"by_seed", "ignored"}));
+  app.add_option("--taken", names.taken,
+                 "apart: by seconds per example; in_turn: base and head ran one after the other, "
+                 "seed by seed, so the median steps of pairs are compared")
+      ->capture_default_str()
+      ->check(one_of("taken", {"apart", "in_turn"}));
   app.add_option("--speed-effect", request.options.speed_effect,
-                 "change of the time per example that matters, as a fraction")
+                 "change of the time per example, or of the median step, that matters, as a "
+                 "fraction")
       ->capture_default_str();
   app.add_option("--convergence-effect", request.options.convergence_effect,
-                 "change of the examples to the target that matters, as a fraction")
+                 "change of the examples to the target, or of the last loss, that matters, as a "
+                 "fraction")
+      ->capture_default_str();
+  app.add_option("--benchmark-effect", request.options.benchmark_effect,
+                 "change of a benchmark's time that matters, as a fraction")
       ->capture_default_str();
   app.add_option("--alpha", request.options.alpha, "level of all tests together")
       ->capture_default_str();
@@ -241,8 +265,8 @@ Command parse(int argc, const char* const* argv) {
       *app.add_subcommand("report", "figures and one page that says who came first, and why");
   declare_report(report, command.report);
   CLI::App& compare = *app.add_subcommand("compare", "a verdict for each cell of two folders");
-  std::string compare_name = "text";
-  declare_compare(compare, command.compare, compare_name);
+  CompareNames compare_names;
+  declare_compare(compare, command.compare, compare_names);
   CLI::App& exported = *app.add_subcommand("export", "records in the formats of others");
   declare_export(exported, command.exported);
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
@@ -274,7 +298,9 @@ Command parse(int argc, const char* const* argv) {
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
   if (report.parsed()) command.kind = Command::Kind::Report;
-  command.compare.format = compare_format(compare_name);
+  command.compare.format = compare_format(compare_names.format);
+  if (compare_names.taken == "in_turn") command.compare.options.taken = Taken::InTurn;
+  if (compare_names.losses == "ignored") command.compare.options.losses = LossPaths::Ignored;
   if (compare.parsed()) command.kind = Command::Kind::Compare;
   if (exported.parsed()) command.kind = Command::Kind::Export;
   if (matrix.parsed()) command.kind = Command::Kind::Matrix;

@@ -16,17 +16,37 @@ namespace {
 constexpr int kRegressed = 3;
 constexpr int kInconclusive = 4;
 
+using Kind = CellComparison::Kind;
+
+/// One line of a table.
+struct Row {
+  const CellComparison* cell;
+  std::string measure;
+  const Comparison* comparison;
+};
+
+std::vector<Row> rows_of(const std::vector<CellComparison>& cells) {
+  std::vector<Row> rows;
+  for (const CellComparison& cell : cells) {
+    rows.push_back({&cell, cell.kind == Kind::Race ? "speed" : "time", &cell.speed});
+    if (cell.kind == Kind::Race) rows.push_back({&cell, "convergence", &cell.convergence});
+  }
+  return rows;
+}
+
+std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
+
 std::string change_text(const Comparison& comparison) {
   if (!comparison.ratio) return "";
   if (std::isinf(*comparison.ratio)) return "never reached";
   if (*comparison.ratio == 0) return "reached at last";
-  return fmt::format("{:+.1f} %", 100 * (*comparison.ratio - 1));
+  return percent(*comparison.ratio);
 }
 
-std::string why(const Comparison& comparison) {
-  if (comparison.verdict != Verdict::Inconclusive) return "";
-  if (!comparison.detectable) return "too few runs to show anything; more seeds";
-  return fmt::format("could have shown {:.1f} %", 100 * *comparison.detectable);
+std::string detectable_text(const Comparison& comparison) {
+  if (comparison.verdict == Verdict::NotMeasured) return "";
+  if (!comparison.detectable) return "nothing";
+  return fmt::format("{:.1f} %", 100 * *comparison.detectable);
 }
 
 std::string missing_text(const CellComparison& cell) {
@@ -39,33 +59,79 @@ std::string missing_text(const CellComparison& cell) {
   return "";
 }
 
+std::string note_of(const Row& row) {
+  const bool first = row.comparison == &row.cell->speed;
+  std::string note = first ? missing_text(*row.cell) : "";
+  const auto add = [&note](const std::string& text) {
+    note += (note.empty() || text.empty() ? "" : "; ") + text;
+  };
+  add(row.comparison->note);
+  if (row.comparison->verdict == Verdict::Inconclusive && !row.comparison->detectable) {
+    add("too few runs to show anything; more seeds");
+  }
+  return note;
+}
+
+bool fails_newly(const CellComparison& cell) {
+  return cell.base_failed == 0 && cell.head_failed > 0 && cell.base_runs > 0;
+}
+
+bool is_open(const Row& row) {
+  const bool speed = row.comparison == &row.cell->speed;
+  return row.comparison->verdict == Verdict::Inconclusive ||
+         (speed && row.comparison->verdict == Verdict::NotMeasured);
+}
+
+int exit_code(const std::vector<CellComparison>& cells) {
+  const std::vector<Row> rows = rows_of(cells);
+  const bool regressed = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+    return row.comparison->verdict == Verdict::Regressed || fails_newly(*row.cell);
+  });
+  if (regressed) return kRegressed;
+  return rows.empty() || std::any_of(rows.begin(), rows.end(), is_open) ? kInconclusive : 0;
+}
+
+/// What a reader wants first: how many of what.
+std::string headline(const std::vector<CellComparison>& cells) {
+  const std::vector<Row> rows = rows_of(cells);
+  std::string line;
+  for (const Verdict verdict : {Verdict::Regressed, Verdict::Improved, Verdict::Inconclusive,
+                                Verdict::NotMeasured, Verdict::Unchanged}) {
+    const auto count = std::count_if(rows.begin(), rows.end(), [verdict](const Row& row) {
+      return row.comparison->verdict == verdict;
+    });
+    if (count == 0) continue;
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, to_string(verdict));
+  }
+  const auto failing = std::count_if(cells.begin(), cells.end(), fails_newly);
+  if (failing > 0) line += fmt::format(", {} with failed runs that base has not", failing);
+  return line;
+}
+
 void print_text(const std::vector<CellComparison>& cells) {
   std::size_t width = 4;
   for (const CellComparison& cell : cells) width = std::max(width, cell.name.size());
-  fmt::print("{:<{}}  {:<12} {:<14} {:>14}  {}\n", "cell", width, "measure", "verdict", "change",
-             "");
-  for (const CellComparison& cell : cells) {
-    for (const auto& [measure, comparison] :
-         {std::pair("speed", &cell.speed), std::pair("convergence", &cell.convergence)}) {
-      const bool speed = comparison == &cell.speed;
-      std::string note = why(*comparison);
-      if (speed && !missing_text(cell).empty()) {
-        note = note.empty() ? missing_text(cell) : missing_text(cell) + "; " + note;
-      }
-      fmt::print("{:<{}}  {:<12} {:<14} {:>14}  {}\n", speed ? cell.name : "", width, measure,
-                 to_string(comparison->verdict), change_text(*comparison), note);
-    }
+  fmt::print("{:<{}}  {:<11}  {:<12}  {:>14}  {:>10}\n", "cell", width, "measure", "verdict",
+             "change", "could show");
+  for (const Row& row : rows_of(cells)) {
+    const bool first = row.comparison == &row.cell->speed;
+    fmt::print("{:<{}}  {:<11}  {:<12}  {:>14}  {:>10}  {}\n", first ? row.cell->name : "", width,
+               row.measure, to_string(row.comparison->verdict), change_text(*row.comparison),
+               detectable_text(*row.comparison), note_of(row));
   }
+  fmt::print("{}\n", headline(cells));
 }
 
 void print_markdown(const std::vector<CellComparison>& cells) {
-  fmt::print(
-      "| cell | runs | speed | | convergence | | |\n| --- | --- | --- | --- | --- | --- | --- |\n");
-  for (const CellComparison& cell : cells) {
-    fmt::print("| {} | {} → {} | {} | {} | {} | {} | {} |\n", cell.name, cell.base_runs,
-               cell.head_runs, to_string(cell.speed.verdict), change_text(cell.speed),
-               to_string(cell.convergence.verdict), change_text(cell.convergence),
-               missing_text(cell).empty() ? why(cell.speed) : missing_text(cell));
+  fmt::print("**{}**\n\n| cell | runs | measure | verdict | change | could show | |\n",
+             headline(cells));
+  fmt::print("| --- | --- | --- | --- | --- | --- | --- |\n");
+  for (const Row& row : rows_of(cells)) {
+    const bool alarm = row.comparison->verdict == Verdict::Regressed;
+    const std::string verdict(to_string(row.comparison->verdict));
+    fmt::print("| {} | {} → {} | {} | {} | {} | {} | {} |\n", row.cell->name, row.cell->base_runs,
+               row.cell->head_runs, row.measure, alarm ? "**" + verdict + "**" : verdict,
+               change_text(*row.comparison), detectable_text(*row.comparison), note_of(row));
   }
 }
 
@@ -77,63 +143,58 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   return {{"verdict", to_string(comparison.verdict)},
           {"ratio", number(comparison.ratio)},
           {"p", comparison.p},
-          {"detectable", number(comparison.detectable)}};
+          {"detectable", number(comparison.detectable)},
+          {"note", comparison.note}};
 }
 
 void print_json(const std::vector<CellComparison>& cells) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const CellComparison& cell : cells) {
-    rows.push_back({{"cell", cell.name},
-                    {"base_runs", cell.base_runs},
-                    {"head_runs", cell.head_runs},
-                    {"base_failed", cell.base_failed},
-                    {"head_failed", cell.head_failed},
-                    {"speed", to_json(cell.speed)},
-                    {"convergence", to_json(cell.convergence)}});
+    nlohmann::ordered_json row = {{"cell", cell.name},
+                                  {"kind", cell.kind == Kind::Race ? "race" : "benchmark"},
+                                  {"source", cell.source},
+                                  {"base_runs", cell.base_runs},
+                                  {"head_runs", cell.head_runs},
+                                  {"base_failed", cell.base_failed},
+                                  {"head_failed", cell.head_failed},
+                                  {"speed", to_json(cell.speed)}};
+    if (cell.kind == Kind::Race) row["convergence"] = to_json(cell.convergence);
+    rows.push_back(std::move(row));
   }
   fmt::print("{}\n", rows.dump(2));
 }
 
-int exit_code(const std::vector<CellComparison>& cells) {
-  const auto any = [&cells](const auto& rule) {
-    return std::any_of(cells.begin(), cells.end(), rule);
-  };
-  const auto has = [](const CellComparison& cell, Verdict verdict) {
-    return cell.speed.verdict == verdict || cell.convergence.verdict == verdict;
-  };
-  if (any([&](const auto& cell) {
-        return has(cell, Verdict::Regressed) ||
-               (cell.base_failed == 0 && cell.head_failed > 0 && cell.base_runs > 0);
-      })) {
-    return kRegressed;
+/// A folder may hold records, benchmarks in its folder `benchmarks` or by themselves, or both.
+Measurements measurements_in(const std::string& path) {
+  Measurements found;
+  const std::filesystem::path folder(path);
+  if (std::filesystem::is_directory(folder / "benchmarks")) {
+    found.benchmarks = read_benchmarks(folder / "benchmarks");
+  } else if (std::filesystem::is_regular_file(folder) ||
+             (std::filesystem::is_directory(folder) &&
+              !std::filesystem::exists(folder / "records.jsonl"))) {
+    found.benchmarks = read_benchmarks(folder);
   }
-  const bool open = cells.empty() || any([&](const auto& cell) {
-                      return has(cell, Verdict::Inconclusive) || cell.base_runs == 0 ||
-                             cell.head_runs == 0 || cell.speed.verdict == Verdict::NotMeasured;
-                    });
-  return open ? kInconclusive : 0;
-}
-
-std::vector<FinishedRun> runs_in(const std::string& folder) {
-  FinishedRuns found = finished_runs(folder);
-  if (found.runs.empty()) {
+  FinishedRuns records = finished_runs(folder);
+  found.runs = std::move(records.runs);
+  if (found.runs.empty() && found.benchmarks.empty()) {
     throw RunError(ErrorKind::Usage,
-                   folder +
-                       "/records.jsonl holds no record; name a folder that regatta run or "
-                       "regatta matrix wrote to");
+                   path +
+                       " holds no record and no JSON of benchmarks; name a folder that regatta "
+                       "run, regatta matrix or ci/regression wrote to");
   }
-  if (found.other_lines > 0) {
+  if (records.other_lines > 0) {
     fmt::print(stderr, "regatta: {}/records.jsonl: {} lines are no records and are left out\n",
-               folder, found.other_lines);
+               path, records.other_lines);
   }
-  return std::move(found.runs);
+  return found;
 }
 
 }  // namespace
 
 int run_compare(const CompareRequest& request) {
   const std::vector<CellComparison> cells =
-      compare(runs_in(request.base), runs_in(request.head), request.options);
+      compare(measurements_in(request.base), measurements_in(request.head), request.options);
   switch (request.format) {
     case CompareFormat::Text: print_text(cells); break;
     case CompareFormat::Markdown: print_markdown(cells); break;

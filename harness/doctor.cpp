@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "kernels/runtime/plant.h"
 #include "workloads/data/cifar10.h"
 
 namespace regatta {
@@ -114,6 +115,15 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
           diagnose_gpu(machine)};
 }
 
+std::optional<Diagnosis> diagnose_plant(std::string_view plant) {
+  if (plant.empty()) return std::nullopt;
+  return Diagnosis{.feature = "PLANTED FAULT",
+                   .finding = Finding::Missing,
+                   .detail = fmt::format("this build is wrong on purpose: {}", plant),
+                   .purpose = "a build that can be trusted; records of this one say so",
+                   .mend = "cmake -DREGATTA_PLANT= BUILD_FOLDER, and build again"};
+}
+
 int doctor(std::ostream& out, const std::string& data_dir) {
   const MachineFacts machine = machine_facts();
   out << fmt::format("{}: {} logical cores on {} physical, {:.1f} GB of memory\n\n", machine.cpu,
@@ -123,7 +133,8 @@ int doctor(std::ostream& out, const std::string& data_dir) {
     out << fmt::format("The control group limits this process to {:.2f} cores.\n\n",
                        *machine.cpu_quota);
   }
-  const std::vector<Diagnosis> rows = diagnose(machine, software_facts(), data_dir);
+  std::vector<Diagnosis> rows = diagnose(machine, software_facts(), data_dir);
+  if (const auto plant = diagnose_plant(kPlant)) rows.insert(rows.begin(), *plant);
   std::size_t width = 0;
   for (const Diagnosis& row : rows) width = std::max(width, row.feature.size());
   for (const Diagnosis& row : rows) {

@@ -4,8 +4,10 @@
 // mends it. It looks and changes nothing.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/machine.h"
@@ -29,6 +31,9 @@ struct Diagnosis {
 
 std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
                                 const std::string& data_dir);
+
+/// A row for a build with a fault that was put in on purpose (REGATTA_PLANT), and none for others.
+std::optional<Diagnosis> diagnose_plant(std::string_view plant);
 
 /// Prints the table; CIFAR-10 is looked for in `data_dir`. Returns the exit code: 0, because
 /// nothing it finds missing is required.

@@ -51,7 +51,8 @@ FLAGS = {
     "report": {"--out": "=out/report"},
     "compare": {
         "--format": "=text", "--speed-effect": "=0.03", "--convergence-effect": "=0.1",
-        "--alpha": "=0.05",
+        "--alpha": "=0.05", "--losses": "=by_seed", "--taken": "=apart",
+        "--benchmark-effect": "=0.1",
     },
     "list": {},
     "doctor": {"--data-dir": "=cifar-10-batches-bin"},
@@ -171,6 +172,14 @@ class Record(unittest.TestCase):
                 for got, want in zip(record["evaluations"], expected):
                     self.assertEqual(got["examples"], want["examples"])
                     self.assertLessEqual(abs(got["loss"] - want["loss"]), 1e-4 * want["loss"])
+
+    def test_has_the_loss_of_each_of_the_first_steps_and_then_of_some(self) -> None:
+        losses = record_of("--workload", "parabola", "--steps", "2000")["losses"]
+        examples = [sample["examples"] for sample in losses]
+        self.assertEqual([after - before for before, after in zip(examples[:16], examples[1:16])],
+                         [50] * 15)
+        self.assertEqual({after - before for before, after in zip(examples[20:], examples[21:])},
+                         {300})
 
     def test_counts_the_bytes_that_the_graph_predicts(self) -> None:
         for workload in WORKLOADS:

@@ -61,14 +61,36 @@ std::string name_of(const nlohmann::json& cell) {
   return name;
 }
 
+std::vector<LossSample> losses_of(const nlohmann::json& record) {
+  std::vector<LossSample> losses;
+  for (const auto& sample : record.value("losses", nlohmann::json::array())) {
+    losses.push_back({.examples = sample.at("examples"), .loss = sample.at("loss")});
+  }
+  return losses;
+}
+
+/// What says which cell and seed the run was of, and what it began with.
+void identify(const nlohmann::json& record, FinishedRun& run) {
+  const nlohmann::json& cell = record["cell"];
+  run.name = name_of(cell);
+  run.strategy = cell.value("strategy", "");
+  run.dtype = cell.value("dtype", "f32");
+  run.backup_workers = cell.value("backup_workers", std::int64_t{0});
+  run.global_batch = cell.value("global_batch", std::int64_t{0});
+  run.seed = cell.value("seed", std::uint64_t{0});
+  const nlohmann::json checksums = record.value("checksums", nlohmann::json::object());
+  run.checksums = {.initial_weights = checksums.value("initial_weights", ""),
+                   .data_order = checksums.value("data_order", "")};
+}
+
 std::optional<FinishedRun> parse(const std::string& line) {
   const nlohmann::json record = nlohmann::json::parse(line, nullptr, false);
   if (!record.is_object()) return std::nullopt;
   FinishedRun run;
   run.arguments = arguments_of(record.value("command", ""));
   if (run.arguments.empty() || !record.contains("cell")) return std::nullopt;
+  identify(record, run);
   nlohmann::json cell = record["cell"];
-  run.name = name_of(cell);
   cell.erase("seed");
   cell["target"] = record.value("target", nlohmann::json());
   for (const char* flag : {"--steps", "--epochs"}) {  // a cell does not say its length
@@ -87,8 +109,14 @@ std::optional<FinishedRun> parse(const std::string& line) {
   }
   run.examples_to_target = number_of(record, "examples_to_target");
   const nlohmann::json evaluations = record.value("evaluations", nlohmann::json::array());
-  if (!evaluations.empty()) run.metric = number_of(evaluations.back(), "metric");
+  if (!evaluations.empty()) {
+    run.metric = number_of(evaluations.back(), "metric");
+    run.last_loss = number_of(evaluations.back(), "loss");
+  }
+  run.losses = losses_of(record);
   run.examples_per_s = number_of(record, "examples_per_s").value_or(0);
+  const nlohmann::json steps = record.value("step_time_ns", nlohmann::json::object());
+  if (const auto ns = number_of(steps, "p50")) run.median_step_s = *ns * 1e-9;
   for (const char* part : {"setup_ns", "warmup_ns", "full_ns"}) {
     run.seconds += number_of(record, part).value_or(0) * 1e-9;
   }

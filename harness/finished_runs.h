@@ -19,11 +19,20 @@ struct FinishedRun {
   std::vector<std::string> arguments;  ///< of `regatta run`, less the folders
   std::string cell;  ///< all that was asked for but the seed, and the target: equal in equal cells
   std::string name;  ///< of the cell, for people: `parabola all_reduce x2`
+  std::string strategy;
+  std::string dtype;
+  std::int64_t backup_workers = 0;
+  std::int64_t global_batch = 0;
+  std::uint64_t seed = 0;
+  Checksums checksums;  ///< empty in records that lack them
   Status status = Status::Failed;
   std::optional<double> seconds_to_target;  ///< of the training clock
   std::optional<double> examples_to_target;
-  std::optional<double> metric;  ///< of the last evaluation
+  std::optional<double> metric;     ///< of the last evaluation
+  std::optional<double> last_loss;  ///< of the last evaluation
+  std::vector<LossSample> losses;   ///< of training
   double examples_per_s = 0;
+  std::optional<double> median_step_s;
   double seconds = 0;  ///< of everything: set-up, warm-up, full clock
 };
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/plant.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"
 #include "kernels/graph/names.h"
+#include "kernels/runtime/plant.h"
 
 namespace regatta {
 namespace {
@@ -290,7 +292,9 @@ Step fused(const Placement& placement, const Step& step) {
 
 Step placed_step(const Placement& placement) {
   const Step step = fused(placement, placement.workload->training(placement.recipe));
-  return apply(placement.strategies, step, placement.options);
+  Step placed = apply(placement.strategies, step, placement.options);
+  if constexpr (kPlant == "wrong_average") placed = wrongly_averaged(placed);
+  return placed;
 }
 
 std::int64_t workers_of(const Placement& placement) {

@@ -138,6 +138,59 @@ std::optional<double> detectable_slowdown(std::span<const double> sample, double
   return std::nullopt;
 }
 
+double signed_rank_p(std::span<const double> differences) {
+  std::vector<double> sizes;
+  for (double each : differences) {
+    if (each != 0) sizes.push_back(std::abs(each));
+  }
+  const std::vector<double> order = sorted(sizes);
+  // Entry s: of all ways to sign the ranks, the share in which the positive ones sum to s. Ranks
+  // are doubled, so that mid-ranks are whole.
+  std::vector<double> share = {1};
+  std::size_t positive = 0;
+  for (double each : differences) {
+    if (each == 0) continue;
+    const auto [first, last] = std::equal_range(order.begin(), order.end(), std::abs(each));
+    const auto rank =
+        static_cast<std::size_t>((first - order.begin()) + (last - order.begin()) + 1);
+    if (each > 0) positive += rank;
+    std::vector<double> next(share.size() + rank);
+    for (std::size_t sum = 0; sum < share.size(); ++sum) {
+      next[sum] += share[sum] / 2;
+      next[sum + rank] += share[sum] / 2;
+    }
+    share = std::move(next);
+  }
+  const std::size_t total = share.size() - 1;
+  const std::size_t largest = std::max(positive, total - positive);
+  const double tail =
+      std::accumulate(share.begin() + static_cast<std::ptrdiff_t>(largest), share.end(), 0.0);
+  return std::min(1.0, 2 * tail);
+}
+
+std::optional<double> detectable_shift(std::span<const double> differences, double alpha) {
+  std::vector<double> centred;
+  for (double each : differences) {
+    if (std::isfinite(each)) centred.push_back(each);
+  }
+  if (centred.empty()) return std::nullopt;
+  const double median = median_interval(centred).median;
+  for (double& each : centred) each -= median;
+  // Ranks change only where a shifted difference, or a sum of two, passes 0.
+  std::vector<double> shifts = {0};
+  for (double a : centred) {
+    for (double b : centred) shifts.push_back(std::max(0.0, -(a + b) / 2));
+  }
+  std::sort(shifts.begin(), shifts.end());
+  const double least = std::max(1e-12, shifts.back() * 1e-9);
+  for (double shift : shifts) {
+    std::vector<double> shifted;
+    for (double each : centred) shifted.push_back(each + shift + least);
+    if (signed_rank_p(shifted) < alpha) return shift;
+  }
+  return std::nullopt;
+}
+
 std::vector<double> holm(std::span<const double> p_values) {
   std::vector<std::size_t> order(p_values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

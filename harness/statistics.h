@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What records say about chance: medians with intervals that assume no distribution, and a test of
-// two samples by ranks, so that a run that missed its target counts as infinitely slow and nothing
-// more. Everything is exact for samples as small as races have.
+// What records say about chance: medians with intervals that assume no distribution, and tests by
+// ranks of two samples and of pairs, so that a run that missed its target counts as infinitely slow
+// and nothing more. Everything is exact for samples as small as races have.
 #pragma once
 
 #include <optional>
@@ -35,6 +35,16 @@ double mann_whitney_p(std::span<const double> a, std::span<const double> b);
 /// told from the sample itself at level `alpha`. Nothing where no slowdown could, because the
 /// sample is too small. Infinite values are left out.
 std::optional<double> detectable_slowdown(std::span<const double> sample, double alpha);
+
+/// Two-sided p value of Wilcoxon's signed-rank test that differences of pairs are as often below 0
+/// as above it, by as much. Exact; differences of 0 are left out, ties are by mid-ranks, infinite
+/// ones rank last. 1 where nothing differs.
+/// Source: Wilcoxon, Biometrics Bulletin 1 (1945).
+double signed_rank_p(std::span<const double> differences);
+
+/// The smallest shift of all pairs that would have shown: the least f such that the differences,
+/// less their median, plus f are told from 0 at level `alpha`. Nothing where no shift could.
+std::optional<double> detectable_shift(std::span<const double> differences, double alpha);
 
 /// Holm's correction for several tests at once: adjusted p values in the order given.
 /// Source: Holm, Scandinavian Journal of Statistics 6 (1979).

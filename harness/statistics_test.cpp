@@ -113,6 +113,39 @@ TEST(MannWhitney, NearlyAgreesWithItselfWhereItBeginsToApproximate) {
   EXPECT_NEAR(mann_whitney_p(a, b), exact, 0.1 * exact + 0.01);
 }
 
+TEST(SignedRank, HasTheCriticalValuesOfTheTables) {
+  // n = 10: a smaller rank sum of 8 is significant at 5 % on two sides, of 9 is not.
+  EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, 3, 4, 5, 6, 7, -8, 9, 10}), 50.0 / 1024,
+              1e-12);
+  EXPECT_GT(signed_rank_p(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, -9, 10}), 0.05);
+  EXPECT_NEAR(signed_rank_p(numbers(1, 8)), 2.0 / 256, 1e-12);
+  EXPECT_NEAR(signed_rank_p(numbers(-12, -1)), 2.0 / 4096, 1e-12);
+}
+
+TEST(SignedRank, LeavesOutPairsThatAgreeAndRanksMissesLast) {
+  EXPECT_EQ(signed_rank_p(std::vector<double>{0, 0, 0}), 1);
+  EXPECT_EQ(signed_rank_p({}), 1);
+  EXPECT_NEAR(signed_rank_p(std::vector<double>{0, 3, 0, 5}), 2.0 / 4, 1e-12);
+  // Of 16 signs of ranks 1, 2, 3.5, 3.5, those with a sum of at most 3.5 on one side: {}, 1, 2, 3,
+  // and 3.5 twice.
+  EXPECT_NEAR(signed_rank_p(std::vector<double>{1, -2, kInfinity, kInfinity}), 0.375, 1e-12);
+  EXPECT_NEAR(signed_rank_p(std::vector<double>{1, 2, kInfinity, -kInfinity}), 2 * 6.0 / 16, 1e-12);
+}
+
+TEST(DetectableShift, IsWhatLiftsEnoughPairsAboveZero) {
+  const std::vector<double> spread = {-4, -3, -2, -1, 1, 2, 3, 4};
+  const auto shift = detectable_shift(spread, 0.05);
+  ASSERT_TRUE(shift);
+  std::vector<double> shifted;
+  for (double each : spread) shifted.push_back(each + *shift * (1 + 1e-6));
+  EXPECT_LT(signed_rank_p(shifted), 0.05);
+  for (double& each : shifted) each -= 2e-6 * *shift;
+  EXPECT_GE(signed_rank_p(shifted), 0.05);
+  EXPECT_NEAR(*detectable_shift(std::vector<double>(8, 7.0), 0.05), 0, 1e-9);
+  EXPECT_FALSE(detectable_shift(std::vector<double>(5, 7.0), 0.05));  // p is 2 / 32 at the least
+  EXPECT_FALSE(detectable_shift({}, 0.05));
+}
+
 TEST(DetectableSlowdown, ShrinksWithTheSpreadAndNeedsEnoughRuns) {
   const std::vector<double> tight = {100, 101, 102, 103, 104};
   const std::vector<double> wide = {100, 110, 120, 130, 140};

@@ -17,6 +17,7 @@ namespace regatta {
 namespace {
 
 constexpr std::size_t kLossSamples = 400;
+constexpr std::size_t kFirstSamples = 16;
 
 StepTimes step_times(const std::vector<LoopHistory>& loops) {
   std::vector<std::int64_t> times;
@@ -36,8 +37,9 @@ StepTimes step_times(const std::vector<LoopHistory>& loops) {
           .max = times.back()};
 }
 
-/// Loops' shares of the loss, each scaled to the whole batch, by examples seen; at most
-/// kLossSamples of them, evenly spread.
+/// Loops' shares of the loss, each scaled to the whole batch, by examples seen: at most
+/// kLossSamples of them, evenly spread, and the first kFirstSamples before those, by which two runs
+/// of one seed are held together (loss_path.h).
 std::vector<LossSample> loss_samples(const std::vector<LoopHistory>& loops) {
   std::vector<LossSample> all;
   for (const LoopHistory& loop : loops) {
@@ -50,7 +52,8 @@ std::vector<LossSample> loss_samples(const std::vector<LoopHistory>& loops) {
                    [](const auto& a, const auto& b) { return a.examples < b.examples; });
   const std::size_t stride = all.size() / kLossSamples + 1;
   std::vector<LossSample> samples;
-  for (std::size_t i = 0; i < all.size(); i += stride) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i >= kFirstSamples && i % stride != 0) continue;
     if (std::isfinite(all[i].loss)) samples.push_back(all[i]);
   }
   return samples;

@@ -10,11 +10,13 @@
 #include "kernels/graph/error.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/clock.h"
+#include "kernels/runtime/plant.h"
 
 namespace regatta {
 namespace {
 
 constexpr std::int64_t kSpinRatherThanSleepNs = 100'000;
+constexpr std::uint64_t kPlantedSlowness = 10;  // a step takes a tenth more
 
 /// Lets `ns` pass: asleep while there is much to wait for, then looking at the clock.
 void dawdle(std::int64_t ns) {
@@ -185,6 +187,10 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
     now = run_segment(segment, context, now);
   }
   if (leadership_) {
+    if constexpr (kPlant == "slow_step") {
+      const std::uint64_t end = now + (now - begin) / kPlantedSlowness;
+      while (now < end) now = ticks();
+    }
     const auto index = static_cast<std::size_t>(step_);
     check(index < step_ticks_.size(), "a run has no more steps than it was built for");
     step_ticks_[index] = now - begin;

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds of commits for ci/regression, each from a git worktree of its own below build/regression.
+
+Worktrees and builds stay, so that the next comparison builds what differs only; when build/ has
+been removed, `git worktree prune` makes git forget them.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from children import Children
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "build/regression"
+GIT_LIMIT_S = 120
+CONFIGURE_LIMIT_S = 300
+BUILD_LIMIT_S = 3600
+LOG_LINES = 20
+
+
+class Refused(Exception):
+    """What was asked for cannot be done; the text says what to do."""
+
+
+def git(*arguments: str) -> str:
+    """What git prints. Throws: Refused with git's words."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True,
+                          timeout=GIT_LIMIT_S, check=False)
+    if done.returncode != 0:
+        raise Refused(f"git {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def commit_of(name: str) -> str:
+    """Throws: Refused for a name that is no commit here."""
+    try:
+        return git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    except Refused as refused:
+        raise Refused(f"'{name}' is no commit of this repository; in CI, fetch its history, too "
+                      "(fetch-depth: 0)") from refused
+
+
+def require_clean() -> None:
+    """Throws: Refused where the checkout differs from its commit, which is what would be raced."""
+    if changes := git("status", "--porcelain"):
+        first = "\n  ".join(changes.splitlines()[:5])
+        raise Refused("what is raced is a commit, but this checkout has changes that are in none; "
+                      f"commit or stash them, or name a commit by --head:\n  {first}")
+
+
+def ccache_for(tree: Path) -> dict[str, str]:
+    """Environment of a build; empty without ccache."""
+    if shutil.which("ccache") is None:
+        return {}
+    launchers = {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in ("C", "CXX")}
+    return launchers | {"CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1"}
+
+
+class Builder:
+    def __init__(self, children: Children) -> None:
+        self.children = children
+        FOLDER.mkdir(parents=True, exist_ok=True)
+
+    def build(self, name: str, commit: str, programs: set[str], plant: str = "") -> Path:
+        """The folder of the programs of `commit`, less those that it does not have.
+        Throws: Refused with the end of the log."""
+        tree, log = FOLDER / name, FOLDER / f"{name}.log"
+        log.unlink(missing_ok=True)
+        self.check_out(tree, commit, log)
+        plants = [f"-DREGATTA_PLANT={plant}"] if plant else []
+        self.run(["cmake", "--preset", "release", *plants], tree, log, CONFIGURE_LIMIT_S)
+        targets = FOLDER / f"{name}.targets"
+        self.run(["ninja", "-C", "build/release", "-t", "targets", "all"], tree, log,
+                 CONFIGURE_LIMIT_S, targets)
+        known = {line.split(":")[0] for line in targets.read_text().splitlines()}
+        # ninja itself, not `cmake --build`: it ends its compilers when it is told to end.
+        self.run(["ninja", "-C", "build/release", "regatta", *sorted(programs & known)], tree, log,
+                 BUILD_LIMIT_S)
+        return tree / "build/release/bin"
+
+    def check_out(self, tree: Path, commit: str, log: Path) -> None:
+        if (tree / ".git").exists():
+            self.run(["git", "checkout", "--quiet", "--force", "--detach", commit], tree, log,
+                     GIT_LIMIT_S)
+            return
+        git("worktree", "prune")
+        self.run(["git", "worktree", "add", "--quiet", "--force", "--detach", str(tree), commit],
+                 ROOT, log, GIT_LIMIT_S)
+
+    def run(self, command: list[str], tree: Path, log: Path, limit_s: float,
+            output: Path | None = None) -> None:
+        if self.children.run(command, log, limit_s, folder=tree, output=output,
+                             environment=ccache_for(tree)) == 0:
+            return
+        end = "\n  ".join(log.read_text(errors="replace").splitlines()[-LOG_LINES:])
+        raise Refused(f"{' '.join(command)} failed; {os.path.relpath(log)} ends with\n  {end}")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The races and benchmarks of ci/gate.toml, by two builds in turn.
+
+Each entry is run by both builds before the next one, for the first seed base first, for the second
+head first (A-B-B-A), so that a machine that drifts meets both alike. A round leaves a folder of
+each side for `regatta compare`.
+"""
+
+import time
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from children import Children
+from gate_builds import Refused
+
+RUN_LIMIT_S = 120
+SIDES = ("base", "head")
+USAGE, RUN_FAILED = 1, 2  # exit codes of regatta
+
+
+class Crashed(Exception):
+    """A program ended without leaving a result."""
+
+
+@dataclass(frozen=True)
+class Race:
+    flags: str
+
+    program = "regatta"
+
+    @property
+    def source(self) -> str:
+        """As `regatta compare` calls it."""
+        return self.flags
+
+    def arguments(self, seed: int, out: Path) -> list[str]:
+        return ["run", *self.flags.split(), "--seed", str(seed), "--out", str(out)]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    program: str
+    filter: str
+    seconds: float
+
+    @property
+    def source(self) -> str:
+        return self.program
+
+    def arguments(self, seed: int, out: Path) -> list[str]:
+        (out / "benchmarks").mkdir(exist_ok=True)
+        return [f"--benchmark_filter={self.filter}", f"--benchmark_min_time={self.seconds}",
+                f"--benchmark_out={out}/benchmarks/{self.program}.{seed}.json",
+                "--benchmark_out_format=json"]
+
+
+@dataclass(frozen=True)
+class Gate:
+    seeds: int
+    compare: tuple[str, ...]  # flags of regatta compare
+    entries: tuple[Race | Benchmark, ...]
+
+    def programs(self) -> set[str]:
+        return {entry.program for entry in self.entries}
+
+
+def read_gate(path: Path) -> Gate:
+    """Throws: Refused naming what is wrong with the file."""
+    try:
+        table = tomllib.loads(path.read_text())
+        races = [Race(**entry) for entry in table.pop("race", [])]
+        benchmarks = [Benchmark(**entry) for entry in table.pop("benchmark", [])]
+        gate = Gate(seeds=table.pop("seeds"), compare=tuple(table.pop("compare", "").split()),
+                    entries=(*races, *benchmarks))
+    except (OSError, KeyError, TypeError, tomllib.TOMLDecodeError) as error:
+        raise Refused(f"{path}: {error}; ci/gate.toml shows what it holds") from error
+    if table or not gate.entries:
+        raise Refused(f"{path}: unknown keys {sorted(table)}" if table else
+                      f"{path} has neither [[race]] nor [[benchmark]]")
+    return gate
+
+
+class Round:
+    """`programs`: the folder of each side's programs."""
+
+    def __init__(self, programs: dict[str, Path], children: Children, folder: Path,
+                 say: Callable[[str], None]) -> None:
+        self.programs, self.children, self.folder, self.say = programs, children, folder, say
+        self.log = folder / "log"
+        self.unknown: set[tuple[str, str]] = set()  # sides and entries that they do not have
+        for side in SIDES:
+            (folder / side).mkdir(parents=True)
+
+    def run(self, entries: Sequence[Race | Benchmark], seeds: Sequence[int]) -> None:
+        """Throws: Crashed, Interrupted."""
+        begin = time.monotonic()
+        for index, seed in enumerate(seeds):
+            for entry in entries:
+                for side in SIDES if index % 2 == 0 else reversed(SIDES):
+                    self.run_one(entry, side, seed)
+            spent = time.monotonic() - begin
+            left = spent / (index + 1) * (len(seeds) - index - 1)
+            self.say(f"{self.folder.name}: seed {index + 1} of {len(seeds)}, {left:.0f} s left")
+
+    def run_one(self, entry: Race | Benchmark, side: str, seed: int) -> None:
+        if (side, entry.source) in self.unknown:
+            return
+        program = self.programs[side] / entry.program
+        if not program.exists():
+            self.leave_out(entry, side, "it was not built")
+            return
+        arguments = entry.arguments(seed, self.folder / side)
+        code = self.children.run([program, *arguments], self.log, RUN_LIMIT_S)
+        if code == USAGE:
+            self.leave_out(entry, side, self.last_line())
+        elif code not in (0, RUN_FAILED):  # a failed run has left a record that says so
+            raise Crashed(f"{side}: {program} {' '.join(arguments)}: exit code {code}, "
+                          f"{self.last_line()}; see {self.log}")
+
+    def leave_out(self, entry: Race | Benchmark, side: str, why: str) -> None:
+        """What one side cannot run shows as missing in the comparison."""
+        self.unknown.add((side, entry.source))
+        self.say(f"{side} cannot run {entry.program} {entry.source}: {why}")
+
+    def last_line(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()
+        return lines[-1] if lines else "nothing said"
