@@ -209,10 +209,10 @@ TEST(ParameterServer, OfOneWorkerComputesTheBitsOfSingleInBf16) {
             .global_batch = 80,
             .element = ElementType::BF16,
             .servers = 3};
-  Trial single = run_case(single_of(test));
-  Trial run = run_case(test);
-  EXPECT_EQ(run.losses(), single.losses());
-  EXPECT_EQ(run.parameters(), single.parameters());
+  const Result& single = result_of(single_of(test));
+  const Result& run = result_of(test);
+  EXPECT_EQ(run.losses, single.losses);
+  EXPECT_EQ(run.parameters, single.parameters);
 }
 
 TEST(Equivalence, HoldsWithAStraggler) {
