@@ -54,6 +54,10 @@ FLAGS = {
         "--alpha": "=0.05", "--losses": "=by_seed", "--taken": "=apart",
         "--benchmark-effect": "=0.1",
     },
+    "export": {
+        "--format": "", "--out": "(default: stdout)", "--author": "", "--author-email": "",
+        "--cost-per-hour": "(default: none)",
+    },
     "list": {},
     "doctor": {"--data-dir": "=cifar-10-batches-bin"},
 }
