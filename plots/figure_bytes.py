@@ -98,7 +98,8 @@ def draw(runs: list[Run]) -> Figure | None:
     panels = []
     for workload in dict.fromkeys(run.workload for run in runs):
         own = [run for run in runs if run.workload == workload]
-        cells = sending([run for run in own if run.variant.workers == _usual_workers(own)])
+        usual = _usual_workers(own)
+        cells = sending([run for run in own if run.variant.workers == usual])
         if cells:
             panels.append((0.34 * len(cells) + 1.2, _draw_totals, workload, cells))
         lines = busiest_by_workers(own)
