@@ -32,8 +32,15 @@ class Race:
 
     @property
     def source(self) -> str:
-        """As `regatta compare` calls it."""
-        return self.flags
+        """As `regatta compare` calls it: without folders, which may differ between sides."""
+        words = self.flags.split()
+        folders = [at for at, word in enumerate(words) if word == "--data-dir"]
+        return " ".join(word for at, word in enumerate(words)
+                        if at not in folders and at - 1 not in folders)
+
+    def result(self, seed: int, out: Path) -> Path | None:
+        """What it leaves, where that is a file of its own."""
+        return None
 
     def arguments(self, seed: int, out: Path) -> list[str]:
         return ["run", *self.flags.split(), "--seed", str(seed), "--out", str(out)]
@@ -49,10 +56,13 @@ class Benchmark:
     def source(self) -> str:
         return self.program
 
+    def result(self, seed: int, out: Path) -> Path | None:
+        return out / "benchmarks" / f"{self.program}.{seed}.json"
+
     def arguments(self, seed: int, out: Path) -> list[str]:
         (out / "benchmarks").mkdir(exist_ok=True)
         return [f"--benchmark_filter={self.filter}", f"--benchmark_min_time={self.seconds}",
-                f"--benchmark_out={out}/benchmarks/{self.program}.{seed}.json",
+                f"--benchmark_out={self.result(seed, out)}",
                 "--benchmark_out_format=json"]
 
 
@@ -115,6 +125,9 @@ class Round:
         code = self.children.run([program, *arguments], self.log, RUN_LIMIT_S)
         if code == USAGE:
             self.leave_out(entry, side, self.last_line())
+        elif (written := entry.result(seed, self.folder / side)) and not written.stat().st_size:
+            written.unlink()
+            self.leave_out(entry, side, "no benchmark matches")
         elif code not in (0, RUN_FAILED):  # a failed run has left a record that says so
             raise Crashed(f"{side}: {program} {' '.join(arguments)}: exit code {code}, "
                           f"{self.last_line()}; see {self.log}")

@@ -54,9 +54,10 @@ rate = 0.05 if faulty and fault == "wrong" else 0.02
 record = {
     "command": "regatta " + " ".join(sys.argv[1:]), "status": "missed",
     "cell": {"workload": "parabola", "strategy": strategy, "dtype": "f32", "global_batch": 50,
-             "workers": int(flags.get("--workers", 1)), "seed": seed},
+             "dataset": "curve", "fusion": "on", "workers": int(flags.get("--workers", 1)), "seed": seed},
     "checksums": {"initial_weights": "a", "data_order": "b"},
-    "examples_per_s": 1000, "step_time_ns": {"p50": 1000 * slower * (1 + seed % 8 / 400)},
+    "examples_per_s": 1000, "target": {"metric": "loss", "value": 0.05},
+    "step_time_ns": {"count": 10, "p50": round(1e6 * slower * (1 + seed % 8 / 400))},
     "losses": [{"examples": 50 * step, "loss": (1 - rate) ** step} for step in range(10)],
     "evaluations": [{"examples": 500, "loss": (1 - rate) ** 10, "metric": 1}]}
 with open(out / "records.jsonl", "a") as records:

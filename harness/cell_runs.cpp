@@ -105,6 +105,13 @@ std::string cell_name(const Record& record) {
   return name.text;
 }
 
+std::string machine_name(const MachineFacts& machine) {
+  std::string name = fmt::format("{} core{} of {}", machine.cores_used,
+                                 machine.cores_used == 1 ? "" : "s", machine.cpu);
+  for (const std::string& gpu : machine.gpus) name += ", " + gpu;
+  return name;
+}
+
 bool claims_target(const Record& record) {
   std::istringstream names(record.cell.strategy);
   for (std::string name; std::getline(names, name, '+');) {

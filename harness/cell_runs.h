@@ -22,6 +22,9 @@ std::string straggler_text(const std::vector<Straggler>& stragglers);
 /// `resnet9_thin all_reduce x2 dtype=bf16`: what is not as usual for the workload follows.
 std::string cell_name(const Record& record);
 
+/// `2 cores of Intel(R) Xeon(R) Processor`, GPUs after that.
+std::string machine_name(const MachineFacts& machine);
+
 /// False for `independent`, whose replicas learn apart: a ceiling on speed, no claim about a
 /// target.
 bool claims_target(const Record& record);

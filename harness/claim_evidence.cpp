@@ -110,7 +110,7 @@ std::map<std::uint64_t, double> by_seed(const Runs& runs, const Measure& measure
   return result;
 }
 
-Side side_of(const Comparison& comparison) {
+Side side_of(const RatioComparison& comparison) {
   const std::size_t seeds = comparison.ratios.size();
   if (seeds < kFewestSeeds) return Side::Unclear;
   if (seeds < kEnoughInPairs && !comparison.apart) return Side::Unclear;
@@ -127,12 +127,12 @@ std::string number(double value) {
 Side opposite(Side side) { return side == Side::Above ? Side::Below : Side::Above; }
 
 /// One sentence on the comparisons that decided; empty where nothing is decided.
-std::string sureness(std::span<const Comparison> comparisons, Says says, ClaimVerdict verdict) {
-  if (verdict == ClaimVerdict::Undecided) return "";
-  const bool holds = verdict == ClaimVerdict::Holds;
+std::string sureness(std::span<const RatioComparison> comparisons, Says says, Claim& claim) {
+  if (claim.verdict == ClaimVerdict::Undecided) return "";
+  const bool holds = claim.verdict == ClaimVerdict::Holds;
   const bool one_is_enough = holds == (says.of == Says::Of::Some);
   std::vector<double> p_values;
-  for (const Comparison& each : comparisons) p_values.push_back(each.p);
+  for (const RatioComparison& each : comparisons) p_values.push_back(each.p);
   const std::vector<double> corrected = holm(p_values);
   std::optional<std::size_t> decisive;
   for (std::size_t i = 0; i < comparisons.size(); ++i) {
@@ -140,7 +140,7 @@ std::string sureness(std::span<const Comparison> comparisons, Says says, ClaimVe
     const bool clearer = decisive && corrected[i] < corrected[*decisive];
     if (!decisive || clearer == one_is_enough) decisive = i;
   }
-  const Comparison& one = comparisons[*decisive];
+  const RatioComparison& one = comparisons[*decisive];
   const std::string which = one_is_enough ? "The clearest" : "The least clear";
   if (one.ratios.size() <= kFewestSeeds) {
     return " Three seeds are too few for a test to be significant; the samples lie apart.";
@@ -149,11 +149,34 @@ std::string sureness(std::span<const Comparison> comparisons, Says says, ClaimVe
       "p = {:.2g} by Mann-Whitney's test with Holm's correction "
       "over {}",
       corrected[*decisive], comparisons.size());
-  if (corrected[*decisive] < kAlpha) return fmt::format(" {} is significant: {}.", which, test);
+  if (corrected[*decisive] < kAlpha) {
+    claim.support = Support::Significant;
+    return fmt::format(" {} is significant: {}.", which, test);
+  }
   return fmt::format(
       " {} lies on its side seed by seed (the median's interval covers {:.1f} %), "
       "but the samples are not told apart: {}.",
       which, 100 * one.interval.coverage, test);
+}
+
+/// How many comparisons lie on which side, and each of them, by side.
+void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Account& account) {
+  claim.because = fmt::format("{} Of {} comparisons", account.measure, comparisons.size());
+  std::string comma = " ";
+  for (const auto& [side, word] :
+       {std::pair(Side::Above, account.above), std::pair(Side::Below, account.below),
+        std::pair(Side::Unclear, std::string("cannot be told"))}) {
+    const std::size_t here = count(comparisons, side);
+    if (here == 0) continue;
+    claim.because += fmt::format("{}{}: {}", comma, word, here);
+    comma = ", ";
+    for (const RatioComparison& each : comparisons) {
+      if (each.side != side) continue;
+      claim.numbers.push_back(fmt::format("{}: {} {}", word, each.what, ratio_text(each)));
+    }
+  }
+  claim.because += '.';
+  claim.numbers.insert(claim.numbers.end(), account.more.begin(), account.more.end());
 }
 
 }  // namespace
@@ -200,18 +223,24 @@ std::optional<double> speed(const Record& record) {
   return record.examples_per_s;
 }
 
+bool is_told(const Record& record) {
+  return record.status != Status::Failed || (record.failure && record.failure->kind == "diverged");
+}
+
 std::optional<double> examples_to_target(const Record& record) {
+  if (!is_told(record)) return std::nullopt;
   return record.examples_to_target ? static_cast<double>(*record.examples_to_target) : kInfinity;
 }
 
 std::optional<double> seconds_to_target(const Record& record) {
+  if (!is_told(record)) return std::nullopt;
   if (!record.training_time_to_target_ns) return kInfinity;
   return static_cast<double>(*record.training_time_to_target_ns) * 1e-9;
 }
 
-Comparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
-                        const Measure& measure, double boundary) {
-  Comparison result{.what = what, .boundary = boundary, .ratios = {}, .interval = {}};
+RatioComparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
+                             const Measure& measure, double boundary) {
+  RatioComparison result{.what = what, .boundary = boundary, .ratios = {}, .interval = {}};
   const std::map<std::uint64_t, double> others = by_seed(other, measure);
   std::vector<double> a;
   std::vector<double> b;
@@ -232,11 +261,11 @@ Comparison compare_runs(const std::string& what, const Runs& first, const Runs& 
   return result;
 }
 
-void keep(std::vector<Comparison>& comparisons, Comparison one) {
+void keep(std::vector<RatioComparison>& comparisons, RatioComparison one) {
   if (!one.ratios.empty()) comparisons.push_back(std::move(one));
 }
 
-std::string ratio_text(const Comparison& comparison) {
+std::string ratio_text(const RatioComparison& comparison) {
   const std::size_t seeds = comparison.ratios.size();
   if (seeds == 0) return "no pair of runs";
   if (seeds == 1) return number(comparison.interval.median) + " (1 seed)";
@@ -244,12 +273,12 @@ std::string ratio_text(const Comparison& comparison) {
                      number(comparison.interval.low), number(comparison.interval.high), seeds);
 }
 
-std::size_t count(std::span<const Comparison> comparisons, Side side) {
+std::size_t count(std::span<const RatioComparison> comparisons, Side side) {
   return static_cast<std::size_t>(std::count_if(comparisons.begin(), comparisons.end(),
                                                 [&](const auto& one) { return one.side == side; }));
 }
 
-ClaimVerdict verdict_on(std::span<const Comparison> comparisons, Says says) {
+ClaimVerdict verdict_on(std::span<const RatioComparison> comparisons, Says says) {
   const std::size_t yes = count(comparisons, says.truth);
   const std::size_t no = count(comparisons, opposite(says.truth));
   const std::size_t unclear = count(comparisons, Side::Unclear);
@@ -261,34 +290,21 @@ ClaimVerdict verdict_on(std::span<const Comparison> comparisons, Says says) {
   return yes > unclear ? ClaimVerdict::Holds : ClaimVerdict::Undecided;
 }
 
-std::string list_by_side(std::span<const Comparison> comparisons, const SideWords& words) {
-  std::vector<std::string> sides;
-  for (const auto& [side, word] :
-       {std::pair(Side::Above, words.above), std::pair(Side::Below, words.below),
-        std::pair(Side::Unclear, std::string("Cannot be told"))}) {
-    std::vector<std::string> entries;
-    for (const Comparison& each : comparisons) {
-      if (each.side == side) entries.push_back(each.what + ' ' + ratio_text(each));
-    }
-    if (!entries.empty()) sides.push_back(fmt::format("{}: {}.", word, fmt::join(entries, ", ")));
-  }
-  return fmt::format("{}", fmt::join(sides, " "));
-}
-
-void conclude(Claim& claim, std::span<const Comparison> comparisons, Says says,
-              const std::string& numbers, const std::string& needs) {
+void conclude(Claim& claim, std::span<const RatioComparison> comparisons, Says says,
+              const Account& account, const std::string& needs) {
   claim.verdict = verdict_on(comparisons, says);
   if (comparisons.empty()) {
     claim.because = "These records hold no " + needs + ".";
   } else {
-    claim.because = numbers + sureness(comparisons, says, claim.verdict);
+    tell(claim, comparisons, account);
+    claim.because += sureness(comparisons, says, claim);
   }
   if (claim.verdict != ClaimVerdict::Undecided) return;
   const bool wavers = std::any_of(comparisons.begin(), comparisons.end(), [](const auto& each) {
     return each.side == Side::Unclear && each.ratios.size() >= kEnoughInPairs;
   });
-  claim.missing = {wavers ? "regatta matrix --tier claims --seeds 10 --out out/claims"
-                          : "regatta matrix --tier claims --out out/claims"};
+  claim.missing = {wavers ? "regatta matrix --tier claims --seeds 10 --out out/claims --resume"
+                          : "regatta matrix --tier claims --out out/claims --resume"};
 }
 
 }  // namespace regatta

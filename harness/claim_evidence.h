@@ -66,12 +66,14 @@ bool same_resources(const Contestant& a, const Contestant& b);
 using Measure = std::function<std::optional<double>(const Record&)>;
 /// Units: examples/s; nothing of a failed run and of one of very few steps.
 std::optional<double> speed(const Record& record);
+/// False for a run that a crash or a lost peer ended: it says nothing about learning.
+bool is_told(const Record& record);
 std::optional<double> examples_to_target(const Record& record);  ///< infinite when not reached
 std::optional<double> seconds_to_target(const Record& record);   ///< likewise, training clock
 
 enum class Side { Above, Below, Unclear };
 
-struct Comparison {
+struct RatioComparison {
   std::string what;            ///< such as `in_graph on resnet9_thin`
   double boundary = 1;         ///< of the ratio
   std::vector<double> ratios;  ///< one a seed, in the order of seeds
@@ -83,16 +85,16 @@ struct Comparison {
 
 /// The first's measure in terms of the other's. Seeds that one lacks are left out, and those at
 /// which both are infinite: they tell nothing. Repeated runs of a seed count as their median.
-Comparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
-                        const Measure& measure, double boundary);
+RatioComparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
+                             const Measure& measure, double boundary);
 
 /// Appends it unless no seed is in it.
-void keep(std::vector<Comparison>& comparisons, Comparison one);
+void keep(std::vector<RatioComparison>& comparisons, RatioComparison one);
 
 /// `0.33 (0.32 to 0.35, 5 seeds)`; infinite ratios as `never`.
-std::string ratio_text(const Comparison& comparison);
+std::string ratio_text(const RatioComparison& comparison);
 
-std::size_t count(std::span<const Comparison> comparisons, Side side);
+std::size_t count(std::span<const RatioComparison> comparisons, Side side);
 
 /// What a claim says of its comparisons.
 struct Says {
@@ -102,20 +104,21 @@ struct Says {
   } of = Of::All;
   Side truth = Side::Above;
 };
-ClaimVerdict verdict_on(std::span<const Comparison> comparisons, Says says);
+ClaimVerdict verdict_on(std::span<const RatioComparison> comparisons, Says says);
 
-/// By side, in the words given; a side without a comparison is left out.
-struct SideWords {
-  std::string above;
+/// How a claim tells of its comparisons.
+struct Account {
+  std::string measure;  ///< a sentence: what the ratios are of, and where the boundary lies
+  std::string above;    ///< of a comparison on that side: `Slower`
   std::string below;
+  std::vector<std::string> more = {};  ///< lines after those of the comparisons
 };
-std::string list_by_side(std::span<const Comparison> comparisons, const SideWords& words);
 
-/// Sets verdict, reasons with how sure they are, and what is missing. How sure: Mann-Whitney with
-/// Holm's correction over all comparisons of the claim; of examples and counterexamples the
-/// clearest counts, of what holds for all the least clear. `needs`: what runs the claim wants, for
-/// one that has no comparison.
-void conclude(Claim& claim, std::span<const Comparison> comparisons, Says says,
-              const std::string& numbers, const std::string& needs);
+/// Sets verdict, reasons with how sure they are, numbers, and what is missing. How sure:
+/// Mann-Whitney with Holm's correction over all comparisons of the claim; of examples and
+/// counterexamples the clearest counts, of what holds for all the least clear. `needs`: what runs
+/// the claim wants, for one that has no comparison.
+void conclude(Claim& claim, std::span<const RatioComparison> comparisons, Says says,
+              const Account& account, const std::string& needs);
 
 }  // namespace regatta

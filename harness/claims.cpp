@@ -16,6 +16,15 @@ std::string_view to_string(ClaimVerdict verdict) {
   return "unknown";
 }
 
+std::string_view to_string(Support support) {
+  switch (support) {
+    case Support::Suggested: return "suggested";
+    case Support::Significant: return "significant";
+    case Support::Certain: return "certain";
+  }
+  return "unknown";
+}
+
 std::string label(const Contestant& contestant, const Field& field) {
   std::string text = contestant.strategy;
   if (contestant.all_reduce != "ring" && !contestant.all_reduce.empty()) {

@@ -17,11 +17,22 @@ enum class ClaimVerdict { Holds, DoesNotHold, Undecided };
 /// `holds`, `does not hold here`, `undecided`
 std::string_view to_string(ClaimVerdict verdict);
 
+/// What a verdict rests on.
+enum class Support {
+  Suggested,    ///< comparisons on one side seed by seed, none of them significant
+  Significant,  ///< the comparison that decides is, corrected for all of the claim
+  Certain,      ///< chance plays no part
+};
+/// `suggested`, ...
+std::string_view to_string(Support support);
+
 struct Claim {
   std::string name;    ///< such as `waits_for_slowest`
   std::string taught;  ///< one sentence, as textbooks say it
   ClaimVerdict verdict = ClaimVerdict::Undecided;
-  std::string because;               ///< the numbers, how many runs, how sure
+  Support support = Support::Suggested;
+  std::string because;               ///< what was compared, how it went, how sure
+  std::vector<std::string> numbers;  ///< a line for each comparison
   std::string figure;                ///< plots/figure_<figure>.py shows it
   std::vector<std::string> missing;  ///< commands that would decide it; empty when it is decided
 };

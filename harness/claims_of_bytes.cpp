@@ -28,6 +28,18 @@ double busiest(const Record& record) {
   return most;
 }
 
+/// What one server receives in a step: from each worker the gradients, which are f32 also where
+/// weights travel as bf16.
+double most_received(const Record& record) {
+  double most = 0;
+  for (const WorkerRecord& worker : record.workers) {
+    if (worker.steps == 0) continue;
+    most = std::max(most,
+                    static_cast<double>(worker.bytes_received) / static_cast<double>(worker.steps));
+  }
+  return most;
+}
+
 double nodes_of_largest(const Record& record) {
   const auto& nodes = record.graph.nodes_per_process;
   return nodes.empty() ? 0 : static_cast<double>(*std::max_element(nodes.begin(), nodes.end()));
@@ -91,18 +103,19 @@ struct Fact {
 void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs) {
   if (facts.empty()) {
     claim.because = "These records hold no " + needs + ".";
-    claim.missing = {"regatta matrix --tier claims --seeds 1 --out out/claims"};
+    claim.missing = {"regatta matrix --tier claims --seeds 1 --out out/claims --resume"};
     return;
   }
   const bool all = std::all_of(facts.begin(), facts.end(), [](const Fact& f) { return f.holds; });
+  claim.support = Support::Certain;
   claim.verdict = all ? ClaimVerdict::Holds : ClaimVerdict::DoesNotHold;
-  for (const Fact& fact : facts) claim.because += fact.text + ' ';
-  claim.because += "This follows from the graph and is equal in every run: chance plays no part.";
+  for (const Fact& fact : facts) claim.numbers.push_back(fact.text);
+  claim.because = "This follows from the graph and is equal in every run: chance plays no part.";
 }
 
-std::vector<Comparison> speeds_beside(std::span<const Field> fields, const std::string& strategy,
-                                      const std::string& beside) {
-  std::vector<Comparison> comparisons;
+std::vector<RatioComparison> speeds_beside(std::span<const Field> fields,
+                                           const std::string& strategy, const std::string& beside) {
+  std::vector<RatioComparison> comparisons;
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
       if (contestant.strategy != strategy || contestant.oversubscribed) continue;
@@ -129,16 +142,18 @@ Claim central_link_carries_all(std::span<const Field> fields) {
                   "A parameter server's link carries every worker's bytes, so its load grows "
                   "with the workers; a ring's cost per worker stays flat.",
               .because = {},
+              .numbers = {},
               .figure = "bytes",
               .missing = {}};
   std::vector<Fact> facts;
   for (const Field& field : fields) {
     const ByWorkers server = by_workers(field, has_one_server, busiest);
+    const ByWorkers gradients = by_workers(field, has_one_server, most_received);
     const ByWorkers ring = by_workers(field, is_ring, busiest);
     if (server.size() < 2 || ring.size() < 2) continue;
     const auto [few, least] = *server.begin();
     const auto [many, most] = *server.rbegin();
-    const double parameters = least / static_cast<double>(few);
+    const double parameters = gradients.begin()->second / static_cast<double>(few);
     const double in_proportion = static_cast<double>(many) / static_cast<double>(few);
     const bool grows = most / least >= kInProportion * in_proportion;
     const bool flat = std::all_of(ring.begin(), ring.end(), [&](const auto& entry) {
@@ -160,15 +175,17 @@ Claim central_link_costs_time(std::span<const Field> fields) {
   Claim claim{.name = "central_link_costs_time",
               .taught = "The parameter server's central link is the bottleneck: a ring is faster.",
               .because = {},
+              .numbers = {},
               .figure = "time_split",
               .missing = {}};
   const auto comparisons = speeds_beside(fields, "parameter_server", "all_reduce");
   conclude(
       claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
-      fmt::format("Speed of one server in terms of the ring over as many processes as workers, "
-                  "where slower means below {}. ",
-                  kNotSlower) +
-          list_by_side(comparisons, {.above = "Not slower", .below = "Slower"}),
+      {.measure = fmt::format("Speed of one server in terms of the ring over as many processes as "
+                              "workers, where slower means below {}.",
+                              kNotSlower),
+       .above = "not slower",
+       .below = "slower"},
       "parameter_server with one server beside all_reduce by ring over as many processes as "
       "workers");
   return claim;
@@ -180,6 +197,7 @@ Claim in_graph_grows(std::span<const Field> fields) {
                   "In-graph replication's graph grows with the workers; between-graph "
                   "replication's stay as they are.",
               .because = {},
+              .numbers = {},
               .figure = "graph_size",
               .missing = {}};
   std::vector<Fact> facts;
@@ -209,24 +227,28 @@ Claim central_storage_pays_transfers(std::span<const Field> fields) {
   Claim claim{.name = "central_storage_pays_transfers",
               .taught = "Central storage pays for transfers to and from the host.",
               .because = {},
+              .numbers = {},
               .figure = "bytes",
               .missing = {}};
   const auto comparisons = speeds_beside(fields, "central_storage", "in_graph");
-  std::string bytes;
+  std::vector<std::string> bytes;
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
       if (contestant.strategy != "central_storage") continue;
       const auto* other = counterpart(field, contestant, "in_graph");
       if (other == nullptr || !contestant.straggler.empty()) continue;
-      bytes += fmt::format(
-          " {} sends {} in a step, in_graph {}.", label(contestant, field),
+      bytes.push_back(fmt::format(
+          "{} sends {} in a step, in_graph {}", label(contestant, field),
           bytes_text(static_cast<double>(runs.front()->graph.bytes_per_step_computed)),
-          bytes_text(static_cast<double>(other->second.front()->graph.bytes_per_step_computed)));
+          bytes_text(static_cast<double>(other->second.front()->graph.bytes_per_step_computed))));
     }
   }
   conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
-           fmt::format("Speed in terms of in_graph, where slower means below {}. ", kNotSlower) +
-               list_by_side(comparisons, {.above = "Not slower", .below = "Slower"}) + bytes,
+           {.measure =
+                fmt::format("Speed in terms of in_graph, where slower means below {}.", kNotSlower),
+            .above = "not slower",
+            .below = "slower",
+            .more = bytes},
            "central_storage beside in_graph with the same workers");
   return claim;
 }
@@ -237,6 +259,7 @@ Claim reduction_loads_one_device(std::span<const Field> fields) {
                   "Reduction to one device sends everything through that device; a ring "
                   "loads all alike.",
               .because = {},
+              .numbers = {},
               .figure = "bytes",
               .missing = {}};
   std::vector<Fact> facts;

@@ -73,18 +73,21 @@ std::size_t losses_of_a_batch(const Record& record) {
 }
 
 std::optional<double> jitter_in_batches(const Record& record) {
+  if (record.status == Status::Failed) return std::nullopt;
   const std::vector<double> losses = training_losses(record, losses_of_a_batch(record));
   const double jitter = median_change(losses);
   return jitter > 0 ? std::optional(jitter) : std::nullopt;
 }
 
 std::optional<double> jitter_of_updates(const Record& record) {
+  if (record.status == Status::Failed) return std::nullopt;
   const double jitter = median_change(training_losses(record, 1));
   return jitter > 0 ? std::optional(jitter) : std::nullopt;
 }
 
 /// Between neighbours what is not a straight line: evaluations are few, so their trend counts.
 std::optional<double> jitter_in_evaluations(const Record& record) {
+  if (record.status == Status::Failed) return std::nullopt;
   std::vector<double> bends;
   for (std::size_t i = 1; i + 1 < record.evaluations.size(); ++i) {
     const double between = (record.evaluations[i - 1].loss + record.evaluations[i + 1].loss) / 2;
@@ -96,10 +99,8 @@ std::optional<double> jitter_in_evaluations(const Record& record) {
 }
 
 std::optional<double> final_loss(const Record& record) {
-  if (record.status == Status::Failed) {
-    const bool diverged = record.failure && record.failure->kind == "diverged";
-    return diverged ? std::optional(std::numeric_limits<double>::infinity()) : std::nullopt;
-  }
+  if (!is_told(record)) return std::nullopt;
+  if (record.status == Status::Failed) return std::numeric_limits<double>::infinity();
   if (record.evaluations.empty()) return std::nullopt;
   return record.evaluations.back().loss;
 }
@@ -114,14 +115,15 @@ Claim asynchronous_is_jittery(std::span<const Field> fields) {
   Claim claim{.name = "asynchronous_is_jittery",
               .taught = "The loss of asynchronous training is more jittery.",
               .because = {},
+              .numbers = {},
               .figure = "jitter",
               .missing = {}};
-  std::vector<Comparison> comparisons;
-  std::vector<Comparison> updates;
+  std::vector<RatioComparison> comparisons;
+  std::vector<RatioComparison> updates;
   for_each_pair(fields, [&](const Contestant& contestant, const Runs& runs, const Runs& sibling,
                             const Field& field) {
     const std::string what = label(contestant, field);
-    Comparison batches = compare_runs(what, runs, sibling, jitter_in_batches, kMoreJittery);
+    RatioComparison batches = compare_runs(what, runs, sibling, jitter_in_batches, kMoreJittery);
     if (batches.ratios.empty()) {
       keep(comparisons, compare_runs(what + " (evaluations)", runs, sibling, jitter_in_evaluations,
                                      kMoreJittery));
@@ -130,20 +132,18 @@ Claim asynchronous_is_jittery(std::span<const Field> fields) {
     comparisons.push_back(std::move(batches));
     keep(updates, compare_runs(what, runs, sibling, jitter_of_updates, kMoreJittery));
   });
-  std::string numbers = fmt::format(
-      "Jitter over equal examples in terms of the synchronous sibling, where more means above {}. ",
-      kMoreJittery);
-  numbers += list_by_side(comparisons, {.above = "More", .below = "Not more"});
-  if (!updates.empty()) {
-    numbers +=
-        " What is seen while it trains, the loss of single updates, each of one worker's share "
-        "of a batch, is another thing: ";
-    for (std::size_t i = 0; i < updates.size(); ++i) {
-      numbers += (i == 0 ? "" : ", ") + updates[i].what + ' ' + ratio_text(updates[i]);
-    }
-    numbers += '.';
+  Account account{.measure = fmt::format("Jitter over equal examples in terms of the synchronous "
+                                         "sibling, where more means above {}.",
+                                         kMoreJittery),
+                  .above = "more",
+                  .below = "not more"};
+  for (const RatioComparison& each : updates) {
+    account.more.push_back(
+        "another thing, the loss of single updates, each of one worker's share "
+        "of a batch: " +
+        each.what + ' ' + ratio_text(each));
   }
-  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Above}, numbers, kNeeds);
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Above}, account, kNeeds);
   return claim;
 }
 
@@ -151,9 +151,10 @@ Claim asynchronous_needs_more_examples(std::span<const Field> fields) {
   Claim claim{.name = "asynchronous_needs_more_examples",
               .taught = "Asynchronous training can miss the optimum or need more examples.",
               .because = {},
+              .numbers = {},
               .figure = "staleness",
               .missing = {}};
-  std::vector<Comparison> comparisons;
+  std::vector<RatioComparison> comparisons;
   for_each_pair(fields, [&](const Contestant& contestant, const Runs& runs, const Runs& sibling,
                             const Field& field) {
     const std::string what = label(contestant, field);
@@ -161,10 +162,11 @@ Claim asynchronous_needs_more_examples(std::span<const Field> fields) {
     keep(comparisons, compare_runs(what + ": last loss", runs, sibling, final_loss, kMore));
   });
   conclude(claim, comparisons, {.of = Says::Of::Some, .truth = Side::Above},
-           fmt::format("Examples to the target and loss of the last evaluation in terms of the "
-                       "synchronous sibling, where more means above {}. ",
-                       kMore) +
-               list_by_side(comparisons, {.above = "More", .below = "Not more"}),
+           {.measure = fmt::format("Examples to the target and loss of the last evaluation in "
+                                   "terms of the synchronous sibling, where more means above {}.",
+                                   kMore),
+            .above = "more",
+            .below = "not more"},
            kNeeds);
   return claim;
 }
@@ -173,9 +175,10 @@ Claim asynchronous_in_equal_time(std::span<const Field> fields) {
   Claim claim{.name = "asynchronous_in_equal_time",
               .taught = "In equal time asynchronous training is not necessarily worse.",
               .because = {},
+              .numbers = {},
               .figure = "race",
               .missing = {}};
-  std::vector<Comparison> comparisons;
+  std::vector<RatioComparison> comparisons;
   for_each_pair(fields, [&](const Contestant& contestant, const Runs& runs, const Runs& sibling,
                             const Field& field) {
     keep(comparisons,
@@ -183,10 +186,11 @@ Claim asynchronous_in_equal_time(std::span<const Field> fields) {
   });
   conclude(
       claim, comparisons, {.of = Says::Of::Some, .truth = Side::Below},
-      fmt::format("Training time to the target in terms of the synchronous sibling, where worse "
-                  "means above {}. ",
-                  kLater) +
-          list_by_side(comparisons, {.above = "Worse", .below = "Not worse"}),
+      {.measure = fmt::format("Training time to the target in terms of the synchronous sibling, "
+                              "where worse means above {}.",
+                              kLater),
+       .above = "worse",
+       .below = "not worse"},
       std::string(kNeeds) + " that reached its target");
   return claim;
 }

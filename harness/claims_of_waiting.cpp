@@ -59,9 +59,9 @@ bool has_replicas(const Contestant& contestant) {
 }
 
 /// Against `independent` with the same resources.
-std::vector<Comparison> of_ceiling(std::span<const Field> fields, double boundary,
-                                   bool (*wanted)(const Contestant&)) {
-  std::vector<Comparison> comparisons;
+std::vector<RatioComparison> of_ceiling(std::span<const Field> fields, double boundary,
+                                        bool (*wanted)(const Contestant&)) {
+  std::vector<RatioComparison> comparisons;
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
       if (!wanted(contestant) || contestant.oversubscribed || contestant.workers < 2) continue;
@@ -75,8 +75,8 @@ std::vector<Comparison> of_ceiling(std::span<const Field> fields, double boundar
 }
 
 /// Of the workers' time, in percent: what waiting and uncovered transfers take, by field.
-std::string idle_text(std::span<const Field> fields, const std::string& strategy) {
-  std::string text;
+std::vector<std::string> idle_shares(std::span<const Field> fields, const std::string& strategy) {
+  std::vector<std::string> lines;
   for (const Field& field : fields) {
     double wait = 0;
     double transfer = 0;
@@ -93,12 +93,12 @@ std::string idle_text(std::span<const Field> fields, const std::string& strategy
       }
     }
     if (all == 0) continue;
-    text += fmt::format(
-        " On {} its workers wait {:.0f} % of their time, and transfers that nothing "
-        "hides take {:.1f} %.",
-        field.name, 100 * wait / all, 100 * transfer / all);
+    lines.push_back(fmt::format(
+        "on {} its workers wait {:.0f} % of their time, and transfers that nothing hides take "
+        "{:.1f} %",
+        field.name, 100 * wait / all, 100 * transfer / all));
   }
-  return text;
+  return lines;
 }
 
 }  // namespace
@@ -107,9 +107,10 @@ Claim waits_for_slowest(std::span<const Field> fields) {
   Claim claim{.name = "waits_for_slowest",
               .taught = "Synchronous training waits for the slowest worker in every step.",
               .because = {},
+              .numbers = {},
               .figure = "straggler",
               .missing = {}};
-  std::vector<Comparison> comparisons;
+  std::vector<RatioComparison> comparisons;
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
       const auto slow = slowed(contestant.straggler);
@@ -130,9 +131,10 @@ Claim waits_for_slowest(std::span<const Field> fields) {
     }
   }
   conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
-           "What each keeps of its speed without the slow worker; in brackets what it would keep "
-           "if it waited for that worker, and if it lost only its share. " +
-               list_by_side(comparisons, {.above = "Does not wait", .below = "Waits"}),
+           {.measure = "What each keeps of its speed without the slow worker; in brackets what it "
+                       "would keep if it waited for that worker, and if it lost only its share.",
+            .above = "does not wait",
+            .below = "waits"},
            "runs of a synchronous strategy with and without a straggler whose compute is a "
            "large enough part of the step");
   return claim;
@@ -142,14 +144,16 @@ Claim asynchronous_uses_hardware(std::span<const Field> fields) {
   Claim claim{.name = "asynchronous_uses_hardware",
               .taught = "Asynchronous training uses the hardware fully: nobody waits.",
               .because = {},
+              .numbers = {},
               .figure = "scaling",
               .missing = {}};
   const auto comparisons = of_ceiling(fields, kFully, is_asynchronous);
   conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Above},
-           fmt::format("Speed in terms of independent with the same workers, where fully means "
-                       "above {}. ",
-                       kFully) +
-               list_by_side(comparisons, {.above = "Fully", .below = "Not fully"}),
+           {.measure = fmt::format("Speed in terms of independent with the same workers, where "
+                                   "fully means above {}.",
+                                   kFully),
+            .above = "fully",
+            .below = "not fully"},
            "asynchronous strategy beside independent with the same workers");
   return claim;
 }
@@ -158,17 +162,19 @@ Claim model_parallel_scales_poorly(std::span<const Field> fields) {
   Claim claim{.name = "model_parallel_scales_poorly",
               .taught = "Model parallelism pays for communication and scales poorly.",
               .because = {},
+              .numbers = {},
               .figure = "scaling",
               .missing = {}};
   const auto comparisons = of_ceiling(fields, kPoorly, [](const Contestant& contestant) {
     return contestant.strategy == "model_parallel";
   });
   conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
-           fmt::format("Speed in terms of independent with the same workers, where poor means "
-                       "below {}. ",
-                       kPoorly) +
-               list_by_side(comparisons, {.above = "Not poor", .below = "Poor"}) +
-               idle_text(fields, "model_parallel"),
+           {.measure = fmt::format("Speed in terms of independent with the same workers, where "
+                                   "poor means below {}.",
+                                   kPoorly),
+            .above = "not poor",
+            .below = "poor",
+            .more = idle_shares(fields, "model_parallel")},
            "model_parallel beside independent with the same workers");
   return claim;
 }

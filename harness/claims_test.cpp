@@ -13,6 +13,7 @@
 namespace regatta {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 
 std::vector<Record> slowed(const std::string& strategy, double examples_per_s, int seeds = kSeeds) {
@@ -59,8 +60,9 @@ TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
   const auto both = computing(runs("in_graph", 900), 1) + slowed("in_graph", 600);
   const Claim mixed = judged(plain + slowed("all_reduce", 335) + both, "waits_for_slowest");
   EXPECT_EQ(mixed.verdict, ClaimVerdict::DoesNotHold);  // one counterexample is enough
-  EXPECT_THAT(mixed.because, HasSubstr("Waits: all_reduce x2 with straggler 1:3 on resnet9_thin "
-                                       "[waiting 0.33, not 0.67] 0.3"));
+  EXPECT_THAT(mixed.numbers,
+              Contains(HasSubstr("waits: all_reduce x2 with straggler 1:3 on resnet9_thin "
+                                 "[waiting 0.33, not 0.67] 0.3")));
 }
 
 TEST(Claims, ExpectOfAStragglerWhatItsShareOfComputingTimeGives) {
@@ -114,7 +116,7 @@ TEST(Claims, CompareJitterOverEqualExamples) {
   expect(steady + jittery("async_shared", 0.10), name, ClaimVerdict::Holds);
   const auto as_steady = steady + jittery("async_shared", 0.05);
   expect(as_steady, name, ClaimVerdict::DoesNotHold);  // though single updates differ by far more
-  EXPECT_THAT(judged(as_steady, name).because, HasSubstr("the loss of single updates"));
+  EXPECT_THAT(judged(as_steady, name).numbers, Contains(HasSubstr("the loss of single updates")));
   expect(steady, name, ClaimVerdict::Undecided);
 }
 
@@ -130,7 +132,8 @@ TEST(Claims, TakeEvaluationsForJitterWhereTrainingLossesWereThinnedOut) {
   };
   const auto records = evaluated("all_reduce", 0.02) + evaluated("async_shared", 0.05);
   expect(records, "asynchronous_is_jittery", ClaimVerdict::Holds);
-  EXPECT_THAT(judged(records, "asynchronous_is_jittery").because, HasSubstr("(evaluations)"));
+  EXPECT_THAT(judged(records, "asynchronous_is_jittery").numbers,
+              Contains(HasSubstr("(evaluations)")));
 }
 
 TEST(Claims, SayThatAsynchronousTrainingCanNeedMoreWhenOneDoes) {
@@ -142,7 +145,8 @@ TEST(Claims, SayThatAsynchronousTrainingCanNeedMoreWhenOneDoes) {
     record.evaluations = {{.loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
   });
   expect(sync + missed, name, ClaimVerdict::Holds);
-  EXPECT_THAT(judged(sync + missed, name).because, HasSubstr("never (never to never, 5 seeds)"));
+  EXPECT_THAT(judged(sync + missed, name).numbers,
+              Contains(HasSubstr("never (never to never, 5 seeds)")));
   expect(sync, name, ClaimVerdict::Undecided);
 }
 
@@ -157,7 +161,7 @@ TEST(Claims, CompareEachSeedWithItself) {
   const auto records = spread("all_reduce", 1) + spread("async_shared", 1.1);
   const Claim claim = judged(records, "asynchronous_needs_more_examples");
   EXPECT_EQ(claim.verdict, ClaimVerdict::Holds);
-  EXPECT_THAT(claim.because, HasSubstr("1.10 (1.10 to 1.10, 5 seeds)"));
+  EXPECT_THAT(claim.numbers, Contains(HasSubstr("1.10 (1.10 to 1.10, 5 seeds)")));
   EXPECT_THAT(claim.because, HasSubstr("but the samples are not told apart"));
 }
 
@@ -187,8 +191,9 @@ std::vector<Record> sending(const std::string& strategy, double with_two, double
     record.cell.oversubscribed = workers == 4;
     if (strategy == "all_reduce") record.cell.all_reduce = all_reduce;
     const auto sent = static_cast<std::int64_t>(bytes * 10);
-    record.workers = {{.place = "replica0", .steps = 10, .bytes_sent = sent},
-                      {.place = "replica1", .steps = 10, .bytes_sent = sent / 2}};
+    record.workers = {
+        {.place = "replica0", .steps = 10, .bytes_sent = sent, .bytes_received = sent},
+        {.place = "replica1", .steps = 10, .bytes_sent = sent / 2}};
     result.push_back(record);
   }
   return result;
@@ -201,6 +206,9 @@ TEST(Claims, CountBytesOfServerAndRingByWorkers) {
   expect(ring + sending("parameter_server", 2000, 2500), name, ClaimVerdict::DoesNotHold);
   expect(sending("all_reduce", 1000, 3000) + sending("parameter_server", 2000, 4000), name,
          ClaimVerdict::DoesNotHold);
+  const auto in_bf16 = with(sending("parameter_server", 2000, 4000),
+                            [](Record& record) { record.workers[0].bytes_sent /= 2; });
+  expect(ring + in_bf16, name, ClaimVerdict::Holds);  // gradients travel as f32
   expect(ring, name, ClaimVerdict::Undecided);
   expect({ring[0], sending("parameter_server", 2000, 4000)[0]}, name, ClaimVerdict::Undecided);
 }

@@ -93,7 +93,7 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
   app.add_option("--data-dir", request.data_dir, "folder of the CIFAR-10 binary files")
       ->capture_default_str();
   app.add_option("--target", request.target,
-                 "value of the metric that ends the race (default: the workload's)");
+                 "value of the metric that has to be reached (default: the workload's)");
   app.add_option("--rate-scale", request.rate_scale, "multiplies the recipe's learning rate")
       ->capture_default_str();
   app.add_option("--threads", request.threads, "cores that the run owns; 0: all available")

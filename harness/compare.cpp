@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "harness/loss_path.h"
 #include "harness/statistics.h"
@@ -100,7 +101,7 @@ bool all_infinite(const Runs& runs, Measure measure) {
                      [measure](const auto* run) { return std::isinf(measure(run)); });
 }
 
-/// Both sides' runs of equal seeds, in equal order: as many as the side with fewer has, or none.
+/// Both sides' runs of equal seeds, in equal order.
 std::pair<Runs, Runs> pairs_by_seed(const Runs& base, const Runs& head) {
   std::pair<Runs, Runs> pairs;
   Runs left = head;
@@ -112,8 +113,12 @@ std::pair<Runs, Runs> pairs_by_seed(const Runs& base, const Runs& head) {
     pairs.second.push_back(*found);
     left.erase(found);
   }
-  if (pairs.first.size() < std::min(base.size(), head.size())) return {};
   return pairs;
+}
+
+/// Whether pairs leave out no run of the side with fewer.
+bool pair_up(const std::pair<Runs, Runs>& pairs, const Runs& base, const Runs& head) {
+  return !pairs.first.empty() && pairs.first.size() == std::min(base.size(), head.size());
 }
 
 /// Regressed where most pairs that must compute the same do not: one may be torn apart by rounding.
@@ -151,7 +156,7 @@ void add_convergence(const Runs& base, const Runs& head, const CompareOptions& o
   };
   const Measure measure = nobody_has(examples_to_target) ? last_loss : examples_to_target;
   if (nobody_has(measure)) return;
-  const bool paired = !pairs.first.empty();
+  const bool paired = pair_up(pairs, base, head);
   Test test{
       &result, options.convergence_effect, paired ? Design::Pairs : Design::Independent, {}, {}};
   for (const auto* run : paired ? pairs.first : base) test.base.push_back(measure(run));
@@ -185,8 +190,9 @@ double median_step(const FinishedRun* run) {
 /// Both of a pair, or neither.
 void add_speed_of_runs(const Runs& base, const Runs& head, const CompareOptions& options,
                        Comparison& result, std::vector<Test>& tests) {
-  const auto [firsts, seconds] = pairs_by_seed(base, head);
-  if (options.taken == Taken::Apart || firsts.empty()) {
+  const std::pair<Runs, Runs> pairs = pairs_by_seed(base, head);
+  const auto& [firsts, seconds] = pairs;
+  if (options.taken == Taken::Apart || !pair_up(pairs, base, head)) {
     add_speed(finite(base, seconds_per_example), finite(head, seconds_per_example),
               Design::Independent, options.speed_effect, result, tests);
     return;
@@ -219,7 +225,7 @@ std::string flags_of(const FinishedRun& run) {
   for (std::size_t i = 0; i < run.arguments.size(); ++i) {
     if (run.arguments[i] == "--seed") {
       ++i;
-    } else {
+    } else if (run.arguments[i].rfind("--seed=", 0) != 0) {
       flags += (flags.empty() ? "" : " ") + run.arguments[i];
     }
   }
@@ -245,16 +251,29 @@ std::vector<const T*> one_of_each(const std::vector<T>& base, const std::vector<
   return result;
 }
 
+/// Empty where all runs are of one.
+std::string machines_of(const Runs& base, const Runs& head) {
+  std::set<std::string> machines;
+  for (const Runs* side : {&base, &head}) {
+    for (const FinishedRun* run : *side) machines.insert(run->machine);
+  }
+  return machines.size() < 2 ? "" : fmt::format("{}", fmt::join(machines, "; "));
+}
+
 void add_race(const Runs& base, const Runs& head, const CompareOptions& options,
               CellComparison& cell, std::vector<Test>& tests) {
   const FinishedRun& any = base.empty() ? *head.front() : *base.front();
-  cell.name = any.name;
+  cell.name = any.cell;
   cell.source = flags_of(any);
   cell.base_runs = base.size();
   cell.head_runs = head.size();
   cell.base_failed = failed(base);
   cell.head_failed = failed(head);
-  add_speed_of_runs(base, head, options, cell.speed, tests);
+  if (const std::string machines = machines_of(base, head); machines.empty()) {
+    add_speed_of_runs(base, head, options, cell.speed, tests);
+  } else {
+    cell.speed.note = "not of one machine: " + machines;
+  }
   add_convergence(base, head, options, cell.convergence, tests);
 }
 
@@ -269,7 +288,8 @@ void add_benchmark(const BenchmarkResult& base, const BenchmarkResult& head,
   cell.head_runs = head.seconds.size() + head.failed;
   cell.base_failed = base.failed;
   cell.head_failed = head.failed;
-  const bool pairs = options.taken == Taken::InTurn && base.seconds.size() == head.seconds.size();
+  const bool whole = base.failed + head.failed == 0 && base.seconds.size() == head.seconds.size();
+  const bool pairs = options.taken == Taken::InTurn && whole;
   add_speed(base.seconds, head.seconds, pairs ? Design::Pairs : Design::Independent,
             options.benchmark_effect, cell.speed, tests);
 }

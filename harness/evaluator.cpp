@@ -56,7 +56,7 @@ void Evaluator::adopt_variables(Trainer& training) {
   }
 }
 
-Judgement Evaluator::judge(Trainer& training) {
+EvaluationResult Evaluator::judge(Trainer& training) {
   adopt_variables(training);
   const std::size_t done = executor_->loss_history(0).size();
   const std::int64_t all = executor_->examples_seen() + examples_;
@@ -68,7 +68,7 @@ Judgement Evaluator::judge(Trainer& training) {
     const auto fresh = executor_->loss_history(index).subspan(done);
     return std::accumulate(fresh.begin(), fresh.end(), 0.0) / static_cast<double>(examples_);
   };
-  Judgement judgement{.loss = mean_of(0), .metric = 0};
+  EvaluationResult judgement{.loss = mean_of(0), .metric = 0};
   judgement.metric = metric_ == Metric::Accuracy ? 100 * mean_of(1) : judgement.loss;
   return judgement;
 }

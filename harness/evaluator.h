@@ -16,7 +16,7 @@
 
 namespace regatta {
 
-struct Judgement {
+struct EvaluationResult {
   double loss = 0;    ///< mean over the examples
   double metric = 0;  ///< accuracy in percent, or the loss
 };
@@ -34,7 +34,7 @@ class Evaluator {
 
   /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite, or of
   /// `training` when its variables cannot be had.
-  Judgement judge(Trainer& training);
+  EvaluationResult judge(Trainer& training);
   std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
 
  private:

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/record_reader.h"
@@ -39,12 +40,24 @@ bool is_among(std::string_view name, const std::vector<std::string_view>& names)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+bool is_utf8(const std::string& text) {
+  try {
+    return !nlohmann::json(text).dump().empty();
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
 void check_flags(const ExportFormat& format, const ExportRequest& request) {
   const Submission& submission = request.submission;
   const std::pair<std::string_view, bool> flags[] = {
       {"--author", !submission.author.empty()},
       {"--author-email", !submission.author_email.empty()},
       {"--cost-per-hour", submission.cost_per_hour.has_value()}};
+  for (const std::string* text : {&submission.author, &submission.author_email}) {
+    if (!is_utf8(*text))
+      throw RunError(ErrorKind::Usage, "--author and --author-email have to be UTF-8");
+  }
   for (const auto& [flag, given] : flags) {
     const bool needed = is_among(flag, format.needed);
     if (needed && !given) {
@@ -163,13 +176,6 @@ void run_export(const ExportRequest& request) {
   } else if (!(std::cout << result.files.front().text).flush()) {
     fail("stdout", std::strerror(errno));
   }
-}
-
-std::string machine_name(const MachineFacts& machine) {
-  std::string name = fmt::format("{} core{} of {}", machine.cores_used,
-                                 machine.cores_used == 1 ? "" : "s", machine.cpu);
-  for (const std::string& gpu : machine.gpus) name += ", " + gpu;
-  return name;
 }
 
 void require_one_machine(std::span<const Record> records) {

@@ -68,9 +68,6 @@ Export export_csv(std::span<const Record> records, const Submission& submission)
 
 // What formats share.
 
-/// `2 cores of Intel(R) Xeon(R) Processor`, GPUs after that.
-std::string machine_name(const MachineFacts& machine);
-
 /// For a format that has no place for the machine. Throws: RunError(Usage) that names them.
 void require_one_machine(std::span<const Record> records);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tolerant reader of records: what they say about runs, as much as a matrix and a comparison
-// need. Records of other versions, and lines that are none, cost nothing but themselves.
+// need. Records of another schema, and lines that are none, cost nothing but themselves.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace regatta {
 /// As much of a record as a matrix and a comparison need.
 struct FinishedRun {
   std::vector<std::string> arguments;  ///< of `regatta run`, less the folders
-  std::string cell;  ///< all that was asked for but the seed, and the target: equal in equal cells
-  std::string name;  ///< of the cell, for people: `parabola all_reduce x2`
+  std::string cell;     ///< its name: all that was asked for but the seed, equal in equal cells
+  std::string machine;  ///< its processor and how many cores of it
   std::string strategy;
   std::string dtype;
   std::int64_t backup_workers = 0;

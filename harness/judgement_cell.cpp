@@ -5,8 +5,8 @@
 #include <limits>
 #include <sstream>
 
+#include "harness/cell_runs.h"
 #include "harness/judgement.h"
-#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
@@ -16,17 +16,6 @@ constexpr double kNs = 1e-9;
 
 using Sample = std::vector<double>;
 using Number = std::optional<double>;
-
-/// Whether none of the strategies that are composed leaves the exchange out.
-bool claims_time(const std::string& strategy) {
-  std::istringstream names(strategy);
-  for (std::string name; std::getline(names, name, '+');) {
-    for (const Strategy& row : all_strategies()) {
-      if (row.name == name && row.exchange == Exchange::Nothing) return false;
-    }
-  }
-  return true;
-}
 
 template <typename Value>
 std::optional<MedianInterval> median_over(const CellJudgement& cell, const Value& value) {
@@ -147,7 +136,7 @@ CellJudgement judge_cell(std::vector<const Record*> runs) {
   const Record& record = *runs.front();
   CellJudgement cell{.runs = std::move(runs),
                      .length = length_of(record.command),
-                     .claims_time = claims_time(record.cell.strategy)};
+                     .claims_time = claims_target(record)};
   measure_target(cell);
   measure_speed(cell);
   measure_workers(cell);

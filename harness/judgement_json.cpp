@@ -161,9 +161,14 @@ Json to_json(const WorkloadJudgement& workload) {
 }
 
 Json to_json(const Claim& claim) {
-  return {
-      {"name", claim.name},       {"taught", claim.taught}, {"verdict", to_string(claim.verdict)},
-      {"because", claim.because}, {"figure", claim.figure}, {"missing", claim.missing}};
+  return {{"name", claim.name},
+          {"taught", claim.taught},
+          {"verdict", to_string(claim.verdict)},
+          {"support", to_string(claim.support)},
+          {"because", claim.because},
+          {"numbers", claim.numbers},
+          {"figure", claim.figure},
+          {"missing", claim.missing}};
 }
 
 }  // namespace

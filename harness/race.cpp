@@ -83,7 +83,7 @@ class Race {
   void train();
   std::int64_t next_evaluation(std::int64_t examples) const;
   void advance_to(std::int64_t examples);
-  Judgement judge();
+  EvaluationResult judge();
   void evaluate(std::int64_t examples);
   void report(std::int64_t examples, const Evaluation* evaluation);
   void fail(const RunError& error);
@@ -196,7 +196,7 @@ void Race::train() {
   const RunPosition begin = checkpoints_.begin();
   training_ns_ = begin.training_ns;
   const std::int64_t warmup_begin = now_ns();
-  const Judgement first = judge();  // also warms the evaluator up
+  const EvaluationResult first = judge();  // also warms the evaluator up
   record_.warmup_ns = now_ns() - warmup_begin;
   run_begin_ns_ = now_ns() - begin.full_ns;
   if (begin.examples == 0) {
@@ -236,7 +236,7 @@ void Race::advance_to(std::int64_t examples) {
 }
 
 /// The evaluator counts steps of its own, so its errors need to say when it was.
-Judgement Race::judge() {
+EvaluationResult Race::judge() {
   try {
     return evaluator_->judge(*trainer_);
   } catch (const RunError& error) {
@@ -247,7 +247,7 @@ Judgement Race::judge() {
 }
 
 void Race::evaluate(std::int64_t examples) {
-  const Judgement judgement = judge();
+  const EvaluationResult judgement = judge();
   Evaluation evaluation{.examples = trainer_->examples_seen(),
                         .epoch = static_cast<double>(examples) /
                                  static_cast<double>(placement_.recipe.train_examples),
@@ -300,6 +300,9 @@ void Race::fail(const RunError& error) {
   record_.status = Status::Failed;
   record_.failure = Failure{.kind = std::string(to_string(error.kind())),
                             .text = error.what() + checkpoints_.advice()};
+  record_.training_time_to_target_ns.reset();
+  record_.full_time_to_target_ns.reset();
+  record_.examples_to_target.reset();
 }
 
 void Race::finish() {

@@ -118,6 +118,11 @@ Record record_from_json(std::string_view line) {
   Record record;
   record.cell.fusion = "off";  // records from before it lack the field
   read(json, "", record);
+  if (record.status != Status::Reached) {  // older failed runs tell of a target reached before
+    record.training_time_to_target_ns.reset();
+    record.full_time_to_target_ns.reset();
+    record.examples_to_target.reset();
+  }
   return record;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -12,7 +13,9 @@ namespace regatta {
 namespace {
 
 constexpr double kCoverage = 0.95;
-constexpr std::size_t kExactValues = 60;  // C(60, 30) is 1.2e17: relative rounding of 1e-16
+constexpr double kNormalQuantile = 1.959964;    // for that coverage
+constexpr std::size_t kMostExactOrders = 1000;  // 2^-n is not 0 up to 1,074
+constexpr std::size_t kExactValues = 60;        // C(60, 30) is 1.2e17: relative rounding of 1e-16
 
 std::vector<double> sorted(std::span<const double> sample) {
   std::vector<double> values(sample.begin(), sample.end());
@@ -82,15 +85,39 @@ double normal_p(const std::vector<std::size_t>& ranks, std::size_t n) {
   return std::erfc(distance / std::sqrt(2 * variance));
 }
 
-}  // namespace
+/// Of all ways to sign the ranks, twice the share in which the positive ones sum to `sum` or more.
+double exact_signed_p(const std::vector<std::size_t>& ranks, std::size_t sum) {
+  std::vector<double> share = {1};  // entry s: of all ways so far, the share that sums to s
+  for (std::size_t rank : ranks) {
+    std::vector<double> next(share.size() + rank);
+    for (std::size_t s = 0; s < share.size(); ++s) {
+      next[s] += share[s] / 2;
+      next[s + rank] += share[s] / 2;
+    }
+    share = std::move(next);
+  }
+  const auto begin = share.begin() + static_cast<std::ptrdiff_t>(sum);
+  return std::min(1.0, 2 * std::accumulate(begin, share.end(), 0.0));
+}
 
-MedianInterval median_interval(std::span<const double> sample) {
-  check(!sample.empty(), "a median is of something");
-  const std::vector<double> values = sorted(sample);
-  const std::size_t n = values.size();
-  const double upper = values[n / 2];
-  const double lower = values[(n - 1) / 2];
-  MedianInterval interval{.median = lower == upper ? lower : (lower + upper) / 2};
+double normal_signed_p(const std::vector<std::size_t>& ranks, std::size_t sum) {
+  double total = 0;
+  double squares = 0;
+  for (std::size_t rank : ranks) {
+    total += static_cast<double>(rank);
+    squares += static_cast<double>(rank * rank);
+  }
+  const double away = std::max(0.0, static_cast<double>(sum) - total / 2 - 1);  // continuity
+  return std::erfc(away / std::sqrt(squares / 4) / std::sqrt(2.0));
+}
+
+/// Which order statistic from both ends an interval begins at, and what it covers.
+struct OrderInterval {
+  std::size_t k = 1;
+  double coverage = 0;
+};
+
+OrderInterval exact_interval(std::size_t n) {
   double tail = std::pow(0.5, static_cast<double>(n));  // P(Bin(n, 1/2) < k) for k = 1
   double term = tail;
   std::size_t k = 1;
@@ -100,9 +127,31 @@ MedianInterval median_interval(std::span<const double> sample) {
     tail += term;
     ++k;
   }
-  interval.low = values[k - 1];
-  interval.high = values[n - k];
-  interval.coverage = 1 - 2 * tail;
+  return {.k = k, .coverage = 1 - 2 * tail};
+}
+
+/// By the normal approximation with a correction for continuity.
+OrderInterval normal_interval(std::size_t n) {
+  const double half = static_cast<double>(n) / 2;
+  const double deviation = std::sqrt(static_cast<double>(n)) / 2;
+  const double k = std::floor(half + 0.5 - kNormalQuantile * deviation);
+  return {.k = static_cast<std::size_t>(k),
+          .coverage = std::erf((half - k + 0.5) / (deviation * std::sqrt(2.0)))};
+}
+
+}  // namespace
+
+MedianInterval median_interval(std::span<const double> sample) {
+  check(!sample.empty(), "a median is of something");
+  const std::vector<double> values = sorted(sample);
+  const std::size_t n = values.size();
+  const double upper = values[n / 2];
+  const double lower = values[(n - 1) / 2];
+  MedianInterval interval{.median = lower == upper ? lower : (lower + upper) / 2};
+  const OrderInterval order = n > kMostExactOrders ? normal_interval(n) : exact_interval(n);
+  interval.low = values[order.k - 1];
+  interval.high = values[n - order.k];
+  interval.coverage = order.coverage;
   return interval;
 }
 
@@ -132,10 +181,8 @@ std::optional<double> detectable_slowdown(std::span<const double> sample, double
     }
   }
   std::sort(factors.begin(), factors.end());
-  for (double factor : factors) {
-    if (shows(factor)) return factor - 1;
-  }
-  return std::nullopt;
+  const auto first = std::partition_point(factors.begin(), factors.end(), std::not_fn(shows));
+  return first == factors.end() ? std::nullopt : std::optional(*first - 1);
 }
 
 double signed_rank_p(std::span<const double> differences) {
@@ -144,28 +191,18 @@ double signed_rank_p(std::span<const double> differences) {
     if (each != 0) sizes.push_back(std::abs(each));
   }
   const std::vector<double> order = sorted(sizes);
-  // Entry s: of all ways to sign the ranks, the share in which the positive ones sum to s. Ranks
-  // are doubled, so that mid-ranks are whole.
-  std::vector<double> share = {1};
+  std::vector<std::size_t> ranks;  // doubled, so that mid-ranks are whole
   std::size_t positive = 0;
   for (double each : differences) {
     if (each == 0) continue;
     const auto [first, last] = std::equal_range(order.begin(), order.end(), std::abs(each));
-    const auto rank =
-        static_cast<std::size_t>((first - order.begin()) + (last - order.begin()) + 1);
-    if (each > 0) positive += rank;
-    std::vector<double> next(share.size() + rank);
-    for (std::size_t sum = 0; sum < share.size(); ++sum) {
-      next[sum] += share[sum] / 2;
-      next[sum + rank] += share[sum] / 2;
-    }
-    share = std::move(next);
+    ranks.push_back(static_cast<std::size_t>((first - order.begin()) + (last - order.begin()) + 1));
+    if (each > 0) positive += ranks.back();
   }
-  const std::size_t total = share.size() - 1;
-  const std::size_t largest = std::max(positive, total - positive);
-  const double tail =
-      std::accumulate(share.begin() + static_cast<std::ptrdiff_t>(largest), share.end(), 0.0);
-  return std::min(1.0, 2 * tail);
+  const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
+  const std::size_t larger = std::max(positive, total - positive);
+  return ranks.size() <= kExactValues ? exact_signed_p(ranks, larger)
+                                      : normal_signed_p(ranks, larger);
 }
 
 std::optional<double> detectable_shift(std::span<const double> differences, double alpha) {
@@ -183,12 +220,13 @@ std::optional<double> detectable_shift(std::span<const double> differences, doub
   }
   std::sort(shifts.begin(), shifts.end());
   const double least = std::max(1e-12, shifts.back() * 1e-9);
-  for (double shift : shifts) {
+  const auto hidden = [&](double shift) {
     std::vector<double> shifted;
     for (double each : centred) shifted.push_back(each + shift + least);
-    if (signed_rank_p(shifted) < alpha) return shift;
-  }
-  return std::nullopt;
+    return signed_rank_p(shifted) >= alpha;
+  };
+  const auto first = std::partition_point(shifts.begin(), shifts.end(), hidden);
+  return first == shifts.end() ? std::nullopt : std::optional(*first);
 }
 
 std::vector<double> holm(std::span<const double> p_values) {

@@ -21,8 +21,9 @@ struct MedianInterval {
 
 /// The narrowest interval of order statistics, symmetric in rank, that covers the median with at
 /// least 95 %, or smallest to largest where none does (n < 6): coverage 1 - 2 P(Bin(n, 1/2) < k)
-/// for the k-th from both ends. Infinite values are allowed. Throws: aborts on an empty sample.
-/// Source: David and Nagaraja, "Order statistics", 2003, section 7.1.
+/// for the k-th from both ends, by the normal approximation beyond 1,000 values. Infinite values
+/// are allowed. Throws: aborts on an empty sample. Source: David and Nagaraja, "Order statistics",
+/// 2003, section 7.1.
 MedianInterval median_interval(std::span<const double> sample);
 
 /// Two-sided p value of the Mann-Whitney test that neither sample tends to be larger. Exact by
@@ -37,7 +38,8 @@ double mann_whitney_p(std::span<const double> a, std::span<const double> b);
 std::optional<double> detectable_slowdown(std::span<const double> sample, double alpha);
 
 /// Two-sided p value of Wilcoxon's signed-rank test that differences of pairs are as often below 0
-/// as above it, by as much. Exact; differences of 0 are left out, ties are by mid-ranks, infinite
+/// as above it, by as much. Exact up to 60 differences, beyond that the normal approximation with a
+/// correction for continuity; differences of 0 are left out, ties are by mid-ranks, infinite
 /// ones rank last. 1 where nothing differs.
 /// Source: Wilcoxon, Biometrics Bulletin 1 (1945).
 double signed_rank_p(std::span<const double> differences);

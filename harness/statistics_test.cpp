@@ -166,5 +166,21 @@ TEST(Holm, MultipliesBySomeFewerTestsEachAndKeepsTheOrder) {
   EXPECT_EQ(holm(std::vector<double>{0.9, 0.8})[0], 1);
 }
 
+TEST(MedianInterval, OfManyValuesIsAsWideAsTheNormalApproximationSays) {
+  std::vector<double> values(2000);
+  std::iota(values.begin(), values.end(), 1);
+  const MedianInterval interval = median_interval(values);
+  EXPECT_EQ(interval.median, 1000.5);
+  EXPECT_NEAR(interval.high - interval.low, 2 * 1.96 * std::sqrt(2000.0) / 2, 2);
+  EXPECT_NEAR(interval.coverage, 0.95, 0.005);
+}
+
+TEST(SignedRank, OfManyDifferencesIsTheNormalApproximation) {
+  std::vector<double> differences;
+  for (int i = 1; i <= 100; ++i) differences.push_back(i % 3 == 0 ? -i : i);
+  // Ranks sum to 3,367 of 5,050; the deviation is sqrt(100 * 101 * 201 / 24): z = 841.5 / 290.84.
+  EXPECT_NEAR(signed_rank_p(differences), 0.003812, 1e-5);
+}
+
 }  // namespace
 }  // namespace regatta

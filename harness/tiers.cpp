@@ -24,7 +24,7 @@ struct Tier {
 
 constexpr std::array kTiers = {
     Tier{"quick", 5, R"(["parabola", "resnet9_thin"])", "2"},
-    Tier{"standard", 3, R"(["airbench94", "mobilenet_v2"])", "2"},
+    Tier{"standard", 5, R"(["airbench94", "mobilenet_v2"])", "2"},
     Tier{"full", 10,
          R"(["parabola", "resnet9_thin", "airbench94", "resnet9", "mobilenet_v2_full"])", "[2, 4]"},
 };

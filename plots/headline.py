@@ -117,6 +117,8 @@ def why_of(judged: Json, names: list[str]) -> str:
     one, two = judged["cells"][:2]
     if not (one["seconds_per_example"] and two["seconds_per_example"]):
         return ""
+    if None in (one["examples_to_target"]["median"], two["examples_to_target"]["median"]):
+        return ""
     examples = one["examples_to_target"]["median"] / two["examples_to_target"]["median"]
     each = one["seconds_per_example"]["median"] / two["seconds_per_example"]["median"]
     text = (f"Against {names[1]}, {names[0]} needed {examples:.2f} times the examples and "

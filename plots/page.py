@@ -17,6 +17,7 @@ Json = dict[str, Any]
 
 VERDICTS = {"holds": "holds here", "does not hold here": "does not hold here",
             "undecided": "cannot be told yet"}
+SUGGESTED = {"holds": "seems to hold here", "does not hold here": "seems not to hold here"}
 
 
 @dataclass
@@ -94,6 +95,7 @@ class Claim:
     verdict: str
     verdict_text: str
     because: str
+    numbers: list[str]  # a line for each comparison
     figure: str
     missing: list[str]
     graphic: Graphic | None = None
@@ -295,8 +297,14 @@ def page_of(judgement: Json) -> Page:
                 dates=" to ".join(dict.fromkeys([days[0], days[-1]])) if days else "")
 
 
+def _verdict_text(claim: Json) -> str:
+    suggested = SUGGESTED.get(claim["verdict"]) if claim["support"] == "suggested" else None
+    return suggested or VERDICTS[claim["verdict"]]
+
+
 def claims_of(judgement: Json) -> list[Claim]:
     return [Claim(one["name"], one["name"].replace("_", " "), one["taught"],
                   one["verdict"].replace(" ", "_"),
-                  VERDICTS[one["verdict"]], one["because"], one["figure"], one["missing"])
+                  _verdict_text(one), one["because"], one["numbers"],
+                  one["figure"], one["missing"])
             for one in judgement["claims"]]

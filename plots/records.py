@@ -175,7 +175,9 @@ def _worker(one: dict[str, Any]) -> Worker:
 def parse_run(record: dict[str, Any]) -> Run:
     """Raises KeyError, TypeError, ValueError or AttributeError for what is not a record."""
     target = record.get("target") or {}
-    reached = record.get("training_time_to_target_ns")
+    reached = None
+    if record["status"] == "reached":
+        reached = record.get("training_time_to_target_ns")
     examples = record.get("examples_to_target")
     machine = record.get("machine") or {}
     software = record.get("software") or {}

@@ -10,6 +10,7 @@ Writes index.html and figures/ beside it.
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -44,6 +45,9 @@ WHY = {
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
     "staleness": "Updates by how many versions they missed.",
 }
+
+# What a claim does not draw again: it would mix workloads, and stands in each one's section.
+OF_ONE_WORKLOAD = {"race", "time_split", "efficiency", "scaling"}
 
 
 class Figures:
@@ -83,9 +87,16 @@ def of_workload(judged: dict[str, Any], runs: dict[str, Run]) -> list[Run]:
     return [runs[one] for one in ids if one in runs]
 
 
+def of_one_machine(runs: list[Run]) -> list[Run]:
+    """Of one build of one machine, that with the most runs: others do not compare."""
+    makers = [(run.cpu, run.cores, run.commit) for run in runs]
+    most = max(Counter(makers).items(), key=lambda item: item[1], default=(None, 0))[0]
+    return [run for run, maker in zip(runs, makers) if maker == most]
+
+
 def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> None:
     for claim in claims:
-        if claim.figure:
+        if claim.figure and claim.figure not in OF_ONE_WORKLOAD:
             claim.graphic = figures.draw(claim.figure, runs, f"claim-{claim.name}", claim.because)
 
 
@@ -107,7 +118,7 @@ def render(judgement_file: Path, folders: list[str]) -> Path:
         view.result = figures.draw_all(RESULT, own, view.slug)
         view.figures = figures.draw_all(WHY, own, view.slug)
     page.claims = claims_of(judgement)
-    picture_claims(page.claims, list(runs.values()), figures)
+    picture_claims(page.claims, of_one_machine(list(runs.values())), figures)
     page.graphs = graph_pictures(figures.folder)
     loader = jinja2.FileSystemLoader(PLOTS)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
