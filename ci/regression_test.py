@@ -54,7 +54,8 @@ rate = 0.05 if faulty and fault == "wrong" else 0.02
 record = {
     "command": "regatta " + " ".join(sys.argv[1:]), "status": "missed",
     "cell": {"workload": "parabola", "strategy": strategy, "dtype": "f32", "global_batch": 50,
-             "dataset": "curve", "fusion": "on", "workers": int(flags.get("--workers", 1)), "seed": seed},
+             "dataset": "curve", "fusion": "on", "workers": int(flags.get("--workers", 1)),
+             "seed": seed},
     "checksums": {"initial_weights": "a", "data_order": "b"},
     "examples_per_s": 1000, "target": {"metric": "loss", "value": 0.05},
     "step_time_ns": {"count": 10, "p50": round(1e6 * slower * (1 + seed % 8 / 400))},
