@@ -49,7 +49,7 @@ TEST(FastTanh, ErrsByAFewUnitsInTheLastPlace) {
 TEST(FastErf, ErrsByAFewUnitsInTheLastPlace) {
   const Errors errors = errors_of(
       fast_erf<float>, [](double x) { return std::erf(x); }, 100);
-  EXPECT_LT(errors.absolute, 4e-7) << errors.ulps;
+  EXPECT_LT(errors.absolute, 4.5e-7) << errors.ulps;  // 4.1e-7 without fused multiply-add
   EXPECT_LT(errors.ulps, 8) << errors.absolute;
 }
 
