@@ -161,14 +161,14 @@ std::string sureness(std::span<const RatioComparison> comparisons, Says says, Cl
 
 /// How many comparisons lie on which side, and each of them, by side.
 void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Account& account) {
-  claim.because = fmt::format("{} Of {} comparisons", account.measure, comparisons.size());
+  claim.because = fmt::format("{} Of {} comparisons:", account.measure, comparisons.size());
   std::string comma = " ";
   for (const auto& [side, word] :
        {std::pair(Side::Above, account.above), std::pair(Side::Below, account.below),
         std::pair(Side::Unclear, std::string("cannot be told"))}) {
     const std::size_t here = count(comparisons, side);
     if (here == 0) continue;
-    claim.because += fmt::format("{}{}: {}", comma, word, here);
+    claim.because += fmt::format("{}{} {}", comma, here, word);
     comma = ", ";
     for (const RatioComparison& each : comparisons) {
       if (each.side != side) continue;

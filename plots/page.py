@@ -99,6 +99,7 @@ class Claim:
     figure: str
     missing: list[str]
     graphic: Graphic | None = None
+    see: str = ""  # the claim above that has the figure
 
 
 @dataclass

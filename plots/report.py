@@ -10,7 +10,6 @@ Writes index.html and figures/ beside it.
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -87,17 +86,29 @@ def of_workload(judged: dict[str, Any], runs: dict[str, Run]) -> list[Run]:
     return [runs[one] for one in ids if one in runs]
 
 
-def of_one_machine(runs: list[Run]) -> list[Run]:
-    """Of one build of one machine, that with the most runs: others do not compare."""
-    makers = [(run.cpu, run.cores, run.commit) for run in runs]
-    most = max(Counter(makers).items(), key=lambda item: item[1], default=(None, 0))[0]
-    return [run for run, maker in zip(runs, makers) if maker == most]
+def by_build(runs: list[Run]) -> list[list[Run]]:
+    """By machine and commit, as others do not compare; those with the most runs first."""
+    groups: dict[Any, list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.cpu, run.cores, run.commit), []).append(run)
+    return sorted(groups.values(), key=len, reverse=True)
 
 
 def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> None:
+    """Each figure once, of the first build whose runs hold something for it."""
+    shown: dict[str, str] = {}
+    builds = by_build(runs)
     for claim in claims:
-        if claim.figure and claim.figure not in OF_ONE_WORKLOAD:
-            claim.graphic = figures.draw(claim.figure, runs, f"claim-{claim.name}", claim.because)
+        if not claim.figure or claim.figure in OF_ONE_WORKLOAD:
+            continue
+        if claim.figure in shown:
+            claim.see = shown[claim.figure]
+            continue
+        for build in builds:
+            claim.graphic = figures.draw(claim.figure, build, f"claim-{claim.name}", claim.because)
+            if claim.graphic:
+                shown[claim.figure] = claim.name
+                break
 
 
 def graph_pictures(folder: Path) -> list[Graphic]:
@@ -118,13 +129,14 @@ def render(judgement_file: Path, folders: list[str]) -> Path:
         view.result = figures.draw_all(RESULT, own, view.slug)
         view.figures = figures.draw_all(WHY, own, view.slug)
     page.claims = claims_of(judgement)
-    picture_claims(page.claims, of_one_machine(list(runs.values())), figures)
+    picture_claims(page.claims, list(runs.values()), figures)
     page.graphs = graph_pictures(figures.folder)
     loader = jinja2.FileSystemLoader(PLOTS)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["colour"] = colour_variable
-    body = environment.get_template("report_body.html.j2").render(page=page, columns=COLUMNS)
+    body = environment.get_template("report_body.html.j2").render(
+        page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD)
     light, dark = colour_rules(body)
     html = environment.get_template("report.html.j2").render(
         page=page, body=Markup(body), light=light, dark=dark)
