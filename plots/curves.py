@@ -19,7 +19,8 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
-from figure_race import FAINT, GRID, INK, footer  # noqa: E402
+from axes_style import FAINT, INK, tidy  # noqa: E402
+from figure_race import footer  # noqa: E402
 from palette import SPARE, style_of  # noqa: E402
 from records import RecordsError, Run, Variant, group_runs, labels, read_records  # noqa: E402
 
@@ -63,8 +64,7 @@ def draw_curves(runs: list[Run]) -> Figure:
     above.set_title(f"{runs[0].workload}: the same curves?", loc="left", fontweight="bold",
                     color=INK)
     for axes in (above, below):
-        axes.grid(color=GRID, linewidth=0.8)
-        axes.spines[["top", "right"]].set_visible(False)
+        tidy(axes)
     figure.text(0.02, 0.03, footer(runs).replace("Marks: median time of the first evaluation at "
                 "the target; a run without one counts as infinite.", ""), fontsize=8, color=FAINT,
                 va="top")

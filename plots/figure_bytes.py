@@ -17,7 +17,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import EngFormatter  # noqa: E402
 
-from figure_race import FAINT, GRID, INK  # noqa: E402
+from axes_style import INK, entitle, tidy  # noqa: E402
 from palette import style_of, styles_of  # noqa: E402
 from records import Run, Variant, group_runs, labels  # noqa: E402
 
@@ -45,13 +45,6 @@ def busiest_by_workers(runs: list[Run]) -> Lines:
     return {variant: line for variant, line in lines.items() if len(line) > 1}
 
 
-def _tidy(axes: Axes, grid_axis: str) -> None:
-    axes.grid(axis=grid_axis, color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=FAINT)
-
-
 def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run]) -> None:
     ordered = sorted(cells.items(), key=lambda item: item[1].bytes_computed)
     names = labels(cells)
@@ -69,9 +62,8 @@ def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run]) -> None:
                                 for run in cells.values()))
     axes.xaxis.set_major_formatter(BYTES)
     axes.set_xlabel("sent in a step, all places (bar: computed, cross: counted)", fontsize=9)
-    axes.set_title(f"{workload}: bytes on the wire", loc="left", fontsize=11, fontweight="bold",
-                   color=INK)
-    _tidy(axes, "x")
+    entitle(axes, f"{workload}: bytes on the wire")
+    tidy(axes, "x")
 
 
 def _draw_busiest(axes: Axes, workload: str, lines: Lines) -> None:
@@ -86,11 +78,10 @@ def _draw_busiest(axes: Axes, workload: str, lines: Lines) -> None:
     axes.yaxis.set_major_formatter(BYTES)
     axes.set_xlabel("workers")
     axes.set_ylabel("sent in a step")
-    axes.set_title(f"{workload}: what the busiest place sends", loc="left", fontsize=11,
-                   fontweight="bold", color=INK)
+    entitle(axes, f"{workload}: what the busiest place sends")
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, frameon=False, fontsize=9,
                 borderaxespad=0, handlelength=3)
-    _tidy(axes, "both")
+    tidy(axes)
 
 
 def draw(runs: list[Run]) -> Figure | None:

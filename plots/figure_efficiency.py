@@ -17,7 +17,8 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
 
-from figure_race import FAINT, GRID, INK, NARROW, legend_below  # noqa: E402
+from axes_style import FAINT, entitle, tidy  # noqa: E402
+from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
 from records import Run, Variant, group_runs, labels, ranked  # noqa: E402
 from wording import time_text, time_unit  # noqa: E402
@@ -90,11 +91,7 @@ def draw(runs: list[Run]) -> Figure | None:
                                                f"{value:{places}}"))
     axes.set_xlabel(f"time per example ({unit}, log scale)")
     axes.set_ylabel("examples to target (log scale)")
-    axes.set_title("Examples needed × time for each", loc="left", fontsize=11, fontweight="bold",
-                   color=INK)
+    entitle(axes, "Examples needed × time for each")
     legend_below(axes, *axes.get_legend_handles_labels())
-    axes.grid(color=GRID, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=FAINT)
+    tidy(axes)
     return figure

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from figure_race import FAINT, GRID, INK  # noqa: E402
+from axes_style import INK, entitle, tidy  # noqa: E402
 from palette import styles_of  # noqa: E402
 from records import Run, Variant, labels  # noqa: E402
 
@@ -47,14 +47,10 @@ def _draw_panel(axes: Axes, workload: str, lines: Lines) -> None:
     axes.margins(x=0.12)
     axes.set_xlabel("workers")
     axes.set_ylabel("nodes")
-    axes.set_title(f"{workload}: the largest graph that a process holds", loc="left", fontsize=11,
-                   fontweight="bold", color=INK)
+    entitle(axes, f"{workload}: the largest graph that a process holds")
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.18), ncols=1, frameon=False, fontsize=9,
                 borderaxespad=0, handlelength=3)
-    axes.grid(color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=FAINT)
+    tidy(axes)
 
 
 def draw(runs: list[Run]) -> Figure | None:

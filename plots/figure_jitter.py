@@ -17,7 +17,8 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 
-from figure_race import FAINT, GRID, INK, PLAIN  # noqa: E402
+from axes_style import FAINT, INK, tidy  # noqa: E402
+from figure_race import PLAIN  # noqa: E402
 from palette import style_of  # noqa: E402
 from records import Run  # noqa: E402
 
@@ -69,10 +70,7 @@ def _draw_run(axes: Axes, run: Run) -> None:
                   ha="right", va="top", fontsize=7.5, color=FAINT)
     axes.xaxis.set_major_formatter(
         FuncFormatter(lambda value, position: f"{value / 1000:g}k" if value else "0"))
-    axes.grid(color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=FAINT, labelsize=8.5)
+    tidy(axes, labelsize=8.5)
 
 
 def draw(runs: list[Run]) -> Figure | None:

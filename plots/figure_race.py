@@ -23,6 +23,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 
+from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
 from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
 from wording import time_unit  # noqa: E402
@@ -31,7 +32,6 @@ from wording import time_unit  # noqa: E402
 LOG_RATIO = 8.0
 PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
 NARROW = 4.8  # inches: readable on a phone, two side by side on a desk
-INK, FAINT, GRID = "#222222", "#666666", "#E4E4E4"
 
 
 class Curve(NamedTuple):
@@ -166,10 +166,7 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> list[Line2D]:
     axes.set_title(workload, loc="left", fontsize=13, fontweight="bold", color=INK, pad=22)
     axes.text(0, 1.025, f"{dataset}, global batch {batch}", transform=axes.transAxes, fontsize=9.5,
               color=FAINT)
-    axes.grid(color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=FAINT)
+    tidy(axes)
     return entries
 
 
@@ -229,7 +226,7 @@ def draw(runs: list[Run]) -> Figure | None:
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     entries = draw_panel(axes, runs[0].workload, runs)
     axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # the page says it
-    axes.set_title("The race", loc="left", fontsize=11, fontweight="bold", color=INK, pad=20)
+    entitle(axes, "The race", pad=20)
     groups = group_runs(runs)
     names = labels(groups)
     legend_below(axes, entries, [names[variant] for variant, _ in ranked(groups)])

@@ -16,7 +16,8 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import StrMethodFormatter  # noqa: E402
 
-from figure_race import FAINT, GRID, INK, NARROW, legend_below  # noqa: E402
+from axes_style import INK, entitle, tidy  # noqa: E402
+from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
 from records import Run, Variant, labels  # noqa: E402
 
@@ -71,10 +72,7 @@ def draw(runs: list[Run]) -> Figure | None:
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_xlabel("workers")
     axes.set_ylabel("examples per second")
-    axes.set_title("Speed by workers", loc="left", fontsize=11, fontweight="bold", color=INK)
+    entitle(axes, "Speed by workers")
     legend_below(axes, *axes.get_legend_handles_labels())
-    axes.grid(color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=FAINT)
+    tidy(axes)
     return figure

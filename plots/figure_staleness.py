@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from figure_race import FAINT, GRID, INK  # noqa: E402
+from axes_style import INK, tidy  # noqa: E402
 from palette import Style, style_of  # noqa: E402
 from records import Run, group_runs, labels  # noqa: E402
 
@@ -47,10 +47,7 @@ def _draw_row(axes: Axes, label: str, counts: list[int], style: Style) -> None:
     axes.set_ylim(0, 118)
     axes.set_yticks([0, 50, 100])
     axes.set_ylabel("% of updates", fontsize=8.5, color=INK)
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(colors=FAINT, labelsize=8.5)
+    tidy(axes, "y", labelsize=8.5)
 
 
 def draw(runs: list[Run]) -> Figure | None:

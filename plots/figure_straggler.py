@@ -24,7 +24,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
-from figure_race import FAINT, GRID, INK  # noqa: E402
+from axes_style import INK, entitle, tidy_rows  # noqa: E402
 from palette import style_of  # noqa: E402
 from records import RecordsError, Run, Variant, group_runs, read_records  # noqa: E402
 
@@ -94,14 +94,9 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
     axes.set_ylim(len(kept) - 0.5, -0.5)
     axes.set_xlim(0, max(1.05, 1.05 * max(max(ratios) for ratios in kept.values())))
     axes.set_xlabel("share of its speed that it keeps (1 = as fast as without)")
-    axes.set_title(f"{workload}: worker {first.straggler.split(':')[0]} of {first.workers} takes "
-                   f"{factor:g} times its time", loc="left", fontsize=11, fontweight="bold",
-                   color=INK, pad=18)
-    axes.grid(axis="x", color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.tick_params(axis="x", colors=FAINT)
+    entitle(axes, f"{workload}: worker {first.straggler.split(':')[0]} of {first.workers} takes "
+                  f"{factor:g} times its time", pad=18)
+    tidy_rows(axes)
 
 
 def draw(runs: list[Run]) -> Figure | None:

@@ -12,7 +12,8 @@ matplotlib.use("Agg")
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from figure_race import INK, LOG_RATIO  # noqa: E402
+from axes_style import INK, entitle  # noqa: E402
+from figure_race import LOG_RATIO  # noqa: E402
 from figure_time_to_target import rows_figure, wrapped  # noqa: E402
 from records import SPLIT, Run, format_time, group_runs, labels, ranked  # noqa: E402
 from wording import time_unit  # noqa: E402
@@ -66,8 +67,7 @@ def draw(runs: list[Run]) -> Figure | None:
     axes.set_xlim(0, 100 if as_shares else max(totals) * scale * 1.02)
     axes.set_xlabel("share of a worker's step (%)" if as_shares
                     else f"a worker's step ({unit})")
-    axes.set_title("Where a step's time goes", loc="left", fontsize=11, fontweight="bold",
-                   color=INK, pad=42)
+    entitle(axes, "Where a step's time goes", pad=42)
     figure.legend(*axes.get_legend_handles_labels(), loc="upper left", ncols=3, frameon=False,
                   bbox_to_anchor=(0, 1 - 0.3 / figure.get_figheight()), fontsize=8.5,
                   borderaxespad=0, handlelength=1.6, columnspacing=1.2)

@@ -16,7 +16,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from figure_race import FAINT, GRID, INK, LOG_RATIO, NARROW, PLAIN  # noqa: E402
+from axes_style import FAINT, INK, entitle, tidy_rows  # noqa: E402
+from figure_race import LOG_RATIO, NARROW, PLAIN  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
 from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
 from wording import time_unit  # noqa: E402
@@ -40,11 +41,7 @@ def rows_figure(names: list[str], right: float, above: float) -> tuple[Figure, A
                            top=1 - above / height, bottom=0.55 / height)
     axes.set_yticks(range(len(names)), names, fontsize=9.5, color=INK)
     axes.set_ylim(len(names) - 0.45, -0.55)
-    axes.grid(axis="x", color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.tick_params(axis="x", colors=FAINT)
+    tidy_rows(axes)
     return figure, axes
 
 
@@ -117,6 +114,5 @@ def draw(runs: list[Run]) -> Figure | None:
     if len(reached) < len(runs):
         axes.annotate("missed", (edge, 0), xytext=(0, -5), ha="center", va="top", fontsize=9,
                       color=FAINT, xycoords=("data", "axes fraction"), textcoords="offset points")
-    axes.set_title("Every run, and the median", loc="left", fontsize=11, fontweight="bold",
-                   color=INK)
+    entitle(axes, "Every run, and the median")
     return figure

@@ -23,10 +23,11 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from change_points import LEVEL, ChangePoint, change_points  # noqa: E402
 from commits import commit_time  # noqa: E402
+from axes_style import FAINT, INK, tidy  # noqa: E402
 from palette import style_of  # noqa: E402
 from records import Run, group_runs, labels  # noqa: E402
 
-INK, FAINT, GRID, ALARM = "#222222", "#666666", "#E4E4E4", "#B00020"
+ALARM = "#B00020"
 MOST_LABELS = 24
 
 
@@ -155,10 +156,7 @@ def _dress(axes: Axes, positions: dict[Build, int], measure: Measure) -> None:
     axes.set_xticks([x for _, x in shown], [build.label for build, _ in shown], rotation=60,
                     ha="right", rotation_mode="anchor", fontsize=7.5)
     axes.set_ylabel(measure.unit, fontsize=8.5)
-    axes.tick_params(colors=FAINT, labelsize=7.5)
-    axes.grid(color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes, labelsize=7.5)
 
 
 def _footer(runs: list[Run], builds: int, changes: int) -> str:
