@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What --help says: every subcommand, every flag, every default.
+
+usage: help_test.py REGATTA SCHEMA [unittest arguments]
+"""
+
+import re
+import unittest
+
+from test_support import output_of, run_tests
+
+# Every flag of every subcommand, with the default as --help prints it.
+CELL_FLAGS = {
+    "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
+    "--processes": "(default: 1; a worker each with parameter servers)",
+    "--servers": "(default: 1)", "--backup-workers": "=0",
+    "--staleness-bound": "(default: none)", "--stages": "=0",
+    "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
+    "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
+    "--device": "=cpu",
+    "--epochs": "(default: the workload's)", "--steps": "(default: --epochs)",
+}
+FLAGS = {
+    "run": {
+        **CELL_FLAGS, "--seed": "=1", "--dataset": "(default: the workload's)",
+        "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
+        "--rate-scale": "=1", "--threads": "=0", "--straggler": "(default: none)",
+        "--trace": "(default: none)", "--continue-on-loss": "", "--hosts": "(default: this one)",
+        "--checkpoint-every": "(default: none)", "--resume": "(default: none)",
+        "--listen": "(default: loopback)", "--tls": "(default: no TLS)", "--out": "=out",
+    },
+    "graph": {**CELL_FLAGS, "--format": "=text"},
+    "matrix": {
+        "--tier": "", "--seeds": "(default: the matrix' own)", "--out": "=out", "--dry-run": "",
+        "--data-dir": "=cifar-10-batches-bin", "--resume": "",
+    },
+    "report": {"--out": "=out/report"},
+    "compare": {
+        "--format": "=text", "--speed-effect": "=0.03", "--convergence-effect": "=0.1",
+        "--alpha": "=0.05", "--losses": "=by_seed", "--taken": "=apart",
+        "--benchmark-effect": "=0.1",
+    },
+    "export": {
+        "--format": "", "--out": "(default: stdout)", "--author": "", "--author-email": "",
+        "--cost-per-hour": "(default: none)",
+    },
+    "list": {},
+    "doctor": {"--data-dir": "=cifar-10-batches-bin"},
+}
+
+
+class Help(unittest.TestCase):
+    def test_names_every_flag_with_its_default(self) -> None:
+        for subcommand, flags in FLAGS.items():
+            text = output_of(subcommand, "--help")
+            entries = re.split(r"\n  (?=-)", text)
+            by_name = {re.match(r"\S+", entry)[0]: entry for entry in entries[1:]}
+            self.assertEqual(set(by_name), {"-h,--help", *flags}, subcommand)
+            for flag, default in flags.items():
+                self.assertRegex(by_name[flag], rf"{re.escape(default)}(\s|$)", subcommand)
+
+    def test_names_every_subcommand(self) -> None:
+        self.assertEqual(set(re.findall(r"(?m)^  ([a-z]+)  ", output_of("--help"))), set(FLAGS))
+
+
+if __name__ == "__main__":
+    run_tests()
