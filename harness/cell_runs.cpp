@@ -58,25 +58,24 @@ void add_exchange(Name& name, const Cell& cell) {
   name.add_unless({}, "straggler", cell.straggler);
 }
 
-/// A cell does not say how long its runs are; their command does where they are not as usual.
-void add_length(Name& name, const std::string& command) {
-  std::istringstream words(command);
-  for (std::string word; words >> word;) {
-    for (const std::string flag : {"steps", "epochs"}) {
-      std::string value;
-      if (word == "--" + flag) words >> value;
-      if (word.rfind("--" + flag + '=', 0) == 0) value = word.substr(word.find('=') + 1);
-      if (!value.empty()) name.text += fmt::format(" {}={}", flag, value);
-    }
-  }
-}
-
 std::optional<MedianInterval> median_of(const Sample& sample) {
   if (sample.empty()) return std::nullopt;
   return median_interval(sample);
 }
 
 }  // namespace
+
+std::optional<Length> length_of(const std::string& command) {
+  std::istringstream words(command);
+  for (std::string word; words >> word;) {
+    for (const std::string unit : {"steps", "epochs"}) {
+      std::string value;
+      if (word == "--" + unit && words >> value) return Length{unit, value};
+      if (word.rfind("--" + unit + '=', 0) == 0) return Length{unit, word.substr(unit.size() + 3)};
+    }
+  }
+  return std::nullopt;
+}
 
 std::string straggler_text(const std::vector<Straggler>& stragglers) {
   std::vector<std::string> texts;
@@ -100,7 +99,9 @@ std::string cell_name(const Record& record) {
   name.add_unless<std::string>("on", "fusion", cell.fusion);
   name.add_unless<double>(1, "rate_scale", cell.rate_scale);
   add_exchange(name, cell);
-  add_length(name, record.command);
+  if (const auto length = length_of(record.command)) {
+    name.text += fmt::format(" {}={}", length->unit, length->value);
+  }
   name.add_unless<double>(workload ? workload->target : 0, "target", record.target.value);
   return name.text;
 }

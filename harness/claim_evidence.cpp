@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <set>
-#include <sstream>
 
+#include "harness/cell_runs.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -23,19 +23,10 @@ constexpr std::size_t kEnoughInPairs = 5;  ///< seeds from which pairs alone dec
 /// By name; what all runs of a field share.
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
-/// What a cell does not say: `64 steps`, empty for the workload's own length.
-std::string length_of(const std::string& command) {
-  std::istringstream words(command);
-  std::string text;
-  for (std::string word; words >> word;) {
-    for (const char* unit : {"steps", "epochs"}) {
-      if (word == std::string("--") + unit && words >> word) text += word + ' ' + unit;
-      if (word.rfind(fmt::format("--{}=", unit), 0) == 0) {
-        text += word.substr(word.find('=') + 1) + ' ' + unit;
-      }
-    }
-  }
-  return text;
+/// `64 steps`; empty for the workload's own length.
+std::string length_text(const Record& record) {
+  const std::optional<Length> length = length_of(record.command);
+  return length ? length->value + ' ' + length->unit : "";
 }
 
 Setting setting_of(const Record& record) {
@@ -49,7 +40,7 @@ Setting setting_of(const Record& record) {
       {"batch", std::to_string(cell.global_batch)},
       {"rate scale", fmt::format("{}", cell.rate_scale)},
       {"target", fmt::format("{} {}", record.target.metric, record.target.value)},
-      {"", length_of(record.command)},
+      {"", length_text(record)},
       {"cores", fmt::format("{} of {}", record.machine.cores_used, record.machine.cores_available)},
       {"cpu", record.machine.cpu},
       {"gpus", fmt::format("{}", fmt::join(record.machine.gpus, "+"))},

@@ -33,7 +33,7 @@ std::string stragglers_of(const Cell& cell) {
 std::string workload_key(const Record& record) {
   return fmt::format("{}|{}|{} {}|{}|{}|{}|{}|{}", record.cell.workload, record.cell.dataset,
                      record.target.metric, record.target.value, stragglers_of(record.cell),
-                     length_of(record.command), record.machine.cpu, record.machine.cores_used,
+                     length_flag(record), record.machine.cpu, record.machine.cores_used,
                      fmt::join(record.machine.gpus, ","));
 }
 

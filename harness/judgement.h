@@ -65,7 +65,7 @@ struct CellJudgement {
 };
 
 /// As the command of a run gives it, where it does; a cell does not say it.
-std::string length_of(const std::string& command);
+std::string length_flag(const Record& record);
 
 /// Of runs of one cell, of which there is one at least.
 CellJudgement judge_cell(std::vector<const Record*> runs);

@@ -3,7 +3,6 @@
 // What the runs of one cell say, as numbers: the half of judge() that looks at one cell.
 #include <algorithm>
 #include <limits>
-#include <sstream>
 
 #include "harness/cell_runs.h"
 #include "harness/judgement.h"
@@ -106,16 +105,9 @@ void measure_bytes(CellJudgement& cell) {
 
 }  // namespace
 
-std::string length_of(const std::string& command) {
-  std::istringstream words(command);
-  for (std::string word; words >> word;) {
-    for (const std::string flag : {"--steps", "--epochs"}) {
-      std::string value;
-      if (word == flag && words >> value) return flag + ' ' + value;
-      if (word.rfind(flag + '=', 0) == 0) return flag + ' ' + word.substr(flag.size() + 1);
-    }
-  }
-  return "";
+std::string length_flag(const Record& record) {
+  const std::optional<Length> length = length_of(record.command);
+  return length ? "--" + length->unit + ' ' + length->value : "";
 }
 
 std::optional<Crossing> crossing_of(const Record& record) {
@@ -134,9 +126,8 @@ std::optional<Crossing> crossing_of(const Record& record) {
 
 CellJudgement judge_cell(std::vector<const Record*> runs) {
   const Record& record = *runs.front();
-  CellJudgement cell{.runs = std::move(runs),
-                     .length = length_of(record.command),
-                     .claims_time = claims_target(record)};
+  CellJudgement cell{
+      .runs = std::move(runs), .length = length_flag(record), .claims_time = claims_target(record)};
   measure_target(cell);
   measure_speed(cell);
   measure_workers(cell);

@@ -55,6 +55,19 @@ void prepend(std::vector<T>& values, const std::vector<T>& former) {
 
 }  // namespace
 
+void forget_partial_losses(const std::vector<Step>& parts,
+                           const std::vector<TrainingReport>& reports, TrainingReport& all) {
+  for (LoopHistory& loop : all.loops) {
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const auto& loops = parts[p].partition.parts;
+      const bool takes_part = std::any_of(loops.begin(), loops.end(), [&](const LoopPart& part) {
+        return part.number == loop.number;
+      });
+      if (takes_part && reports[p].loops.empty()) loop.losses.clear();
+    }
+  }
+}
+
 TrainingReport joined(const TrainingReport& former, TrainingReport later) {
   for (const RankedWorker& worker : former.workers) {
     const auto same = std::find_if(later.workers.begin(), later.workers.end(), [&](const auto& w) {

@@ -13,6 +13,11 @@ namespace regatta {
 /// loop in several processes become one: losses add up, and a step takes as long as at the slowest.
 TrainingReport merged(const std::vector<TrainingReport>& parts);
 
+/// A loop's loss is a sum over its processes: where one of them has reported none, it is forgotten.
+/// `parts` and `reports` are by process.
+void forget_partial_losses(const std::vector<Step>& parts,
+                           const std::vector<TrainingReport>& reports, TrainingReport& all);
+
 /// Of one run in two pieces: sums and histories of both, memory and lost processes of the later.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);
 

@@ -2,9 +2,6 @@
 #include "harness/race.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,6 +19,7 @@
 #include "harness/process.h"
 #include "harness/summary.h"
 #include "harness/ticker.h"
+#include "harness/trace_file.h"
 #include "harness/training_options.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -52,7 +50,8 @@ class Race {
     placement_.recipe.train = &data_.train;
     describe(dataset);
     build();
-    open_trace();
+    // Of several processes each has its own.
+    if (!request.trace.empty() && placement_.processes == 1) trace_.open(request.trace);
     if (hooks.ready) hooks.ready();
     unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
     record_.setup_ns = now_ns() - begin_ns_;
@@ -67,7 +66,7 @@ class Race {
     finish();
     if (hooks_.ended) hooks_.ended(record_);
     if (record_.status != Status::Failed) checkpoints_.remove();
-    write_trace();  // last, because a full disk must not cost the record
+    if (trainer_) trace_.write(*trainer_);  // last, because a full disk must not cost the record
     return std::move(record_);
   }
 
@@ -78,8 +77,6 @@ class Race {
   void build();
   void unless_a_peer_is_lost(const std::function<void()>& set_up);
   void start_trainer(const Step& placed, std::vector<Step> parts);
-  void open_trace();
-  void write_trace();
   void train();
   std::int64_t next_evaluation(std::int64_t examples) const;
   void advance_to(std::int64_t examples);
@@ -106,7 +103,7 @@ class Race {
   std::int64_t run_begin_ns_ = 0;
   std::int64_t training_ns_ = 0;
   std::mutex progress_mutex_;
-  std::ofstream trace_;
+  TraceFile trace_;
 };
 
 /// mpirun or Slurm has started as many processes as the run has.
@@ -326,26 +323,6 @@ void Race::finish() {
   record_.machine.cores_used = cores_used_;
   record_.software = software_facts();
   record_.environment = environment_facts();
-}
-
-/// Before the run, which may be long.
-void Race::open_trace() {
-  if (request_.trace.empty() || placement_.processes > 1) return;  // each rank has its own
-  trace_.open(request_.trace);
-  if (!trace_) {
-    throw RunError(ErrorKind::Io, "cannot write the trace to " + request_.trace + ": " +
-                                      std::strerror(errno) + "; choose another file for --trace");
-  }
-}
-
-void Race::write_trace() {
-  if (!trace_.is_open() || !trainer_) return;
-  trainer_->write_trace(trace_);
-  if (!trace_.flush()) {
-    throw RunError(ErrorKind::Io, "the trace in " + request_.trace +
-                                      " is incomplete, the disk is probably full; the record is "
-                                      "kept, choose another file for --trace");
-  }
 }
 
 }  // namespace

@@ -6,17 +6,12 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <fstream>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <set>
-#include <thread>
 
 #include "harness/allocation.h"
 #include "harness/control_client.h"
@@ -25,6 +20,8 @@
 #include "harness/local_address.h"
 #include "harness/local_trainer.h"
 #include "harness/process.h"
+#include "harness/rank_commands.h"
+#include "harness/trace_file.h"
 #include "harness/training_options.h"
 #include "kernels/comm/grpc_credentials.h"
 #include "kernels/graph/error.h"
@@ -32,14 +29,6 @@
 
 namespace regatta {
 namespace {
-
-constexpr int kEndedEarly = 3;
-
-/// A line on stderr, in one piece: mpirun marks each piece that it reads.
-void say(const std::string& text) {
-  const std::string line = "regatta: " + text + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody listens any more
-}
 
 std::string variable_or(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
@@ -64,53 +53,6 @@ control::Hello hello() {
   hello.set_pid(getpid());
   return hello;
 }
-
-/// What the coordinator sends, read by a thread of its own: an early end ends the process at once,
-/// whatever its other threads do. There is nothing to keep, and the others may never return.
-class Commands {
- public:
-  /// `while_running` hears, on the reading thread, of what cannot wait for the end of a command.
-  Commands(ControlClient& client, std::function<void(const control::ToRank&)> while_running)
-      : while_running_(std::move(while_running)), reader_([this, &client] { read(client); }) {}
-  ~Commands() { reader_.join(); }
-
-  control::ToRank next() {
-    std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [this] { return !commands_.empty(); });
-    control::ToRank command = std::move(commands_.front());
-    commands_.pop_front();
-    return command;
-  }
-
- private:
-  void read(ControlClient& client) {
-    for (;;) {
-      std::optional<control::ToRank> command = client.read();
-      if (!command) end_now("the session with the coordinator is broken: " + client.finish());
-      const bool last = command->has_end();
-      if (last && !command->end().reason().empty()) end_now(command->end().reason());
-      if (command->has_lost() || command->has_stop()) {
-        while_running_(*command);
-        continue;
-      }
-      const std::lock_guard lock(mutex_);
-      commands_.push_back(std::move(*command));
-      arrived_.notify_one();
-      if (last) return;
-    }
-  }
-
-  [[noreturn]] static void end_now(const std::string& reason) {
-    say("this rank ends: " + reason);
-    std::_Exit(kEndedEarly);
-  }
-
-  std::function<void(const control::ToRank&)> while_running_;
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<control::ToRank> commands_;
-  std::thread reader_;
-};
 
 class Rank {
  public:
@@ -151,14 +93,12 @@ class Rank {
   std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
   std::atomic<bool> stopped_{false};       ///< the run has failed
   std::atomic<bool> started_{false};       ///< the trainer is there
-  std::ofstream trace_;
+  TraceFile trace_;
 };
 
 void Rank::join() {
   if (!request_.trace.empty()) {
-    const std::string file = request_.trace + ".rank" + std::to_string(rank_);
-    trace_.open(file);
-    if (!trace_) throw RunError(ErrorKind::Io, "cannot write the trace to " + file);
+    trace_.open(request_.trace + ".rank" + std::to_string(rank_));
   }
   const Workload& workload = find_workload(request_.workload);
   data_ = load_data(workload, dataset_of(request_, workload), request_.data_dir);
@@ -281,9 +221,12 @@ void Rank::hear(const control::ToRank& command) {
 }
 
 void Rank::write_trace() {
-  if (!trace_.is_open() || !trainer_) return;
-  trainer_->write_trace(trace_);
-  if (!trace_.flush()) say("the trace is incomplete; the disk is probably full");
+  if (!trainer_) return;
+  try {
+    trace_.write(*trainer_);
+  } catch (const RunError& error) {
+    say(error.what());
+  }
 }
 
 /// Returns false at the end of the run.
@@ -335,7 +278,7 @@ int serve_as_rank(const RaceRequest& request) {
       hello(), exchange::tls_files_in(request.tls));
   {
     Rank rank(request, client, std::move(session));
-    Commands commands(client, [&rank](const auto& command) { rank.hear(command); });
+    RankCommands commands(client, [&rank](const auto& command) { rank.hear(command); });
     guarded(client, [&] { rank.join(); });
     for (bool goes_on = true; goes_on;) {
       const control::ToRank command = commands.next();

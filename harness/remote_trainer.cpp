@@ -200,25 +200,12 @@ TrainingReport RemoteTrainer::report() {
     await_all("to report", kAnswerLimit);
   }
   TrainingReport all = merged(finished_reports_);
-  forget_partial_losses(all);
+  forget_partial_losses(parts_, finished_reports_, all);
   all.peak_rss_bytes += peak_rss_bytes();
   if (!failed_) {
     for (int r : watch_->lost()) all.lost_processes.push_back(watch_->why(r));
   }
   return all;
-}
-
-/// A loop's loss is a sum over its processes: without one of them it is none.
-void RemoteTrainer::forget_partial_losses(TrainingReport& all) const {
-  for (LoopHistory& loop : all.loops) {
-    for (std::size_t p = 0; p < parts_.size(); ++p) {
-      const auto& loops = parts_[p].partition.parts;
-      const bool takes_part = std::any_of(loops.begin(), loops.end(), [&](const LoopPart& part) {
-        return part.number == loop.number;
-      });
-      if (takes_part && finished_reports_[p].loops.empty()) loop.losses.clear();
-    }
-  }
 }
 
 bool RemoteTrainer::is_reachable(int rank) const {

@@ -70,7 +70,6 @@ class RemoteTrainer final : public Trainer {
   void end_all(const std::string& reason);
   void go_on_without_the_lost();
   bool is_reachable(int rank) const;
-  void forget_partial_losses(TrainingReport& all) const;
   void ask_the_living_to_report();
 
   std::vector<Step> parts_;
