@@ -57,7 +57,9 @@ Json to_json(const RankedWorker& worker) {
           {"input_ns", report.input_ns},
           {"update_ns", report.update_ns},
           {"total_ns", report.total_ns},
-          {"staleness", report.staleness}};
+          {"staleness", report.staleness},
+          {"updates_applied", report.updates_applied},
+          {"updates_dropped", report.updates_dropped}};
 }
 
 RankedWorker worker_in(const Json& json) {
@@ -71,7 +73,9 @@ RankedWorker worker_in(const Json& json) {
               .input_ns = json.at("input_ns").get<std::int64_t>(),
               .update_ns = json.at("update_ns").get<std::int64_t>(),
               .total_ns = json.at("total_ns").get<std::int64_t>(),
-              .staleness = json.at("staleness").get<std::vector<std::uint64_t>>()}};
+              .staleness = json.at("staleness").get<std::vector<std::uint64_t>>(),
+              .updates_applied = json.at("updates_applied").get<std::int64_t>(),
+              .updates_dropped = json.at("updates_dropped").get<std::int64_t>()}};
 }
 
 /// Counts up to the last that is not zero.

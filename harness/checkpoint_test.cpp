@@ -38,7 +38,9 @@ TrainingReport sample_report() {
                                 .input_ns = 40,
                                 .update_ns = 50,
                                 .total_ns = 150,
-                                .staleness = {2, 0, 1}}}};
+                                .staleness = {2, 0, 1},
+                                .updates_applied = 6,
+                                .updates_dropped = 4}}};
   report.loops = {{.number = 4,
                    .share_of_batch = 1.0 / 3,
                    .step_ns = {100, 200, 300},

@@ -49,7 +49,7 @@ def header_of(file: Path) -> dict[str, Any]:
     """Of a checkpoint, whose lengths have to be the file's."""
     data = file.read_bytes()
     magic, version, header, payload = (data[i:i + 8] for i in range(0, 32, 8))
-    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 1:
+    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 2:
         raise AssertionError(f"{file} begins with {data[:16]!r}")
     sizes = [int.from_bytes(word, "little") for word in (header, payload)]
     if len(data) != 32 + sum(sizes) + 8:
@@ -187,6 +187,21 @@ class Checkpoints(unittest.TestCase):
                  if worker["place"].startswith("replica")]
         self.assertEqual(sum(steps) * BATCH // 2, record["evaluations"][-1]["examples"])
         self.assertLessEqual(abs(steps[0] - steps[1]), 2)
+
+    @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
+    def test_let_backup_workers_go_on(self) -> None:
+        for more in (("--servers", "2"), ("--processes", "1")):
+            record = self.killed_and_resumed(*THIN, "--strategy", "parameter_server", "--workers",
+                                             "2", "--backup-workers", "1", *more)
+            with self.subTest(more=more):
+                self.assertEqual(record["evaluations"][-1]["examples"], 40 * BATCH)
+                servers = [worker for worker in record["workers"]
+                           if worker["place"].startswith("server0")]
+                self.assertEqual(sum(one["updates_applied"] for one in servers), 2 * 40)
+                steps = sum(worker["steps"] for worker in record["workers"]
+                            if worker["place"].startswith("replica"))
+                dropped = sum(one["updates_dropped"] for one in servers)
+                self.assertEqual(steps, 2 * 40 + dropped)
 
     def test_survive_kills_at_any_moment(self) -> None:
         folder = fresh_folder()

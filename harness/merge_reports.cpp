@@ -46,6 +46,8 @@ void add_worker(WorkerReport& all, const WorkerReport& former) {
   all.total_ns += former.total_ns;
   widen(all.staleness, former.staleness.size());
   for (std::size_t s = 0; s < former.staleness.size(); ++s) all.staleness[s] += former.staleness[s];
+  all.updates_applied += former.updates_applied;
+  all.updates_dropped += former.updates_dropped;
 }
 
 template <typename T>

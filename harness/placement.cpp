@@ -237,11 +237,6 @@ void check_checkpoints(const RaceRequest& request) {
     throw usage(fmt::format("--checkpoint-every is {}; at least 1 step is needed",
                             *request.checkpoint_every));
   }
-  if (request.backup_workers > 0) {
-    throw usage(
-        "--checkpoint-every and --backup-workers exclude each other: a checkpoint does not hold "
-        "the pushes that a step still waits for");
-  }
   if (request.on_loss == OnLoss::Continue) {
     throw usage(
         "--continue-on-loss excludes --checkpoint-every and --resume: nobody knows where a lost "

@@ -10,6 +10,7 @@
 
 #include "kernels/runtime/clock.h"
 #include "strategies/curve_by_adam_for_test.h"
+#include "strategies/resume_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -187,6 +188,29 @@ TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
     }
     EXPECT_EQ(applied, 2 * options.steps);
     EXPECT_EQ(run.executor().lost_updates(), 0);
+  }
+}
+
+/// The second executor has the first's variables and positions; what came late there is forgotten.
+TEST(BackupWorkers, GoOnInAnotherExecutorWhereTheLastStepEnded) {
+  for (std::int64_t servers : {1, 2}) {
+    TrialOptions options = with_backups(2, 1, 40);
+    options.options.servers = servers;
+    const Step step = placed(step_of("adam", 20, options.steps), options);
+    Training first(step, data_of("parabola"), options);
+    first.executor().run(25 * 20);
+    Training second(step, data_of("parabola"), options);
+    testing_support::copy_variables(first.executor(), second.executor());
+    second.executor().begin_at(testing_support::positions_of(first.executor()));
+    EXPECT_EQ(second.executor().examples_seen(), 25 * 20);
+    second.run_all();
+    EXPECT_EQ(second.executor().examples_seen(), 40 * 20);
+    std::int64_t applied = 0;
+    for (const WorkerReport& push : second.pushes()) applied += push.updates_applied;
+    EXPECT_EQ(applied, 2 * 15);
+    for (const LoopReport& loop : second.executor().loops()) {
+      for (std::int64_t before : loop.examples) EXPECT_GE(before, 25 * 20);
+    }
   }
 }
 

@@ -5,15 +5,16 @@
 // no such bits; they go on from their own steps, within their bound.
 #include <gtest/gtest.h>
 
-#include <cstring>
-
+#include "strategies/resume_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::copy_variables;
 using testing_support::data_of;
 using testing_support::identifier_of;
+using testing_support::positions_of;
 using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
@@ -57,26 +58,6 @@ std::vector<std::vector<char>> memory_of(Trial& trial) {
   return memory;
 }
 
-void copy_variables(Trial& from, Trial& to) {
-  const auto memory = memory_of(from);
-  for (std::size_t i = 0; i < memory.size(); ++i) {
-    const auto v = static_cast<VariableId>(i);
-    std::memcpy(to.executor().variable(v).tensor.data, memory[i].data(), memory[i].size());
-    to.executor().variable(v).version = from.executor().variable(v).version.load();
-  }
-}
-
-std::vector<LoopPosition> positions_of(Trial& trial) {
-  std::vector<LoopPosition> positions;
-  for (const LoopReport& loop : trial.executor().loops()) {
-    const bool begun = !loop.examples.empty();  // else another was faster by far
-    positions.push_back({.number = static_cast<int>(positions.size()),
-                         .steps = loop.steps,
-                         .last_examples = begun ? loop.examples.back() : 0});
-  }
-  return positions;
-}
-
 std::vector<float> losses_of(Trial& first, Trial& second) {
   std::vector<float> losses = first.losses();
   const std::vector<float> later = second.losses();
@@ -93,8 +74,8 @@ TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
   Trial first = trial_of(test);
   first.executor().run(test.first_steps * test.global_batch);
   Trial second = trial_of(test);
-  copy_variables(first, second);
-  second.executor().begin_at(positions_of(first));
+  copy_variables(first.executor(), second.executor());
+  second.executor().begin_at(positions_of(first.executor()));
   EXPECT_EQ(second.executor().examples_seen(), test.first_steps * test.global_batch);
   second.executor().run(test.steps * test.global_batch);
   EXPECT_EQ(losses_of(first, second), whole.losses());
@@ -160,7 +141,7 @@ TEST(Resume, WouldGiveOtherBitsWithoutThePositions) {
   Trial first = trial_of(test);
   first.executor().run(6 * 32);
   Trial second = trial_of(test);
-  copy_variables(first, second);
+  copy_variables(first.executor(), second.executor());
   second.executor().run(4 * 32);
   EXPECT_NE(losses_of(first, second), whole.losses());
 }
@@ -176,8 +157,8 @@ TEST_P(ResumedLoops, GoOnFromTheirOwnSteps) {
   Trial first = trial_of(test);
   first.executor().run(200 * 50);
   Trial second = trial_of(test);
-  copy_variables(first, second);
-  second.executor().begin_at(positions_of(first));
+  copy_variables(first.executor(), second.executor());
+  second.executor().begin_at(positions_of(first.executor()));
   const std::int64_t seen = first.executor().examples_seen();
   EXPECT_EQ(second.executor().examples_seen(), seen);
   second.executor().run(400 * 50);

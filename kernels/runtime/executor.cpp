@@ -85,7 +85,12 @@ class Executor::Impl {
   }
 
   void begin_at(std::span<const LoopPosition> positions) {
+    std::int64_t applied = 0;
     for (const LoopPosition& position : positions) {
+      // One of the pushes that began last has completed its step; those that came late are dropped.
+      if (position.steps > 0) {
+        applied = std::max(applied, position.last_examples + step_.global_batch);
+      }
       if (position.number >= loops_.count_of_all()) {
         throw RunError(ErrorKind::Data,
                        "the checkpoint has a loop that this run has not; give the "
@@ -96,6 +101,7 @@ class Executor::Impl {
         if (loops_.number(loop) == position.number) begin_loop_at(loop, position);
       }
     }
+    quorums_.begin_at(applied);
   }
 
   void run(std::int64_t examples) {
@@ -138,7 +144,8 @@ class Executor::Impl {
                      "the checkpoint has more steps than this run; give the flags "
                      "that it began with");
     }
-    if (loops_.leads(loop)) count_.claimed += position.steps * loops_.examples(loop);
+    if (loops_.leads(loop) && quorums_.empty())
+      count_.claimed += position.steps * loops_.examples(loop);
     for (const auto& lane : lanes_) {
       if (lane->plan().loop == loop) lane->begin_at(position.steps, position.last_examples);
     }

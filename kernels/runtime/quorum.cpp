@@ -44,6 +44,11 @@ std::unique_ptr<Kernel> Quorum::behind(std::int64_t member, std::unique_ptr<Kern
   return std::make_unique<Behind>(*this, member, std::move(update));
 }
 
+void Quorum::begin_at(std::int64_t examples) {
+  if (options_.applied_examples != nullptr) *options_.applied_examples = examples;
+  version_.advance_to(static_cast<std::uint64_t>(examples / options_.step_examples));
+}
+
 std::int64_t Quorum::begin(std::int64_t member, const Patience& patience) {
   for (;;) {
     std::uint64_t now = 0;

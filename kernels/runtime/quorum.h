@@ -49,6 +49,9 @@ class Quorum {
   /// that all pushes make together. When all of a member's have run, the version advances.
   std::unique_ptr<Kernel> behind(std::int64_t member, std::unique_ptr<Kernel> update);
 
+  /// As if so many examples had been applied and nobody had pushed since. Before the first step.
+  void begin_at(std::int64_t examples);
+
   /// Returns the examples applied before the step that the member may now begin, once its last push
   /// is not pending any more. Throws: Aborted; RunError(Timeout) that names who has not pushed.
   std::int64_t begin(std::int64_t member, const Patience& patience);

@@ -48,6 +48,10 @@ std::unique_ptr<Kernel> Quorums::behind(const Graph& graph, const Node& node,
   return quorum->behind(node.place.replica, std::move(kernel));
 }
 
+void Quorums::begin_at(std::int64_t examples) {
+  for (auto& [server, quorum] : quorums_) quorum.begin_at(examples);
+}
+
 Ticket Quorums::begin(int loop, const ExampleCount& count, const Patience& patience) {
   const std::int64_t examples = quorums_.at(kDeciding).begin(member_of_.at(loop), patience);
   const Ticket ticket{.runs = examples < count.target.load(std::memory_order_relaxed),

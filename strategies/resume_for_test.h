@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests of runs in two executors of one graph: the second goes on where the first has come to.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "kernels/runtime/executor.h"
+
+namespace regatta::testing_support {
+
+/// Not while either runs.
+inline void copy_variables(Executor& from, Executor& to) {
+  const auto count = static_cast<VariableId>(from.step().graph.variables().size());
+  for (VariableId v = 0; v < count; ++v) {
+    const Tensor& tensor = from.variable(v).tensor;
+    std::memcpy(to.variable(v).tensor.data, tensor.data,
+                static_cast<std::size_t>(tensor.type.bytes()));
+    to.variable(v).version = from.variable(v).version.load();
+  }
+}
+
+inline std::vector<LoopPosition> positions_of(const Executor& executor) {
+  std::vector<LoopPosition> positions;
+  for (const LoopReport& loop : executor.loops()) {
+    const bool begun = !loop.examples.empty();  // else another was faster by far
+    positions.push_back({.number = static_cast<int>(positions.size()),
+                         .steps = loop.steps,
+                         .last_examples = begun ? loop.examples.back() : 0});
+  }
+  return positions;
+}
+
+}  // namespace regatta::testing_support
