@@ -20,10 +20,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import EngFormatter  # noqa: E402
 
+from axes_style import FAINT, INK, tidy  # noqa: E402
 from change_points import LEVEL, ChangePoint, change_points  # noqa: E402
 from commits import commit_time  # noqa: E402
-from axes_style import FAINT, INK, tidy  # noqa: E402
 from palette import style_of  # noqa: E402
 from records import Run, group_runs, labels  # noqa: E402
 
@@ -79,16 +80,26 @@ def build_of(run: Run) -> Build:
     return Build(made, run.commit, run.dirty)
 
 
+def _has_commits(runs: list[Run]) -> bool:
+    """More than one."""
+    return len({(run.commit, run.dirty) for run in runs}) > 1
+
+
 def cells_of(runs: list[Run]) -> dict[str, list[Run]]:
     """By a name for people; only those with more than one commit."""
     cells = {}
     for workload in dict.fromkeys(run.workload for run in runs):
-        groups = group_runs(run for run in runs if run.workload == workload)
+        groups = {}
+        for variant, own in group_runs(run for run in runs if run.workload == workload).items():
+            kept = [run for target in dict.fromkeys(run.target for run in own)
+                    if _has_commits(of := [run for run in own if run.target == target])
+                    for run in of]
+            if kept:
+                groups[variant] = kept
         for variant, label in labels(groups).items():
             for target in dict.fromkeys(run.target for run in groups[variant]):
-                own = [run for run in groups[variant] if run.target == target]
-                if len({(run.commit, run.dirty) for run in own}) > 1:
-                    cells[f"{workload}, {label}, to {target:g}"] = own
+                cells[f"{workload}, {label}, to {target:g}"] = [
+                    run for run in groups[variant] if run.target == target]
     return cells
 
 
@@ -156,6 +167,7 @@ def _dress(axes: Axes, positions: dict[Build, int], measure: Measure) -> None:
     axes.set_xticks([x for _, x in shown], [build.label for build, _ in shown], rotation=60,
                     ha="right", rotation_mode="anchor", fontsize=7.5)
     axes.set_ylabel(measure.unit, fontsize=8.5)
+    axes.yaxis.set_major_formatter(EngFormatter(unit="s" if measure.unit == "s" else ""))
     tidy(axes, labelsize=7.5)
 
 
