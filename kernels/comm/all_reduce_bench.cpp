@@ -4,8 +4,6 @@
 // bus bandwidth of nccl-tests: 2 (n - 1) / n of the buffer by the time of one all-reduce.
 // ci/peers/compare_all_reduce sets it beside Open MPI's MPI_Allreduce in one run.
 #include <benchmark/benchmark.h>
-#include <pthread.h>
-#include <sched.h>
 
 #include <map>
 #include <memory>
@@ -15,6 +13,7 @@
 
 #include "kernels/comm/all_reduce.h"
 #include "kernels/graph/collective.h"
+#include "kernels/runtime/affinity.h"
 
 namespace regatta {
 namespace {
@@ -33,13 +32,6 @@ struct Arena {
   std::vector<std::vector<float>> buffers;
 };
 
-void pin_to(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
 void all_reduce(benchmark::State& state, const std::string& algorithm) {
   static std::unique_ptr<Arena> arena;
   const std::int64_t members = state.threads();
@@ -48,7 +40,7 @@ void all_reduce(benchmark::State& state, const std::string& algorithm) {
     arena = std::make_unique<Arena>(algorithm, members, bytes / 4);
   }
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
-  if (members <= cores) pin_to(state.thread_index());
+  if (members <= cores) pin_thread({state.thread_index()});
   const Patience patience{.abort = nullptr, .spins = members <= cores ? 400 : 0};
   WaitClock waits;
   std::int64_t received = 0;
