@@ -9,6 +9,7 @@ Skips (77) where namespaces cannot be made: not root, or no iproute2.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -89,9 +90,9 @@ class AcrossHosts(unittest.TestCase):
         server = ["--strategy", "parameter_server"]  # push, then pull
         for hosts, strategy in ((2, ring), (3, server)):
             _, record = final_losses([*strategy, "--workers", "2"], hosts, DELAY_MS, steps=30)
-            step_ms = record["step_time_ns"]["p50"] / 1e6
-            self.assertGreaterEqual(step_ms, 2 * DELAY_MS)
-            self.assertLess(step_ms, 4 * DELAY_MS)
+            times = record["step_time_ns"]
+            self.assertGreaterEqual(times["p50"] / 1e6, 2 * DELAY_MS)
+            self.assertLess(times["min"] / 1e6, 3 * DELAY_MS)  # of which a busy machine spares one
 
     def test_leaves_no_namespace_behind(self) -> None:
         with subprocess.Popen([str(HOSTS), "2", "0", "0", "ip", "netns", "identify"],
@@ -105,5 +106,10 @@ class AcrossHosts(unittest.TestCase):
 if __name__ == "__main__":
     if os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("tc") is None:
         print("skipped: network namespaces need root and iproute2")
+        sys.exit(SKIPPED)
+    tried = subprocess.run([str(HOSTS), "2", "0", "1", "true"], capture_output=True, text=True,
+                           check=False)
+    if tried.returncode != 0 and re.search("Operation not permitted|/dev/net/tun", tried.stderr):
+        print(f"skipped: this container may not make network namespaces: {tried.stderr.strip()}")
         sys.exit(SKIPPED)
     unittest.main()

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "harness/folder_for_test.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -25,16 +26,13 @@ std::string row(const std::string& name, const std::string& rest) {
 
 class Folder : public testing::Test {
  protected:
-  Folder() { std::filesystem::create_directories(path_); }
-  ~Folder() override { std::filesystem::remove_all(path_); }
-
   std::filesystem::path write(const std::string& name, const std::string& text) const {
     std::ofstream(path_ / name) << text;
     return path_ / name;
   }
 
-  const std::filesystem::path path_ =
-      std::filesystem::path(testing::TempDir()) / "benchmark_results";
+  const testing_support::ScratchFolder folder_;
+  const std::filesystem::path& path_ = folder_.path();
 };
 
 using BenchmarkResults = Folder;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 
+#include "harness/folder_for_test.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -247,9 +248,6 @@ TEST(Compare, NamesTheSlowerBenchmark) {
 
 class ComparedFolders : public testing::Test {
  protected:
-  ComparedFolders() { std::filesystem::create_directories(path_); }
-  ~ComparedFolders() override { std::filesystem::remove_all(path_); }
-
   /// Eight repetitions around `nanoseconds` in FOLDER/benchmarks/loop.json.
   std::string write(const std::string& folder, double nanoseconds) const {
     std::filesystem::create_directories(path_ / folder / "benchmarks");
@@ -264,7 +262,8 @@ class ComparedFolders : public testing::Test {
     return path_ / folder;
   }
 
-  const std::filesystem::path path_ = std::filesystem::path(testing::TempDir()) / "compared";
+  const testing_support::ScratchFolder folder_;
+  const std::filesystem::path& path_ = folder_.path();
 };
 
 TEST_F(ComparedFolders, GiveTheExitCodeThatTheirBenchmarksDeserve) {
@@ -285,8 +284,8 @@ TEST_F(ComparedFolders, GiveTheExitCodeThatTheirBenchmarksDeserve) {
 }
 
 TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "finished_runs";
-  std::filesystem::create_directories(folder);
+  const testing_support::ScratchFolder scratch;
+  const std::filesystem::path& folder = scratch.path();
   std::ofstream(folder / "records.jsonl")
       << R"({"command":"regatta run --workload parabola --seed 3 --out x","cell":{"workload":)"
          R"("parabola","strategy":"all_reduce","workers":2,"seed":3},"status":"reached",)"
@@ -312,7 +311,6 @@ TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
   ASSERT_EQ(run.losses.size(), 1U);
   EXPECT_EQ(run.losses[0].loss, 3);
   EXPECT_EQ(run.seconds, 1);
-  std::filesystem::remove_all(folder);
   EXPECT_TRUE(finished_runs(folder).runs.empty());
 }
 

@@ -125,6 +125,7 @@ class ControlServer::Impl final : public control::Control::Service {
     std::mutex writing;  ///< guards the stream: one write at a time, none after its end
   };
   mutable std::mutex mutex_;  ///< guards states and messages
+  int ended_sessions_ = 0;
   std::condition_variable arrived_;
   std::deque<RankMessage> messages_;
   std::vector<RankSession> sessions_;
@@ -177,6 +178,7 @@ class ControlServer::Impl final : public control::Control::Service {
     const std::lock_guard lock(mutex_);
     session(rank).stream = nullptr;
     session(rank).state.broken = true;
+    session(rank).state.ended_before = ended_sessions_++;
     arrived_.notify_one();
   }
 };

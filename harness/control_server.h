@@ -29,6 +29,7 @@ struct ControlServerOptions {
 struct RankState {
   bool greeted = false;  ///< its session is or was open
   bool broken = false;   ///< its session has ended
+  int ended_before = 0;  ///< then: sessions that had ended when it did
   std::string host;
   std::int64_t pid = 0;
   std::int64_t examples = 0;  ///< by its last beat or answer

@@ -166,7 +166,7 @@ class Record(unittest.TestCase):
 
 
 class AsyncShared(unittest.TestCase):
-    STEPS = 100_000  # some 100 ms, so that on a busy machine every replica gets its turn
+    STEPS = 400_000  # some 400 ms, so that on a busy machine every replica gets its turn
 
     def long_run(self, sharing: str) -> dict[str, Any]:
         return record_of("--workload", "parabola", "--steps", str(self.STEPS), "--strategy",

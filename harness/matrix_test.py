@@ -15,7 +15,7 @@ import subprocess
 import time
 import unittest
 
-from test_support import REGATTA, fresh_folder, run_tests
+from test_support import REGATTA, fresh_folder, records_in, run_tests
 
 SMALL = """
 seeds = 3
@@ -48,11 +48,9 @@ class Folder:
                               check=False)
 
     def runs(self) -> collections.Counter[str]:
-        records = self.out / "records.jsonl"
-        if not records.exists():
+        if not (self.out / "records.jsonl").exists():
             return collections.Counter()
-        return collections.Counter(json.loads(line)["command"]
-                                   for line in records.read_text().splitlines())
+        return collections.Counter(record["command"] for record in records_in(self.out))
 
 
 class Matrix(unittest.TestCase):
@@ -64,8 +62,7 @@ class Matrix(unittest.TestCase):
         self.assertIn("[12/12] parabola async_shared x2 seed 3", ran.stdout)
         self.assertIn(f"regatta report {folder.out}", ran.stdout)
         self.assertIn("parabola single x2 steps=2000: strategy 'single'", ran.stdout)  # the reason
-        records = [json.loads(line)
-                   for line in (folder.out / "records.jsonl").read_text().splitlines()]
+        records = records_in(folder.out)
         self.assertEqual(len(records), RUNS)
         seeds = [record["cell"]["seed"] for record in records]
         self.assertEqual(seeds, [1] * CELLS + [2] * CELLS + [3] * CELLS)

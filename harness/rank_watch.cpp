@@ -58,6 +58,7 @@ bool RankWatch::look() {
   const std::chrono::nanoseconds span =
       std::min<std::chrono::nanoseconds>(now - looked_, kMostOfALook);
   looked_ = now;
+  const auto known = std::ssize(order_);
   for (std::size_t r = 0; r < places_.size(); ++r) {
     const RankState state = server_.state(static_cast<int>(r));
     const bool speaks = state.greeted ? state.beats != beats_[r]
@@ -76,6 +77,9 @@ bool RankWatch::look() {
     }
     if (lost_[r]) order_.push_back(static_cast<int>(r));
   }
+  std::stable_sort(order_.begin() + known, order_.end(), [this](int a, int b) {
+    return server_.state(a).ended_before < server_.state(b).ended_before;
+  });
   return ends_the_run();
 }
 

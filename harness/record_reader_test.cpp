@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "harness/folder_for_test.h"
 #include "harness/sample_record.h"
 #include "kernels/graph/error.h"
 
@@ -14,12 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder with a records.jsonl of this text.
+/// A folder with a records.jsonl of this text, the same in each call.
 fs::path folder_with(const std::string& text) {
-  const fs::path folder = fs::path(testing::TempDir()) / "record_reader_test";
-  fs::create_directories(folder);
-  std::ofstream(folder / "records.jsonl") << text;
-  return folder;
+  static const testing_support::ScratchFolder folder;
+  std::ofstream(folder.path() / "records.jsonl") << text;
+  return folder.path();
 }
 
 std::string error_of(const fs::path& folder) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/folder_for_test.h"
 #include "harness/sample_record.h"
 #include "kernels/graph/error.h"
 
@@ -21,13 +22,6 @@ namespace fs = std::filesystem;
 /// A folder for one test, gone afterwards.
 class RecordWriter : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = fs::temp_directory_path() / "regatta_record_writer_XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static std::string text_of(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -45,7 +39,8 @@ class RecordWriter : public testing::Test {
     return "no error";
   }
 
-  fs::path folder_;
+  const testing_support::ScratchFolder scratch_;
+  const fs::path& folder_ = scratch_.path();
   const std::string line_ = to_json_line(sample_record());
 };
 

@@ -24,7 +24,8 @@ constexpr seconds kReadyLimit{300};
 constexpr seconds kAnswerLimit{60};
 constexpr seconds kLongestStep{900};
 constexpr seconds kLateReportLimit{2};
-constexpr seconds kClearUpLimit{3};  // for mpirun to say what a rank died of
+constexpr seconds kClearUpLimit{3};  // for what tells a cause from its consequences
+constexpr seconds kWordLimit{6};     // for mpirun to say what a rank died of, where it does
 constexpr milliseconds kEndPatience{3000};
 constexpr milliseconds kAbortPatience{4000};  // mpirun ends the others itself
 
@@ -300,7 +301,9 @@ void RemoteTrainer::take_piece(int rank, const control::Piece& piece) {
 /// Waits a little for what tells the cause from its consequences, then throws it.
 void RemoteTrainer::fail() {
   failed_ = true;
-  const auto deadline = std::chrono::steady_clock::now() + kClearUpLimit;
+  const bool mpirun_tells = options_.launch.on_death == OnDeath::EndAll;
+  const auto deadline =
+      std::chrono::steady_clock::now() + (mpirun_tells ? kWordLimit : kClearUpLimit);
   while (std::chrono::steady_clock::now() < deadline) {
     while (const auto message = server_->next(milliseconds(0))) take(*message);
     watch_->look();

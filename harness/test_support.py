@@ -77,7 +77,9 @@ def output_of(*arguments: str) -> str:
 
 
 def records_in(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
+    """Whole lines: one that is being written may be seen in part."""
+    lines = (folder / "records.jsonl").read_text().splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
 @functools.cache

@@ -147,7 +147,7 @@ TEST_P(AsyncShared, LearnsTheParabola) {
   EXPECT_LT(busier.losses.back(), busier.losses.front() / 4);
 }
 
-/// Under a straggler of factor 3 the fast worker runs into the bound, and never past it.
+/// Under a straggler the fast worker runs into the bound, and never past it.
 TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
   for (const char* strategy : {"async_shared", "parameter_server_async"}) {
     for (std::int64_t bound : {0, 1, 4}) {
@@ -155,7 +155,7 @@ TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
       options.strategy = strategy;
       options.options.replicas = 3;
       options.steps = 20;
-      options.stragglers[2] = 3;
+      options.stragglers[2] = 12;  // it sleeps: others stay faster on a busy machine, too
       options.staleness_bound = bound;
       Trial run(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"), options);
       std::int64_t largest = 0;

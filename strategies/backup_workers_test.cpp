@@ -226,7 +226,7 @@ std::int64_t time_of(const Step& step, const TrialOptions& options) {
 TEST(BackupWorkers, LeaveAStragglerBehindThatWouldHoldAllBack) {
   const Step step = step_of("resnet9_thin", 64, 16);
   TrialOptions options = with_backups(2, 1, 16);
-  options.stragglers[2] = 8;
+  options.stragglers[2] = 20;
   Training run(placed(step, options), data_of("resnet9_thin"), options);
   run.run_all();
   const std::vector<WorkerReport> pushes = run.pushes();

@@ -269,7 +269,7 @@ TEST(GrpcExchange, RefusesAPeerThatIsMoreThanOneStepAhead) {
   send->run(0);
   send->run(1);
   send->run(2);
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // all three have come
+  error_of([&] { pair.client.receive(9, 0, {4})->run(0); });  // till the third was refused
   const RunError error = error_of([&] {
     for (std::int64_t step = 0; step < 3; ++step) receive->run(step);
   });

@@ -168,7 +168,7 @@ TEST_F(GrpcProcesses, GiveMemoryBackSoonAfterARunThatWasAbortedWhileTheOtherWasS
 TEST_F(GrpcProcesses, GoOnAfterAShortStop) {
   child_.signal(SIGSTOP);
   std::thread waker([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
     child_.signal(SIGCONT);
   });
   echo(1);

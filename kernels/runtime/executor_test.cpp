@@ -119,11 +119,12 @@ TEST(Executor, LeavesOutWhatNoLongerMatters) {
     options.strategy = strategy;
     options.options.replicas = std::string(strategy) == "single" ? 1 : 2;
     options.steps = 10;
+    if (std::string(strategy) == "async_shared") options.staleness_bound = 0;
     Trial part(partly_frozen(40, 10), curve(), options);
     options.steps = 40;
     Trial whole(partly_frozen(40, 10), curve(), options);
     Trial never(parabola(40), curve(), options);
-    // Where loops do not wait for each other, one may be a step ahead of the count.
+    // In lockstep, so that who gets a core first does not decide; one may still be a step ahead.
     const float room = std::string(strategy) == "async_shared" ? 1e-2F : 0;
     EXPECT_NEAR(whole.parameters()["hidden.bias"][0], part.parameters()["hidden.bias"][0], room);
     EXPECT_NE(whole.parameters()["hidden.bias"][0], never.parameters()["hidden.bias"][0]);
@@ -195,9 +196,9 @@ TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
     TrialOptions options;
     options.strategy = strategy;
     options.options.replicas = 3;
-    options.steps = 5000;  // long enough for every asynchronous replica to get its turn
+    options.steps = 200'000;  // every asynchronous replica gets its turn before these are over
     try {
-      Trial run(parabola(5000), broken, options);
+      Trial run(parabola(200'000), broken, options);
       FAIL() << strategy;
     } catch (const RunError& error) {
       EXPECT_NE(std::string(error.what()).find("on replica2"), std::string::npos) << error.what();
@@ -287,12 +288,12 @@ TEST(Executor, AStragglerTakesItsFactorOfComputeTime) {
   options.strategy = "all_reduce";
   options.options.replicas = 2;
   options.steps = 10;
-  options.stragglers[1] = 3;
+  options.stragglers[1] = 8;
   Trial run(thin(64, 10), shapes(), options);
   const auto workers = run.executor().workers();
   const double ratio =
       static_cast<double>(workers[1].compute_ns) / static_cast<double>(workers[0].compute_ns);
-  EXPECT_GT(ratio, 1.8);  // 3 on an idle machine; the other worker may be disturbed
+  EXPECT_GT(ratio, 3);  // 8 on an idle machine; the other worker may be disturbed
   EXPECT_GT(workers[0].wait_ns, workers[0].compute_ns / 2);
 }
 
@@ -310,6 +311,8 @@ TEST(Executor, SplitsAStepsTimeCompletely) {
   }
 }
 
+constexpr double kHandOverNs = 50e6;  // a busy machine may wake one that late
+
 // Also those that end their steps early, before the leader has begun the next one.
 TEST(Executor, AccountsForTheWholeTimeOfEveryWorker) {
   for (const char* strategy : {"model_parallel", "in_graph"}) {
@@ -317,12 +320,12 @@ TEST(Executor, AccountsForTheWholeTimeOfEveryWorker) {
     options.strategy = strategy;
     options.options.replicas = 2;
     options.options.stages = 2;
-    options.steps = 4;
+    options.steps = 12;
     options.stragglers[0] = 3;
-    Trial run(thin(64, 4), shapes(), options);
+    Trial run(thin(64, 12), shapes(), options);
     const auto workers = run.executor().workers();
     EXPECT_NEAR(static_cast<double>(workers[1].total_ns), static_cast<double>(workers[0].total_ns),
-                0.1 * static_cast<double>(workers[0].total_ns))
+                0.1 * static_cast<double>(workers[0].total_ns) + kHandOverNs)
         << strategy;
   }
 }
