@@ -19,7 +19,7 @@ from fault_support import (CELLS, LONG, THIN, Case, Fault, Outcome, at_once, pla
 from test_support import (END_LIMIT_S, START_LIMIT_S, Run, cpu_seconds, fresh_folder,
                           path_to_wrapped_mpirun, records_in, regatta, run_tests, soon)
 
-# One thread evaluates, and steps wait for stragglers that sleep: long enough to be met on any machine.
+# One thread evaluates, and steps wait for stragglers that sleep: long enough to be met anywhere.
 SHORT = ("--steps", "8", "--threads", "1", "--straggler", "0:10,1:10")
 SLEEPY = ("--straggler", "0:5,1:5")
 

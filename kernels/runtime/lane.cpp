@@ -116,9 +116,9 @@ void Lane::build_segments() {
 void Lane::adopt_thread() const {
   omp_set_num_threads(options_.threads);
   pin_thread(options_.cores);
+  // Each of its team to one: threads that begin on one core stay there for some milliseconds.
   const std::vector<int>& cores = options_.cores;
   if (options_.threads == 1 || std::ssize(cores) != options_.threads) return;
-  // Each of its team to one: threads that begin on one core stay there for some milliseconds.
 #pragma omp parallel num_threads(options_.threads)
   pin_thread({cores[static_cast<std::size_t>(omp_get_thread_num())]});
 }
