@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for this folder in a build without CUDA: whoever asks for a GPU is told so.
+#include "kernels/graph/error.h"
+#include "kernels/runtime/devices.h"
+
+namespace regatta {
+
+void add_cuda_kernels(KernelTable&) {}
+
+std::unique_ptr<Device> make_cuda_device(int) {
+  throw RunError(ErrorKind::Unsupported,
+                 "this build has no CUDA: put nvcc on PATH and build again with "
+                 "-D REGATTA_CUDA=ON, or use --device cpu");
+}
+
+}  // namespace regatta
