@@ -13,12 +13,6 @@ std::string_view what_to_do(cudaError_t status) {
     case cudaErrorMemoryAllocation:
       return "; the GPU's memory is full: use a smaller batch or fewer workers, or end what else "
              "runs on it (nvidia-smi)";
-    case cudaErrorInsufficientDriver:
-      return "; there is no NVIDIA driver, or one too old for this build: install a newer one "
-             "(nvidia-smi names the one at hand), or use --device cpu";
-    case cudaErrorNoDevice:
-      return "; there is a driver but no GPU that it may use: look at nvidia-smi and at "
-             "CUDA_VISIBLE_DEVICES, or use --device cpu";
     case cudaErrorNoKernelImageForDevice:
       return "; this build has no code for this GPU: build with its compute capability in "
              "REGATTA_CUDA_ARCHITECTURES";

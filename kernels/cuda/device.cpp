@@ -8,6 +8,7 @@
 #include "kernels/cuda/queue.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
 namespace cuda {
@@ -19,12 +20,9 @@ constexpr std::size_t kReserveBytes = std::size_t{256} << 20;
 class Gpu final : public Device {
  public:
   explicit Gpu(int device) : device_(device) {
-    int count = 0;
-    cuda_call(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
-    if (device >= count) {
-      throw RunError(ErrorKind::Device, "there is no GPU " + std::to_string(device) +
-                                            ": the driver shows " + std::to_string(count));
-    }
+    const GpuFindings found = find_gpus();
+    if (!found.missing.empty()) throw RunError(ErrorKind::Device, found.missing);
+    check(device < static_cast<int>(found.gpus.size()), "a GPU is asked for that the driver shows");
     cuda_call(cudaSetDevice(device_), "cudaSetDevice");
     int concurrent = 0;
     cuda_call(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, device_),

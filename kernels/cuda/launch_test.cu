@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches on the emulated queue; the same bodies are compiled for every GPU of the build.
+// Launches, on the emulated queue and on a GPU where there is one: the same bodies do the same.
 #include "kernels/cuda/launch.h"
 
 #include <gtest/gtest.h>
@@ -8,10 +8,23 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/cuda/on_devices_for_test.h"
+
 namespace regatta::cuda {
 namespace {
 
-/// sums[block] = sum of `width` numbers, by halves in shared memory.
+using testing_support::kDevices;
+using testing_support::name_of_device;
+
+class Launch : public testing_support::OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, Launch, kDevices, name_of_device);
+
+struct Visit {
+  int* visits;
+  __host__ __device__ void operator()(std::int64_t i) const { ++visits[i]; }
+};
+
+/// sums[block] = sum of `threads` numbers, by halves in shared memory.
 struct BlockSum {
   const float* numbers;
   float* sums;
@@ -29,11 +42,6 @@ struct BlockSum {
       if (thread == 0) sums[block.index] = partial[0];
     });
   }
-};
-
-struct Visit {
-  int* visits;
-  __host__ __device__ void operator()(std::int64_t i) const { ++visits[i]; }
 };
 
 /// Tells what shared memory held, and leaves zero.
@@ -54,41 +62,55 @@ struct ReadStep {
   }
 };
 
-TEST(Launch, VisitsEveryElementOnce) {
-  const auto queue = make_emulated_queue();
-  std::vector<int> visits(1000, 0);
-  for_each(*queue, 1000, Visit{visits.data()});
-  EXPECT_EQ(visits, std::vector<int>(1000, 1));
-  for_each(*queue, 0, Visit{visits.data()});
-  EXPECT_EQ(visits, std::vector<int>(1000, 1));
+TEST_P(Launch, VisitsEveryElementOnce) {
+  constexpr std::int64_t kElements = 70'001;
+  int* visits = allocate<int>(kElements + 1);
+  for_each(queue(), kElements, Visit{visits});
+  for_each(queue(), 0, Visit{visits});
+  queue().finish();
+  EXPECT_EQ(std::accumulate(visits, visits + kElements, 0), kElements);
+  EXPECT_EQ(*std::max_element(visits, visits + kElements), 1);
+  EXPECT_EQ(visits[kElements], 0);
 }
 
-TEST(Launch, LetsABlockShareMemoryFromOneEachToTheNext) {
-  const auto queue = make_emulated_queue();
-  std::vector<float> numbers(4 * 64);
-  std::iota(numbers.begin(), numbers.end(), 0.0F);
-  std::vector<float> sums(4, -1);
-  for_each_block(*queue, 4, 64, 64 * sizeof(float), BlockSum{numbers.data(), sums.data()});
-  for (std::size_t block = 0; block < sums.size(); ++block) {
-    const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(block) * 64;
-    EXPECT_EQ(sums[block], std::accumulate(first, first + 64, 0.0F));
+TEST_P(Launch, LetsABlockShareMemoryFromOneEachToTheNext) {
+  constexpr std::int64_t kBlocks = 4;
+  constexpr int kThreads = 64;
+  float* numbers = allocate<float>(kBlocks * kThreads);
+  float* sums = allocate<float>(kBlocks);
+  std::iota(numbers, numbers + kBlocks * kThreads, 0.0F);
+  for_each_block(queue(), kBlocks, kThreads, kThreads * sizeof(float), BlockSum{numbers, sums});
+  queue().finish();
+  for (std::int64_t block = 0; block < kBlocks; ++block) {
+    const float* first = numbers + block * kThreads;
+    EXPECT_EQ(sums[block], std::accumulate(first, first + kThreads, 0.0F));
   }
 }
 
-TEST(Launch, HandsOutSharedMemoryThatIsNotZero) {
+/// More than a launch may have without asking.
+TEST_P(Launch, GivesABlockMuchSharedMemory) {
+  float* numbers = allocate<float>(32);
+  float* sums = allocate<float>(1);
+  std::iota(numbers, numbers + 32, 0.0F);
+  for_each_block(queue(), 1, 32, 96 * 1024, BlockSum{numbers, sums});
+  queue().finish();
+  EXPECT_EQ(sums[0], 31 * 32 / 2);
+}
+
+TEST_P(Launch, ReadsTheStepWhereTheQueueKeepsIt) {
+  auto* sum = allocate<std::int64_t>(1);
+  queue().begin_step({.step = 1, .examples = 2, .examples_before = 3});
+  for_each(queue(), 1, ReadStep{.values = queue().values(), .sum = sum});
+  queue().finish();
+  EXPECT_EQ(*sum, 321);
+}
+
+TEST(EmulatedLaunch, HandsOutSharedMemoryThatIsNotZero) {
   const auto queue = make_emulated_queue();
   std::vector<float> seen(2, 0);
   for_each_block(*queue, 2, 1, sizeof(float), LookAtShared{seen.data()});
   EXPECT_TRUE(std::isnan(seen[0]));
   EXPECT_TRUE(std::isnan(seen[1]));
-}
-
-TEST(Launch, ReadsTheStepWhereTheQueueKeepsIt) {
-  const auto queue = make_emulated_queue();
-  std::int64_t sum = 0;
-  queue->begin_step({.step = 1, .examples = 2, .examples_before = 3});
-  for_each(*queue, 1, ReadStep{.values = queue->values(), .sum = &sum});
-  EXPECT_EQ(sum, 321);
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/queue.h"
 
+#include <string>
+
 #include "kernels/cuda/cuda_call.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
+#include "kernels/runtime/counter.h"
 
 namespace regatta::cuda {
 namespace {
@@ -20,7 +24,10 @@ class StreamQueue final : public Queue {
     *values_ = {};
   }
   ~StreamQueue() override {
-    cudaStreamSynchronize(stream_);
+    try {
+      finish();  // work of a run that was ended may still read the values
+    } catch (const RunError&) {
+    }
     cudaStreamDestroy(stream_);
     cudaFreeHost(values_);
   }
@@ -31,7 +38,19 @@ class StreamQueue final : public Queue {
                 .examples = context.examples,
                 .examples_before = context.examples_before};
   }
-  void finish() override { cuda_call(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+  /// Looks again and again, as CUDA's own wait does by default, but not for ever.
+  void finish() override {
+    const std::int64_t limit_ns = now_ns() + Patience().limit_ns;
+    cudaError_t status = cudaStreamQuery(stream_);
+    while (status == cudaErrorNotReady && now_ns() < limit_ns) status = cudaStreamQuery(stream_);
+    if (status == cudaErrorNotReady) {
+      throw RunError(ErrorKind::Timeout,
+                     "the GPU has worked for " +
+                         std::to_string(Patience().limit_ns / 1'000'000'000) +
+                         " s on what is the work of moments; look at nvidia-smi and dmesg");
+    }
+    cuda_call(status, "cudaStreamQuery");
+  }
   bool emulated() const override { return false; }
   CUstream_st* stream() const override { return stream_; }
   const StepValues* values() const override { return values_; }
