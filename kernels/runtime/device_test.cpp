@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/graph/error.h"
@@ -25,6 +27,7 @@ using testing_support::Trial;
 using testing_support::TrialOptions;
 
 constexpr std::int64_t kNoStep = -1;
+constexpr std::chrono::microseconds kLate{100};
 
 /// Keeps work until finish(), and a list of what it was asked.
 class LateQueue final : public LaneQueue {
@@ -43,6 +46,7 @@ class LateQueue final : public LaneQueue {
   void finish() override {
     calls_.emplace_back("finish");
     if (step_ == breaks_at_) throw RunError(ErrorKind::Device, "the late device is on fire");
+    std::this_thread::sleep_for(kLate);  // who does not wait sees what was there before
     for (const auto& work : work_) work();
     work_.clear();
   }
