@@ -31,7 +31,7 @@ def is_listed(file: Path, root: Path) -> bool:
 
 
 def unbuilt(root: Path) -> list[str]:
-    files = [file for folder in FOLDERS for pattern in ("*.cpp", "*_test.py")
+    files = [file for folder in FOLDERS for pattern in ("*.cpp", "*.cu", "*_test.py")
              for file in (root / folder).rglob(pattern)]
     return sorted(str(file.relative_to(root)) for file in files if not is_listed(file, root))
 

@@ -5,14 +5,21 @@
 #include "kernels/runtime/devices.h"
 
 namespace regatta {
+namespace {
+
+constexpr int kGpu = 0;  // all workers of a process compute on the first one
+
+}  // namespace
 
 std::unique_ptr<Backend> make_backend(const std::string& device) {
-  if (device != "cpu") {
-    throw RunError(ErrorKind::Unsupported,
-                   "this build has no kernels for device '" + device + "'; use --device cpu");
-  }
   auto backend = std::make_unique<Backend>(device);
-  add_cpu_kernels(backend->kernels);
+  if (device == "cuda") {
+    backend->gpu = make_cuda_device(kGpu);
+    add_cuda_kernels(backend->kernels);
+  } else {
+    check(device == "cpu", "a device has a name that --device takes");
+    add_cpu_kernels(backend->kernels);
+  }
   backend->transport.add_kernels(backend->kernels);
   return backend;
 }

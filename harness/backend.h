@@ -14,12 +14,17 @@
 #include "kernels/comm/mpi_session.h"
 #include "kernels/comm/mpi_transport.h"
 #include "kernels/comm/ticket_messages.h"
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
 
 struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
+  /// Whose memory and queues the kernels use.
+  Device& device() const { return gpu == nullptr ? cpu_device() : *gpu; }
+
+  std::unique_ptr<Device> gpu;  ///< null where the CPU computes
   KernelTable kernels;
   InProcessTransport transport;
   std::unique_ptr<MpiTransport> mpi;        ///< null where nothing crosses processes by MPI
@@ -32,7 +37,10 @@ struct Backend {
   ExchangeTimesByPlace exchange_times() const;
 };
 
-/// Throws: RunError(Unsupported) for a device that this build does not have.
+/// On GPUs, too, what crosses places is moved by the host, which reads and writes the GPU's memory:
+/// a lane has finished its queue before its segment of communication begins
+/// (kernels/runtime/lane.h) Throws: RunError(Unsupported, Device) for a device that this build or
+/// this machine does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device);
 
 /// Adds what members of a collective in several processes need. Together with all ranks.

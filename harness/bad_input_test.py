@@ -89,6 +89,19 @@ class Bf16(BadInput):
         self.assert_refused(done, "oneDNN: .*AVX-512.*--dtype f32")
 
 
+class Cuda(BadInput):
+    def test_where_there_is_none_says_what_is_missing_and_what_to_do(self) -> None:
+        line = next(line for line in regatta("list", "devices").stdout.splitlines()
+                    if line.startswith("  cuda "))
+        if "not here: " not in line:
+            self.skipTest("this machine has a GPU")
+        missing = line.partition("not here: ")[2]
+        self.assertRegex(missing, r"(driver|no CUDA|no GPU).*--device cpu")
+        self.assert_run_refused((*SHORT, "--device", "cuda"), re.escape(missing))
+        self.assert_run_refused((*SHORT, "--device", "cuda", "--strategy", "all_reduce",
+                                 "--workers", "2", "--processes", "2"), re.escape(missing))
+
+
 class Cifar10(BadInput):
     def folder(self) -> Path:
         folder = fresh_folder() / "cifar"

@@ -27,6 +27,7 @@ file(CONFIGURE OUTPUT ${HEADER} @ONLY CONTENT
 namespace regatta {
 inline constexpr char kCompiler[] = \"@COMPILER@\";
 inline constexpr char kOnednn[] = \"@ONEDNN@\";
+inline constexpr char kCuda[] = \"@CUDA@\";  // empty: none
 inline constexpr char kGitCommit[] = \"@commit@\";
 inline constexpr bool kDirty = @dirty@;
 }  // namespace regatta

@@ -47,11 +47,14 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
 void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
   cell.threads_per_worker = std::numeric_limits<std::int64_t>::max();
   cell.oversubscribed = false;
+  cell.shared_gpu = false;
   for (const HostCores& host : hosts) {
     if (host.workers == 0) continue;
     cell.threads_per_worker =
         std::min<std::int64_t>(cell.threads_per_worker, threads_per_worker(host));
     cell.oversubscribed = cell.oversubscribed || host.workers > host.cores;
+    // Every process computes on the first GPU of its host (backend.cpp).
+    cell.shared_gpu = cell.shared_gpu || (cell.device == "cuda" && host.workers > 1);
   }
 }
 

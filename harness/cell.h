@@ -22,7 +22,8 @@ struct CellFacts {
 
 Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts);
 
-/// Threads and whether they have a core each; of hosts that differ, those of the worst off.
+/// Threads, whether they have a core each, and workers a GPU; of hosts that differ, those of the
+/// worst off.
 void count_cores(const std::vector<HostCores>& hosts, Cell& cell);
 
 /// `W:F[,W:F...]`. Throws: RunError(Usage).

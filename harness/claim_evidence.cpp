@@ -61,7 +61,7 @@ Contestant contestant_of(const Cell& cell) {
                     .bucket_bytes = cell.bucket_bytes.value_or(0),
                     .processes = cell.processes,
                     .threads_per_worker = cell.threads_per_worker,
-                    .oversubscribed = cell.oversubscribed,
+                    .oversubscribed = cell.oversubscribed || cell.shared_gpu,
                     .straggler = {}};
   for (const Straggler& each : cell.straggler) {
     result.straggler +=

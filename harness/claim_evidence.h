@@ -39,8 +39,8 @@ struct Contestant {
   std::int64_t bucket_bytes = 0;
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
-  bool oversubscribed = false;
-  std::string straggler;  ///< `1:3`, empty for none
+  bool oversubscribed = false;  ///< or workers that share a GPU: speeds compare with no other
+  std::string straggler;        ///< `1:3`, empty for none
   auto operator<=>(const Contestant&) const = default;
 };
 

@@ -82,6 +82,9 @@ TEST(Claims, HoldAsynchronousSpeedAgainstTheCeiling) {
   expect(ceiling + runs("async_shared", 901.5, 2), name, ClaimVerdict::Undecided);
   expect(runs("async_shared", 980), name, ClaimVerdict::Undecided);
   expect(ceiling + slowed("async_shared", 980), name, ClaimVerdict::Undecided);
+  const auto on_one_gpu = with(ceiling + runs("async_shared", 980),
+                               [](Record& record) { record.cell.shared_gpu = true; });
+  expect(on_one_gpu, name, ClaimVerdict::Undecided);
 }
 
 TEST(Claims, HoldModelParallelSpeedAgainstTheCeiling) {

@@ -77,7 +77,8 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
   app.add_option("--fusion", request.fusion,
                  "normalise, activate, pool and add in one op each: on or off")
       ->capture_default_str();
-  app.add_option("--device", request.device, "cpu")->capture_default_str();
+  app.add_option("--device", request.device, "what computes: cpu, or cuda (an NVIDIA GPU)")
+      ->capture_default_str();
   app.add_option("--epochs", request.epochs, "passes over the data (default: the workload's)");
   app.add_option("--steps", request.steps,
                  "length of the run in steps, instead of --epochs (default: --epochs)");

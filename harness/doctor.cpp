@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 
+#include "harness/doctor_gpu.h"
+#include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/plant.h"
 #include "workloads/data/cifar10.h"
 
@@ -75,17 +78,6 @@ Diagnosis diagnose_cifar10(const std::string& folder) {
           .mend = ok ? "" : "ci/fetch_cifar10 " + folder};
 }
 
-Diagnosis diagnose_gpu(const MachineFacts& machine) {
-  const bool found = !machine.gpus.empty();
-  return {.feature = "CUDA GPU",
-          .finding = found ? Finding::Ok : Finding::Absent,
-          .detail = found ? fmt::format("{} x {}, driver {}", machine.gpus.size(),
-                                        machine.gpus.front(), machine.driver.value_or("unknown"))
-                          : "no NVIDIA driver is loaded",
-          .purpose = "--device cuda",
-          .mend = ""};
-}
-
 std::string_view mark(Finding finding) {
   switch (finding) {
     case Finding::Ok: return "ok";
@@ -111,8 +103,7 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
                        "--dtype bf16 at full speed; without it f32 may be the faster one"),
           diagnose_python("matplotlib", "figures"),
           diagnose_python("jinja2", "regatta report"),
-          diagnose_cifar10(data_dir),
-          diagnose_gpu(machine)};
+          diagnose_cifar10(data_dir)};
 }
 
 std::optional<Diagnosis> diagnose_plant(std::string_view plant) {
@@ -134,6 +125,8 @@ int doctor(std::ostream& out, const std::string& data_dir) {
                        *machine.cpu_quota);
   }
   std::vector<Diagnosis> rows = diagnose(machine, software_facts(), data_dir);
+  std::ranges::move(diagnose_gpus(machine, find_gpus(), find_gpu_libraries()),
+                    std::back_inserter(rows));
   if (const auto plant = diagnose_plant(kPlant)) rows.insert(rows.begin(), *plant);
   std::size_t width = 0;
   for (const Diagnosis& row : rows) width = std::max(width, row.feature.size());

@@ -29,6 +29,7 @@ struct Diagnosis {
   std::string mend;  ///< a command; empty unless missing
 };
 
+/// What GPUs need has rows of its own (doctor_gpu.h).
 std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
                                 const std::string& data_dir);
 

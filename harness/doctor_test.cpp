@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <sstream>
+
+#include "harness/doctor_gpu.h"
+#include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
 namespace {
@@ -29,15 +33,60 @@ TEST(Doctor, SaysHowToGetMissingData) {
   EXPECT_EQ(row.mend, "ci/fetch_cifar10 /nowhere");
 }
 
-TEST(Doctor, NamesGpuAndDriver) {
-  const Diagnosis row = find("CUDA GPU", {.gpus = {"NVIDIA H200"}, .driver = "580.1"});
-  EXPECT_EQ(row.finding, Finding::Ok);
-  EXPECT_EQ(row.detail, "1 x NVIDIA H200, driver 580.1");
-  EXPECT_EQ(find("CUDA GPU", {}).finding, Finding::Absent);
+const GpuFindings kH200{.toolkit = "13.0",
+                        .driver = "13.0",
+                        .gpus = {{.name = "NVIDIA H200",
+                                  .memory_bytes = 151'000'000'000,
+                                  .capability = "9.0",
+                                  .links = "PCIe gen 5 x16, 18 NVLinks"}},
+                        .missing = {}};
+
+Diagnosis find_gpu_row(const std::string& feature, const MachineFacts& machine,
+                       const GpuFindings& found, const std::vector<GpuLibrary>& libraries = {}) {
+  for (const Diagnosis& row : diagnose_gpus(machine, found, libraries)) {
+    if (row.feature == feature) return row;
+  }
+  ADD_FAILURE() << "no row " << feature;
+  return {};
+}
+
+TEST(Doctor, NamesGpuLinksAndDriver) {
+  const MachineFacts machine{.gpus = {"NVIDIA H200"}, .driver = "580.1"};
+  const Diagnosis gpu = find_gpu_row("CUDA GPU 0", machine, kH200);
+  EXPECT_EQ(gpu.finding, Finding::Ok);
+  EXPECT_EQ(gpu.detail, "NVIDIA H200, 151 GB, compute capability 9.0, PCIe gen 5 x16, 18 NVLinks");
+  const Diagnosis driver = find_gpu_row("NVIDIA driver", machine, kH200);
+  EXPECT_EQ(driver.finding, Finding::Ok);
+  EXPECT_EQ(driver.detail, "580.1; knows CUDA 13.0");
+  EXPECT_EQ(find_gpu_row("CUDA", machine, kH200).detail, "built with 13.0");
+}
+
+TEST(Doctor, TellsAMachineWithoutAGpuFromOneThatCannotUseIts) {
+  const GpuFindings none{.toolkit = {}, .driver = {}, .gpus = {}, .missing = "build with CUDA"};
+  EXPECT_EQ(find_gpu_row("CUDA", {}, none).finding, Finding::Missing);
+  EXPECT_EQ(find_gpu_row("NVIDIA driver", {}, none).finding, Finding::Absent);
+  EXPECT_EQ(find_gpu_row("CUDA GPU", {}, none).finding, Finding::Absent);
+  const Diagnosis row = find_gpu_row("CUDA GPU", {.gpus = {"NVIDIA H200"}}, none);
+  EXPECT_EQ(row.finding, Finding::Missing);
+  EXPECT_EQ(row.detail, "1 x NVIDIA H200, which cannot be used");
+  EXPECT_EQ(row.mend, "build with CUDA");
+}
+
+TEST(Doctor, SaysWhichGpuLibraryToInstall) {
+  const std::vector<GpuLibrary> libraries{
+      {.name = "cuDNN", .version = "9.14.0", .missing = {}, .package = "libcudnn9-cuda-13"},
+      {.name = "NCCL", .version = {}, .missing = "not found", .package = "libnccl2"}};
+  EXPECT_EQ(find_gpu_row("cuDNN", {}, kH200, libraries).detail, "9.14.0");
+  const Diagnosis nccl = find_gpu_row("NCCL", {}, kH200, libraries);
+  EXPECT_EQ(nccl.finding, Finding::Missing);
+  EXPECT_EQ(nccl.detail, "not found");
+  EXPECT_EQ(nccl.mend, "apt-get install libnccl2  (NVIDIA's repository)");
 }
 
 TEST(Doctor, OffersAMendForExactlyWhatIsMissing) {
-  for (const Diagnosis& row : diagnose({}, {}, "/nowhere")) {
+  std::vector<Diagnosis> rows = diagnose({}, {}, "/nowhere");
+  std::ranges::move(diagnose_gpus({}, find_gpus(), find_gpu_libraries()), std::back_inserter(rows));
+  for (const Diagnosis& row : rows) {
     EXPECT_EQ(row.finding == Finding::Missing, !row.mend.empty()) << row.feature;
     EXPECT_FALSE(row.purpose.empty()) << row.feature;
   }
@@ -55,7 +104,8 @@ TEST(Doctor, WarnsOfAFaultThatWasPlanted) {
 TEST(Doctor, PrintsATable) {
   std::ostringstream out;
   EXPECT_EQ(doctor(out, "/nowhere"), 0);
-  for (const std::string_view part : {"oneDNN", "python3-matplotlib", "mend: ci/fetch_cifar10"}) {
+  for (const std::string_view part :
+       {"oneDNN", "python3-matplotlib", "mend: ci/fetch_cifar10", "CUDA", "NVIDIA driver"}) {
     EXPECT_NE(out.str().find(part), std::string::npos) << part;
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/backend.h"
 #include "harness/wholes.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
@@ -25,7 +26,7 @@ std::vector<double> weights_of(std::int64_t groups, std::size_t replicas) {
 }  // namespace
 
 Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
-                     const KernelTable& kernels, const EvaluatorOptions& options)
+                     const Backend& backend, const EvaluatorOptions& options)
     : metric_(workload.metric), groups_(options.groups), examples_(test.count) {
   check(test.count % evaluation.global_batch == 0, "evaluation batches cover the test set exactly");
   ExecutorOptions executor;
@@ -33,7 +34,7 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   executor.threads_per_worker = std::max(1, static_cast<int>(options.cores.size()));
   executor.data = &test;
   executor.max_examples = test.count * options.evaluations;
-  executor_ = std::make_unique<Executor>(evaluation, kernels, executor);
+  executor_ = std::make_unique<Executor>(evaluation, backend.kernels, executor, backend.device());
 }
 
 void Evaluator::adopt_variables(Trainer& training) {

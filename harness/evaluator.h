@@ -16,6 +16,8 @@
 
 namespace regatta {
 
+struct Backend;
+
 struct EvaluationResult {
   double loss = 0;    ///< mean over the examples
   double metric = 0;  ///< accuracy in percent, or the loss
@@ -30,7 +32,7 @@ struct EvaluatorOptions {
 class Evaluator {
  public:
   Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
-            const KernelTable& kernels, const EvaluatorOptions& options);
+            const Backend& backend, const EvaluatorOptions& options);
 
   /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite, or of
   /// `training` when its variables cannot be had.

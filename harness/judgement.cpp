@@ -168,12 +168,14 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
   std::set<std::string> commits, compilers;
   std::int64_t dirty = 0;
   std::int64_t oversubscribed = 0;
+  std::int64_t shared_gpu = 0;
   for (const CellJudgement& cell : workload.cells) {
     for (const Record* run : cell.runs) {
       commits.insert(run->software.git_commit.substr(0, 10));
       compilers.insert(run->software.compiler);
       dirty += run->software.dirty ? 1 : 0;
       oversubscribed += run->cell.oversubscribed ? 1 : 0;
+      shared_gpu += run->cell.shared_gpu ? 1 : 0;
     }
   }
   std::vector<std::string> warnings;
@@ -194,6 +196,11 @@ std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
         "{} runs had more threads than cores (oversubscribed): their times do not compare with "
         "others",
         oversubscribed));
+  }
+  if (shared_gpu > 0) {
+    warnings.push_back(fmt::format(
+        "{} runs had several workers on one GPU (shared_gpu): they say nothing of scaling",
+        shared_gpu));
   }
   return warnings;
 }

@@ -220,9 +220,10 @@ TEST(Judgement, WarnsOfMixturesAndFailures) {
   records[1].software = {.git_commit = "fedcba9876543210", .dirty = true};
   records[2].status = Status::Failed;
   records[2].cell.oversubscribed = true;
+  records[2].cell.shared_gpu = true;
   records[2].examples_per_s = 9;
   const WorkloadJudgement workload = judge(records).workloads.front();
-  EXPECT_EQ(workload.warnings.size(), 3U);
+  EXPECT_EQ(workload.warnings.size(), 4U);
   EXPECT_EQ(workload.cells.size(), 2U);  // another cell: its threads had to share cores
   EXPECT_EQ(workload.cells[1].failed, 1);
   EXPECT_FALSE(workload.cells[1].seconds_per_example);

@@ -64,6 +64,17 @@ TEST(Layout, TakesTheThreadsOfACellFromTheHostThatIsWorstOff) {
   EXPECT_TRUE(cell.oversubscribed);
 }
 
+TEST(Layout, TellsWhereWorkersShareAGpu) {
+  Cell cell{.device = "cuda"};
+  count_cores({{.workers = 1, .cores = 8}, {.workers = 1, .cores = 8}}, cell);
+  EXPECT_FALSE(cell.shared_gpu);
+  count_cores({{.workers = 1, .cores = 8}, {.workers = 2, .cores = 8}}, cell);
+  EXPECT_TRUE(cell.shared_gpu);
+  cell.device = "cpu";
+  count_cores({{.workers = 2, .cores = 8}}, cell);
+  EXPECT_FALSE(cell.shared_gpu);
+}
+
 TEST(Layout, LetsServersFloat) {
   const CoreShare server{.first_worker = 0, .workers = 0, .workers_on_host = 2};
   EXPECT_EQ(cores_of(server, {0, 1}), (std::vector<int>{0, 1}));

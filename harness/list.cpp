@@ -5,6 +5,7 @@
 
 #include <ostream>
 
+#include "harness/doctor_gpu.h"
 #include "harness/layout.h"
 #include "harness/machine.h"
 #include "harness/placement.h"
@@ -12,6 +13,7 @@
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
+#include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
 namespace {
@@ -51,6 +53,10 @@ void list_devices(std::ostream& out) {
   const MachineFacts machine = machine_facts();
   out << fmt::format("devices\n  cpu              {}, {} cores, {}\n", machine.cpu,
                      machine.cores_available, fmt::join(machine.isa, " "));
+  const GpuFindings found = find_gpus();
+  for (const GpuFacts& gpu : found.gpus)
+    out << fmt::format("  cuda             {}\n", to_text(gpu));
+  if (found.gpus.empty()) out << fmt::format("  cuda             not here: {}\n", found.missing);
 }
 
 /// `title`: which part it is; empty where there is one.

@@ -152,11 +152,19 @@ SoftwareFacts software_facts() {
           .onednn = kOnednn,
           .open_mpi = open_mpi_version(),
           .grpc = grpc::Version(),
-          .cuda = {},
+          .cuda = *kCuda == 0 ? std::nullopt : std::optional<std::string>(kCuda),
           .cudnn = {},
           .nccl = {},
           .git_commit = kGitCommit,
           .dirty = kDirty};
+}
+
+void add_gpu_libraries(const std::vector<GpuLibrary>& found, SoftwareFacts& facts) {
+  for (const GpuLibrary& library : found) {
+    if (library.version.empty()) continue;
+    if (library.name == "cuDNN") facts.cudnn = library.version;
+    if (library.name == "NCCL") facts.nccl = library.version;
+  }
 }
 
 bool is_recorded_variable(std::string_view name) {

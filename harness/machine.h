@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/runtime/gpu_facts.h"
+
 namespace regatta {
 
 struct MachineFacts {
@@ -39,7 +41,9 @@ struct SoftwareFacts {
 };
 
 MachineFacts machine_facts();
+/// Libraries that are loaded when GPUs compute are not in it.
 SoftwareFacts software_facts();
+void add_gpu_libraries(const std::vector<GpuLibrary>& found, SoftwareFacts& facts);
 
 /// The variables of this process that libraries read and that can change a measurement.
 std::map<std::string, std::string> environment_facts();

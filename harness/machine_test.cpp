@@ -51,6 +51,15 @@ TEST(Software, NamesCompilerLibraryAndCommit) {
   EXPECT_TRUE(facts.git_commit == "unknown" || facts.git_commit.size() == 40) << facts.git_commit;
 }
 
+TEST(Software, NamesTheGpuLibrariesThatWereFound) {
+  SoftwareFacts facts = software_facts();
+  EXPECT_EQ(facts.cudnn, std::nullopt);
+  add_gpu_libraries({{.name = "cuDNN", .version = "9.14.0"}, {.name = "NCCL", .missing = "gone"}},
+                    facts);
+  EXPECT_EQ(facts.cudnn, "9.14.0");
+  EXPECT_EQ(facts.nccl, std::nullopt);
+}
+
 TEST(Environment, HoldsWhatLibrariesReadAndNothingElse) {
   setenv("OMP_REGATTA_TEST", "spin=yes", 1);
   setenv("REGATTA_TEST_TOKEN", "secret", 1);

@@ -264,7 +264,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_name("dtype for workload '" + request.workload + "'", request.dtype,
              {dtypes.begin(), dtypes.end()});
   check_name("fusion", request.fusion, {"on", "off"});
-  check_name("device", request.device, {"cpu"});
+  check_name("device", request.device, {"cpu", "cuda"});
   check_name("sharing", request.sharing, {"relaxed", "locked"});
   check_algorithm(request);
   deal_workers(request, placement);

@@ -24,6 +24,7 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/clock.h"
+#include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
 namespace {
@@ -135,6 +136,7 @@ std::int64_t Race::groups_of_replicas(const Step& placed) const {
 }
 
 void Race::build() {
+  evaluation_backend_ = make_backend(request_.device);  // complains of what is missing
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);
   std::vector<Step> parts = partition(placed, binding_of(placement_));
@@ -142,10 +144,9 @@ void Race::build() {
   record_.graph.build_ns = now_ns() - build_begin;
 
   const std::int64_t every = evaluation_period(placement_);
-  evaluation_backend_ = make_backend(request_.device);
   evaluator_ = std::make_unique<Evaluator>(
       *placement_.workload, fused(placement_, placement_.workload->evaluation(placement_.recipe)),
-      data_.test, evaluation_backend_->kernels,
+      data_.test, *evaluation_backend_,
       EvaluatorOptions{.cores = cores_,
                        .evaluations = placement_.recipe.total_examples / every + 3,
                        .groups = groups_of_replicas(placed)});
@@ -322,6 +323,7 @@ void Race::finish() {
   if (placement_.processes > 1) record_.machine.link = link_between(placement_);
   record_.machine.cores_used = cores_used_;
   record_.software = software_facts();
+  if (request_.device == "cuda") add_gpu_libraries(find_gpu_libraries(), record_.software);
   record_.environment = environment_facts();
 }
 

@@ -43,6 +43,7 @@ void for_each_field(T& part, Field&& field) {
   field("processes", part.processes);
   field("threads_per_worker", part.threads_per_worker);
   field("oversubscribed", part.oversubscribed);
+  field("shared_gpu", part.shared_gpu);
   field("straggler", part.straggler);
   field("seed", part.seed);
 }

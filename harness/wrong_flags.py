@@ -18,6 +18,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--dtype f23", r"unknown dtype 'f23'.*\(valid: f32 bf16\)"),
     ("--dtype bf16", r"unknown dtype for workload 'parabola' 'bf16'.*\(valid: f32\)"),
     ("--device cqu", r"unknown device 'cqu'; did you mean 'cpu'\?"),
+    ("--device cudo", r"unknown device 'cudo'; did you mean 'cuda'\?"),
     ("--straggle 1:2", r"unknown flag '--straggle'; did you mean '--straggler'\?"),
     ("--steps=5 --worker=2", r"unknown flag '--worker'; did you mean '--workers'\?"),
     ("surplus", r"not expected: surplus"),

@@ -30,7 +30,8 @@ def sending(runs: list[Run]) -> dict[Variant, Run]:
     first: dict[Variant, Run] = {}
     for run in runs:
         if run.status != "failed" and run.bytes_computed > 0 and not run.variant.straggler:
-            first.setdefault(replace(run.variant, length="", oversubscribed=False), run)
+            same = replace(run.variant, length="", oversubscribed=False, shared_gpu=False)
+            first.setdefault(same, run)
     return first
 
 
@@ -40,7 +41,8 @@ def busiest_by_workers(runs: list[Run]) -> Lines:
     for run in sending(runs).values():
         if run.variant.asynchronous or not math.isfinite(run.busiest_bytes):
             continue
-        same = replace(run.variant, workers=0, processes=1, length="", oversubscribed=False)
+        same = replace(run.variant, workers=0, processes=1, length="", oversubscribed=False,
+                       shared_gpu=False)
         lines.setdefault(same, {}).setdefault(run.variant.workers, run.busiest_bytes)
     return {variant: line for variant, line in lines.items() if len(line) > 1}
 

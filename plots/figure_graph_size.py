@@ -26,7 +26,7 @@ def largest_graphs(runs: list[Run]) -> Lines:
             continue
         own = run.variant.processes >= run.variant.workers > 1
         same = replace(run.variant, workers=0, processes=1, all_reduce=None, straggler="",
-                       oversubscribed=False, length="")
+                       oversubscribed=False, shared_gpu=False, length="")
         lines.setdefault((same, own), {})[run.variant.workers] = max(run.nodes_per_process)
     return {key: line for key, line in lines.items() if len(line) > 1}
 

@@ -3,6 +3,7 @@
 
 `independent`, which exchanges nothing, is the ceiling. The ideal line is as many times the speed of
 `single` as there are more cores at work: on one machine, whose cores `single` uses all, it is flat.
+Runs whose workers share a GPU are left out.
 """
 
 import statistics
@@ -28,7 +29,7 @@ def _lines(runs: list[Run]) -> dict[Variant, Line]:
     """Cells that differ in workers only share a line."""
     lines: dict[Variant, Line] = {}
     for run in runs:
-        if run.status == "failed" or not run.examples_per_s > 0:
+        if run.status == "failed" or not run.examples_per_s > 0 or run.variant.shared_gpu:
             continue
         same = replace(run.variant, workers=0, processes=1, oversubscribed=False)
         lines.setdefault(same, {}).setdefault(run.variant.workers, []).append(run)

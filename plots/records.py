@@ -57,6 +57,7 @@ class Variant:
     bucket_bytes: int | None = None
     rate_scale: float = 1.0
     oversubscribed: bool = False
+    shared_gpu: bool = False  # several workers on one: no scaling result
     length: str = ""  # as the command gives it, such as "steps 200"; empty: the workload's
 
     @property
@@ -149,6 +150,7 @@ def variant_of(cell: dict[str, Any], command: str) -> Variant:
         bucket_bytes=cell.get("bucket_bytes"),
         rate_scale=float(cell.get("rate_scale", 1.0)),
         oversubscribed=bool(cell.get("oversubscribed", False)),
+        shared_gpu=bool(cell.get("shared_gpu", False)),
         length=length_of(command),
     )
 
@@ -295,6 +297,8 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
             parts.append(f"batch {variant.global_batch}")
         if variant.oversubscribed and not all(other.oversubscribed for other in same):
             parts.append("oversubscribed")
+        if variant.shared_gpu and not all(other.shared_gpu for other in same):
+            parts.append("shared GPU")
         result[variant] = ", ".join(parts)
     return result
 

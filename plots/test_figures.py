@@ -89,6 +89,12 @@ class Figures(unittest.TestCase):
         self.assertEqual(set(lines["ideal: single on as many cores"]), {90.0})
         self.assertIn("independent (ceiling)", lines)
 
+    def test_leave_workers_that_share_a_gpu_out_of_scaling(self) -> None:
+        records = [with_workers("all_reduce", n, 100.0 * n) for n in (1, 2)]
+        self.assertIsNotNone(figure_scaling.draw(runs_of(*records)))
+        records[1]["cell"]["shared_gpu"] = True
+        self.assertIsNone(figure_scaling.draw(runs_of(*records)))
+
     def test_survive_as_part_of_a_page(self) -> None:
         svg = inline_svg(figure_time_split.draw(some_runs()), "f7", 'a "figure" & more')
         self.assertIn('aria-label="a &quot;figure&quot; &amp; more"', svg)

@@ -22,6 +22,7 @@ std::string_view to_string(ErrorKind kind) {
     case ErrorKind::Timeout: return "timeout";
     case ErrorKind::Unsupported: return "unsupported";
     case ErrorKind::Io: return "io";
+    case ErrorKind::Device: return "device";
   }
   return "unknown";
 }

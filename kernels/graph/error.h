@@ -25,6 +25,7 @@ enum class ErrorKind {
   Timeout,      ///< a wait passed its deadline
   Unsupported,  ///< this build or machine has no implementation
   Io,           ///< a file could not be written
+  Device,       ///< an accelerator or its driver is missing, full or failed
 };
 
 /// `usage`, `data`, ...

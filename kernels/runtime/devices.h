@@ -3,12 +3,22 @@
 // One function a device, defined by that device's library: what is linked is what can be used.
 #pragma once
 
+#include <memory>
+
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
 
 /// kernels/cpu: every op that computes.
 void add_cpu_kernels(KernelTable& table);
+
+/// kernels/cuda: the same ops, in the queues of a GPU.
+void add_cuda_kernels(KernelTable& table);
+
+/// GPU number `device` of those that the driver shows. Throws: RunError that says what is missing
+/// and what to do: no CUDA in this build, no driver or too old a one, no GPU.
+std::unique_ptr<Device> make_cuda_device(int device);
 
 /// kernels/reference: slow obvious loops, the truth for tests.
 void add_reference_kernels(KernelTable& table);

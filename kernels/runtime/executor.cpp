@@ -41,12 +41,12 @@ struct RequestMemory {
 
 class Executor::Impl {
  public:
-  Impl(const Step& part, const KernelTable& kernels, const ExecutorOptions& options)
+  Impl(const Step& part, const KernelTable& kernels, const ExecutorOptions& options, Device& device)
       : step_(part),
         options_(options),
         plan_(step_, options.plan),
         loops_(step_, plan_),
-        memory_(step_.graph, plan_, options.seed),
+        memory_(step_.graph, plan_, options.seed, device),
         expiries_(part.partition.expiry.empty() ? expiries(step_) : part.partition.expiry),
         workers_(plan_, options.cores, options.threads_per_worker),
         failures_(
@@ -69,7 +69,7 @@ class Executor::Impl {
       check(count_.led == count_.all, "who bounds staleness leads all loops");
       bound_.emplace(static_cast<std::size_t>(loops_.count_of_all()), *options_.staleness_bound);
     }
-    for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i);
+    for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i, device);
     build_kernels(kernels);
     add_probes();
     connect_lanes();
@@ -135,6 +135,7 @@ class Executor::Impl {
   std::deque<RequestMemory> requests_;
   std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
   std::vector<std::vector<float>> losses_;                             // by loss of the step
+  std::vector<std::unique_ptr<LaneQueue>> queues_;  // by lane; null where the device needs none
   std::vector<std::unique_ptr<Lane>> lanes_;
 
  private:
@@ -160,7 +161,7 @@ class Executor::Impl {
     return patience;
   }
 
-  void add_lane(std::size_t index) {
+  void add_lane(std::size_t index, Device& device) {
     const LanePlan& plan = plan_.lanes()[index];
     const auto straggler = options_.stragglers.find(workers_.worker_of(plan.place));
     const LaneOptions options{
@@ -168,7 +169,8 @@ class Executor::Impl {
         .trace_events = options_.trace_events,
         .patience = patience_of(plan),
         .cores = workers_.cores_of(plan.place),
-        .threads = plan.communication ? 1 : options_.threads_per_worker};
+        .threads = plan.communication ? 1 : options_.threads_per_worker,
+        .queue = queues_.emplace_back(device.make_queue()).get()};
     lanes_.push_back(std::make_unique<Lane>(step_.graph, plan, options));
   }
 
@@ -218,7 +220,8 @@ class Executor::Impl {
                                  .abort = patience.abort,
                                  .spins = patience.spins,
                                  .yields = patience.yields,
-                                 .quorum = quorums_.at(node.place)});
+                                 .quorum = quorums_.at(node.place),
+                                 .queue = lane.queue()});
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
     if (expiry != kNever) kernel = std::make_unique<Expiring>(std::move(kernel), expiry);
     lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), evidence);
@@ -284,8 +287,9 @@ class Executor::Impl {
   std::unique_ptr<LaneThreads> threads_;  // last: they use all of the above
 };
 
-Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options)
-    : impl_(std::make_unique<Impl>(part, kernels, options)) {}
+Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options,
+                   Device& device)
+    : impl_(std::make_unique<Impl>(part, kernels, options, device)) {}
 Executor::~Executor() = default;
 void Executor::begin_at(std::span<const LoopPosition> positions) { impl_->begin_at(positions); }
 void Executor::run(std::int64_t examples) { impl_->run(examples); }

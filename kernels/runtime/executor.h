@@ -17,6 +17,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/loop_failures.h"
@@ -48,8 +49,10 @@ struct LoopPosition {
 
 class Executor {
  public:
+  /// The device, which the table's kernels are for, outlives the executor.
   /// Throws: RunError(Unsupported) when the table has no kernel for a node.
-  Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options);
+  Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options,
+           Device& device = cpu_device());
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;

@@ -37,6 +37,7 @@ struct Tensor {
 /// Variables of Sharing::Locked and Quorum are locked in shards of this many elements.
 inline constexpr std::int64_t kShardElements = 16384;
 
+class LaneQueue;
 class Quorum;
 
 /// The memory of a variable, and what asynchronous strategies measure on it.
@@ -82,9 +83,10 @@ struct KernelRequest {
   const DataSet* data = nullptr;  ///< what input nodes yield
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
-  int spins = 0;             ///< looks before a wait sleeps (counter.h)
-  int yields = 0;            ///< likewise
-  Quorum* quorum = nullptr;  ///< of the node's server; null where there is none
+  int spins = 0;               ///< looks before a wait sleeps (counter.h)
+  int yields = 0;              ///< likewise
+  Quorum* quorum = nullptr;    ///< of the node's server; null where there is none
+  LaneQueue* queue = nullptr;  ///< where run() puts its work; null: it does it at once
 };
 
 class Kernel {

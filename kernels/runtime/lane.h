@@ -2,7 +2,9 @@
 //
 // One lane: a fixed list of kernels and the thread that runs it. Consecutive kernels of one
 // category form a segment; the clock is read between segments only, unless a trace or a straggler
-// asks for every kernel.
+// asks for every kernel. A lane with a queue finishes it at the end of every segment: so a
+// segment's time is that of its own work, and whatever looks at memory (a loss probe, another lane,
+// a kernel of the host's that communicates, the end of the step) finds it done.
 #pragma once
 
 #include <array>
@@ -14,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/plan.h"
@@ -45,8 +48,9 @@ struct LaneOptions {
   double slowdown = 1;  ///< factor on the time of compute kernels
   std::size_t trace_events = 0;
   Patience patience;
-  std::vector<int> cores;  ///< to pin the thread to; empty: none
-  int threads = 1;         ///< for OpenMP
+  std::vector<int> cores;      ///< to pin the thread to; empty: none
+  int threads = 1;             ///< for OpenMP
+  LaneQueue* queue = nullptr;  ///< of its device; null: kernels do their work at once
 };
 
 /// What the first lane of a loop does for it.
@@ -87,6 +91,7 @@ class Lane {
   void run();
 
   const LanePlan& plan() const { return plan_; }
+  LaneQueue* queue() const { return options_.queue; }
   const LaneCounters& counters() const { return counters_; }
   std::int64_t first_step() const { return first_step_; }
   std::int64_t steps() const { return step_; }  ///< since the first step ever
@@ -126,6 +131,8 @@ class Lane {
   void wait_for(Lane& other, std::uint64_t progress, std::string_view what);
   std::uint64_t run_segment(const Segment& segment, const StepContext& context, std::uint64_t now);
   void run_kernels_slowly(const Segment& segment, const StepContext& context);
+  /// Throws: RunError of what the device reports, naming step and lane.
+  void finish_queue();
   void check_loss(const LossProbe& probe);
   [[noreturn]] void diverged(const LossProbe& probe);
   bool dawdles() const { return options_.slowdown > 1 && !plan_.communication; }

@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/runtime/memory.h"
 
-#include <algorithm>
-#include <cstring>
-
-#include "kernels/graph/error.h"
 #include "kernels/runtime/initialize.h"
 
 namespace regatta {
 
-Memory::Buffer Memory::allocate(std::int64_t bytes) {
-  const std::size_t size =
-      (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + 63) / 64 * 64;
-  void* memory = std::aligned_alloc(64, size);
-  if (memory == nullptr) {
-    throw RunError(ErrorKind::Unsupported,
-                   "out of memory: could not set " + std::to_string(size) +
-                       " bytes aside; use a smaller batch or fewer workers");
-  }
-  std::memset(memory, 0, size);
-  return Buffer(memory);
-}
-
-Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed)
+Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, Device& device)
     : graph_(graph), plan_(plan), addresses_(plan_memory(graph, plan)) {
+  const auto allocate = [&device](std::int64_t bytes) {
+    return Buffer(device.allocate(bytes), Release{&device});
+  };
   for (std::int64_t bytes : addresses_.arena_bytes) {
     arenas_.push_back(allocate(bytes));
     planned_bytes_ += bytes;

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/plan.h"
@@ -17,8 +17,9 @@ namespace regatta {
 
 class Memory {
  public:
-  /// Sets everything aside, zeroes arenas and gives variables their first values.
-  Memory(const Graph& graph, const Plan& plan, std::uint64_t seed);
+  /// Sets everything aside on the device, which outlives it, and gives variables their first
+  /// values.
+  Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, Device& device);
 
   Tensor tensor(Value value) const;
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
@@ -26,11 +27,11 @@ class Memory {
   std::int64_t unshared_bytes() const { return unshared_bytes_; }
 
  private:
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
+  struct Release {
+    Device* device;
+    void operator()(void* memory) const { device->release(memory); }
   };
-  using Buffer = std::unique_ptr<void, Free>;
-  static Buffer allocate(std::int64_t bytes);
+  using Buffer = std::unique_ptr<void, Release>;
 
   const Graph& graph_;
   const Plan& plan_;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/cuda_call.h"
+
+#include <string>
+
+#include "kernels/graph/error.h"
+
+namespace regatta::cuda {
+namespace {
+
+std::string_view what_to_do(cudaError_t status) {
+  switch (status) {
+    case cudaErrorMemoryAllocation:
+      return "; the GPU's memory is full: use a smaller batch or fewer workers, or end what else "
+             "runs on it (nvidia-smi)";
+    case cudaErrorNoKernelImageForDevice:
+      return "; this build has no code for this GPU: build with its compute capability in "
+             "REGATTA_CUDA_ARCHITECTURES";
+    case cudaErrorIllegalAddress:
+    case cudaErrorAssert:
+    case cudaErrorLaunchFailure:
+      return "; a kernel of a step failed: run ci/gpu sanitize, which names it";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+void cuda_call(cudaError_t status, std::string_view call, std::source_location where) {
+  if (status == cudaSuccess) return;
+  throw RunError(ErrorKind::Device, std::string(call) + " at " + where.file_name() + ":" +
+                                        std::to_string(where.line()) + ": " +
+                                        cudaGetErrorString(status) +
+                                        std::string(what_to_do(status)));
+}
+
+}  // namespace regatta::cuda

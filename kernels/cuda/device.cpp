@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/device.h"
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/cuda/cuda_call.h"
+#include "kernels/cuda/queue.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta {
+namespace cuda {
+namespace {
+
+/// Fewer than this many bytes of the GPU's memory stay free: for contexts, stacks and libraries.
+constexpr std::size_t kReserveBytes = std::size_t{256} << 20;
+
+class Gpu final : public Device {
+ public:
+  explicit Gpu(int device) : device_(device) {
+    const GpuFindings found = find_gpus();
+    if (!found.missing.empty()) throw RunError(ErrorKind::Device, found.missing);
+    check(device < static_cast<int>(found.gpus.size()), "a GPU is asked for that the driver shows");
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    int concurrent = 0;
+    cuda_call(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, device_),
+              "cudaDeviceGetAttribute");
+    if (concurrent == 0) {
+      throw RunError(ErrorKind::Device,
+                     "the driver does not let host and GPU share managed memory "
+                     "(concurrentManagedAccess is 0, as under WSL); use a Linux driver");
+    }
+    location_ = {.type = cudaMemLocationTypeDevice, .id = device_};
+  }
+
+  void* allocate(std::int64_t bytes) override {
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    check_room(size);
+    void* memory = nullptr;
+    cuda_call(cudaMallocManaged(&memory, size), "cudaMallocManaged");
+    const cudaError_t status = settle(memory, size);
+    if (status != cudaSuccess) cudaFree(memory);
+    cuda_call(status, "zeroing of managed memory");
+    return memory;
+  }
+  void release(void* memory) noexcept override { cudaFree(memory); }
+  std::unique_ptr<LaneQueue> make_queue() override { return cuda::make_queue(device_); }
+
+ private:
+  /// Managed memory may exceed the GPU's, and then pages wander at every step: never a fair race.
+  static void check_room(std::size_t bytes) {
+    std::size_t free_bytes = 0;
+    std::size_t all_bytes = 0;
+    cuda_call(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
+    if (bytes + kReserveBytes <= free_bytes) return;
+    throw RunError(ErrorKind::Device,
+                   "the GPU's memory is full: " + std::to_string(bytes >> 20) + " MiB wanted, " +
+                       std::to_string(free_bytes >> 20) + " of " + std::to_string(all_bytes >> 20) +
+                       " MiB free; use a smaller batch or fewer workers, or end what else runs on "
+                       "it (nvidia-smi)");
+  }
+
+  /// On the GPU from the start: zeroing there is the first touch.
+  cudaError_t settle(void* memory, std::size_t bytes) const {
+    cudaError_t status = cudaMemAdvise(memory, bytes, cudaMemAdviseSetPreferredLocation, location_);
+    if (status == cudaSuccess) status = cudaMemset(memory, 0, bytes);
+    if (status == cudaSuccess) status = cudaDeviceSynchronize();
+    return status;
+  }
+
+  int device_;
+  cudaMemLocation location_{};
+};
+
+class EmulatedGpu final : public Device {
+ public:
+  void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
+  void release(void* memory) noexcept override { cpu_device().release(memory); }
+  std::unique_ptr<LaneQueue> make_queue() override { return make_emulated_queue(); }
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_emulated_device() { return std::make_unique<EmulatedGpu>(); }
+
+}  // namespace cuda
+
+std::unique_ptr<Device> make_cuda_device(int device) { return std::make_unique<cuda::Gpu>(device); }
+
+}  // namespace regatta

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is found for --device cuda, and what is said where something is missing.
+#include "kernels/cuda/device.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/cuda/on_devices_for_test.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta::cuda {
+namespace {
+
+using testing_support::kDevices;
+using testing_support::name_of_device;
+
+class DeviceMemory : public testing_support::OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, DeviceMemory, kDevices, name_of_device);
+
+TEST_P(DeviceMemory, IsZeroedAndAligned) {
+  constexpr std::int64_t kBytes = 1 << 20;
+  const char* memory = allocate<char>(kBytes);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
+  EXPECT_EQ(std::count(memory, memory + kBytes, 0), kBytes);
+  EXPECT_NE(allocate<char>(0), nullptr);
+}
+
+TEST_P(DeviceMemory, IsRefusedWhereThereIsNotSoMuch) {
+  try {
+    allocate<char>(std::int64_t{1} << 50);
+    FAIL() << "a PiB was given";
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("use a smaller batch"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Gpus, AreThereOrItIsSaidWhyNot) {
+  const GpuFindings found = find_gpus();
+  EXPECT_NE(found.toolkit, "");
+  EXPECT_NE(found.gpus.empty(), found.missing.empty());
+  for (const GpuFacts& gpu : found.gpus) EXPECT_GT(gpu.memory_bytes, 0) << gpu.name;
+  if (found.missing.empty()) return;
+  EXPECT_NE(found.missing.find("--device cpu"), std::string::npos) << found.missing;
+  try {
+    make_cuda_device(0);
+    FAIL() << "a device without a GPU";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Device);
+    EXPECT_EQ(error.what(), found.missing);
+  }
+}
+
+TEST(Gpus, HaveLibrariesOrItIsSaidWhatToInstall) {
+  const std::vector<GpuLibrary> libraries = find_gpu_libraries();
+  EXPECT_EQ(libraries.size(), 3U);
+  for (const GpuLibrary& library : libraries) {
+    EXPECT_NE(library.version.empty(), library.missing.empty()) << library.name;
+    if (library.version.empty()) {
+      EXPECT_NE(library.missing.find("install " + library.package), std::string::npos)
+          << library.missing;
+    } else {
+      EXPECT_EQ(std::count(library.version.begin(), library.version.end(), '.'), 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regatta::cuda

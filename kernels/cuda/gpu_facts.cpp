@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/gpu_facts.h"
+
+#include <cuda_runtime.h>
+
+#include <array>
+
+#include "kernels/cuda/gpu_links.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/shared_library.h"
+
+namespace regatta {
+namespace {
+
+/// `13.0` of 13000.
+std::string cuda_version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+/// `9.14.0` of 91400, as the libraries below count.
+std::string library_version(std::size_t number) {
+  return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
+         std::to_string(number % 100);
+}
+
+std::string why_none(cudaError_t status, const std::string& driver) {
+  const std::string built = "this build has CUDA " + cuda_version(CUDART_VERSION);
+  if (driver.empty()) {
+    return "there is no NVIDIA driver here: install one that knows CUDA " +
+           cuda_version(CUDART_VERSION) + ", or use --device cpu";
+  }
+  if (status == cudaErrorInsufficientDriver) {
+    return "the NVIDIA driver knows CUDA " + driver + " and " + built +
+           ": install a newer driver, or use --device cpu";
+  }
+  return "the NVIDIA driver shows no GPU (" + std::string(cudaGetErrorString(status)) +
+         "): look at nvidia-smi and at CUDA_VISIBLE_DEVICES, or use --device cpu";
+}
+
+GpuFacts facts_of(int device) {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return {.name = "unknown"};
+  std::array<char, 32> bus{};
+  const bool has_bus = cudaDeviceGetPCIBusId(bus.data(), bus.size(), device) == cudaSuccess;
+  return {.name = properties.name,
+          .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
+          .capability = std::to_string(properties.major) + "." + std::to_string(properties.minor),
+          .links = has_bus ? cuda::links_of(bus.data()) : ""};
+}
+
+/// `get_version` of a library, which returns its number or writes it.
+GpuLibrary find_library(const std::string& name, const SharedLibrary::Name& file,
+                        std::size_t (*get_version)(const SharedLibrary&)) {
+  GpuLibrary library{.name = name, .version = {}, .missing = {}, .package = file.package};
+  try {
+    library.version = library_version(get_version(SharedLibrary(file)));
+  } catch (const RunError& error) {
+    library.missing = error.what();
+  }
+  return library;
+}
+
+std::size_t version_of_cublas_lt(const SharedLibrary& library) {
+  std::size_t (*get)() = nullptr;
+  library.find(get, "cublasLtGetVersion");
+  return get();
+}
+
+std::size_t version_of_cudnn(const SharedLibrary& library) {
+  std::size_t (*get)() = nullptr;
+  library.find(get, "cudnnGetVersion");
+  return get();
+}
+
+std::size_t version_of_nccl(const SharedLibrary& library) {
+  int (*get)(int*) = nullptr;
+  library.find(get, "ncclGetVersion");
+  int version = 0;
+  return get(&version) == 0 ? static_cast<std::size_t>(version) : 0;
+}
+
+}  // namespace
+
+GpuFindings find_gpus() {
+  GpuFindings findings{
+      .toolkit = cuda_version(CUDART_VERSION), .driver = {}, .gpus = {}, .missing = {}};
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
+    findings.driver = cuda_version(driver);
+  }
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  cudaGetLastError();  // else the next call's check would find it
+  if (status != cudaSuccess || count == 0) {
+    findings.missing = why_none(status, findings.driver);
+    return findings;
+  }
+  for (int device = 0; device < count; ++device) findings.gpus.push_back(facts_of(device));
+  return findings;
+}
+
+std::vector<GpuLibrary> find_gpu_libraries() {
+  return {find_library("cuBLASLt", {.soname = "libcublasLt.so.13", .package = "libcublas-13-0"},
+                       version_of_cublas_lt),
+          find_library("cuDNN", {.soname = "libcudnn.so.9", .package = "libcudnn9-cuda-13"},
+                       version_of_cudnn),
+          find_library("NCCL", {.soname = "libnccl.so.2", .package = "libnccl2"}, version_of_nccl)};
+}
+
+}  // namespace regatta

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the kernels of this folder run: a body, `__host__ __device__` and copied by value, for each
+// element or for each block of threads; on a stream, or, for an emulated queue, as loops on the
+// calling thread. Nothing here waits for the device. For .cu files only.
+//   for_each(queue, n, body):                        body(i) for i in [0, n)
+//   for_each_block(queue, blocks, threads, bytes, body): body(block); in it, block.each(f) calls
+//     f(thread) for every thread, and what one each() wrote into block.shared the next one may read
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/cuda/cuda_call.h"
+#include "kernels/cuda/queue.h"
+#include "kernels/graph/error.h"
+
+namespace regatta::cuda {
+
+/// One block of threads, as its body sees it. What the body declares outside of each() exists once
+/// for each thread on a device and once for all when emulated: what a thread keeps from one each()
+/// to the next is in `shared`.
+struct Block {
+  std::int64_t index = 0;
+  int threads = 0;
+  char* shared = nullptr;  ///< of this block; aligned to 16 bytes, not initialised
+
+  /// Calls f(thread) for every thread of the block; all have returned when it returns. All threads
+  /// come to it together: never inside a branch that only some of them take.
+  template <class Function>
+  __host__ __device__ void each(Function f) const {
+#ifdef __CUDA_ARCH__
+    f(static_cast<int>(threadIdx.x));
+    __syncthreads();
+#else
+    for (int thread = 0; thread < threads; ++thread) f(thread);
+#endif
+  }
+};
+
+namespace detail {
+
+inline constexpr int kThreads = 256;
+/// More elements than these blocks have threads are dealt out in turns.
+inline constexpr std::int64_t kBlocks = 65536;
+inline constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 31;
+/// What a block may use without asking for more. Source: CUDA C++ Programming Guide, compute
+/// capabilities.
+inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;
+
+template <class Body>
+__global__ void run_elements(std::int64_t n, Body body) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (std::int64_t i = first; i < n; i += stride) body(i);
+}
+
+template <class Body>
+__global__ void run_block(Body body) {
+  extern __shared__ __align__(16) char shared[];
+  body(Block{.index = blockIdx.x, .threads = static_cast<int>(blockDim.x), .shared = shared});
+}
+
+/// Shared memory begins as bytes of all ones, not-a-number as floats: nobody may count on zeros.
+template <class Body>
+void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, Body& body) {
+  struct alignas(16) Chunk {
+    char bytes[16];
+  };
+  std::vector<Chunk> shared(shared_bytes / sizeof(Chunk) + 1);
+  for (std::int64_t index = 0; index < blocks; ++index) {
+    std::memset(shared.data(), 0xFF, shared.size() * sizeof(Chunk));
+    body(Block{.index = index, .threads = threads, .shared = shared.front().bytes});
+  }
+}
+
+}  // namespace detail
+
+template <class Body>
+void for_each(Queue& queue, std::int64_t n, Body body) {
+  static_assert(std::is_trivially_copyable_v<Body>, "a body is copied to the device as bytes");
+  if (n <= 0) return;
+  if (queue.emulated()) {
+    for (std::int64_t i = 0; i < n; ++i) body(i);
+    return;
+  }
+  const std::int64_t wanted = (n + detail::kThreads - 1) / detail::kThreads;
+  const auto blocks = static_cast<unsigned>(std::min(wanted, detail::kBlocks));
+  detail::run_elements<<<blocks, detail::kThreads, 0, queue.stream()>>>(n, body);
+  cuda_call(cudaGetLastError(), "a launch of for_each");
+}
+
+/// `threads` at most 1024.
+template <class Body>
+void for_each_block(Queue& queue, std::int64_t blocks, int threads, std::size_t shared_bytes,
+                    Body body) {
+  static_assert(std::is_trivially_copyable_v<Body>, "a body is copied to the device as bytes");
+  check(threads > 0 && threads <= 1024, "a block has 1 to 1024 threads");
+  check(blocks < detail::kMaxBlocks, "a launch has fewer than 2^31 blocks");
+  if (blocks <= 0) return;
+  if (queue.emulated()) {
+    detail::emulate_blocks(blocks, threads, shared_bytes, body);
+    return;
+  }
+  if (shared_bytes > detail::kPlainSharedBytes) {
+    cuda_call(
+        cudaFuncSetAttribute(detail::run_block<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)),
+        "cudaFuncSetAttribute");
+  }
+  detail::run_block<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes,
+                      queue.stream()>>>(body);
+  cuda_call(cudaGetLastError(), "a launch of for_each_block");
+}
+
+}  // namespace regatta::cuda

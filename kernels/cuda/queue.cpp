@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/queue.h"
+
+#include <string>
+
+#include "kernels/cuda/cuda_call.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
+#include "kernels/runtime/counter.h"
+
+namespace regatta::cuda {
+namespace {
+
+/// A lane's thread does not know the GPU of its queue until it is told, so each step tells it.
+class StreamQueue final : public Queue {
+ public:
+  explicit StreamQueue(int device) : device_(device) {
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    cuda_call(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+              "cudaStreamCreateWithFlags");
+    const cudaError_t status = cudaHostAlloc(&values_, sizeof(StepValues), cudaHostAllocMapped);
+    if (status != cudaSuccess) cudaStreamDestroy(stream_);
+    cuda_call(status, "cudaHostAlloc");
+    *values_ = {};
+  }
+  ~StreamQueue() override {
+    try {
+      finish();  // work of a run that was ended may still read the values
+    } catch (const RunError&) {
+    }
+    cudaStreamDestroy(stream_);
+    cudaFreeHost(values_);
+  }
+
+  void begin_step(const StepContext& context) override {
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    *values_ = {.step = context.step,
+                .examples = context.examples,
+                .examples_before = context.examples_before};
+  }
+  /// Looks again and again, as CUDA's own wait does by default, but not for ever.
+  void finish() override {
+    const std::int64_t limit_ns = now_ns() + Patience().limit_ns;
+    cudaError_t status = cudaStreamQuery(stream_);
+    while (status == cudaErrorNotReady && now_ns() < limit_ns) status = cudaStreamQuery(stream_);
+    if (status == cudaErrorNotReady) {
+      throw RunError(ErrorKind::Timeout,
+                     "the GPU has worked for " +
+                         std::to_string(Patience().limit_ns / 1'000'000'000) +
+                         " s on what is the work of moments; look at nvidia-smi and dmesg");
+    }
+    cuda_call(status, "cudaStreamQuery");
+  }
+  bool emulated() const override { return false; }
+  CUstream_st* stream() const override { return stream_; }
+  const StepValues* values() const override { return values_; }
+
+ private:
+  int device_;
+  cudaStream_t stream_ = nullptr;
+  StepValues* values_ = nullptr;
+};
+
+class EmulatedQueue final : public Queue {
+ public:
+  void begin_step(const StepContext& context) override {
+    values_ = {.step = context.step,
+               .examples = context.examples,
+               .examples_before = context.examples_before};
+  }
+  void finish() override {}
+  bool emulated() const override { return true; }
+  CUstream_st* stream() const override { return nullptr; }
+  const StepValues* values() const override { return &values_; }
+
+ private:
+  StepValues values_;
+};
+
+}  // namespace
+
+std::unique_ptr<Queue> make_queue(int device) { return std::make_unique<StreamQueue>(device); }
+std::unique_ptr<Queue> make_emulated_queue() { return std::make_unique<EmulatedQueue>(); }
+
+Queue& queue_of(const KernelRequest& request) {
+  auto* queue = dynamic_cast<Queue*>(request.queue);
+  check(queue != nullptr, "kernels for a GPU are built with a queue of a GPU");
+  return *queue;
+}
+
+}  // namespace regatta::cuda

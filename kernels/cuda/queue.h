@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A lane's queue on a GPU: one CUDA stream. For tests there is one that is emulated: the same
+// kernels run as loops on the calling thread, done when the launch returns. No CUDA header is
+// needed to include this.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/runtime/device.h"
+
+struct CUstream_st;
+
+namespace regatta::cuda {
+
+/// What kernels know of the step, where they can read it: launches do not depend on it, so that
+/// the same ones can be recorded once and replayed.
+struct StepValues {
+  std::int64_t step = 0;             ///< of this loop, from 0
+  std::int64_t examples = 0;         ///< seen by all loops together when this step began
+  std::int64_t examples_before = 0;  ///< likewise of the loop's step before; 0 in its first
+};
+
+class Queue : public LaneQueue {
+ public:
+  virtual bool emulated() const = 0;
+  /// Null when emulated.
+  virtual CUstream_st* stream() const = 0;
+  /// For code on the device to read; written by begin_step().
+  virtual const StepValues* values() const = 0;
+};
+
+/// A stream on GPU number `device`. Throws: RunError(Device) that says what is missing.
+std::unique_ptr<Queue> make_queue(int device);
+
+/// For tests.
+std::unique_ptr<Queue> make_emulated_queue();
+
+/// The queue of a kernel that is being built for a GPU: add_cuda_kernels' kernels have no other.
+Queue& queue_of(const KernelRequest& request);
+
+}  // namespace regatta::cuda

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  void* allocate(std::int64_t bytes) override {
+    const std::size_t size =
+        (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + 63) / 64 * 64;
+    void* memory = std::aligned_alloc(64, size);
+    if (memory == nullptr) {
+      throw RunError(ErrorKind::Unsupported,
+                     "out of memory: could not set " + std::to_string(size) +
+                         " bytes aside; use a smaller batch or fewer workers");
+    }
+    std::memset(memory, 0, size);
+    return memory;
+  }
+  void release(void* memory) noexcept override { std::free(memory); }
+  std::unique_ptr<LaneQueue> make_queue() override { return nullptr; }
+};
+
+}  // namespace
+
+Device& cpu_device() {
+  static CpuDevice device;
+  return device;
+}
+
+}  // namespace regatta

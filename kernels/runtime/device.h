@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a run's memory is and how its lanes hand out work. A CPU's kernel has done its work when
+// run() returns; a GPU's has only put it into its lane's queue, and the lane finishes the queue
+// where the host or another lane looks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+/// Where the kernels of one lane put their work.
+/// Threads: the lane's.
+class LaneQueue {
+ public:
+  LaneQueue() = default;
+  LaneQueue(const LaneQueue&) = delete;
+  LaneQueue& operator=(const LaneQueue&) = delete;
+  virtual ~LaneQueue() = default;
+  /// Before the first kernel of a step: what kernels read of it. Nothing is in the queue then.
+  virtual void begin_step(const StepContext& context) = 0;
+  /// Returns when all that was put in is done. Throws: RunError(Device) of what the device reports.
+  virtual void finish() = 0;
+};
+
+/// Memory and queues of one kind of device. Outlives what it made.
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+  /// Zeroed, aligned to 64 bytes; the host may look at it, too, while no queue holds work on it.
+  /// Throws: RunError that says what to do when there is not so much.
+  virtual void* allocate(std::int64_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  /// Null where kernels do their work at once.
+  virtual std::unique_ptr<LaneQueue> make_queue() = 0;
+};
+
+/// Host memory and no queues. Threads: any.
+Device& cpu_device();
+
+}  // namespace regatta

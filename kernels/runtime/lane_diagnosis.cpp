@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a lane finds out about a run that diverged, before it ends it.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/lane.h"
+
+namespace regatta {
+namespace {
+
+bool all_finite(const Tensor& tensor) {
+  if (tensor.type.element == ElementType::BF16) {
+    constexpr std::uint16_t kExponent = 0x7F80;  // all ones: infinite or not a number
+    const auto* begin = tensor.as<std::uint16_t>();
+    return std::all_of(begin, begin + tensor.elements(),
+                       [](std::uint16_t x) { return (x & kExponent) != kExponent; });
+  }
+  if (tensor.type.element != ElementType::F32) return true;
+  const float* begin = tensor.f32();
+  return std::all_of(begin, begin + tensor.elements(), [](float x) { return std::isfinite(x); });
+}
+
+}  // namespace
+
+/// Names the first tensor that is not finite: a variable that the step began with, or else the
+/// output of the first kernel that makes one when the step so far is run again. What is shared is
+/// looked at as its reader copies it, and what came from others is copied once more, as the memory
+/// of both may have been used again.
+void Lane::diverged(const LossProbe& probe) {
+  const std::string where = "the loss is not finite at step " + std::to_string(step_) + " on " +
+                            to_string(plan_.place) + "; the first tensor that is not finite: ";
+  for (const Evidence& evidence : evidence_) {
+    for (const auto& [name, tensor] : evidence.state) {
+      if (!all_finite(tensor)) throw RunError(ErrorKind::Diverged, where + "variable " + name);
+    }
+  }
+  const StepContext context{.step = step_, .examples = 0, .counters = &counters_};
+  for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+    const Node& node = graph_.node(plan_.instructions[i].node);
+    const bool again = node.op == Op::Copy || !op_info(node.op).crosses;
+    if (again && node.op != Op::Input) kernels_[i]->run(context);
+    if (options_.queue != nullptr) finish_queue();
+    for (const Tensor& output : evidence_[i].outputs) {
+      if (all_finite(output)) continue;
+      const std::string what =
+          node.op == Op::Read
+              ? "variable " + graph_.variable(node.variables[0]).name
+              : "the output of " + std::string(to_string(node.op)) + " in layer " + node.layer;
+      throw RunError(ErrorKind::Diverged, where + what);
+    }
+    if (plan_.instructions[i].node == probe.node) break;
+  }
+  throw RunError(ErrorKind::Diverged, where + "the loss itself");
+}
+
+}  // namespace regatta
