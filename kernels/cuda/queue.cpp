@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/queue.h"
 
+#include <array>
 #include <string>
 
 #include "kernels/cuda/cuda_call.h"
@@ -53,6 +54,12 @@ class StreamQueue final : public Queue {
   }
   bool emulated() const override { return false; }
   CUstream_st* stream() const override { return stream_; }
+  std::optional<StreamPlace> stream_place() const override {
+    std::array<char, 32> address{};
+    cuda_call(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device_),
+              "cudaDeviceGetPCIBusId");
+    return StreamPlace{.stream = stream_, .device = device_, .gpu = address.data()};
+  }
   const StepValues* values() const override { return values_; }
 
  private:

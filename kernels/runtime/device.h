@@ -7,10 +7,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "kernels/runtime/kernel.h"
 
+struct CUstream_st;
+
 namespace regatta {
+
+/// A queue on a GPU as those see it who put work into it by a library of their own.
+struct StreamPlace {
+  CUstream_st* stream = nullptr;
+  int device = 0;   ///< as this process numbers GPUs
+  std::string gpu;  ///< names the GPU on its host, without blanks: its address on the PCI bus
+};
 
 /// Where the kernels of one lane put their work.
 /// Threads: the lane's.
@@ -24,6 +35,8 @@ class LaneQueue {
   virtual void begin_step(const StepContext& context) = 0;
   /// Returns when all that was put in is done. Throws: RunError(Device) of what the device reports.
   virtual void finish() = 0;
+  /// Nothing where the queue is not a GPU's stream.
+  virtual std::optional<StreamPlace> stream_place() const { return std::nullopt; }
 };
 
 /// Memory and queues of one kind of device. Outlives what it made.

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/nccl_calls.h"
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/shared_library.h"
+
+namespace regatta {
+namespace {
+
+// Communicators that do not block, and can be aborted in every state, are sound since 2.18.
+constexpr int kOldestNccl = 21800;
+
+NcclCalls load() {
+  const SharedLibrary library({.soname = "libnccl.so.2", .package = "libnccl2"});
+  NcclCalls calls;
+  library.find(calls.get_version, "ncclGetVersion");
+  int version = 0;
+  calls.get_version(&version);
+  library.require(version, kOldestNccl, "2.18");
+  library.find(calls.get_error_string, "ncclGetErrorString");
+  library.find(calls.get_last_error, "ncclGetLastError");
+  library.find(calls.get_unique_id, "ncclGetUniqueId");
+  library.find(calls.comm_init_rank_config, "ncclCommInitRankConfig");
+  library.find(calls.comm_get_async_error, "ncclCommGetAsyncError");
+  library.find(calls.comm_finalize, "ncclCommFinalize");
+  library.find(calls.comm_destroy, "ncclCommDestroy");
+  library.find(calls.comm_abort, "ncclCommAbort");
+  library.find(calls.group_start, "ncclGroupStart");
+  library.find(calls.group_end, "ncclGroupEnd");
+  library.find(calls.all_reduce, "ncclAllReduce");
+  calls.set_device = cudaSetDevice;
+  calls.event_create = cudaEventCreateWithFlags;
+  calls.event_destroy = cudaEventDestroy;
+  calls.event_record = [](cudaEvent_t event, cudaStream_t stream) {
+    return cudaEventRecord(event, stream);
+  };
+  calls.event_query = cudaEventQuery;
+  return calls;
+}
+
+[[noreturn]] void fail(std::string_view call, const std::string& words,
+                       const std::source_location& where) {
+  throw RunError(ErrorKind::Device, std::string(call) + " at " + where.file_name() + ":" +
+                                        std::to_string(where.line()) + ": " + words);
+}
+
+}  // namespace
+
+const NcclCalls& nccl_library() {
+  static const NcclCalls calls = load();
+  return calls;
+}
+
+std::string why_no_nccl() {
+  try {
+    nccl_library();
+    return {};
+  } catch (const RunError& error) {
+    return error.what();
+  }
+}
+
+std::optional<std::string> version_of_nccl() {
+  if (!why_no_nccl().empty()) return std::nullopt;
+  int version = 0;
+  nccl_library().get_version(&version);
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+std::string nccl_words(const NcclCalls& calls, ncclResult_t result, ncclComm_t communicator) {
+  std::string words = calls.get_error_string(result);
+  const char* details = calls.get_last_error(communicator);
+  if (details != nullptr && *details != '\0') words += std::string(" (") + details + ")";
+  return words;
+}
+
+void nccl_call(const NcclCalls& calls, ncclResult_t result, std::string_view call,
+               std::source_location where) {
+  if (result == ncclSuccess || result == ncclInProgress) return;
+  fail(call, nccl_words(calls, result, nullptr), where);
+}
+
+void cuda_call_for_nccl(cudaError_t status, std::string_view call, std::source_location where) {
+  if (status == cudaSuccess) return;
+  fail(call, "CUDA error " + std::to_string(static_cast<int>(status)), where);
+}
+
+}  // namespace regatta
