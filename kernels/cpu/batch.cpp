@@ -37,7 +37,8 @@ BatchPlan::BatchPlan(const KernelRequest& request)
 
 void fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& order,
                 const BatchView& target) {
-  const std::int64_t epoch = plan.epoch_of(step), first = plan.first_of(step);
+  const SlicePosition position = plan.position();
+  const std::int64_t epoch = position.epoch_of(step), first = position.first_of(step);
   if (plan.is_shuffled()) prepare_order(plan, epoch, order);
   for (std::int64_t i = 0; i < plan.slice.batch; ++i) {
     const std::int64_t example =

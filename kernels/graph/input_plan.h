@@ -16,6 +16,22 @@
 
 namespace regatta {
 
+/// Where the slice of a step is. constexpr: a GPU works it out, too.
+struct SlicePosition {
+  std::int64_t steps_per_epoch = 1;
+  std::int64_t global_batch = 0;
+  std::int64_t offset = 0;
+  bool constant = false;  ///< every step yields the same examples
+
+  constexpr std::int64_t epoch_of(std::int64_t step) const {
+    return constant ? 0 : step / steps_per_epoch;
+  }
+  /// In the epoch's order or in the data set.
+  constexpr std::int64_t first_of(std::int64_t step) const {
+    return step % steps_per_epoch * global_batch + offset;
+  }
+};
+
 struct InputPlan {
   /// Throws: RunError(Data) where the data set is not what the node needs, RunError(Usage) where
   /// it has fewer examples than a global batch or an image does not allow the augmentation.
@@ -25,13 +41,11 @@ struct InputPlan {
   /// is that of epoch 0 throughout, so that replicas still get a random share of them each.
   bool is_constant() const { return slice.global_batch == data->count && !augments; }
   bool is_shuffled() const { return slice.order == ExampleOrder::Shuffled; }
-  std::int64_t steps_per_epoch() const { return data->count / slice.global_batch; }
-  std::int64_t epoch_of(std::int64_t step) const {
-    return is_constant() ? 0 : step / steps_per_epoch();
-  }
-  /// Where the slice of a step begins, in the epoch's order or in the data set.
-  std::int64_t first_of(std::int64_t step) const {
-    return step % steps_per_epoch() * slice.global_batch + slice.offset;
+  SlicePosition position() const {
+    return {.steps_per_epoch = data->count / slice.global_batch,
+            .global_batch = slice.global_batch,
+            .offset = slice.offset,
+            .constant = is_constant()};
   }
   AugmentationRanges ranges() const;
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Element types in kernels: loaded as f32, computed in f32, rounded when stored; several that lie
+// next to each other at once where addresses allow it. By host and device alike.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <bit>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+
+#include "kernels/graph/tensor_type.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::cuda {
+
+/// The upper half of an f32 (1 sign, 8 exponent, 7 mantissa bits).
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+__host__ __device__ inline float load(float value) { return value; }
+__host__ __device__ inline float load(Bf16 value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16);
+}
+
+__host__ __device__ inline void store(float& to, float value) { to = value; }
+/// Rounds to the nearest, ties to an even mantissa; overflows to infinity; a NaN stays one, quiet.
+__host__ __device__ inline void store(Bf16& to, float value) {
+  to.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
+}
+
+/// Of elements that are loaded and stored by 16 bytes.
+template <typename T>
+inline constexpr int kPackWidth = 16 / static_cast<int>(sizeof(T));
+
+template <typename T, int kWidth>
+struct alignas(kWidth * sizeof(T) < 16 ? kWidth * sizeof(T) : 16) Pack {
+  T at[kWidth];
+};
+
+/// `from` is aligned to 16 bytes, or to all kWidth elements where those are fewer.
+template <int kWidth, typename T>
+__host__ __device__ inline void load_pack(const T* from, float (&to)[kWidth]) {
+  const auto pack = *reinterpret_cast<const Pack<T, kWidth>*>(from);
+  for (int j = 0; j < kWidth; ++j) to[j] = load(pack.at[j]);
+}
+
+template <int kWidth, typename T>
+__host__ __device__ inline void store_pack(T* to, const float (&from)[kWidth]) {
+  Pack<T, kWidth> pack;
+  for (int j = 0; j < kWidth; ++j) store(pack.at[j], from[j]);
+  *reinterpret_cast<Pack<T, kWidth>*>(to) = pack;
+}
+
+/// Whether packs may begin at all of these addresses. Null is one of them.
+inline bool are_aligned(std::initializer_list<const void*> addresses) {
+  std::uintptr_t all = 0;
+  for (const void* address : addresses) all |= reinterpret_cast<std::uintptr_t>(address);
+  return all % 16 == 0;
+}
+
+/// Of one of several tensors; null where there are not so many.
+inline const void* address_of(std::span<const Tensor> tensors, std::size_t index) {
+  return index < tensors.size() ? tensors[index].data : nullptr;
+}
+
+/// build(T{}) with the type of the elements; null where kernels have none.
+template <typename Build>
+std::unique_ptr<Kernel> with_element(ElementType element, const Build& build) {
+  switch (element) {
+    case ElementType::F32: return build(float{});
+    case ElementType::BF16: return build(Bf16{});
+    default: return nullptr;
+  }
+}
+
+}  // namespace regatta::cuda
