@@ -16,6 +16,7 @@
 #include "kernels/cuda/factories.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/refuse_shared.h"
+#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 
@@ -34,7 +35,6 @@ struct Update {
   float* variables[kVariables];
   std::int64_t count;
   bool gradient_aligned;
-  bool variables_aligned;
 
   __host__ __device__ void operator()(const Block& block) const {
     auto* factors = reinterpret_cast<Factors*>(block.shared);
@@ -51,8 +51,7 @@ struct Update {
   }
 
   __host__ __device__ void update_pack(const Factors& factors, std::int64_t first) const {
-    const bool whole = first + kWidth <= count;
-    if (!whole || !variables_aligned) {
+    if (first + kWidth > count) {
       for (std::int64_t i = first; i < first + kWidth && i < count; ++i) update_one(factors, i);
       return;
     }
@@ -100,11 +99,10 @@ KernelPointer build_update(const KernelRequest& request, const MakeFormula& make
             .gradient = request.inputs.empty() ? nullptr : request.inputs[0].f32(),
             .variables = {},
             .count = request.variables[0]->tensor.elements(),
-            .gradient_aligned = are_aligned({address_of(request.inputs, 0)}),
-            .variables_aligned = true};
+            .gradient_aligned = are_aligned({address_of(request.inputs, 0)})};
   for (int k = 0; k < Body::kVariables; ++k) {
     body.variables[k] = request.variables[static_cast<std::size_t>(k)]->tensor.f32();
-    body.variables_aligned = body.variables_aligned && are_aligned({body.variables[k]});
+    check(are_aligned({body.variables[k]}), "variables are aligned to 64 bytes");
   }
   const std::int64_t blocks = (body.count + Body::kBlockElements - 1) / Body::kBlockElements;
   return make_kernel([=, keep = uploaded](const StepContext&) {
