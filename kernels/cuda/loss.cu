@@ -29,9 +29,9 @@ struct Total {
       for (std::int64_t i = thread; i < count; i += block.threads) sum += term(i);
       sums[thread] = sum;
     });
-    for (int half = block.threads / 2; half > 0; half /= 2) {
+    for (int middle = block.threads / 2; middle > 0; middle /= 2) {
       block.each([&](int thread) {
-        if (thread < half) sums[thread] += sums[thread + half];
+        if (thread < middle) sums[thread] += sums[thread + middle];
       });
     }
     block.each([&](int thread) {
@@ -86,11 +86,11 @@ struct Softmax {
       partial[thread].sum = sum;
       partial[thread].shifted = shifted;
     });
-    for (int half = block.threads / 2; half > 0; half /= 2) {
+    for (int middle = block.threads / 2; middle > 0; middle /= 2) {
       block.each([&](int thread) {
-        if (thread >= half) return;
-        partial[thread].sum += partial[thread + half].sum;
-        partial[thread].shifted += partial[thread + half].shifted;
+        if (thread >= middle) return;
+        partial[thread].sum += partial[thread + middle].sum;
+        partial[thread].shifted += partial[thread + middle].shifted;
       });
     }
     block.each([&](int thread) {
@@ -109,10 +109,10 @@ struct Softmax {
       }
       partial[thread].largest = largest;
     });
-    for (int half = block.threads / 2; half > 0; half /= 2) {
+    for (int middle = block.threads / 2; middle > 0; middle /= 2) {
       block.each([&](int thread) {
-        if (thread >= half) return;
-        partial[thread].largest = fmaxf(partial[thread].largest, partial[thread + half].largest);
+        if (thread >= middle) return;
+        partial[thread].largest = fmaxf(partial[thread].largest, partial[thread + middle].largest);
       });
     }
   }

@@ -114,12 +114,12 @@ struct SliceSums {
     float* shared = reinterpret_cast<float*>(block.shared);
     for (std::uint32_t left = sweep.lanes; left > 1; left = (left + 1) / 2) {
       block.each([&](int thread) {
-        const std::uint32_t half = (left + 1) / 2;
+        const std::uint32_t middle = (left + 1) / 2;
         const auto lane = static_cast<std::uint32_t>(thread) / sweep.columns;
-        if (lane + half >= left) return;
+        if (lane + middle >= left) return;
         for (int i = 0; i < kSums * kWidth; ++i) {
           float* sum = shared + i * kSweepThreads + thread;
-          *sum += sum[half * sweep.columns];
+          *sum += sum[middle * sweep.columns];
         }
       });
     }
@@ -165,11 +165,11 @@ struct MergeSlices {
       }
       for (int k = 0; k < kSums; ++k) shared[k * kSweepThreads + thread] = sums[k];
     });
-    for (int half = kSweepThreads / 2; half >= kChannels; half /= 2) {
+    for (int middle = kSweepThreads / 2; middle >= kChannels; middle /= 2) {
       block.each([&](int thread) {
-        if (thread >= half) return;
+        if (thread >= middle) return;
         for (int k = 0; k < kSums; ++k) {
-          shared[k * kSweepThreads + thread] += shared[k * kSweepThreads + thread + half];
+          shared[k * kSweepThreads + thread] += shared[k * kSweepThreads + thread + middle];
         }
       });
     }
