@@ -33,11 +33,14 @@ struct Subject {
 /// at least one.
 const std::vector<Subject>& subjects();
 
+/// Of a step in tests: each sees ten examples.
+inline StepContext context_of(std::int64_t step) { return {.step = step, .examples = 10 * step}; }
+
 /// Runs steps 0 … steps - 1 of the op and returns what is left.
 inline OpResult run_op(const KernelTable& table, const OpCase& op_case, int threads,
                        std::int64_t steps = 1) {
   BuiltOp op(table, op_case, threads);
-  for (std::int64_t step = 0; step < steps; ++step) op.run({.step = step});
+  for (std::int64_t step = 0; step < steps; ++step) op.run(context_of(step));
   return {.outputs = op.outputs(), .variables = op.variables()};
 }
 

@@ -102,15 +102,15 @@ void measure(benchmark::State& state, const OpCase& op_case) {
   constexpr std::int64_t kQueued = 100;
   const std::unique_ptr<Device> device = make_cuda_device(0);
   DeviceOp op(*device, Place::Aligned, op_case);
-  op.begin_step(0);
-  op.run(0);
+  op.begin_step({});
+  op.run({});
   op.finish();
   std::int64_t bytes = 0;
   for (const Array& array : op_case.inputs) bytes += array.type.bytes();
   for (const Array& array : op.outputs()) bytes += array.type.bytes();
   for (const Array& array : op_case.variables) bytes += 2 * array.type.bytes();
   for (auto _ : state) {
-    for (std::int64_t i = 0; i < kQueued; ++i) op.run(0);
+    for (std::int64_t i = 0; i < kQueued; ++i) op.run({});
     op.finish();
   }
   state.SetBytesProcessed(bytes * kQueued * state.iterations());

@@ -58,8 +58,8 @@ class DeviceOp {
   DeviceOp(const DeviceOp&) = delete;
   DeviceOp& operator=(const DeviceOp&) = delete;
 
-  void begin_step(std::int64_t step) { queue_->begin_step({.step = step}); }
-  void run(std::int64_t step) { kernel_->run({.step = step}); }
+  void begin_step(const StepContext& context) { queue_->begin_step(context); }
+  void run(const StepContext& context) { kernel_->run(context); }
   void finish() { queue_->finish(); }
 
   std::vector<Array> outputs() const {

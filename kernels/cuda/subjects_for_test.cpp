@@ -16,8 +16,8 @@ using cuda::testing_support::Place;
 OpResult run_on(Device& device, Place place, const OpCase& op_case, std::int64_t steps) {
   DeviceOp op(device, place, op_case);
   for (std::int64_t step = 0; step < steps; ++step) {
-    op.begin_step(step);
-    op.run(step);
+    op.begin_step(context_of(step));
+    op.run(context_of(step));
     op.finish();
   }
   return {.outputs = op.outputs(), .variables = op.variables()};
