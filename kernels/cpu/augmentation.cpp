@@ -25,24 +25,15 @@ std::vector<float> repeated(const std::vector<double>& channels, std::int64_t ti
 ImagePipeline::ImagePipeline(const Shape& shape, const Augmentation& augmentation)
     : shape_(shape),
       pad_(augmentation.pad),
-      flip_(augmentation.flip),
       cutout_(augmentation.cutout),
       mean_(repeated(augmentation.mean, shape.side)),
       deviation_(repeated(augmentation.deviation, shape.side)) {
-  const auto row = static_cast<std::size_t>(shape.side * shape.channels);
-  if (mean_.size() != row || deviation_.size() != row) {
-    throw RunError(ErrorKind::Data, "an input of images has one mean and deviation a channel");
+  if (shape.side * shape.channels > kLongestRow) {
+    throw RunError(ErrorKind::Usage,
+                   "an image of side " + std::to_string(shape.side) +
+                       " is larger than the CPU's input takes: a row has at most " +
+                       std::to_string(kLongestRow) + " bytes");
   }
-  if (pad_ < 0 || pad_ >= shape.side || cutout_ < 0 || cutout_ > shape.side ||
-      shape.side * shape.channels > kLongestRow) {
-    throw RunError(ErrorKind::Usage, "an image of side " + std::to_string(shape.side) +
-                                         " allows no border of " + std::to_string(pad_) +
-                                         " pixels or no cutout of " + std::to_string(cutout_));
-  }
-}
-
-AugmentationRanges ImagePipeline::ranges() const {
-  return {.side = shape_.side, .pad = pad_, .cutout = cutout_, .flip = static_cast<int>(flip_)};
 }
 
 std::int64_t ImagePipeline::reflected(std::int64_t index) const {

@@ -19,9 +19,9 @@ class ImagePipeline {
     std::int64_t side = 0;
     std::int64_t channels = 0;
   };
+  /// The shape allows the augmentation (InputPlan has looked).
   ImagePipeline(const Shape& shape, const Augmentation& augmentation);
 
-  AugmentationRanges ranges() const;
   /// Shapes: image [side, side, channels] u8 to target [side, side, channels] f32.
   void prepare(const std::uint8_t* image, const AugmentationDraw& draw, float* target) const;
 
@@ -32,7 +32,6 @@ class ImagePipeline {
 
   Shape shape_;
   std::int64_t pad_;
-  Augmentation::Flip flip_;
   std::int64_t cutout_;
   std::vector<float> mean_;       ///< [side, channels]: a row of pixels
   std::vector<float> deviation_;  ///< likewise

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which examples an input node yields at a step, and what they look like: a pure function of the
-// data set, the node's attributes, the seed and the step.
-//   steps of an epoch = count / global batch (an incomplete last batch is left out);
-//   shuffled: order[(step % steps) * global_batch + offset …] of the epoch's order;
-//   sequential (evaluation): the same positions of the data set itself, without augmentation.
+// Prepares the examples that an input node yields at a step (kernels/graph/input_plan.h).
 #pragma once
 
 #include <cstdint>
@@ -12,29 +8,16 @@
 #include <vector>
 
 #include "kernels/cpu/augmentation.h"
-#include "kernels/graph/builder.h"
-#include "kernels/graph/data_set.h"
+#include "kernels/graph/input_plan.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 
-struct BatchPlan {
-  /// Throws: RunError(Data) where the data set is not what the node needs, RunError(Usage) where
-  /// it has fewer examples than a global batch.
+/// A plan with what the CPU keeps for it.
+struct BatchPlan : InputPlan {
   explicit BatchPlan(const KernelRequest& request);
 
-  /// True when every step yields the same examples: a full batch, without augmentation. Their order
-  /// is that of epoch 0 throughout, so that replicas still get a random share of them each.
-  bool is_constant() const;
-  std::int64_t steps_per_epoch() const { return data->count / slice.global_batch; }
-
-  const DataSet* data;
-  std::uint64_t seed;
-  InputSlice slice;
-  std::int64_t example_elements;          ///< f32 values an example
-  std::int64_t target_elements;           ///< features only: f32 values a target
   std::optional<ImagePipeline> pipeline;  ///< images only
-  bool augments;
 };
 
 /// The order of one epoch, kept from one batch to the next.

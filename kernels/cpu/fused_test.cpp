@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fused ops against the reference's chains of single ops.
+// The fused ops against the reference's chains of single ops, for every device that has kernels
+// (test_support.h).
 #include <algorithm>
 
 #include "kernels/cpu/test_support.h"
@@ -86,9 +87,9 @@ void expect_agrees_in_bf16(const OpCase& op_case, const std::vector<std::size_t>
   const OpResult expected = run_op(reference_table(), op_case, 1);
   OpCase half = op_case;
   for (std::size_t i : halved) half.inputs[i] = to_bf16(op_case.inputs[i]);
-  for (int threads : {1, 2}) {
-    const std::string what = op_case.name + " in bf16 on " + std::to_string(threads) + " threads";
-    const OpResult actual = run_op(cpu_table(), half, threads);
+  for (const Subject& subject : subjects()) {
+    const std::string what = op_case.name + " in bf16" + subject.name;
+    const OpResult actual = subject.run(half, 1);
     expect_close(actual.outputs, expected.outputs, rounded_to_bf16(bound), what);
     expect_close(actual.variables, expected.variables, bound, what);
   }
@@ -192,9 +193,12 @@ TEST(FusedNormalize, PicksTheFirstOfEqualsLikeMaxPool) {
       }
       const OpResult expected = run_op(reference_table(), op_case, 1);
       if (element == ElementType::BF16) op_case.inputs[0] = to_bf16(op_case.inputs[0]);
-      const OpResult actual = run_op(cpu_table(), op_case, 1);
-      expect_close({actual.outputs[3], actual.outputs[4]},
-                   {expected.outputs[3], expected.outputs[4]}, {}, "picked and positions");
+      for (const Subject& subject : subjects()) {
+        const OpResult actual = subject.run(op_case, 1);
+        expect_close({actual.outputs[3], actual.outputs[4]},
+                     {expected.outputs[3], expected.outputs[4]}, {},
+                     "picked and positions" + subject.name);
+      }
     }
   }
 }
@@ -202,12 +206,13 @@ TEST(FusedNormalize, PicksTheFirstOfEqualsLikeMaxPool) {
 TEST(FusedNormalize, DealsGroupsSoThatSharesOfABatchComputeTheSameBits) {
   const Fusion fusion{Activation::Gelu, Pool::Before, 2};
   const OpCase all = forward({4, 15, 15, 64, 2}, fusion, false);
-  const OpResult expected = run_op(cpu_table(), all, 1);
+  const Subject& subject = subjects().front();
+  const OpResult expected = subject.run(all, 1);
   for (std::int64_t part = 0; part < 2; ++part) {
     OpCase share = forward({2, 15, 15, 64, 2}, fusion, false);
     const std::int64_t elements = share.inputs[0].type.elements();
     std::copy_n(all.inputs[0].f32() + part * elements, elements, share.inputs[0].f32());
-    const OpResult actual = run_op(cpu_table(), share, 1);
+    const OpResult actual = subject.run(share, 1);
     EXPECT_EQ(std::memcmp(actual.outputs[0].f32(),
                           expected.outputs[0].f32() + part * actual.outputs[0].type.elements(),
                           static_cast<std::size_t>(actual.outputs[0].type.bytes())),

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// For every device that has kernels (test_support.h).
 #include <limits>
 
 #include "kernels/cpu/test_support.h"
@@ -53,14 +55,11 @@ TEST(SoftmaxCrossEntropyBackward, AgreesWithTheReference) {
 TEST(SoftmaxCrossEntropy, IsNaNWhereALogitIs) {
   Array logits = random_array({4, 10}, 1);
   logits.f32()[17] = std::numeric_limits<float>::quiet_NaN();
-  const OpResult result = run_op(cpu_table(),
-                                 {Op::SoftmaxCrossEntropy,
-                                  loss_attributes(0, 4),
-                                  {logits, random_labels(4, 10, 2)},
-                                  {},
-                                  "nan"},
-                                 1);
-  EXPECT_TRUE(std::isnan(result.outputs[0].at(0)));
+  const OpCase op_case{
+      Op::SoftmaxCrossEntropy, loss_attributes(0, 4), {logits, random_labels(4, 10, 2)}, {}, "nan"};
+  for (const Subject& subject : subjects()) {
+    EXPECT_TRUE(std::isnan(subject.run(op_case, 1).outputs[0].at(0))) << subject.name;
+  }
 }
 
 TEST(MeanSquaredError, AgreesWithTheReferenceForwardAndBackward) {

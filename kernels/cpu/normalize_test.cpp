@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// For every device that has kernels (test_support.h).
 #include "kernels/cpu/test_support.h"
 
 namespace regatta::cpu::test {
@@ -88,12 +90,13 @@ TEST(NormalizeBackward, AgreesWithTheReference) {
 TEST(Normalize, DealsGroupsSoThatSharesOfABatchComputeTheSameBits) {
   const Shape whole{4, 16, 16, 64, 2}, half{2, 16, 16, 64, 2};
   const OpCase all = forward(whole, 0);
-  const OpResult expected = run_op(cpu_table(), all, 1);
+  const Subject& subject = subjects().front();
+  const OpResult expected = subject.run(all, 1);
   for (std::int64_t part = 0; part < 2; ++part) {
     OpCase share = forward(half, 0);
     const std::int64_t elements = share.inputs[0].type.elements();
     std::copy_n(all.inputs[0].f32() + part * elements, elements, share.inputs[0].f32());
-    const OpResult actual = run_op(cpu_table(), share, 1);
+    const OpResult actual = subject.run(share, 1);
     EXPECT_EQ(std::memcmp(actual.outputs[0].f32(), expected.outputs[0].f32() + part * elements,
                           static_cast<std::size_t>(actual.outputs[0].type.bytes())),
               0);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// For every device that has kernels (test_support.h).
 #include "kernels/cpu/test_support.h"
 
 namespace regatta::cpu::test {
@@ -68,8 +70,10 @@ TEST(MaxPool, TakesTheFirstOfEquals) {
   Array x({ElementType::F32, {1, 2, 2, 3}});  // zeros
   const Attributes window{
       {"kernel", std::int64_t{2}}, {"stride", std::int64_t{2}}, {"padding", std::int64_t{0}}};
-  const OpResult result = run_op(cpu_table(), {Op::MaxPool, window, {x}, {}, "equals"}, 1);
-  for (std::int64_t c = 0; c < 3; ++c) EXPECT_EQ(result.outputs[1].at(c), 0);
+  for (const Subject& subject : subjects()) {
+    const OpResult result = subject.run({Op::MaxPool, window, {x}, {}, "equals"}, 1);
+    for (std::int64_t c = 0; c < 3; ++c) EXPECT_EQ(result.outputs[1].at(c), 0) << subject.name;
+  }
 }
 
 TEST(MaxPoolBackward, AgreesWithTheReference) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of this folder share: one op by the CPU's kernels and by the reference's, side by
-// side, and how far apart they may be.
+// What tests of ops share: one op by the kernels under test and by the reference's, side by side,
+// and how far apart they may be. Tests that ask for subjects() know no device: kernels/cuda builds
+// them again, for its own kernels.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,11 +23,24 @@ struct OpResult {
   std::vector<Array> variables;
 };
 
+/// One way in which a device computes ops.
+struct Subject {
+  std::string name;  ///< ends messages: " on 2 threads"
+  std::function<OpResult(const OpCase&, std::int64_t steps)> run;  ///< from step 0 on
+};
+
+/// All that is under test. Each program of tests defines its own (subjects_for_test.cpp); there is
+/// at least one.
+const std::vector<Subject>& subjects();
+
+/// Of a step in tests: each sees ten examples.
+inline StepContext context_of(std::int64_t step) { return {.step = step, .examples = 10 * step}; }
+
 /// Runs steps 0 … steps - 1 of the op and returns what is left.
 inline OpResult run_op(const KernelTable& table, const OpCase& op_case, int threads,
                        std::int64_t steps = 1) {
   BuiltOp op(table, op_case, threads);
-  for (std::int64_t step = 0; step < steps; ++step) op.run({.step = step});
+  for (std::int64_t step = 0; step < steps; ++step) op.run(context_of(step));
   return {.outputs = op.outputs(), .variables = op.variables()};
 }
 
@@ -83,15 +98,15 @@ inline void expect_same_bits(const std::vector<Array>& first, const std::vector<
   }
 }
 
-/// The CPU's kernel agrees with the reference on 1 and 2 threads, and with itself bit by bit.
+/// Every subject agrees with the reference, and with itself bit by bit.
 inline void expect_agrees(const OpCase& op_case, const Bound& bound) {
   const OpResult expected = run_op(reference_table(), op_case, 1);
-  for (int threads : {1, 2}) {
-    const std::string what = op_case.name + " on " + std::to_string(threads) + " threads";
-    const OpResult actual = run_op(cpu_table(), op_case, threads);
+  for (const Subject& subject : subjects()) {
+    const std::string what = op_case.name + subject.name;
+    const OpResult actual = subject.run(op_case, 1);
     expect_close(actual.outputs, expected.outputs, bound, what);
     expect_close(actual.variables, expected.variables, bound, what);
-    const OpResult again = run_op(cpu_table(), op_case, threads);
+    const OpResult again = subject.run(op_case, 1);
     expect_same_bits(actual.outputs, again.outputs, what);
     expect_same_bits(actual.variables, again.variables, what);
   }
@@ -105,10 +120,10 @@ inline void expect_agrees_in_bf16(const OpCase& op_case, std::size_t count, cons
     halved.inputs.push_back(i < count ? to_bf16(op_case.inputs[i]) : op_case.inputs[i]);
   }
   halved.variables = op_case.variables;
-  for (int threads : {1, 2}) {
-    const OpResult actual = run_op(cpu_table(), halved, threads);
+  for (const Subject& subject : subjects()) {
+    const OpResult actual = subject.run(halved, 1);
     expect_close(actual.outputs, expected.outputs, rounded_to_bf16(bound),
-                 op_case.name + " in bf16 on " + std::to_string(threads) + " threads");
+                 op_case.name + " in bf16" + subject.name);
   }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sgd, adam, lookahead: alone against the reference, and shared by threads.
-#include <thread>
-
+// sgd, adam, lookahead against the reference, for every device that has kernels (test_support.h).
 #include "kernels/cpu/test_support.h"
 
 namespace regatta::cpu::test {
@@ -35,11 +33,11 @@ constexpr Bound kBound{.absolute = 2e-6, .relative = 1e-6};
 
 void expect_agrees_over_steps(const OpCase& op_case) {
   const OpResult expected = run_op(reference_table(), op_case, 1, 6);
-  for (int threads : {1, 2}) {
-    const OpResult actual = run_op(cpu_table(), op_case, threads, 6);
-    expect_close(actual.variables, expected.variables, kBound, op_case.name);
-    expect_same_bits(actual.variables, run_op(cpu_table(), op_case, threads, 6).variables,
-                     op_case.name);
+  for (const Subject& subject : subjects()) {
+    const OpResult actual = subject.run(op_case, 6);
+    const std::string what = op_case.name + subject.name;
+    expect_close(actual.variables, expected.variables, kBound, what);
+    expect_same_bits(actual.variables, subject.run(op_case, 6).variables, what);
   }
 }
 
@@ -53,10 +51,12 @@ TEST(Sgd, AgreesWithTheReferenceOverSteps) {
 TEST(Sgd, LeavesTheVelocityAloneWithoutMomentum) {
   for (const Dims& dims : kSizes) {
     const OpCase op_case = sgd(dims, 0, 0);
-    const OpResult actual = run_op(cpu_table(), op_case, 1, 6);
     const OpResult expected = run_op(reference_table(), op_case, 1, 6);
-    expect_close({actual.variables[0]}, {expected.variables[0]}, kBound, "parameter");
-    expect_same_bits({actual.variables[1]}, {op_case.variables[1]}, "velocity");
+    for (const Subject& subject : subjects()) {
+      const OpResult actual = subject.run(op_case, 6);
+      expect_close({actual.variables[0]}, {expected.variables[0]}, kBound, "parameter");
+      expect_same_bits({actual.variables[1]}, {op_case.variables[1]}, "velocity" + subject.name);
+    }
   }
 }
 
@@ -76,148 +76,23 @@ TEST(Adam, AgreesWithTheReferenceOverSteps) {
   }
 }
 
+OpCase lookahead(const Dims& dims, std::int64_t total_examples) {
+  return {Op::Lookahead,
+          with_schedule({{"period", std::int64_t{3}},
+                         {"global_batch", std::int64_t{10}},
+                         {"total_examples", total_examples}},
+                        {0.5, 0.9}),
+          {},
+          {random_array(dims, 1), random_array(dims, 2)},
+          "lookahead"};
+}
+
 TEST(Lookahead, AgreesWithTheReferenceOverTwoPeriods) {
-  for (const Dims& dims : kSizes) {
-    expect_agrees_over_steps({Op::Lookahead,
-                              with_schedule({{"period", std::int64_t{3}},
-                                             {"global_batch", std::int64_t{10}},
-                                             {"total_examples", std::int64_t{50}}},
-                                            {0.5, 0.9}),
-                              {},
-                              {random_array(dims, 1), random_array(dims, 2)},
-                              "lookahead"});
-  }
+  for (const Dims& dims : kSizes) expect_agrees_over_steps(lookahead(dims, 1000));
 }
 
-/// A parameter and its velocity that several threads update by SGD without momentum.
-class SharedSgd {
- public:
-  SharedSgd(Sharing sharing, std::int64_t elements)
-      : parameter_({ElementType::F32, {elements}}), gradient_(parameter_.type) {
-    storage_.tensor = parameter_.tensor();
-    velocity_.tensor = gradient_.tensor();  // never touched: there is no momentum
-    storage_.sharing = velocity_.sharing = sharing;
-    const auto shards = static_cast<std::size_t>((elements - 1) / kShardElements + 1);
-    if (sharing == Sharing::Locked) storage_.shards = std::vector<std::mutex>(shards);
-    for (std::int64_t i = 0; i < elements; ++i) gradient_.f32()[i] = -1;  // each adds the rate, 1
-    node_.attributes = {{"momentum", 0.0},
-                        {"nesterov", std::int64_t{0}},
-                        {"weight_decay", 0.0},
-                        {"weight", 1.0},
-                        {"schedule_examples", std::vector<double>{0}},
-                        {"schedule_values", std::vector<double>{1}}};
-  }
-
-  /// One loop: `steps` updates from the version that it last saw.
-  LaneCounters loop(std::int64_t steps) {
-    std::uint64_t seen = 0;
-    const std::vector<std::uint64_t*> versions{&seen, nullptr};
-    const std::vector<Tensor> inputs{gradient_.tensor()};
-    const std::vector<VariableStorage*> variables{&storage_, &velocity_};
-    const auto kernel = cpu_table().build({.node = node_,
-                                           .inputs = inputs,
-                                           .outputs = {},
-                                           .variables = variables,
-                                           .versions_seen = versions});
-    LaneCounters counters;
-    for (std::int64_t step = 0; step < steps; ++step) {
-      seen = storage_.version;
-      kernel->run({.step = step, .examples = 0, .counters = &counters});
-    }
-    return counters;
-  }
-
-  float* parameter() const { return parameter_.f32(); }
-  VariableStorage& storage() { return storage_; }
-
- private:
-  Array parameter_;
-  Array gradient_;
-  VariableStorage storage_;
-  VariableStorage velocity_;
-  Node node_{.op = Op::Sgd};
-};
-
-TEST(Sgd, LosesNothingUnderLocks) {
-  constexpr std::int64_t kElements = kShardElements + 3, kSteps = 200;
-  SharedSgd shared(Sharing::Locked, kElements);
-  std::thread other([&] { shared.loop(kSteps); });
-  shared.loop(kSteps);
-  other.join();
-  EXPECT_EQ(shared.storage().version, 2U * kSteps);
-  EXPECT_EQ(shared.storage().canary, 2U * kSteps);
-  for (std::int64_t i = 0; i < kElements; ++i) {
-    ASSERT_EQ(shared.parameter()[i], static_cast<float>(2 * kSteps)) << i;
-  }
-}
-
-TEST(Sgd, CountsEveryRelaxedUpdateAndNeverInventsOne) {
-  constexpr std::int64_t kElements = 1000, kSteps = 5000;
-  SharedSgd shared(Sharing::Relaxed, kElements);
-  LaneCounters others;
-  std::thread other([&] { others = shared.loop(kSteps); });
-  const LaneCounters mine = shared.loop(kSteps);
-  other.join();
-  EXPECT_EQ(shared.storage().version, 2U * kSteps);
-  EXPECT_LE(shared.storage().canary, 2U * kSteps);
-  for (std::int64_t i = 0; i < kElements; ++i) {
-    // Updates may be lost, but each loop's last runs of updates cannot all be.
-    ASSERT_GT(shared.parameter()[i], 0.0F) << i;
-    ASSERT_LE(shared.parameter()[i], static_cast<float>(2 * kSteps)) << i;
-  }
-  std::uint64_t counted = 0;
-  for (std::size_t s = 0; s < mine.staleness.size(); ++s) {
-    counted += mine.staleness[s] + others.staleness[s];
-  }
-  EXPECT_EQ(counted, 2U * kSteps);
-}
-
-TEST(Sgd, CountsHowManyVersionsWereMissed) {
-  SharedSgd shared(Sharing::Relaxed, 10);
-  std::uint64_t seen = 0;
-  shared.storage().version = 3;
-  const LaneCounters fresh = shared.loop(1);
-  EXPECT_EQ(fresh.staleness[0], 1U);
-  const Array gradient = random_array({10}, 1);
-  const std::vector<std::uint64_t*> versions{&seen, nullptr};
-  const std::vector<Tensor> inputs{gradient.tensor()};
-  const std::vector<VariableStorage*> variables{&shared.storage(), &shared.storage()};
-  const Node node{.op = Op::Sgd, .attributes = sgd_attributes(0, 0)};
-  const auto kernel = cpu_table().build({.node = node,
-                                         .inputs = inputs,
-                                         .outputs = {},
-                                         .variables = variables,
-                                         .versions_seen = versions});
-  LaneCounters counters;
-  kernel->run({.step = 0, .examples = 0, .counters = &counters});  // sees version 0 of 4
-  EXPECT_EQ(counters.staleness[4], 1U);
-  shared.storage().version = 1000;
-  kernel->run({.step = 1, .examples = 0, .counters = &counters});
-  EXPECT_EQ(counters.staleness[63], 1U);
-}
-
-TEST(Lookahead, RunsOnAPeriodOfExamplesWhereLoopsShareTheParameter) {
-  const Array parameter = random_array({10}, 1), slow = random_array({10}, 2);
-  VariableStorage storages[2];
-  storages[0].tensor = parameter.tensor();
-  storages[1].tensor = slow.tensor();
-  storages[0].sharing = storages[1].sharing = Sharing::Relaxed;
-  const std::vector<VariableStorage*> variables{&storages[0], &storages[1]};
-  const Node node{.op = Op::Lookahead,
-                  .attributes = with_schedule({{"period", std::int64_t{2}},
-                                               {"global_batch", std::int64_t{10}},
-                                               {"total_examples", std::int64_t{110}}},
-                                              {0.5, 0.5})};
-  const auto kernel = cpu_table().build(
-      {.node = node, .inputs = {}, .outputs = {}, .variables = variables, .versions_seen = {}});
-  std::vector<std::uint64_t> versions;
-  std::int64_t before = 0;
-  for (std::int64_t examples : {0, 10, 19, 20, 35, 41, 45, 90, 95, 100}) {
-    kernel->run({.step = 0, .examples = examples, .examples_before = before});
-    before = examples;
-    versions.push_back(storages[0].version);
-  }
-  EXPECT_EQ(versions, (std::vector<std::uint64_t>{0, 0, 0, 1, 1, 2, 2, 3, 3, 4}));
+TEST(Lookahead, AgreesWithTheReferenceWhereARunEndsWithinAPeriod) {
+  for (const Dims& dims : kSizes) expect_agrees_over_steps(lookahead(dims, 20));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random numbers as pure functions of a key and a counter, so that any process or device draws the
-// same bits in any order: Philox4x32-10.
+// same bits in any order: Philox4x32-10. What a GPU draws too is constexpr: nvcc compiles it for
+// both sides.
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 #pragma once
 
@@ -11,12 +12,31 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/graph/builder.h"
+
 namespace regatta {
 
 using Counter4 = std::array<std::uint32_t, 4>;
 
 /// Ten rounds of Philox4x32.
-Counter4 philox(Counter4 counter, std::array<std::uint32_t, 2> key);
+constexpr Counter4 philox(Counter4 counter, std::array<std::uint32_t, 2> key) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = std::uint64_t{0xD2511F53U} * counter[0];
+    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57U} * counter[2];
+    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
+               static_cast<std::uint32_t>(product1),
+               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
+               static_cast<std::uint32_t>(product0)};
+    key[0] += 0x9E3779B9U;
+    key[1] += 0xBB67AE85U;
+  }
+  return counter;
+}
+
+/// Uniform in [0, bound) from a word, without bias worth measuring (32-bit multiply).
+constexpr std::uint32_t below_word(std::uint32_t word, std::uint32_t bound) {
+  return static_cast<std::uint32_t>((std::uint64_t{word} * bound) >> 32);
+}
 
 /// What a stream of random numbers is for; streams of different purposes are independent.
 enum class Purpose : std::uint32_t { Weights = 1, Order = 2, Augmentation = 3, DataSet = 4 };
@@ -24,14 +44,23 @@ enum class Purpose : std::uint32_t { Weights = 1, Order = 2, Augmentation = 3, D
 /// One stream: (seed, purpose, a, b) name it, the index of a draw selects four words.
 class RandomStream {
  public:
-  RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t a = 0, std::uint32_t b = 0);
+  constexpr RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t a = 0,
+                         std::uint32_t b = 0)
+      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+        a_(a),
+        b_(b),
+        purpose_(static_cast<std::uint32_t>(purpose)) {}
 
   /// Four words of draw `index`.
-  Counter4 words(std::uint32_t index) const;
+  constexpr Counter4 words(std::uint32_t index) const {
+    return philox({index, a_, b_, purpose_}, key_);
+  }
   /// Uniform in [0, 1), 24 bits. Word `lane` (0 to 3) of draw `index`.
   float uniform(std::uint32_t index, int lane = 0) const;
-  /// Uniform in [0, bound), without bias worth measuring (32-bit multiply).
-  std::uint32_t below(std::uint32_t bound, std::uint32_t index, int lane = 0) const;
+  /// Uniform in [0, bound): below_word() of word `lane` of draw `index`.
+  constexpr std::uint32_t below(std::uint32_t bound, std::uint32_t index, int lane = 0) const {
+    return below_word(words(index)[static_cast<std::size_t>(lane)], bound);
+  }
   /// Standard normal by Box-Muller, from words 0 and 1 of draw `index`.
   float normal(std::uint32_t index) const;
 
@@ -69,7 +98,26 @@ struct AugmentationRanges {
 
 /// Random flip: p = 1/2 by (seed, epoch, example). Alternating: p = 1/2 by (seed, example) in epoch
 /// 0, then mirrored on every odd epoch (airbench94).
-AugmentationDraw draw_augmentation(std::uint64_t seed, std::int64_t epoch, std::int64_t example,
-                                   const AugmentationRanges& ranges);
+constexpr AugmentationDraw draw_augmentation(std::uint64_t seed, std::int64_t epoch,
+                                             std::int64_t example,
+                                             const AugmentationRanges& ranges) {
+  const RandomStream stream(seed, Purpose::Augmentation, static_cast<std::uint32_t>(epoch),
+                            static_cast<std::uint32_t>(example));
+  const Counter4 first = stream.words(0);
+  const auto shifts = static_cast<std::uint32_t>(2 * ranges.pad + 1);
+  const auto corners = static_cast<std::uint32_t>(ranges.side - ranges.cutout + 1);
+  AugmentationDraw draw;
+  draw.shift_x = static_cast<std::int32_t>(below_word(first[0], shifts));
+  draw.shift_y = static_cast<std::int32_t>(below_word(first[1], shifts));
+  draw.cutout_x = static_cast<std::int32_t>(below_word(first[2], corners));
+  draw.cutout_y = static_cast<std::int32_t>(below_word(first[3], corners));
+  if (ranges.flip == static_cast<int>(Augmentation::Flip::Random)) {
+    draw.flip = (stream.words(1)[0] & 1U) != 0;
+  } else if (ranges.flip == static_cast<int>(Augmentation::Flip::Alternating)) {
+    const RandomStream once(seed, Purpose::Augmentation, 0, static_cast<std::uint32_t>(example));
+    draw.flip = ((once.words(1)[0] & 1U) != 0) != (epoch % 2 == 1);
+  }
+  return draw;
+}
 
 }  // namespace regatta

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// read of shared variables.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "kernels/cpu/test_support.h"
+
+namespace regatta::cpu::test {
+namespace {
+
+/// A variable of more than two shards, and a reader of it.
+class SharedRead {
+ public:
+  explicit SharedRead(Sharing sharing)
+      : value_(random_array({2 * kShardElements + 5}, 1)), copy_(value_.type) {
+    storage_.tensor = value_.tensor();
+    storage_.sharing = sharing;
+    storage_.version = 7;
+    if (sharing == Sharing::Locked) storage_.shards = std::vector<std::mutex>(3);
+    node_.outputs = {value_.type};
+    kernel_ = cpu_table().build({.node = node_,
+                                 .inputs = {},
+                                 .outputs = outputs_,
+                                 .variables = variables_,
+                                 .versions_seen = versions_});
+  }
+
+  void run() { kernel_->run({}); }
+  std::uint64_t seen() const { return seen_; }
+  const Array& value() const { return value_; }
+  const Array& copy() const { return copy_; }
+  VariableStorage& storage() { return storage_; }
+
+ private:
+  Array value_;
+  Array copy_;
+  VariableStorage storage_;
+  std::uint64_t seen_ = 0;
+  Node node_{.op = Op::Read};
+  std::vector<Tensor> outputs_{copy_.tensor()};
+  std::vector<VariableStorage*> variables_{&storage_};
+  std::vector<std::uint64_t*> versions_{&seen_};
+  std::unique_ptr<Kernel> kernel_;
+};
+
+TEST(Read, CopiesASharedVariableAndNotesItsVersion) {
+  for (Sharing sharing : {Sharing::Relaxed, Sharing::Locked}) {
+    SharedRead read(sharing);
+    read.run();
+    EXPECT_EQ(read.seen(), 7U);
+    expect_same_bits({read.copy()}, {read.value()}, std::string(to_string(sharing)));
+  }
+}
+
+TEST(Read, WaitsForTheLockOfEachShard) {
+  SharedRead read(Sharing::Locked);
+  std::unique_lock lock(read.storage().shards[2]);
+  std::atomic<bool> done{false};
+  std::thread reader([&] {
+    read.run();
+    done = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(done);
+  float* last = read.value().f32() + 2 * kShardElements + 4;
+  *last = 42;
+  lock.unlock();
+  reader.join();
+  EXPECT_EQ(read.copy().f32()[2 * kShardElements + 4], 42);
+}
+
+}  // namespace
+}  // namespace regatta::cpu::test

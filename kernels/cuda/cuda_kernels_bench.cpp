@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels of this folder on a GPU, in bf16, by the shapes of airbench94 at batch 1024: the time of
+// a launch among many in the queue, and the bytes that inputs and outputs have, which the GPU's
+// memory must move at least once.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <string>
+
+#include "kernels/cuda/device_op_for_test.h"
+#include "kernels/graph/fusion.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta::cuda {
+namespace {
+
+using cpu::test::Array;
+using cpu::test::Dims;
+using cpu::test::OpCase;
+using cpu::test::random_array;
+using cpu::test::random_labels;
+using cpu::test::to_bf16;
+using testing_support::DeviceOp;
+using testing_support::Place;
+using Activation = Fusion::Activation;
+using Pool = Fusion::Pool;
+
+constexpr std::int64_t kBatch = 1024;
+
+struct Layer {
+  const char* name;
+  std::int64_t side, channels;
+  Pool pool;
+};
+constexpr Layer kLayers[] = {
+    {"block 1, first", 31, 64, Pool::Before},  {"block 1, second", 15, 64, Pool::None},
+    {"block 2, first", 15, 256, Pool::Before}, {"block 2, second", 7, 256, Pool::None},
+    {"block 3, first", 7, 256, Pool::Before},  {"block 3, second", 3, 256, Pool::None}};
+
+Array images(std::int64_t side, std::int64_t channels, unsigned seed) {
+  return to_bf16(random_array({kBatch, side, side, channels}, seed));
+}
+
+Fusion fusion_of_layer(const Layer& layer) { return {Activation::Gelu, layer.pool, 2}; }
+
+OpCase forward(const Layer& layer, std::int64_t group) {
+  const Dims channel{layer.channels};
+  OpCase op_case{
+      Op::FusedNormalize,
+      {{"group", group}, {"epsilon", 1e-5}, {"momentum", 0.1}},
+      {images(layer.side, layer.channels, 1), random_array(channel, 2), random_array(channel, 3)},
+      {random_array(channel, 4), random_array(channel, 5)},
+      layer.name};
+  set_fusion(op_case.attributes, fusion_of_layer(layer));
+  return op_case;
+}
+
+OpCase backward(const Layer& layer, std::int64_t group) {
+  const bool pooled = layer.pool == Pool::Before;
+  const std::int64_t side = pooled ? layer.side / 2 : layer.side;
+  const Dims channel{layer.channels}, statistic{kBatch / group, layer.channels};
+  OpCase op_case{
+      Op::FusedNormalizeBackward,
+      {{"group", group}},
+      {images(side, layer.channels, 1), images(side, layer.channels, 2), random_array(channel, 3),
+       random_array(channel, 4), random_array(statistic, 5), random_array(statistic, 6)},
+      {},
+      layer.name};
+  set_fusion(op_case.attributes, fusion_of_layer(layer));
+  if (pooled) {
+    op_case.attributes.set("dims", Dims{kBatch, layer.side, layer.side, layer.channels});
+    op_case.inputs.push_back(Array({ElementType::U8, op_case.inputs[0].type.dims}));
+  }
+  return op_case;
+}
+
+OpCase update() {
+  const Dims dims{2'000'000};
+  return {Op::Sgd,
+          {{"momentum", 0.85},
+           {"nesterov", std::int64_t{1}},
+           {"weight_decay", 0.01},
+           {"weight", 1.0},
+           {"schedule_examples", std::vector<double>{0}},
+           {"schedule_values", std::vector<double>{0.1}}},
+          {random_array(dims, 1)},
+          {random_array(dims, 2), random_array(dims, 3)},
+          "sgd of 2 million parameters"};
+}
+
+OpCase loss() {
+  return {Op::SoftmaxCrossEntropy,
+          {{"label_smoothing", 0.2}, {"divisor", kBatch}},
+          {to_bf16(random_array({kBatch, 10}, 1)), random_labels(kBatch, 10, 2)},
+          {},
+          "softmax_cross_entropy"};
+}
+
+/// Launches among others; the queue is emptied before it grows long.
+void measure(benchmark::State& state, const OpCase& op_case) {
+  constexpr std::int64_t kQueued = 100;
+  const std::unique_ptr<Device> device = make_cuda_device(0);
+  DeviceOp op(*device, Place::Aligned, op_case);
+  op.begin_step({});
+  op.run({});
+  op.finish();
+  std::int64_t bytes = 0;
+  for (const Array& array : op_case.inputs) bytes += array.type.bytes();
+  for (const Array& array : op.outputs()) bytes += array.type.bytes();
+  for (const Array& array : op_case.variables) bytes += 2 * array.type.bytes();
+  for (auto _ : state) {
+    for (std::int64_t i = 0; i < kQueued; ++i) op.run({});
+    op.finish();
+  }
+  state.SetBytesProcessed(bytes * kQueued * state.iterations());
+  state.counters["time_per_run"] =
+      benchmark::Counter(static_cast<double>(kQueued * state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void add(const std::string& name, const OpCase& op_case) {
+  benchmark::RegisterBenchmark(name.c_str(), [op_case](benchmark::State& state) {
+    measure(state, op_case);
+  })->UseRealTime();
+}
+
+void add_all() {
+  for (const Layer& layer : kLayers) {
+    for (const std::int64_t group : {kBatch, std::int64_t{128}}) {
+      const std::string name =
+          std::string(layer.name) + ", groups of " + std::to_string(group) + ": ";
+      add(name + "fused_normalize", forward(layer, group));
+      add(name + "fused_normalize_backward", backward(layer, group));
+    }
+  }
+  add("gelu of 1024x32x32x64", {Op::Gelu, {}, {images(32, 64, 1)}, {}, "gelu"});
+  add("sgd of 2 million parameters", update());
+  add("softmax_cross_entropy of 1024x10", loss());
+}
+
+}  // namespace
+}  // namespace regatta::cuda
+
+int main(int argc, char** argv) {
+  const regatta::GpuFindings found = regatta::find_gpus();
+  if (!found.missing.empty()) {
+    std::fprintf(stderr, "%s\n", found.missing.c_str());
+    return 1;
+  }
+  benchmark::Initialize(&argc, argv);
+  regatta::cuda::add_all();
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

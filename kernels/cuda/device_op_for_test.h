@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests and benchmarks of this folder: one op with its kernel, its memory and its queue on a
+// device.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "kernels/cpu/built_op.h"
+#include "kernels/runtime/devices.h"
+
+namespace regatta::cuda::testing_support {
+
+/// Where inputs and outputs are: as a memory plan puts them, or aligned to their element only, as
+/// gradients in buckets are.
+enum class Place { Aligned, OneElementOn };
+
+inline const KernelTable& cuda_table() {
+  static const KernelTable table = [] {
+    KernelTable filled("cuda");
+    add_cuda_kernels(filled);
+    return filled;
+  }();
+  return table;
+}
+
+class DeviceOp {
+ public:
+  using Array = cpu::test::Array;
+
+  DeviceOp(Device& device, Place place, const cpu::test::OpCase& op_case)
+      : device_(device), node_(node_of(op_case)), storages_(op_case.variables.size()) {
+    for (const Array& input : op_case.inputs) inputs_.push_back(add(input, place));
+    for (const TensorType& type : node_.outputs) {
+      Array unwritten(type);  // what a kernel does not write shows
+      std::memset(unwritten.bytes.get(), 0xFF, static_cast<std::size_t>(type.bytes()));
+      outputs_.push_back(add(unwritten, place));
+    }
+    for (std::size_t i = 0; i < storages_.size(); ++i) {
+      storages_[i].tensor = add(op_case.variables[i], Place::Aligned);
+      variables_.push_back(&storages_[i]);
+    }
+    queue_ = device_.make_queue();
+    kernel_ = cuda_table().build({.node = node_,
+                                  .inputs = inputs_,
+                                  .outputs = outputs_,
+                                  .variables = variables_,
+                                  .versions_seen = {},
+                                  .queue = queue_.get()});
+  }
+  ~DeviceOp() {
+    kernel_.reset();
+    queue_.reset();
+    for (void* memory : memory_) device_.release(memory);
+  }
+  DeviceOp(const DeviceOp&) = delete;
+  DeviceOp& operator=(const DeviceOp&) = delete;
+
+  void begin_step(const StepContext& context) { queue_->begin_step(context); }
+  void run(const StepContext& context) { kernel_->run(context); }
+  void finish() { queue_->finish(); }
+
+  std::vector<Array> outputs() const {
+    std::vector<Array> arrays;
+    for (const Tensor& output : outputs_) arrays.push_back(array_of(output));
+    return arrays;
+  }
+  std::vector<Array> variables() const {
+    std::vector<Array> arrays;
+    for (const VariableStorage& storage : storages_) arrays.push_back(array_of(storage.tensor));
+    return arrays;
+  }
+
+ private:
+  static Node node_of(const cpu::test::OpCase& op_case) {
+    std::vector<TensorType> inputs, variables;
+    for (const Array& input : op_case.inputs) inputs.push_back(input.type);
+    for (const Array& variable : op_case.variables) variables.push_back(variable.type);
+    Node node{.op = op_case.op, .attributes = op_case.attributes};
+    node.outputs = op_info(op_case.op).infer({inputs, variables, op_case.attributes});
+    return node;
+  }
+
+  Tensor add(const Array& array, Place place) {
+    const std::int64_t skipped = place == Place::Aligned ? 0 : size_of(array.type.element);
+    memory_.push_back(device_.allocate(skipped + array.type.bytes()));
+    void* const data = static_cast<std::byte*>(memory_.back()) + skipped;
+    std::memcpy(data, array.bytes.get(), static_cast<std::size_t>(array.type.bytes()));
+    return {.type = array.type, .data = data};
+  }
+
+  static Array array_of(const Tensor& tensor) {
+    Array array(tensor.type);
+    std::memcpy(array.bytes.get(), tensor.data, static_cast<std::size_t>(tensor.type.bytes()));
+    return array;
+  }
+
+  Device& device_;
+  std::vector<void*> memory_;
+  Node node_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> outputs_;
+  std::vector<VariableStorage> storages_;
+  std::vector<VariableStorage*> variables_;
+  std::unique_ptr<LaneQueue> queue_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+}  // namespace regatta::cuda::testing_support

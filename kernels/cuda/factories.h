@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The factories behind a GPU's table, by the file that holds them. A factory copies what it needs
+// out of the request; formulas and shapes stand in kernels/graph/ops. It returns null for element
+// types that it does not compute, which the table reports.
+#pragma once
+
+#include <memory>
+
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::cuda {
+
+using KernelPointer = std::unique_ptr<Kernel>;
+
+// input.cu
+KernelPointer input(const KernelRequest&);
+
+// bias.cu: single and fused
+KernelPointer bias(const KernelRequest&);
+KernelPointer bias_backward(const KernelRequest&);
+
+// activation.cu
+KernelPointer tanh(const KernelRequest&);
+KernelPointer relu(const KernelRequest&);
+KernelPointer gelu(const KernelRequest&);
+KernelPointer tanh_backward(const KernelRequest&);
+KernelPointer relu_backward(const KernelRequest&);
+KernelPointer gelu_backward(const KernelRequest&);
+
+// pool.cu
+KernelPointer max_pool(const KernelRequest&);
+KernelPointer average_pool(const KernelRequest&);
+KernelPointer max_pool_backward(const KernelRequest&);
+KernelPointer average_pool_backward(const KernelRequest&);
+
+// normalize.cu, normalize_backward.cu: single and fused
+KernelPointer normalize(const KernelRequest&);
+KernelPointer normalize_inference(const KernelRequest&);
+KernelPointer normalize_backward(const KernelRequest&);
+
+// arithmetic.cu
+KernelPointer add(const KernelRequest&);
+KernelPointer scale(const KernelRequest&);
+KernelPointer sum(const KernelRequest&);
+KernelPointer cast(const KernelRequest&);
+
+// copy.cu
+KernelPointer copy(const KernelRequest&);
+KernelPointer read(const KernelRequest&);
+KernelPointer concatenate(const KernelRequest&);
+KernelPointer translate(const KernelRequest&);
+
+// loss.cu
+KernelPointer softmax_cross_entropy(const KernelRequest&);
+KernelPointer softmax_cross_entropy_backward(const KernelRequest&);
+KernelPointer mean_squared_error(const KernelRequest&);
+KernelPointer mean_squared_error_backward(const KernelRequest&);
+KernelPointer count_correct(const KernelRequest&);
+
+// sgd.cu, adam.cu, lookahead.cu
+KernelPointer sgd(const KernelRequest&);
+KernelPointer adam(const KernelRequest&);
+KernelPointer lookahead(const KernelRequest&);
+
+}  // namespace regatta::cuda

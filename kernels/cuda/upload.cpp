@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/upload.h"
+
+#include <cstring>
+
+#include "kernels/cuda/cuda_call.h"
+
+namespace regatta::cuda {
+
+Scratch upload_bytes(const Queue& queue, std::span<const std::byte> bytes) {
+  Scratch memory(queue, static_cast<std::int64_t>(bytes.size()));
+  if (bytes.empty()) return memory;
+  if (queue.emulated()) {
+    std::memcpy(memory.as<std::byte>(), bytes.data(), bytes.size());
+  } else {
+    cuda_call(cudaMemcpy(memory.as<std::byte>(), bytes.data(), bytes.size(), cudaMemcpyDefault),
+              "cudaMemcpy");
+  }
+  return memory;
+}
+
+}  // namespace regatta::cuda

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which examples an input node yields at a step: a pure function of the data set, the node's
+// attributes, the seed and the step, the same for every device.
+//   steps of an epoch = count / global batch (an incomplete last batch is left out);
+//   shuffled: order[(step % steps) * global_batch + offset …] of the epoch's order;
+//   sequential (evaluation): the same positions of the data set itself, without augmentation.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/graph/attributes.h"
+#include "kernels/graph/builder.h"
+#include "kernels/graph/data_set.h"
+#include "kernels/graph/random.h"
+
+namespace regatta {
+
+/// Where the slice of a step is. constexpr: a GPU works it out, too.
+struct SlicePosition {
+  std::int64_t steps_per_epoch = 1;
+  std::int64_t global_batch = 0;
+  std::int64_t offset = 0;
+  bool constant = false;  ///< every step yields the same examples
+
+  constexpr std::int64_t epoch_of(std::int64_t step) const {
+    return constant ? 0 : step / steps_per_epoch;
+  }
+  /// In the epoch's order or in the data set.
+  constexpr std::int64_t first_of(std::int64_t step) const {
+    return step % steps_per_epoch * global_batch + offset;
+  }
+};
+
+struct InputPlan {
+  /// Throws: RunError(Data) where the data set is not what the node needs, RunError(Usage) where
+  /// it has fewer examples than a global batch or an image does not allow the augmentation.
+  InputPlan(const Attributes& attributes, const DataSet* data_set, std::uint64_t stream_seed);
+
+  /// True when every step yields the same examples: a full batch, without augmentation. Their order
+  /// is that of epoch 0 throughout, so that replicas still get a random share of them each.
+  bool is_constant() const { return slice.global_batch == data->count && !augments; }
+  bool is_shuffled() const { return slice.order == ExampleOrder::Shuffled; }
+  SlicePosition position() const {
+    return {.steps_per_epoch = data->count / slice.global_batch,
+            .global_batch = slice.global_batch,
+            .offset = slice.offset,
+            .constant = is_constant()};
+  }
+  AugmentationRanges ranges() const;
+
+  const DataSet* data;
+  std::uint64_t seed;
+  InputSlice slice;
+  std::int64_t example_elements;  ///< f32 values an example
+  std::int64_t target_elements;   ///< features only: f32 values a target
+  bool images;
+  Augmentation augmentation;  ///< images only; sequential: mean and deviation only
+  bool augments;
+};
+
+}  // namespace regatta

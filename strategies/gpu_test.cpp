@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps of workloads under strategies with the kernels of a GPU, all replicas on one: the emulated
+// one, everywhere, and a real one, where there is one. They follow `single` on the CPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/cuda/on_devices_for_test.h"
+#include "strategies/test_support.h"
+
+namespace regatta {
+namespace {
+
+using cuda::testing_support::On;
+using testing_support::add_parameters;
+using testing_support::data_of;
+using testing_support::executor_options;
+using testing_support::identifier_of;
+using testing_support::relative_difference;
+using testing_support::training_of;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+struct Case {
+  std::string workload;
+  std::int64_t global_batch = 0;
+  std::int64_t steps = 0;
+  ElementType element = ElementType::F32;
+  double bound = 0;  ///< on losses and parameters, relative
+};
+
+// As equivalence_test's; a parabola's step adds up 50 numbers.
+const Case kCases[] = {{"parabola", 49, 20, ElementType::F32, 1e-5},
+                       {"resnet9_thin", 16, 2, ElementType::F32, 2e-3},
+                       {"airbench94_narrow", 32, 2, ElementType::BF16, 2e-2}};
+
+struct Setup {
+  On on = On::Emulated;
+  Case test;
+  std::string strategy;
+};
+
+std::vector<Setup> setups() {
+  std::vector<Setup> all;
+  for (const On on : {On::Emulated, On::Gpu}) {
+    for (const Case& test : kCases) {
+      all.push_back({on, test, "single"});
+      if (test.workload == "airbench94_narrow") continue;  // seconds a step where it is emulated
+      all.push_back({on, test, "all_reduce"});
+      if (test.workload != "parabola") continue;
+      for (const char* strategy : {"in_graph", "central_storage", "model_parallel"}) {
+        all.push_back({on, test, strategy});
+      }
+    }
+  }
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Setup>& info) {
+  return info.param.test.workload + "_" + identifier_of(info.param.strategy) +
+         (info.param.on == On::Gpu ? "_gpu" : "_emulated");
+}
+
+class OnGpu : public testing::TestWithParam<Setup> {
+ protected:
+  void SetUp() override {
+    if (GetParam().on == On::Emulated) {
+      device_ = cuda::make_emulated_device();
+    } else if (const GpuFindings found = find_gpus(); found.missing.empty()) {
+      device_ = make_cuda_device(0);
+    } else {
+      GTEST_SKIP() << found.missing;
+    }
+  }
+
+  std::unique_ptr<Device> device_;
+};
+
+TEST_P(OnGpu, FollowsSingleOnTheCpu) {
+  const Case& test = GetParam().test;
+  const DataSet& data = data_of(test.workload);
+  const Step step = training_of(test.workload, test.global_batch, test.steps, test.element);
+  TrialOptions options;
+  options.steps = test.steps;
+  Trial expected(step, data, options);
+
+  options.strategy = GetParam().strategy;
+  options.options.replicas = options.strategy == "single" ? 1 : 2;
+  options.options.stages = options.strategy == "model_parallel" ? 2 : 1;
+  if (options.options.stages > 1) options.options.replicas = 1;
+  KernelTable kernels("cuda");
+  add_cuda_kernels(kernels);
+  InProcessTransport transport;
+  transport.add_kernels(kernels);
+  const Step part =
+      partition(apply(find_strategies(options.strategy), step, options.options), Binding{}).front();
+  const std::int64_t examples = test.steps * test.global_batch;
+  Executor executor(part, kernels, executor_options(data, options, examples), *device_);
+  executor.run(examples);
+
+  const std::vector<float> losses = executor.loops().at(0).losses, wanted = expected.losses();
+  ASSERT_EQ(losses.size(), static_cast<std::size_t>(test.steps));
+  for (std::size_t k = 0; k < losses.size(); ++k) {
+    EXPECT_NEAR(losses[k], wanted[k], test.bound * std::abs(wanted[k])) << "step " << k;
+  }
+  std::map<std::string, std::vector<float>> parameters;
+  add_parameters(executor, parameters);
+  EXPECT_LT(relative_difference(parameters, expected.parameters()), test.bound);
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, OnGpu, testing::ValuesIn(setups()), name_of);
+
+}  // namespace
+}  // namespace regatta
