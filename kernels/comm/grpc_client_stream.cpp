@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/comm/grpc_channel.h"
+#include "kernels/comm/published.h"
 
 namespace regatta::exchange {
 namespace {
@@ -23,11 +24,13 @@ class ClientStream final : public Stream,
     stub_.PrepareBidiStreamingCall(&context_, std::string(kMethod), {}, this);
     AddHold();  // for writes, which begin on other threads
     begin_reading();
+    set_up_.publish();
     StartCall();
   }
 
  private:
   void OnReadInitialMetadataDone(bool ok) override {
+    set_up_.see();
     if (ok) {  // otherwise the status says why
       const std::string error = error_in_answer(context_, link().ends());
       if (!error.empty()) {
@@ -43,6 +46,7 @@ class ClientStream final : public Stream,
   void OnWriteDone(bool ok) override { on_write_done(ok); }
   void OnWritesDoneDone(bool ok) override { on_write_done(ok); }
   void OnDone(const grpc::Status& status) override {
+    set_up_.see();
     status_ = status;
     on_over();
   }
@@ -68,6 +72,7 @@ class ClientStream final : public Stream,
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
   grpc::Status status_;  ///< how the call ended
+  Published set_up_;
 };
 
 }  // namespace

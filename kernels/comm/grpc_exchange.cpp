@@ -11,6 +11,7 @@
 #include "kernels/comm/grpc_hello.h"
 #include "kernels/comm/grpc_kernels.h"
 #include "kernels/comm/grpc_server_stream.h"
+#include "kernels/comm/published.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 
@@ -51,6 +52,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
 
   std::string serve(int port) {
     listener_ = exchange::listen(options_, port, *this);
+    set_up_.publish();
     listener_.door->open(std::move(listener_.acceptor));
     return listener_.door->address();
   }
@@ -74,6 +76,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
 
   /// A stranger calls, or a process of this run. Threads: gRPC's.
   exchange::ServerReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    set_up_.see();
     if (context->method() != exchange::kMethod) {
       return exchange::refuse_call({grpc::StatusCode::UNIMPLEMENTED, "no such method"});
     }
@@ -173,6 +176,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   std::vector<std::unique_ptr<Account>> control_;       ///< of tickets, which are not reported
   std::map<Place, PushLedger> ledgers_;                 ///< by server
   exchange::Listener listener_;
+  exchange::Published set_up_;
 };
 
 GrpcExchange::GrpcExchange(const ExchangeOptions& options)
