@@ -35,17 +35,10 @@ void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, cons
   backend.tickets = std::make_unique<TicketMessages>(part, backend.kernels);
 }
 
-std::map<Place, MemberTraffic> Backend::traffic() const {
-  std::map<Place, MemberTraffic> all = transport.traffic();
-  const auto add = [&all](const std::map<Place, MemberTraffic>& more) {
-    for (const auto& [place, counted] : more) {
-      all[place].sent += counted.sent;
-      all[place].received += counted.received;
-      all[place].messages += counted.messages;
-    }
-  };
-  if (mpi != nullptr) add(mpi->traffic());
-  if (grpc != nullptr) add(grpc->traffic());
+TrafficByPlace Backend::traffic() const {
+  TrafficByPlace all = transport.traffic();
+  if (mpi != nullptr) add(all, mpi->traffic());
+  if (grpc != nullptr) add(all, grpc->traffic());
   return all;
 }
 

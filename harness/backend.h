@@ -4,7 +4,6 @@
 // linking, not by #ifdef: this file's source is where they are listed.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "kernels/comm/mpi_session.h"
 #include "kernels/comm/mpi_transport.h"
 #include "kernels/comm/ticket_messages.h"
+#include "kernels/graph/traffic.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 
@@ -32,7 +32,7 @@ struct Backend {
   std::unique_ptr<TicketMessages> tickets;  ///< null where every loop has one process
 
   /// What each place has sent and received since the start. Not while lanes run.
-  std::map<Place, MemberTraffic> traffic() const;
+  TrafficByPlace traffic() const;
   /// When each place came to its exchanges, and what they took. Likewise.
   ExchangeTimesByPlace exchange_times() const;
 };

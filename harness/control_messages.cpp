@@ -200,10 +200,8 @@ TrainingReport ReportReader::finish(const control::Report& message, int rank) {
     report.workers.push_back({.rank = rank, .report = worker_in(worker)});
   }
   for (const control::Traffic& entry : message.traffic()) {
-    MemberTraffic& traffic = report.traffic[place_in(entry.place())];
-    traffic.sent += entry.sent();
-    traffic.received += entry.received();
-    traffic.messages += entry.messages();
+    report.traffic[place_in(entry.place())] +=
+        {.sent = entry.sent(), .received = entry.received(), .messages = entry.messages()};
   }
   for (const control::ExchangeTimes& entry : message.exchange_times()) {
     add(report.exchange_times[place_in(entry.place())], exchange_times_in(entry));

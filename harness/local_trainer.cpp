@@ -85,8 +85,7 @@ std::vector<VariableId> CopyChooser::choose(const Graph& graph) {
   return wanted;
 }
 
-TrainingReport report_of(const Executor& executor, std::map<Place, MemberTraffic> counted,
-                         std::int64_t rank) {
+TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::int64_t rank) {
   TrainingReport report;
   for (WorkerReport& worker : executor.workers()) {
     report.workers.push_back({.rank = rank, .report = std::move(worker)});

@@ -11,6 +11,7 @@
 
 #include "harness/backend.h"
 #include "harness/trainer.h"
+#include "kernels/graph/traffic.h"
 
 namespace regatta {
 
@@ -61,7 +62,6 @@ class CopyChooser {
 };
 
 /// What one process knows; the resident memory is its own.
-TrainingReport report_of(const Executor& executor, std::map<Place, MemberTraffic> counted,
-                         std::int64_t rank);
+TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::int64_t rank);
 
 }  // namespace regatta

@@ -26,16 +26,6 @@ void add_history(LoopHistory& all, const LoopHistory& part) {
   }
 }
 
-void add_traffic(std::map<Place, MemberTraffic>& all,
-                 const std::map<Place, MemberTraffic>& traffic) {
-  for (const auto& [place, counted] : traffic) {
-    MemberTraffic& sum = all[place];
-    sum.sent += counted.sent;
-    sum.received += counted.received;
-    sum.messages += counted.messages;
-  }
-}
-
 void add_worker(WorkerReport& all, const WorkerReport& former) {
   all.steps += former.steps;
   all.compute_ns += former.compute_ns;
@@ -89,7 +79,7 @@ TrainingReport joined(const TrainingReport& former, TrainingReport later) {
   }
   later.loops.clear();
   for (auto& [number, loop] : loops) later.loops.push_back(std::move(loop));
-  add_traffic(later.traffic, former.traffic);
+  add(later.traffic, former.traffic);
   for (const auto& [place, times] : former.exchange_times) {
     add_former(later.exchange_times[place], times);
   }
@@ -103,7 +93,7 @@ TrainingReport merged(const std::vector<TrainingReport>& parts) {
   for (const TrainingReport& part : parts) {
     all.workers.insert(all.workers.end(), part.workers.begin(), part.workers.end());
     for (const LoopHistory& loop : part.loops) add_history(loops[loop.number], loop);
-    add_traffic(all.traffic, part.traffic);
+    add(all.traffic, part.traffic);
     add(all.exchange_times, part.exchange_times);
     all.lost_updates += part.lost_updates;
     all.planned_bytes += part.planned_bytes;

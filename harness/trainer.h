@@ -7,14 +7,13 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "harness/layout.h"
 #include "kernels/comm/exchange_times.h"
-#include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
+#include "kernels/graph/traffic.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/kernel.h"
 
@@ -52,8 +51,8 @@ struct RankedWorker {
 struct TrainingReport {
   std::vector<RankedWorker> workers;
   std::vector<LoopHistory> loops;
-  std::map<Place, MemberTraffic> traffic;  ///< counted at the transports
-  ExchangeTimesByPlace exchange_times;     ///< likewise
+  TrafficByPlace traffic;               ///< counted at the transports
+  ExchangeTimesByPlace exchange_times;  ///< likewise
   std::int64_t lost_updates = 0;
   std::vector<std::string> lost_processes;  ///< that training went on without, and why
   std::int64_t planned_bytes = 0;           ///< of all processes, as below

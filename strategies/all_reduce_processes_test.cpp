@@ -79,13 +79,9 @@ class Participant {
 
   Executor& executor() { return *executor_; }
   const Graph& graph() const { return part_.graph; }
-  std::map<Place, MemberTraffic> counted() const {
-    std::map<Place, MemberTraffic> all = transport_.traffic();
-    for (const auto& [place, traffic] : in_process_.traffic()) {
-      all[place].sent += traffic.sent;
-      all[place].received += traffic.received;
-      all[place].messages += traffic.messages;
-    }
+  TrafficByPlace counted() const {
+    TrafficByPlace all = transport_.traffic();
+    add(all, in_process_.traffic());
     return all;
   }
 

@@ -13,6 +13,7 @@
 
 #include "kernels/comm/grpc_exchange.h"
 #include "kernels/comm/ticket_messages.h"
+#include "kernels/graph/traffic.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {
@@ -82,15 +83,9 @@ class Cluster {
   GrpcExchange& exchange(int process) {
     return *processes_[static_cast<std::size_t>(process)]->exchange;
   }
-  std::map<Place, MemberTraffic> counted() const {
-    std::map<Place, MemberTraffic> all;
-    for (const auto& process : processes_) {
-      for (const auto& [place, traffic] : process->exchange->traffic()) {
-        all[place].sent += traffic.sent;
-        all[place].received += traffic.received;
-        all[place].messages += traffic.messages;
-      }
-    }
+  TrafficByPlace counted() const {
+    TrafficByPlace all;
+    for (const auto& process : processes_) add(all, process->exchange->traffic());
     return all;
   }
   const Step& part(int process) const {

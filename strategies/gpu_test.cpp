@@ -64,15 +64,7 @@ std::string name_of(const testing::TestParamInfo<Setup>& info) {
 
 class OnGpu : public testing::TestWithParam<Setup> {
  protected:
-  void SetUp() override {
-    if (GetParam().on == On::Emulated) {
-      device_ = cuda::make_emulated_device();
-    } else if (const GpuFindings found = find_gpus(); found.missing.empty()) {
-      device_ = make_cuda_device(0);
-    } else {
-      GTEST_SKIP() << found.missing;
-    }
-  }
+  void SetUp() override { cuda::testing_support::make_device(GetParam().on, device_); }
 
   std::unique_ptr<Device> device_;
 };
@@ -86,9 +78,11 @@ TEST_P(OnGpu, FollowsSingleOnTheCpu) {
   Trial expected(step, data, options);
 
   options.strategy = GetParam().strategy;
-  options.options.replicas = options.strategy == "single" ? 1 : 2;
-  options.options.stages = options.strategy == "model_parallel" ? 2 : 1;
-  if (options.options.stages > 1) options.options.replicas = 1;
+  if (options.strategy == "model_parallel") {
+    options.options.stages = 2;
+  } else if (options.strategy != "single") {
+    options.options.replicas = 2;
+  }
   KernelTable kernels("cuda");
   add_cuda_kernels(kernels);
   InProcessTransport transport;

@@ -47,9 +47,7 @@ MemberTraffic traffic_of_servers(const std::string& strategy, int servers, const
   options.servers = servers;
   MemberTraffic sum;
   for (const auto& [place, one] : traffic(part(apply(find_strategies(strategy), step, options)))) {
-    if (place.role != Role::Server) continue;
-    sum.sent += one.sent;
-    sum.received += one.received;
+    if (place.role == Role::Server) sum += one;
   }
   return sum;
 }

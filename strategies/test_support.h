@@ -15,6 +15,7 @@
 
 #include "kernels/comm/in_process.h"
 #include "kernels/graph/partition.h"
+#include "kernels/graph/traffic.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "strategies/strategy.h"
@@ -120,7 +121,7 @@ class Trial {
 
   Executor& executor() { return *executor_; }
   const Graph& graph() const { return part_.graph; }
-  std::map<Place, MemberTraffic> counted() const { return transport_.traffic(); }
+  TrafficByPlace counted() const { return transport_.traffic(); }
 
   /// By step, summed over replicas; of a synchronous run.
   std::vector<float> losses() const { return executor_->loops().at(0).losses; }

@@ -109,14 +109,9 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     return exchange::make_receive(request, options_, link(peer), account.traffic, push);
   }
 
-  std::map<Place, MemberTraffic> traffic() const {
-    std::map<Place, MemberTraffic> all;
-    for (const auto& account : accounts_) {
-      MemberTraffic& sum = all[account->place];
-      sum.sent += account->traffic.sent;
-      sum.received += account->traffic.received;
-      sum.messages += account->traffic.messages;
-    }
+  TrafficByPlace traffic() const {
+    TrafficByPlace all;
+    for (const auto& account : accounts_) all[account->place] += account->traffic;
     return all;
   }
 
@@ -194,7 +189,7 @@ void GrpcExchange::add_kernels(KernelTable& table) {
   table.add(Op::Send, factory);
   table.add(Op::Receive, factory);
 }
-std::map<Place, MemberTraffic> GrpcExchange::traffic() const { return state_->traffic(); }
+TrafficByPlace GrpcExchange::traffic() const { return state_->traffic(); }
 ExchangeTimesByPlace GrpcExchange::exchange_times() const { return state_->exchange_times(); }
 void GrpcExchange::lose(int process, const std::string& reason) { state_->lose(process, reason); }
 void GrpcExchange::close() { state_->close(); }

@@ -16,14 +16,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 
 #include "kernels/comm/exchange_options.h"
 #include "kernels/comm/exchange_times.h"
-#include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
+#include "kernels/graph/traffic.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -48,7 +47,7 @@ class GrpcExchange {
   void add_kernels(KernelTable& table);
 
   /// Bytes of tensors that places of this process have sent and received. Not while lanes run.
-  std::map<Place, MemberTraffic> traffic() const;
+  TrafficByPlace traffic() const;
 
   /// What servers of this process have measured of pushes: by the server's place, and by the
   /// worker's. Likewise.

@@ -145,8 +145,8 @@ void InProcessTransport::add_kernels(KernelTable& table) {
             [this](const auto& request) { return state_->build_all_reduce(request); });
 }
 
-std::map<Place, MemberTraffic> InProcessTransport::traffic() const {
-  std::map<Place, MemberTraffic> all;
+TrafficByPlace InProcessTransport::traffic() const {
+  TrafficByPlace all;
   for (const auto& account : state_->accounts) {
     const auto collective = state_->collective_of.find(account.get());
     for (std::size_t i = 0; i < account->from.size(); ++i) {
@@ -155,8 +155,7 @@ std::map<Place, MemberTraffic> InProcessTransport::traffic() const {
                               ? received.from
                               : state_->groups.at(collective->second).places[i];
       all[from].sent += received.bytes;
-      all[account->place].received += received.bytes;
-      all[account->place].messages += received.messages;
+      all[account->place] += {.sent = 0, .received = received.bytes, .messages = received.messages};
     }
   }
   return all;

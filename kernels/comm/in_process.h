@@ -6,12 +6,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 
 #include "kernels/comm/exchange_times.h"
-#include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
+#include "kernels/graph/traffic.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -25,7 +24,7 @@ class InProcessTransport {
   void add_kernels(KernelTable& table);
 
   /// What each place has sent and received since the start. Not while lanes run.
-  std::map<Place, MemberTraffic> traffic() const;
+  TrafficByPlace traffic() const;
 
   /// When members came to their collectives, and how long they waited there. Likewise.
   ExchangeTimesByPlace exchange_times() const;

@@ -29,9 +29,7 @@ void MpiLibraryReduce::run(const Patience& patience, MemberTraffic& traffic) {
       throw RunError(ErrorKind::Timeout, request_.name + " waited in vain for MPI_Iallreduce");
     }
   }
-  traffic.sent += request_.counts_as.sent;
-  traffic.received += request_.counts_as.received;
-  traffic.messages += request_.counts_as.messages;
+  traffic += request_.counts_as;
 }
 
 }  // namespace regatta

@@ -4,15 +4,16 @@
 // its node, memory and kernel, and what each contributes in a round.
 #pragma once
 
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "kernels/comm/all_reduce_members_for_test.h"
 #include "kernels/comm/mpi_session.h"
 #include "kernels/comm/mpi_transport.h"
+#include "kernels/graph/traffic.h"
 
 namespace regatta::testing_support {
 
@@ -21,8 +22,6 @@ inline MpiSession* session = nullptr;
 
 inline constexpr std::int64_t kGroup = 3;
 inline constexpr std::int64_t kChunkElements = 64;
-
-inline std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// How many members each rank holds, and which.
 enum class Dealing { OneEach, TwoEach, Uneven, Scattered };
@@ -39,10 +38,6 @@ inline std::vector<std::int64_t> processes(Dealing dealing) {
   const std::vector<std::int64_t> once = all;
   all.insert(all.end(), once.begin(), once.end());  // each rank again, far from its first member
   return all;
-}
-
-inline float contribution(std::int64_t member, std::int64_t round, std::int64_t i) {
-  return std::sin(static_cast<float>(member * 7919 + round * 104729 + i));
 }
 
 inline void fill(std::vector<float>& buffer, std::int64_t member, std::int64_t round) {
@@ -86,20 +81,7 @@ struct Case {
 };
 
 inline Node node_of(const Case& test, std::int64_t member, std::int64_t group) {
-  Node node{.op = Op::AllReduce,
-            .attributes = {{"group", group},
-                           {"member", member},
-                           {"members", std::ssize(test.processes)},
-                           {"algorithm", test.algorithm},
-                           {"processes", test.processes}},
-            .inputs = {},
-            .variables = {},
-            .outputs = {},
-            .place = {},
-            .phase = Phase::Communication,
-            .layer = {}};
-  node.place.replica = static_cast<int>(member);
-  return node;
+  return node_of(test.algorithm, test.processes, member, group);
 }
 
 /// The members of one collective that live in this rank.
@@ -141,7 +123,7 @@ class Members {
   }
 
   const std::vector<std::unique_ptr<Member>>& all() const { return all_; }
-  std::map<Place, MemberTraffic> traffic() const { return transport_.traffic(); }
+  TrafficByPlace traffic() const { return transport_.traffic(); }
   ExchangeTimesByPlace exchange_times() const { return transport_.exchange_times(); }
 
  private:

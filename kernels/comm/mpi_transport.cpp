@@ -151,14 +151,9 @@ void MpiTransport::connect() {
   state_->arrivals.connect(state_->communicator, state_->session);
 }
 
-std::map<Place, MemberTraffic> MpiTransport::traffic() const {
-  std::map<Place, MemberTraffic> all;
-  for (const Account& account : state_->accounts) {
-    MemberTraffic& sum = all[account.place];
-    sum.sent += account.traffic.sent;
-    sum.received += account.traffic.received;
-    sum.messages += account.traffic.messages;
-  }
+TrafficByPlace MpiTransport::traffic() const {
+  TrafficByPlace all;
+  for (const Account& account : state_->accounts) all[account.place] += account.traffic;
   return all;
 }
 

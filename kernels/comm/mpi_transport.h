@@ -10,13 +10,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 
 #include "kernels/comm/exchange_times.h"
 #include "kernels/comm/mpi_session.h"
-#include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
+#include "kernels/graph/traffic.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -51,7 +50,7 @@ class MpiTransport {
   void connect();
 
   /// What each place of this process has sent and received since the start. Not while lanes run.
-  std::map<Place, MemberTraffic> traffic() const;
+  TrafficByPlace traffic() const;
 
   /// How long members waited in their collectives and, where all ranks are on one host, how late
   /// they came. Likewise.

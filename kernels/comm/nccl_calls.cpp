@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/nccl_calls.h"
 
-#include "kernels/graph/error.h"
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta {
@@ -11,7 +10,7 @@ namespace {
 constexpr int kOldestNccl = 21800;
 
 NcclCalls load() {
-  const SharedLibrary library({.soname = "libnccl.so.2", .package = "libnccl2"});
+  const SharedLibrary library(kNcclLibrary);
   NcclCalls calls;
   library.find(calls.get_version, "ncclGetVersion");
   int version = 0;
@@ -38,12 +37,6 @@ NcclCalls load() {
   return calls;
 }
 
-[[noreturn]] void fail(std::string_view call, const std::string& words,
-                       const std::source_location& where) {
-  throw RunError(ErrorKind::Device, std::string(call) + " at " + where.file_name() + ":" +
-                                        std::to_string(where.line()) + ": " + words);
-}
-
 }  // namespace
 
 const NcclCalls& nccl_library() {
@@ -51,21 +44,13 @@ const NcclCalls& nccl_library() {
   return calls;
 }
 
-std::string why_no_nccl() {
-  try {
-    nccl_library();
-    return {};
-  } catch (const RunError& error) {
-    return error.what();
-  }
-}
+std::string why_no_nccl() { return why_not(nccl_library); }
 
 std::optional<std::string> version_of_nccl() {
   if (!why_no_nccl().empty()) return std::nullopt;
   int version = 0;
   nccl_library().get_version(&version);
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
+  return version_text(static_cast<std::size_t>(version));
 }
 
 std::string nccl_words(const NcclCalls& calls, ncclResult_t result, ncclComm_t communicator) {
@@ -78,12 +63,12 @@ std::string nccl_words(const NcclCalls& calls, ncclResult_t result, ncclComm_t c
 void nccl_call(const NcclCalls& calls, ncclResult_t result, std::string_view call,
                std::source_location where) {
   if (result == ncclSuccess || result == ncclInProgress) return;
-  fail(call, nccl_words(calls, result, nullptr), where);
+  call_failed(call, nccl_words(calls, result, nullptr), where);
 }
 
 void cuda_call_for_nccl(cudaError_t status, std::string_view call, std::source_location where) {
   if (status == cudaSuccess) return;
-  fail(call, "CUDA error " + std::to_string(static_cast<int>(status)), where);
+  call_failed(call, "CUDA error " + std::to_string(static_cast<int>(status)), where);
 }
 
 }  // namespace regatta

@@ -60,9 +60,7 @@ class NcclAllReduceKernel final : public Kernel {
     communicator_.all_reduce(buffer_, elements_, stream_, patience_);
     context.counters->peer_waits.end(ticks());
     account_.times.leave(*context.counters);
-    account_.traffic.sent += account_.of_one_run.sent;
-    account_.traffic.received += account_.of_one_run.received;
-    account_.traffic.messages += account_.of_one_run.messages;
+    account_.traffic += account_.of_one_run;
   }
 
  private:
@@ -265,14 +263,9 @@ void NcclTransport::connect(const AbortFlag* abort) {
   }
 }
 
-std::map<Place, MemberTraffic> NcclTransport::traffic() const {
-  std::map<Place, MemberTraffic> all;
-  for (const Account& account : state_->accounts) {
-    MemberTraffic& sum = all[account.place];
-    sum.sent += account.traffic.sent;
-    sum.received += account.traffic.received;
-    sum.messages += account.traffic.messages;
-  }
+TrafficByPlace NcclTransport::traffic() const {
+  TrafficByPlace all;
+  for (const Account& account : state_->accounts) all[account.place] += account.traffic;
   return all;
 }
 

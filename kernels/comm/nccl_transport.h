@@ -10,13 +10,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 
 #include "kernels/comm/exchange_times.h"
 #include "kernels/comm/rendezvous.h"
-#include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
+#include "kernels/graph/traffic.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -50,7 +49,7 @@ class NcclTransport {
 
   /// What each place of this process has sent and received since the start, as a ring would; what
   /// NCCL really moves it does not tell. Not while lanes run.
-  std::map<Place, MemberTraffic> traffic() const;
+  TrafficByPlace traffic() const;
 
   /// How long members took in their collectives. Likewise.
   ExchangeTimesByPlace exchange_times() const;

@@ -4,21 +4,10 @@
 #include <thread>
 
 #include "kernels/cpu/test_support.h"
+#include "kernels/cpu/update_for_test.h"
 
 namespace regatta::cpu::test {
 namespace {
-
-Attributes with_schedule(Attributes attributes, const std::vector<double>& values) {
-  attributes.set("schedule_examples", std::vector<double>{0, 100});
-  attributes.set("schedule_values", values);
-  return attributes;
-}
-
-Attributes sgd_attributes(double momentum, std::int64_t nesterov) {
-  return with_schedule(
-      {{"momentum", momentum}, {"nesterov", nesterov}, {"weight_decay", 0.01}, {"weight", 0.5}},
-      {0.1, 0.2});
-}
 
 /// A parameter and its velocity that several threads update by SGD without momentum.
 class SharedSgd {

@@ -2,23 +2,12 @@
 //
 // sgd, adam, lookahead against the reference, for every device that has kernels (test_support.h).
 #include "kernels/cpu/test_support.h"
+#include "kernels/cpu/update_for_test.h"
 
 namespace regatta::cpu::test {
 namespace {
 
 const Dims kSizes[] = {{1}, {5, 1}, {64, 3, 3, 24}, {2 * kShardElements + 5}};
-
-Attributes with_schedule(Attributes attributes, const std::vector<double>& values) {
-  attributes.set("schedule_examples", std::vector<double>{0, 100});
-  attributes.set("schedule_values", values);
-  return attributes;
-}
-
-Attributes sgd_attributes(double momentum, std::int64_t nesterov) {
-  return with_schedule(
-      {{"momentum", momentum}, {"nesterov", nesterov}, {"weight_decay", 0.01}, {"weight", 0.5}},
-      {0.1, 0.2});
-}
 
 OpCase sgd(const Dims& dims, double momentum, std::int64_t nesterov) {
   return {Op::Sgd,

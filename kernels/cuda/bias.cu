@@ -52,13 +52,8 @@ struct Backward {
   T* dx;  ///< null where nobody asks
 
   __host__ __device__ void operator()(const Block& block) const {
-    block.each([&](int thread) {
-      const SweepShare mine = slices.sweep.template share<kWidth>(block.index, thread);
-      float sums[1][kWidth] = {};
-      if (mine.begin < mine.end) add_rows(mine, sums[0]);
-      slices.leave(block, thread, sums);
-    });
-    slices.finish(block);
+    slices.sum(block,
+               [&](const SweepShare& mine, float(&sums)[1][kWidth]) { add_rows(mine, sums[0]); });
   }
 
   __host__ __device__ void add_rows(const SweepShare& mine, float (&sums)[kWidth]) const {

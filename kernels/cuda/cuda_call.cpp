@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/graph/error.h"
+#include "kernels/runtime/shared_library.h"
 
 namespace regatta::cuda {
 namespace {
@@ -28,10 +28,7 @@ std::string_view what_to_do(cudaError_t status) {
 
 void cuda_call(cudaError_t status, std::string_view call, std::source_location where) {
   if (status == cudaSuccess) return;
-  throw RunError(ErrorKind::Device, std::string(call) + " at " + where.file_name() + ":" +
-                                        std::to_string(where.line()) + ": " +
-                                        cudaGetErrorString(status) +
-                                        std::string(what_to_do(status)));
+  call_failed(call, cudaGetErrorString(status) + std::string(what_to_do(status)), where);
 }
 
 }  // namespace regatta::cuda

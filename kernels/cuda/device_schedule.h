@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/upload.h"
 #include "kernels/graph/attributes.h"
+#include "kernels/runtime/schedule.h"
 
 namespace regatta::cuda {
 
@@ -19,14 +20,7 @@ struct DeviceSchedule {
   std::int64_t points;
 
   __host__ __device__ double operator()(std::int64_t seen) const {
-    const auto x = static_cast<double>(seen);
-    if (x <= examples[0]) return values[0];
-    for (std::int64_t i = 1; i < points; ++i) {
-      if (x >= examples[i]) continue;
-      const double share = (x - examples[i - 1]) / (examples[i] - examples[i - 1]);
-      return values[i - 1] + share * (values[i] - values[i - 1]);
-    }
-    return values[points - 1];
+    return scheduled(examples, values, points, seen);
   }
 };
 

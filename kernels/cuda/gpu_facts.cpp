@@ -6,7 +6,6 @@
 #include <array>
 
 #include "kernels/cuda/gpu_links.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta {
@@ -15,12 +14,6 @@ namespace {
 /// `13.0` of 13000.
 std::string cuda_version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
-
-/// `9.14.0` of 91400, as the libraries below count.
-std::string library_version(std::size_t number) {
-  return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
-         std::to_string(number % 100);
 }
 
 std::string why_none(cudaError_t status, const std::string& driver) {
@@ -53,7 +46,7 @@ GpuLibrary find_library(const std::string& name, const SharedLibrary::Name& file
                         std::size_t (*get_version)(const SharedLibrary&)) {
   GpuLibrary library{.name = name, .version = {}, .missing = {}, .package = file.package};
   try {
-    library.version = library_version(get_version(SharedLibrary(file)));
+    library.version = version_text(get_version(SharedLibrary(file)));
   } catch (const RunError& error) {
     library.missing = error.what();
   }
@@ -100,11 +93,9 @@ GpuFindings find_gpus() {
 }
 
 std::vector<GpuLibrary> find_gpu_libraries() {
-  return {find_library("cuBLASLt", {.soname = "libcublasLt.so.13", .package = "libcublas-13-0"},
-                       version_of_cublas_lt),
-          find_library("cuDNN", {.soname = "libcudnn.so.9", .package = "libcudnn9-cuda-13"},
-                       version_of_cudnn),
-          find_library("NCCL", {.soname = "libnccl.so.2", .package = "libnccl2"}, version_of_nccl)};
+  return {find_library("cuBLASLt", kCublasLt, version_of_cublas_lt),
+          find_library("cuDNN", kCudnn, version_of_cudnn),
+          find_library("NCCL", kNcclLibrary, version_of_nccl)};
 }
 
 }  // namespace regatta

@@ -3,7 +3,6 @@
 
 #include <array>
 
-#include "kernels/graph/error.h"
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta::cuda {
@@ -15,7 +14,7 @@ constexpr std::int64_t kOldestCublasLt = 120000;
 constexpr std::int64_t kOldestCudnn = 90000;
 
 CublasLt load_cublas_lt() {
-  const SharedLibrary library({.soname = "libcublasLt.so.13", .package = "libcublas-13-0"});
+  const SharedLibrary library(kCublasLt);
   CublasLt table;
   library.find(table.get_version, "cublasLtGetVersion");
   library.require(static_cast<std::int64_t>(table.get_version()), kOldestCublasLt, "12.0");
@@ -37,7 +36,7 @@ CublasLt load_cublas_lt() {
 }
 
 Cudnn load_cudnn() {
-  const SharedLibrary library({.soname = "libcudnn.so.9", .package = "libcudnn9-cuda-13"});
+  const SharedLibrary library(kCudnn);
   Cudnn table;
   library.find(table.get_version, "cudnnGetVersion");
   library.require(static_cast<std::int64_t>(table.get_version()), kOldestCudnn, "9.0");
@@ -53,28 +52,6 @@ Cudnn load_cudnn() {
   library.find(table.get_attribute, "cudnnBackendGetAttribute");
   library.find(table.execute, "cudnnBackendExecute");
   return table;
-}
-
-template <typename Table>
-std::string why_not(const Table& (*table)()) {
-  try {
-    table();
-    return {};
-  } catch (const RunError& error) {
-    return error.what();
-  }
-}
-
-/// Both libraries count major * 10000 + minor * 100 + patch since the versions that we take.
-std::string version_text(std::size_t version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
-
-[[noreturn]] void fail(std::string_view call, const std::string& words,
-                       const std::source_location& where) {
-  throw RunError(ErrorKind::Device, std::string(call) + " at " + where.file_name() + ":" +
-                                        std::to_string(where.line()) + ": " + words);
 }
 
 }  // namespace
@@ -104,14 +81,15 @@ std::optional<std::string> version_of_cudnn() {
 
 void cublas_lt_call(cublasStatus_t status, std::string_view call, std::source_location where) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  fail(call, cublas_lt().get_status_string(status), where);
+  call_failed(call, cublas_lt().get_status_string(status), where);
 }
 
 void cudnn_call(cudnnStatus_t status, std::string_view call, std::source_location where) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   std::array<char, 512> details{};
   cudnn().get_last_error_string(details.data(), details.size());
-  fail(call, std::string(cudnn().get_error_string(status)) + " (" + details.data() + ")", where);
+  call_failed(call, std::string(cudnn().get_error_string(status)) + " (" + details.data() + ")",
+              where);
 }
 
 }  // namespace regatta::cuda

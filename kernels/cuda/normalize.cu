@@ -28,13 +28,8 @@ struct Measure {
   std::uint8_t* positions;
 
   __host__ __device__ void operator()(const Block& block) const {
-    block.each([&](int thread) {
-      const SweepShare mine = slices.sweep.template share<kWidth>(block.index, thread);
-      float sums[2][kWidth] = {};
-      if (mine.begin < mine.end) add_rows(mine, sums);
-      slices.leave(block, thread, sums);
-    });
-    slices.finish(block);
+    slices.sum(block,
+               [&](const SweepShare& mine, float(&sums)[2][kWidth]) { add_rows(mine, sums); });
   }
 
   __host__ __device__ void add_rows(const SweepShare& mine, float (&sums)[2][kWidth]) const {

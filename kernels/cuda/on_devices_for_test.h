@@ -26,16 +26,22 @@ inline std::string name_of_device(const testing::TestParamInfo<On>& info) {
   return info.param == On::Gpu ? "gpu" : "emulated";
 }
 
+/// Makes `device`, or skips the test and says why there is none.
+inline void make_device(On on, std::unique_ptr<Device>& device) {
+  if (on == On::Emulated) {
+    device = make_emulated_device();
+  } else if (const GpuFindings found = find_gpus(); found.missing.empty()) {
+    device = make_cuda_device(0);
+  } else {
+    GTEST_SKIP() << found.missing;
+  }
+}
+
 class OnDevices : public testing::TestWithParam<On> {
  protected:
   void SetUp() override {
-    if (GetParam() == On::Emulated) {
-      device_ = make_emulated_device();
-    } else if (const GpuFindings found = find_gpus(); found.missing.empty()) {
-      device_ = make_cuda_device(0);
-    } else {
-      GTEST_SKIP() << found.missing;
-    }
+    make_device(GetParam(), device_);
+    if (device_ == nullptr) return;
     queue_ = device_->make_queue();
   }
   void TearDown() override {

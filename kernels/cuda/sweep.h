@@ -98,6 +98,19 @@ struct SliceSums {
            static_cast<std::int64_t>(sizeof(float));
   }
 
+  /// The whole block: each thread with rows adds them up, add(its share, its sums).
+  template <typename Add>
+  __host__ __device__ void sum(const Block& block, const Add& add) const {
+    block.each([&](int thread) {
+      const SweepShare mine = sweep.template share<kWidth>(block.index, thread);
+      float sums[kSums][kWidth] = {};
+      if (mine.begin < mine.end) add(mine, sums);
+      leave(block, thread, sums);
+    });
+    finish(block);
+  }
+
+ private:
   /// Inside each(): a thread leaves its sums.
   __host__ __device__ void leave(const Block& block, int thread,
                                  const float (&sums)[kSums][kWidth]) const {

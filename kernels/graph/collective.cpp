@@ -50,9 +50,7 @@ MemberTraffic by_parts_traffic(const CollectiveShape& shape, std::int64_t member
   MemberTraffic traffic =
       roots.members == 1 ? MemberTraffic{} : ring_traffic(roots, own - dealt.begin());
   const auto others = static_cast<std::int64_t>(own->members.size()) - 1;
-  traffic.sent += others * all;
-  traffic.received += others * all;
-  traffic.messages += others;
+  traffic += {.sent = others * all, .received = others * all, .messages = others};
   return traffic;
 }
 

@@ -53,6 +53,13 @@ struct MemberTraffic {
   std::int64_t sent = 0;
   std::int64_t received = 0;
   std::int64_t messages = 0;  ///< received
+
+  MemberTraffic& operator+=(const MemberTraffic& part) {
+    sent += part.sent;
+    received += part.received;
+    messages += part.messages;
+    return *this;
+  }
 };
 
 /// Who takes part and how much.

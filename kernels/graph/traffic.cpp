@@ -10,28 +10,25 @@ std::int64_t output_bytes(const Node& node) {
   return bytes;
 }
 
-void add(MemberTraffic& sum, const MemberTraffic& part) {
-  sum.sent += part.sent;
-  sum.received += part.received;
-  sum.messages += part.messages;
-}
-
 }  // namespace
 
-std::map<Place, MemberTraffic> traffic(const Graph& graph) {
-  std::map<Place, MemberTraffic> all;
+void add(TrafficByPlace& sums, const TrafficByPlace& parts) {
+  for (const auto& [place, part] : parts) sums[place] += part;
+}
+
+TrafficByPlace traffic(const Graph& graph) {
+  TrafficByPlace all;
   for (const Node& node : graph.nodes()) {
     if (node.op == Op::Copy) {
       const std::int64_t bytes = output_bytes(node);
-      add(all[graph.node(node.inputs[0].node).place],
-          {.sent = bytes, .received = 0, .messages = 0});
-      add(all[node.place], {.sent = 0, .received = bytes, .messages = 1});
+      all[graph.node(node.inputs[0].node).place] += {.sent = bytes, .received = 0, .messages = 0};
+      all[node.place] += {.sent = 0, .received = bytes, .messages = 1};
     } else if (node.op == Op::Send) {
       std::int64_t bytes = 0;
       for (Value input : node.inputs) bytes += graph.type(input).bytes();
-      add(all[node.place], {.sent = bytes, .received = 0, .messages = 0});
+      all[node.place] += {.sent = bytes, .received = 0, .messages = 0};
     } else if (node.op == Op::Receive) {
-      add(all[node.place], {.sent = 0, .received = output_bytes(node), .messages = 1});
+      all[node.place] += {.sent = 0, .received = output_bytes(node), .messages = 1};
     } else if (node.op == Op::AllReduce) {
       const std::int64_t element_bytes = size_of(node.outputs[0].element);
       std::span<const std::int64_t> part_of;
@@ -42,7 +39,7 @@ std::map<Place, MemberTraffic> traffic(const Graph& graph) {
                                   .elements = output_bytes(node) / element_bytes,
                                   .element_bytes = element_bytes,
                                   .part_of = part_of};
-      add(all[node.place], member_traffic(shape, node.attributes.integer("member")));
+      all[node.place] += member_traffic(shape, node.attributes.integer("member"));
     }
   }
   return all;

@@ -12,8 +12,12 @@
 
 namespace regatta {
 
+using TrafficByPlace = std::map<Place, MemberTraffic>;
+
+void add(TrafficByPlace& sums, const TrafficByPlace& parts);
+
 /// Bytes and messages by place. A copy is sent by the place of its value and received by its own.
-std::map<Place, MemberTraffic> traffic(const Graph& graph);
+TrafficByPlace traffic(const Graph& graph);
 
 /// The sum over places of what is sent. Units: bytes.
 std::int64_t bytes_per_step(const Graph& graph);

@@ -4,11 +4,26 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "kernels/graph/attributes.h"
 
 namespace regatta {
+
+/// The schedule through `points` points at `seen` examples: constant before the first and after the
+/// last.
+constexpr double scheduled(const double* examples, const double* values, std::int64_t points,
+                           std::int64_t seen) {
+  const auto x = static_cast<double>(seen);
+  if (x <= examples[0]) return values[0];
+  for (std::int64_t i = 1; i < points; ++i) {
+    if (x >= examples[i]) continue;
+    const double share = (x - examples[i - 1]) / (examples[i] - examples[i - 1]);
+    return values[i - 1] + share * (values[i] - values[i - 1]);
+  }
+  return values[points - 1];
+}
 
 class ScheduleFunction {
  public:
@@ -18,14 +33,7 @@ class ScheduleFunction {
         values_(attributes.reals("schedule_values")) {}
 
   double operator()(std::int64_t examples) const {
-    const auto x = static_cast<double>(examples);
-    if (x <= examples_.front()) return values_.front();
-    for (std::size_t i = 1; i < examples_.size(); ++i) {
-      if (x >= examples_[i]) continue;
-      const double share = (x - examples_[i - 1]) / (examples_[i] - examples_[i - 1]);
-      return values_[i - 1] + share * (values_[i] - values_[i - 1]);
-    }
-    return values_.back();
+    return scheduled(examples_.data(), values_.data(), std::ssize(examples_), examples);
   }
 
  private:

@@ -7,8 +7,6 @@
 #include <array>
 #include <utility>
 
-#include "kernels/graph/error.h"
-
 namespace regatta {
 namespace {
 
@@ -57,6 +55,17 @@ void SharedLibrary::require(std::int64_t found, std::int64_t needed,
   throw RunError(ErrorKind::Unsupported, path_ + " is version " + std::to_string(found) +
                                              ", too old: install " + name_.package + " " +
                                              needed_text + " or newer");
+}
+
+std::string version_text(std::size_t number) {
+  return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
+         std::to_string(number % 100);
+}
+
+void call_failed(std::string_view call, const std::string& words,
+                 const std::source_location& where) {
+  throw RunError(ErrorKind::Device, std::string(call) + " at " + where.file_name() + ":" +
+                                        std::to_string(where.line()) + ": " + words);
 }
 
 }  // namespace regatta

@@ -6,7 +6,11 @@
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 #include <string>
+#include <string_view>
+
+#include "kernels/graph/error.h"
 
 namespace regatta {
 
@@ -40,5 +44,29 @@ class SharedLibrary {
   void* handle_ = nullptr;
   std::string path_;
 };
+
+// NVIDIA's, of which kernels/cuda and kernels/comm fill tables.
+inline const SharedLibrary::Name kCublasLt{.soname = "libcublasLt.so.13",
+                                           .package = "libcublas-13-0"};
+inline const SharedLibrary::Name kCudnn{.soname = "libcudnn.so.9", .package = "libcudnn9-cuda-13"};
+inline const SharedLibrary::Name kNcclLibrary{.soname = "libnccl.so.2", .package = "libnccl2"};
+
+/// `9.14.0` of 91400: they count major * 10000 + minor * 100 + patch.
+std::string version_text(std::size_t number);
+
+/// What `load` throws, in one line; empty where it fills its table.
+template <typename Load>
+std::string why_not(const Load& load) {
+  try {
+    load();
+    return {};
+  } catch (const RunError& error) {
+    return error.what();
+  }
+}
+
+/// Throws: RunError(Device) with the call's name, the library's words and the caller's line.
+[[noreturn]] void call_failed(std::string_view call, const std::string& words,
+                              const std::source_location& where);
 
 }  // namespace regatta
