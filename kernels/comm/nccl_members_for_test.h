@@ -60,6 +60,8 @@ class StreamQueue final : public LaneQueue {
  public:
   explicit StreamQueue(int device) : device_(device) {}
   void begin_step(const StepContext&) override {}
+  void fetch(const float*) override {}  // nobody looks at a loss here
+  float fetched() const override { return 0; }
   void finish() override { stream_.finish(); }
   std::optional<StreamPlace> stream_place() const override {
     return StreamPlace{

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution and its gradients by cuDNN: the engine is chosen by timing the first few that the
-// library's heuristics name, on the memory where it will run, before the clock starts.
-// A gradient of weights is computed aside and copied where it belongs: there it may be aligned to
-// one element only, inside its bucket; and of bf16 the library has no engine with f32 results
-// (9.19: its heuristics name none, for one operation or with a conversion behind it), so that it is
+// A convolution and its gradients by cuDNN: the first engine that the library's heuristics name and
+// that runs. A faster one might be found by timing some; but then runs, replicas and processes
+// would take different ones, which round differently, and nothing would be equal bit for bit. A
+// gradient of weights is computed aside and copied where it belongs: there it may be aligned to one
+// element only, inside its bucket; and of bf16 the library has no engine with f32 results (9.19:
+// its heuristics name none, for one operation or with a conversion behind it), so that it is
 // rounded to bf16 once, after f32 sums.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,9 +24,8 @@
 namespace regatta::cuda {
 namespace {
 
-/// Timed for each kernel: the heuristics are right about the first few more often than not.
-constexpr std::size_t kMostTimed = 8;
-constexpr int kTimedRuns = 3;
+/// Tried for each kernel.
+constexpr std::size_t kMostTried = 8;
 /// Engines that want more are left out: a race is run in the memory that models leave.
 constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{512} << 20;
 
@@ -47,45 +46,6 @@ SharedHandle handle_of(const Queue& queue) {
   known = handle;
   return handle;
 }
-
-/// Time on a stream between two moments.
-class Stopwatch {
- public:
-  Stopwatch() {
-    cuda_call(cudaEventCreate(&begin_), "cudaEventCreate");
-    const cudaError_t status = cudaEventCreate(&end_);
-    if (status != cudaSuccess) cudaEventDestroy(begin_);
-    cuda_call(status, "cudaEventCreate");
-  }
-  ~Stopwatch() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
-  void begin(CUstream_st* stream) { cuda_call(cudaEventRecord(begin_, stream), "cudaEventRecord"); }
-  /// Units: microseconds. Waits for the stream.
-  float end_us(CUstream_st* stream) {
-    cuda_call(cudaEventRecord(end_, stream), "cudaEventRecord");
-    cuda_call(cudaEventSynchronize(end_), "cudaEventSynchronize");
-    float milliseconds = 0;
-    cuda_call(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
-    return milliseconds * 1000;
-  }
-
- private:
-  cudaEvent_t begin_ = nullptr;
-  cudaEvent_t end_ = nullptr;
-};
-
-/// A plan that was timed.
-struct Timed {
-  Descriptor plan;
-  std::int64_t engine = 0;
-  std::size_t place = 0;  ///< in the order of the heuristics
-  float time_us = 0;
-};
 
 class LibraryConvolution final : public ChosenKernel {
  public:
@@ -115,60 +75,28 @@ class LibraryConvolution final : public ChosenKernel {
   PlanTarget target() const { return {.handle = handle_.get()}; }
 
   void choose(ElementType element) {
-    engines_ = engines_for(graph_.back(), element, target(), kMostTimed);
-    std::vector<Timed> plans = plans_of();
-    std::int64_t most_bytes = 0;
-    for (const Timed& timed : plans) {
-      most_bytes = std::max(most_bytes, workspace_bytes_of(timed.plan));
-    }
-    workspace_ = Scratch(queue_, most_bytes);
-    for (Timed& timed : plans) timed.time_us = time_us(timed.plan);
-    const auto best =
-        std::min_element(plans.begin(), plans.end(),
-                         [](const auto& a, const auto& b) { return a.time_us < b.time_us; });
-    if (best != plans.end() && best->time_us < kNeverUs) keep(*best, plans.size());
-  }
-
-  std::vector<Timed> plans_of() const {
-    std::vector<Timed> plans;
-    for (std::size_t place = 0; place < engines_.size(); ++place) {
+    engines_ = engines_for(graph_.back(), element, target(), kMostTried);
+    for (std::size_t place = 0; place < engines_.size() && !plan_; ++place) {
       std::optional<Descriptor> plan = plan_of(engines_[place], target());
-      if (!plan || workspace_bytes_of(*plan) > kMostWorkspaceBytes) continue;
-      plans.push_back(
-          {.plan = std::move(*plan), .engine = engines_[place].engine, .place = place + 1});
+      if (plan && workspace_bytes_of(*plan) <= kMostWorkspaceBytes) try_plan(*plan, place);
     }
-    return plans;
   }
 
-  /// kNeverUs where the plan does not run after all.
-  float time_us(const Descriptor& plan) {
-    memory_.workspace = workspace_.as<void>();
-    const Descriptor pack = variant_pack(memory_);
-    Stopwatch stopwatch;
-    for (int run = 0; run <= kTimedRuns; ++run) {
-      if (run == 1) stopwatch.begin(queue_.stream());  // the first loads code
-      if (cudnn().execute(handle_.get(), plan.get(), pack.get()) != CUDNN_STATUS_SUCCESS) {
-        return kNeverUs;
-      }
-    }
-    return stopwatch.end_us(queue_.stream()) / kTimedRuns;
-  }
-
-  void keep(Timed& best, std::size_t timed) {
-    workspace_ = Scratch();
-    workspace_ = Scratch(queue_, workspace_bytes_of(best.plan));
+  /// Keeps the plan where it runs, on the memory where it will run.
+  void try_plan(Descriptor& plan, std::size_t place) {
+    workspace_ = Scratch(queue_, workspace_bytes_of(plan));
     memory_.workspace = workspace_.as<void>();
     pack_ = variant_pack(memory_);
+    if (cudnn().execute(handle_.get(), plan.get(), pack_->get()) != CUDNN_STATUS_SUCCESS) return;
+    queue_.finish();
     std::ostringstream text;
-    text << "cuDNN " << version_of_cudnn().value_or("") << ": engine " << best.engine
-         << ", configuration " << best.place << " of the heuristics, the fastest of " << timed
-         << " with " << best.time_us << " us, workspace " << workspace_.bytes() << " bytes";
+    text << "cuDNN " << version_of_cudnn().value_or("") << ": engine " << engines_[place].engine
+         << ", configuration " << place + 1 << " of the heuristics, workspace "
+         << workspace_.bytes() << " bytes";
     if (aside_.data != nullptr) text << ", result in " << to_string(aside_.type.element);
     choice_ = text.str();
-    plan_ = std::move(best.plan);
+    plan_ = std::move(plan);
   }
-
-  static constexpr float kNeverUs = std::numeric_limits<float>::max();
 
   Queue& queue_;
   SharedHandle handle_;

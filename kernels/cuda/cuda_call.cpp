@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cuda_call.h"
 
+#include <atomic>
 #include <string>
 
 #include "kernels/runtime/shared_library.h"
@@ -24,11 +25,21 @@ std::string_view what_to_do(cudaError_t status) {
   }
 }
 
+std::atomic<bool> abandoned{false};
+
 }  // namespace
 
 void cuda_call(cudaError_t status, std::string_view call, std::source_location where) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // else the next launch would be blamed for it
   call_failed(call, cudaGetErrorString(status) + std::string(what_to_do(status)), where);
+}
+
+void abandon_gpu() { abandoned.store(true); }
+bool is_gpu_abandoned() { return abandoned.load(); }
+
+void free_on_gpu(void* memory) noexcept {
+  if (!is_gpu_abandoned()) cudaFree(memory);
 }
 
 }  // namespace regatta::cuda

@@ -15,4 +15,12 @@ namespace regatta::cuda {
 void cuda_call(cudaError_t status, std::string_view call,
                std::source_location where = std::source_location::current());
 
+/// After a GPU did not finish in time: whatever would wait for it again is left as it is, so that
+/// the process can end and say why. Threads: any, as below.
+void abandon_gpu();
+bool is_gpu_abandoned();
+
+/// cudaFree where nobody has abandoned the GPU.
+void free_on_gpu(void* memory) noexcept;
+
 }  // namespace regatta::cuda

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/cuda_call.h"
 #include "kernels/cuda/queue.h"
+#include "kernels/cuda/room.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
@@ -13,9 +14,6 @@
 namespace regatta {
 namespace cuda {
 namespace {
-
-/// Fewer than this many bytes of the GPU's memory stay free: for contexts, stacks and libraries.
-constexpr std::size_t kReserveBytes = std::size_t{256} << 20;
 
 class Gpu final : public Device {
  public:
@@ -46,23 +44,10 @@ class Gpu final : public Device {
     cuda_call(status, "zeroing of managed memory");
     return memory;
   }
-  void release(void* memory) noexcept override { cudaFree(memory); }
+  void release(void* memory) noexcept override { free_on_gpu(memory); }
   std::unique_ptr<LaneQueue> make_queue() override { return cuda::make_queue(device_); }
 
  private:
-  /// Managed memory may exceed the GPU's, and then pages wander at every step: never a fair race.
-  static void check_room(std::size_t bytes) {
-    std::size_t free_bytes = 0;
-    std::size_t all_bytes = 0;
-    cuda_call(cudaMemGetInfo(&free_bytes, &all_bytes), "cudaMemGetInfo");
-    if (bytes + kReserveBytes <= free_bytes) return;
-    throw RunError(ErrorKind::Device,
-                   "the GPU's memory is full: " + std::to_string(bytes >> 20) + " MiB wanted, " +
-                       std::to_string(free_bytes >> 20) + " of " + std::to_string(all_bytes >> 20) +
-                       " MiB free; use a smaller batch or fewer workers, or end what else runs on "
-                       "it (nvidia-smi)");
-  }
-
   /// On the GPU from the start: zeroing there is the first touch.
   cudaError_t settle(void* memory, std::size_t bytes) const {
     cudaError_t status = cudaMemAdvise(memory, bytes, cudaMemAdviseSetPreferredLocation, location_);

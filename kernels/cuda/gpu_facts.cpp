@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <array>
+#include <cstdlib>
 
 #include "kernels/cuda/gpu_links.h"
 #include "kernels/runtime/shared_library.h"
@@ -75,6 +76,8 @@ std::size_t version_of_nccl(const SharedLibrary& library) {
 }  // namespace
 
 GpuFindings find_gpus() {
+  // Before CUDA's first call: kernels are loaded now and not inside the first step that is timed.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   GpuFindings findings{
       .toolkit = cuda_version(CUDART_VERSION), .driver = {}, .gpus = {}, .missing = {}};
   int driver = 0;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <thread>
 
 #include "kernels/cuda/cuda_call.h"
 #include "kernels/graph/error.h"
@@ -19,32 +20,44 @@ class StreamQueue final : public Queue {
     cuda_call(cudaSetDevice(device_), "cudaSetDevice");
     cuda_call(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
               "cudaStreamCreateWithFlags");
-    const cudaError_t status = cudaHostAlloc(&values_, sizeof(StepValues), cudaHostAllocMapped);
+    const cudaError_t status = cudaHostAlloc(&shared_, sizeof(Shared), cudaHostAllocMapped);
     if (status != cudaSuccess) cudaStreamDestroy(stream_);
     cuda_call(status, "cudaHostAlloc");
-    *values_ = {};
+    *shared_ = {};
   }
   ~StreamQueue() override {
+    if (is_gpu_abandoned()) return;
     try {
       finish();  // work of a run that was ended may still read the values
     } catch (const RunError&) {
     }
+    if (is_gpu_abandoned()) return;
     cudaStreamDestroy(stream_);
-    cudaFreeHost(values_);
+    cudaFreeHost(shared_);
   }
 
   void begin_step(const StepContext& context) override {
     cuda_call(cudaSetDevice(device_), "cudaSetDevice");
-    *values_ = {.step = context.step,
-                .examples = context.examples,
-                .examples_before = context.examples_before};
+    shared_->values = {.step = context.step,
+                       .examples = context.examples,
+                       .examples_before = context.examples_before};
   }
-  /// Looks again and again, as CUDA's own wait does by default, but not for ever.
+  void fetch(const float* value) override {
+    cuda_call(cudaMemcpyAsync(&shared_->fetched, value, sizeof(float), cudaMemcpyDefault, stream_),
+              "cudaMemcpyAsync");
+  }
+  float fetched() const override { return shared_->fetched; }
+  /// Looks again and again, as CUDA's own wait does by default, but not for ever, and soon lets
+  /// other lanes have the core.
   void finish() override {
     const std::int64_t limit_ns = now_ns() + Patience().limit_ns;
     cudaError_t status = cudaStreamQuery(stream_);
-    while (status == cudaErrorNotReady && now_ns() < limit_ns) status = cudaStreamQuery(stream_);
+    for (int looks = 1; status == cudaErrorNotReady && now_ns() < limit_ns; ++looks) {
+      if (looks > kLooks) std::this_thread::yield();
+      status = cudaStreamQuery(stream_);
+    }
     if (status == cudaErrorNotReady) {
+      abandon_gpu();
       throw RunError(ErrorKind::Timeout,
                      "the GPU has worked for " +
                          std::to_string(Patience().limit_ns / 1'000'000'000) +
@@ -60,12 +73,20 @@ class StreamQueue final : public Queue {
               "cudaDeviceGetPCIBusId");
     return StreamPlace{.stream = stream_, .device = device_, .gpu = address.data()};
   }
-  const StepValues* values() const override { return values_; }
+  const StepValues* values() const override { return &shared_->values; }
 
  private:
+  /// Host memory that both sides see.
+  struct Shared {
+    StepValues values;
+    float fetched = 0;
+  };
+
+  static constexpr int kLooks = 1000;
+
   int device_;
   cudaStream_t stream_ = nullptr;
-  StepValues* values_ = nullptr;
+  Shared* shared_ = nullptr;
 };
 
 class EmulatedQueue final : public Queue {
@@ -75,6 +96,8 @@ class EmulatedQueue final : public Queue {
                .examples = context.examples,
                .examples_before = context.examples_before};
   }
+  void fetch(const float* value) override { fetched_ = *value; }
+  float fetched() const override { return fetched_; }
   void finish() override {}
   bool emulated() const override { return true; }
   CUstream_st* stream() const override { return nullptr; }
@@ -82,6 +105,7 @@ class EmulatedQueue final : public Queue {
 
  private:
   StepValues values_;
+  float fetched_ = 0;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/cuda_call.h"
 #include "kernels/cuda/queue.h"
+#include "kernels/cuda/room.h"
 #include "kernels/runtime/device.h"
 
 namespace regatta::cuda {
@@ -13,9 +14,10 @@ Scratch::Scratch(const Queue& queue, std::int64_t bytes) : bytes_(bytes) {
     memory_ = {cpu_device().allocate(bytes), [](void* memory) { cpu_device().release(memory); }};
     return;
   }
+  check_room(static_cast<std::size_t>(bytes));
   void* memory = nullptr;
   cuda_call(cudaMalloc(&memory, static_cast<std::size_t>(bytes)), "cudaMalloc");
-  memory_ = {memory, [](void* freed) { cudaFree(freed); }};
+  memory_ = {memory, free_on_gpu};
 }
 
 }  // namespace regatta::cuda

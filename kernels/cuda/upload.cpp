@@ -13,8 +13,11 @@ Scratch upload_bytes(const Queue& queue, std::span<const std::byte> bytes) {
   if (queue.emulated()) {
     std::memcpy(memory.as<std::byte>(), bytes.data(), bytes.size());
   } else {
-    cuda_call(cudaMemcpy(memory.as<std::byte>(), bytes.data(), bytes.size(), cudaMemcpyDefault),
-              "cudaMemcpy");
+    // In the queue's order: its stream waits for no other, cudaMemcpy's neither.
+    cuda_call(cudaMemcpyAsync(memory.as<std::byte>(), bytes.data(), bytes.size(), cudaMemcpyDefault,
+                              queue.stream()),
+              "cudaMemcpyAsync");
+    cuda_call(cudaStreamSynchronize(queue.stream()), "cudaStreamSynchronize");
   }
   return memory;
 }

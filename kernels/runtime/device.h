@@ -33,6 +33,10 @@ class LaneQueue {
   virtual ~LaneQueue() = default;
   /// Before the first kernel of a step: what kernels read of it. Nothing is in the queue then.
   virtual void begin_step(const StepContext& context) = 0;
+  /// Has the queue copy one number to where the host may look at it without moving the device's
+  /// memory; fetched() tells it once the queue is finished.
+  virtual void fetch(const float* value) = 0;
+  virtual float fetched() const = 0;
   /// Returns when all that was put in is done. Throws: RunError(Device) of what the device reports.
   virtual void finish() = 0;
   /// Nothing where the queue is not a GPU's stream.

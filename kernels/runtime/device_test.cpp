@@ -43,6 +43,13 @@ class LateQueue final : public LaneQueue {
     if (calls_.back() != "put") calls_.emplace_back("put");
     work_.push_back(std::move(work));
   }
+  void fetch(const float* value) override {
+    put([this, value] { fetched_ = *value; });
+  }
+  float fetched() const override {
+    EXPECT_TRUE(work_.empty()) << "the queue was not finished";
+    return fetched_;
+  }
   void finish() override {
     calls_.emplace_back("finish");
     if (step_ == breaks_at_) throw RunError(ErrorKind::Device, "the late device is on fire");
@@ -55,6 +62,7 @@ class LateQueue final : public LaneQueue {
  private:
   std::int64_t breaks_at_;
   std::int64_t step_ = kNoStep;
+  float fetched_ = 0;
   std::vector<std::function<void()>> work_;
   std::vector<std::string> calls_;
 };

@@ -257,7 +257,10 @@ std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& conte
   } else {
     for (std::size_t i = segment.begin; i < segment.end; ++i) kernels_[i]->run(context);
   }
-  if (options_.queue != nullptr) finish_queue();
+  if (options_.queue != nullptr) {
+    if (segment.probe >= 0) options_.queue->fetch(probe_of(segment).value);
+    finish_queue();
+  }
   const std::uint64_t end = ticks();
   std::uint64_t span = end - now;
   if (options_.trace_events > 0) {
@@ -273,7 +276,7 @@ std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& conte
     exposed_ += span;
   }
   spent_[static_cast<std::size_t>(segment.category)] += span;
-  if (segment.probe >= 0) check_loss(probes_[static_cast<std::size_t>(segment.probe)]);
+  if (segment.probe >= 0) check_loss(probe_of(segment));
   if (segment.publishes) {
     progress_.advance_to(static_cast<std::uint64_t>(step_) * plan_.instructions.size() +
                          segment.end);
@@ -302,8 +305,9 @@ void Lane::finish_queue() {
 }
 
 void Lane::check_loss(const LossProbe& probe) {
-  (*probe.history)[static_cast<std::size_t>(step_)] = *probe.value;
-  if (!std::isfinite(*probe.value)) diverged(probe);
+  const float loss = options_.queue == nullptr ? *probe.value : options_.queue->fetched();
+  (*probe.history)[static_cast<std::size_t>(step_)] = loss;
+  if (!std::isfinite(loss)) diverged(probe);
 }
 
 TraceRow Lane::trace_row() const {

@@ -133,6 +133,9 @@ class Lane {
   void run_kernels_slowly(const Segment& segment, const StepContext& context);
   /// Throws: RunError of what the device reports, naming step and lane.
   void finish_queue();
+  const LossProbe& probe_of(const Segment& segment) const {
+    return probes_[static_cast<std::size_t>(segment.probe)];
+  }
   void check_loss(const LossProbe& probe);
   [[noreturn]] void diverged(const LossProbe& probe);
   bool dawdles() const { return options_.slowdown > 1 && !plan_.communication; }
