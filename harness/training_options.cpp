@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/training_options.h"
 
+#include <algorithm>
+
 #include "harness/layout.h"
 
 namespace regatta {
@@ -36,7 +38,9 @@ ExecutorOptions executor_options(const RaceRequest& request, const Placement& pl
   options.max_examples = placement.recipe.total_examples;
   options.stragglers = stragglers_in(request, placement, process);
   options.trace_events = request.trace.empty() ? 0 : kTraceEvents;
-  if (process == 0) options.staleness_bound = placement.staleness_bound;  // it leads all loops
+  if (process < std::max(1, placement.servers)) {  // who holds parameters
+    options.staleness_bound = placement.staleness_bound;
+  }
   options.loss = request.on_loss;
   return options;
 }

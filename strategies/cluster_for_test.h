@@ -134,8 +134,8 @@ class Cluster {
       tickets = std::make_unique<TicketMessages>(part, kernels);
       ExecutorOptions options = executor_options(data, run, examples);
       options.tickets = tickets.get();
-      const bool leads = part.partition.process == 0;
-      if (!leads) options.staleness_bound.reset();
+      if (part.partition.process >= run.options.servers) options.staleness_bound.reset();
+      if (run.watch != nullptr) run.watch->attach(kernels);
       executor = std::make_unique<Executor>(part, kernels, options);
     }
   };

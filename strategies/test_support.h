@@ -18,6 +18,7 @@
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
+#include "strategies/clock_watch_for_test.h"
 #include "strategies/strategy.h"
 #include "workloads/airbench94.h"
 #include "workloads/data/curve.h"
@@ -72,7 +73,8 @@ struct TrialOptions {
   std::size_t trace_events = 0;
   std::optional<std::int64_t> staleness_bound = {};
   OnLoss loss = OnLoss::End;
-  double rounding = 0;  ///< first weights are multiplied by 1 + or - this, by element
+  ClockWatch* watch = nullptr;  ///< outlives the executors; null: none
+  double rounding = 0;          ///< first weights are multiplied by 1 + or - this, by element
 };
 
 inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions& run,
@@ -112,6 +114,7 @@ class Trial {
     part_ = partition(apply(strategies, step, run.options), Binding{}).front();
     add_cpu_kernels(kernels_);
     transport_.add_kernels(kernels_);
+    if (run.watch != nullptr) run.watch->attach(kernels_);
     const std::int64_t examples = run.steps * step.global_batch;
     const std::int64_t most = std::max(run.steps, run.most_steps) * step.global_batch;
     executor_ = std::make_unique<Executor>(part_, kernels_, executor_options(data, run, most));

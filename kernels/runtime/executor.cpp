@@ -66,7 +66,8 @@ class Executor::Impl {
       count_.all = loops_.all_examples();
     }
     if (options_.staleness_bound) {
-      check(count_.led == count_.all, "who bounds staleness leads all loops");
+      check(loops_.count() == loops_.count_of_all(),
+            "who bounds staleness has a part of all loops");
       bound_.emplace(static_cast<std::size_t>(loops_.count_of_all()), *options_.staleness_bound);
     }
     for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i, device);
@@ -96,7 +97,7 @@ class Executor::Impl {
                        "the checkpoint has a loop that this run has not; give the "
                        "flags that it began with");
       }
-      if (bound_) bound_->begin(static_cast<std::size_t>(position.number), position.steps);
+      if (bound_) bound_->finish(static_cast<std::size_t>(position.number), position.steps);
       for (int loop = 0; loop < plan_.loop_count(); ++loop) {
         if (loops_.number(loop) == position.number) begin_loop_at(loop, position);
       }
@@ -115,7 +116,6 @@ class Executor::Impl {
             .plan = plan_,
             .loops = loops_,
             .quorums = quorums_,
-            .bound = bound_ ? &*bound_ : nullptr,
             .lanes = lanes_,
             .losses = losses_};
   }

@@ -138,11 +138,12 @@ Ticket Lane::next_ticket() {
 
 Ticket Lane::lead_ticket() {
   const Leadership& loop = *leadership_;
-  if (loop.hears != nullptr) return hear_ticket();
   if (loop.bound != nullptr) {
-    loop.bound->await_turn(static_cast<std::size_t>(loop.loop), step_, loop.count,
-                           options_.patience);
+    wait_for_loop();  // only then are its updates applied
+    loop.bound->finish(static_cast<std::size_t>(loop.loop), step_);
   }
+  if (loop.hears != nullptr) return hear_ticket();
+  if (loop.bound != nullptr) await_turn();
   Ticket ticket;
   if (loop.quorums == nullptr) {
     ticket = gate_->lead(loop.count, loop.examples);
@@ -155,9 +156,15 @@ Ticket Lane::lead_ticket() {
   return ticket;
 }
 
+void Lane::await_turn() {
+  const Leadership& loop = *leadership_;
+  loop.bound->await_turn(static_cast<std::size_t>(loop.loop), loop.count, options_.patience);
+}
+
 Ticket Lane::hear_ticket() {
   const Leadership& loop = *leadership_;
   const Ticket ticket = loop.hears->next(loop.loop);
+  if (loop.bound != nullptr && ticket.runs) await_turn();
   if (loop.quorums != nullptr) loop.quorums->await(ticket, options_.patience);
   gate_->issue(ticket);
   return ticket;

@@ -120,6 +120,7 @@ class Lane {
   Ticket next_ticket();
   Ticket lead_ticket();
   Ticket hear_ticket();
+  void await_turn();
   /// For others: its loop's lanes, other processes, slower loops.
   bool waits_to_begin() const {
     return !loop_.empty() ||

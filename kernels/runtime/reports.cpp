@@ -10,7 +10,6 @@
 #include "kernels/runtime/plan.h"
 #include "kernels/runtime/process_loops.h"
 #include "kernels/runtime/quorums.h"
-#include "kernels/runtime/staleness_bound.h"
 
 namespace regatta {
 
@@ -49,10 +48,6 @@ std::vector<LoopReport> loop_reports(const RunState& run) {
     report.examples.assign(lane->step_examples().begin() + begin,
                            lane->step_examples().begin() + end);
     report.losses.resize(static_cast<std::size_t>(report.steps));
-    if (run.bound) {
-      report.largest_lead =
-          run.bound->largest_lead(static_cast<std::size_t>(run.loops.number(lane->plan().loop)));
-    }
   }
   for (std::size_t i = 0; i < run.losses.size(); ++i) {
     const Lane& lane =

@@ -17,7 +17,6 @@ class Lane;
 class Plan;
 class ProcessLoops;
 class Quorums;
-class StalenessBound;
 
 /// Where a worker's time went, summed over its steps. A worker is a place that computes.
 struct WorkerReport {
@@ -41,7 +40,6 @@ struct LoopReport {
   std::vector<std::uint64_t> step_ticks;
   std::vector<float> losses;           ///< the loop's share of the loss
   std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
-  std::int64_t largest_lead = 0;       ///< over the slowest loop, where staleness is bounded
 };
 
 /// What reports are made of.
@@ -50,7 +48,6 @@ struct RunState {
   const Plan& plan;
   const ProcessLoops& loops;
   const Quorums& quorums;
-  const StalenessBound* bound = nullptr;  ///< null: none
   std::span<const std::unique_ptr<Lane>> lanes;
   std::span<const std::vector<float>> losses;  ///< by loss of the step, then by step
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/runtime/staleness_bound.h"
 
-#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <string>
@@ -17,30 +16,23 @@ constexpr auto kNap = std::chrono::microseconds(50);
 
 }  // namespace
 
-std::size_t StalenessBound::slowest() const {
-  const auto reading = [](const Clock& clock) {
-    return clock.retired.load(std::memory_order_acquire)
-               ? std::numeric_limits<std::int64_t>::max()
-               : clock.finished.load(std::memory_order_relaxed);
-  };
-  const auto found =
-      std::min_element(clocks_.begin(), clocks_.end(),
-                       [&](const Clock& a, const Clock& b) { return reading(a) < reading(b); });
-  return static_cast<std::size_t>(found - clocks_.begin());
+StalenessBound::Reading StalenessBound::slowest() const {
+  Reading slowest{.finished = std::numeric_limits<std::int64_t>::max()};
+  for (std::size_t loop = 0; loop < clocks_.size(); ++loop) {
+    const std::int64_t finished = clocks_[loop].finished.load(std::memory_order_acquire);
+    if (finished >= slowest.finished) continue;
+    if (!clocks_[loop].retired.load(std::memory_order_acquire)) slowest = {loop, finished};
+  }
+  return slowest;
 }
 
-void StalenessBound::await_turn(std::size_t loop, std::int64_t clock, const ExampleCount& count,
-                                const Patience& patience) {
-  Clock& own = clocks_[loop];
-  own.finished.store(clock, std::memory_order_release);
+void StalenessBound::await_turn(std::size_t loop, const ExampleCount& count,
+                                const Patience& patience) const {
+  const std::int64_t clock = clocks_[loop].finished.load(std::memory_order_relaxed);
   std::int64_t deadline = 0;
   for (int looks = 0;; ++looks) {
-    const std::size_t other = slowest();
-    const std::int64_t lead = clock - clocks_[other].finished.load(std::memory_order_acquire);
-    if (lead <= bound_) {
-      own.largest_lead = std::max(own.largest_lead, lead);
-      return;
-    }
+    const Reading other = slowest();
+    if (clock - other.finished <= bound_) return;
     if (count.claimed.load(std::memory_order_relaxed) >=
         count.target.load(std::memory_order_relaxed)) {
       return;
@@ -52,7 +44,7 @@ void StalenessBound::await_turn(std::size_t loop, std::int64_t clock, const Exam
     if (now > deadline) {
       throw RunError(ErrorKind::Timeout, "step " + std::to_string(clock) + ": loop " +
                                              std::to_string(loop) + " waited in vain for loop " +
-                                             std::to_string(other) +
+                                             std::to_string(other.loop) +
                                              ", which the staleness bound of " +
                                              std::to_string(bound_) + " lets it lead no further");
     }
