@@ -105,6 +105,21 @@ inline void add_parameters(Executor& executor, std::map<std::string, std::vector
   }
 }
 
+/// Versions that an update missed. Loops' windows from a read to the update by it do not overlap,
+/// so no update lies in more than one of each other loop: of n loops the mean is at most n - 1
+/// exactly, however they are interleaved, and near it when all of them work all the time.
+inline double mean_staleness(const std::vector<WorkerReport>& workers) {
+  double updates = 0;
+  double missed = 0;
+  for (const WorkerReport& worker : workers) {
+    for (std::size_t s = 0; s < worker.staleness.size(); ++s) {
+      updates += static_cast<double>(worker.staleness[s]);
+      missed += static_cast<double>(s) * static_cast<double>(worker.staleness[s]);
+    }
+  }
+  return updates == 0 ? -1 : missed / updates;
+}
+
 /// A step under a strategy, run for a number of global batches.
 class Trial {
  public:
