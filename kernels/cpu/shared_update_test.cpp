@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sgd and lookahead of variables that threads share.
+// sgd, lookahead and read of variables that threads share.
+#include <algorithm>
+#include <atomic>
+#include <span>
 #include <thread>
 
 #include "kernels/cpu/test_support.h"
@@ -69,6 +72,64 @@ TEST(Sgd, LosesNothingUnderLocks) {
   for (std::int64_t i = 0; i < kElements; ++i) {
     ASSERT_EQ(shared.parameter()[i], static_cast<float>(2 * kSteps)) << i;
   }
+}
+
+/// A reader of a variable that others update.
+class Puller {
+ public:
+  explicit Puller(VariableStorage& storage) : copy_(storage.tensor.type), variables_{&storage} {
+    node_.outputs = {copy_.type};
+    kernel_ = cpu_table().build({.node = node_,
+                                 .inputs = {},
+                                 .outputs = outputs_,
+                                 .variables = variables_,
+                                 .versions_seen = versions_});
+  }
+  void run() { kernel_->run({}); }
+  std::uint64_t seen() const { return seen_; }
+  std::span<const float> copy() const {
+    return {copy_.f32(), static_cast<std::size_t>(copy_.type.elements())};
+  }
+
+ private:
+  Array copy_;
+  std::uint64_t seen_ = 0;
+  Node node_{.op = Op::Read};
+  std::vector<Tensor> outputs_{copy_.tensor()};
+  std::vector<VariableStorage*> variables_;
+  std::vector<std::uint64_t*> versions_{&seen_};
+  std::unique_ptr<Kernel> kernel_;
+};
+
+/// Each update adds one to every element, so that an element counts the updates it has had. Blocks
+/// may be of different versions, what is inside one may not.
+TEST(Read, OfAVariableUnderUpdateMixesNothingInABlockAndHasAllThatItsVersionCounts) {
+  constexpr std::size_t kBlock = kShardElements, kBlocks = 3, kPulls = 1000;
+  SharedSgd shared(Sharing::Locked, kBlock * kBlocks);
+  std::atomic<bool> enough{false};
+  const auto update = [&] {
+    while (!enough) shared.loop(20);
+  };
+  std::thread first(update), second(update);
+  Puller puller(shared.storage());
+  std::size_t mixed = 0, newer = 0, older = 0;
+  std::vector<float> before(kBlocks);
+  for (std::size_t pull = 0; pull < kPulls || puller.seen() < kPulls; ++pull) {
+    puller.run();
+    for (std::size_t b = 0; b < kBlocks; ++b) {
+      const std::span<const float> block = puller.copy().subspan(b * kBlock, kBlock);
+      mixed += std::count(block.begin(), block.end(), block[0]) != kBlock ? 1U : 0U;
+      newer += static_cast<float>(puller.seen()) > block[0] ? 1U : 0U;
+      older += block[0] < before[b] ? 1U : 0U;
+      before[b] = block[0];
+    }
+  }
+  enough = true;
+  first.join();
+  second.join();
+  EXPECT_EQ(mixed, 0U);
+  EXPECT_EQ(newer, 0U) << "the version that is noted is newer than what was read";
+  EXPECT_EQ(older, 0U);
 }
 
 TEST(Sgd, CountsEveryRelaxedUpdateAndNeverInventsOne) {

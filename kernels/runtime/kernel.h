@@ -34,7 +34,8 @@ struct Tensor {
   std::int64_t elements() const { return type.elements(); }
 };
 
-/// Variables of Sharing::Locked and Quorum are locked in shards of this many elements.
+/// Variables of Sharing::Locked and Quorum are locked in blocks (shards) of this many elements: a
+/// read or an update of a block is whole, one of several blocks may have another's between two.
 inline constexpr std::int64_t kShardElements = 16384;
 
 class LaneQueue;
