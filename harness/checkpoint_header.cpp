@@ -46,6 +46,23 @@ Evaluation evaluation_in(const Json& json) {
           .metric = json.at(5).get<double>()};
 }
 
+/// Counts up to the last that is not zero.
+Json to_json(const SpanHistogram& spans) {
+  const SpanHistogram::Counts& counts = spans.counts();
+  const auto end = std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; });
+  return {{"sum", spans.sum()},
+          {"largest", spans.largest()},
+          {"counts", std::vector(counts.begin(), end.base())}};
+}
+
+SpanHistogram spans_in(const Json& json) {
+  const auto given = json.at("counts").get<std::vector<std::uint32_t>>();
+  SpanHistogram::Counts counts{};
+  std::copy_n(given.begin(), std::min(given.size(), counts.size()), counts.begin());
+  return SpanHistogram::of(counts, json.at("sum").get<std::int64_t>(),
+                           json.at("largest").get<std::int64_t>());
+}
+
 Json to_json(const RankedWorker& worker) {
   const WorkerReport& report = worker.report;
   return {{"rank", worker.rank},
@@ -58,6 +75,7 @@ Json to_json(const RankedWorker& worker) {
           {"update_ns", report.update_ns},
           {"total_ns", report.total_ns},
           {"staleness", report.staleness},
+          {"age", to_json(report.age)},
           {"updates_applied", report.updates_applied},
           {"updates_dropped", report.updates_dropped}};
 }
@@ -74,25 +92,9 @@ RankedWorker worker_in(const Json& json) {
               .update_ns = json.at("update_ns").get<std::int64_t>(),
               .total_ns = json.at("total_ns").get<std::int64_t>(),
               .staleness = json.at("staleness").get<std::vector<std::uint64_t>>(),
+              .age = spans_in(json.at("age")),
               .updates_applied = json.at("updates_applied").get<std::int64_t>(),
               .updates_dropped = json.at("updates_dropped").get<std::int64_t>()}};
-}
-
-/// Counts up to the last that is not zero.
-Json to_json(const SpanHistogram& spans) {
-  const SpanHistogram::Counts& counts = spans.counts();
-  const auto end = std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; });
-  return {{"sum", spans.sum()},
-          {"largest", spans.largest()},
-          {"counts", std::vector(counts.begin(), end.base())}};
-}
-
-SpanHistogram spans_in(const Json& json) {
-  const auto given = json.at("counts").get<std::vector<std::uint32_t>>();
-  SpanHistogram::Counts counts{};
-  std::copy_n(given.begin(), std::min(given.size(), counts.size()), counts.begin());
-  return SpanHistogram::of(counts, json.at("sum").get<std::int64_t>(),
-                           json.at("largest").get<std::int64_t>());
 }
 
 Json to_json(const ExchangeTimes& times) {

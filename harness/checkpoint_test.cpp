@@ -39,6 +39,7 @@ TrainingReport sample_report() {
                                 .update_ns = 50,
                                 .total_ns = 150,
                                 .staleness = {2, 0, 1},
+                                .age = {},
                                 .updates_applied = 6,
                                 .updates_dropped = 4}}};
   report.loops = {{.number = 4,
@@ -52,6 +53,7 @@ TrainingReport sample_report() {
   times.late.add(1'000);
   times.late.add(70);
   times.pushes = 5;
+  report.workers[0].report.age.add(600);
   report.lost_updates = 11;
   return report;
 }
@@ -216,6 +218,7 @@ TEST(JoinedReports, AddUpAndFollowEachOther) {
   EXPECT_EQ(all.workers[0].report.steps, 6);
   EXPECT_EQ(all.workers[0].report.update_ns, 100);
   EXPECT_EQ(all.workers[0].report.staleness, (std::vector<std::uint64_t>{4, 0, 2}));
+  EXPECT_EQ(all.workers[0].report.age.sum(), 1'200);
   EXPECT_EQ(all.traffic.begin()->second.messages, 18);
   EXPECT_EQ(all.lost_updates, 22);
   EXPECT_EQ(all.planned_bytes, 77);

@@ -22,6 +22,22 @@ Place place_in(const control::Place& message) {
   return {.replica = message.replica(), .stage = message.stage(), .role = static_cast<Role>(role)};
 }
 
+void set_spans(control::Spans& message, const SpanHistogram& spans) {
+  message.set_sum(spans.sum());
+  message.set_largest(spans.largest());
+  const SpanHistogram::Counts& counts = spans.counts();
+  const auto end = std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; });
+  message.mutable_counts()->Add(counts.begin(), end.base());
+}
+
+SpanHistogram spans_in(const control::Spans& message) {
+  SpanHistogram::Counts counts{};
+  const auto size = std::min(counts.size(), static_cast<std::size_t>(message.counts_size()));
+  std::copy_n(message.counts().begin(), size, counts.begin());
+  return SpanHistogram::of(counts, std::max<std::int64_t>(0, message.sum()),
+                           std::max<std::int64_t>(0, message.largest()));
+}
+
 void set_worker(control::Worker& message, const WorkerReport& worker) {
   set_place(*message.mutable_place(), worker.place);
   message.set_steps(worker.steps);
@@ -34,6 +50,7 @@ void set_worker(control::Worker& message, const WorkerReport& worker) {
   message.set_updates_applied(worker.updates_applied);
   message.set_updates_dropped(worker.updates_dropped);
   message.mutable_staleness()->Add(worker.staleness.begin(), worker.staleness.end());
+  set_spans(*message.mutable_age(), worker.age);
 }
 
 WorkerReport worker_in(const control::Worker& message) {
@@ -49,23 +66,8 @@ WorkerReport worker_in(const control::Worker& message) {
   worker.updates_applied = message.updates_applied();
   worker.updates_dropped = message.updates_dropped();
   worker.staleness.assign(message.staleness().begin(), message.staleness().end());
+  worker.age = spans_in(message.age());
   return worker;
-}
-
-void set_spans(control::Spans& message, const SpanHistogram& spans) {
-  message.set_sum(spans.sum());
-  message.set_largest(spans.largest());
-  const SpanHistogram::Counts& counts = spans.counts();
-  const auto end = std::find_if(counts.rbegin(), counts.rend(), [](auto n) { return n > 0; });
-  message.mutable_counts()->Add(counts.begin(), end.base());
-}
-
-SpanHistogram spans_in(const control::Spans& message) {
-  SpanHistogram::Counts counts{};
-  const auto size = std::min(counts.size(), static_cast<std::size_t>(message.counts_size()));
-  std::copy_n(message.counts().begin(), size, counts.begin());
-  return SpanHistogram::of(counts, std::max<std::int64_t>(0, message.sum()),
-                           std::max<std::int64_t>(0, message.largest()));
 }
 
 void set_exchange_times(control::ExchangeTimes& message, const ExchangeTimes& times) {

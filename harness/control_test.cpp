@@ -186,6 +186,7 @@ TEST(ControlMessages, CarryAReport) {
   report.workers.push_back({.rank = 0, .report = {}});
   report.workers[0].report.place = {.replica = 3, .stage = 1, .role = Role::Worker};
   report.workers[0].report.staleness = {5, 0, 6};
+  report.workers[0].report.age.add(1'000);
   LoopHistory loop{
       .number = 9, .share_of_batch = 0.25, .step_ns = {}, .losses = {}, .examples = {}};
   for (int k = 0; k < 2 * kPieceSteps + 1; ++k) {
@@ -209,6 +210,7 @@ TEST(ControlMessages, CarryAReport) {
   EXPECT_EQ(read.workers[0].rank, 4);
   EXPECT_EQ(read.workers[0].report.place, report.workers[0].report.place);
   EXPECT_EQ(read.workers[0].report.staleness, report.workers[0].report.staleness);
+  EXPECT_EQ(read.workers[0].report.age.counts(), report.workers[0].report.age.counts());
   ASSERT_EQ(read.loops.size(), 1U);
   EXPECT_EQ(read.loops[0].number, 9);
   EXPECT_EQ(read.loops[0].step_ns, loop.step_ns);

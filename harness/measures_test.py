@@ -73,6 +73,16 @@ class ParameterServers(unittest.TestCase):
                          [STEPS, STEPS, 2 * STEPS])
         self.assertIsNone(quick["pushes"])
         self.assertIsNone(server["late_ns"])
+        self.assertIsNone(server["age_ns"])
+
+    def test_that_wait_for_nobody_tell_how_old_what_an_update_is_of_has_become(self) -> None:
+        record = record_of(*STRAGGLER, "--strategy", "parameter_server_async")
+        quick, slow = (worker_at(record, place) for place in ("server0", "server0.replica1"))
+        self.assertGreater(slow["age_ns"]["p50"], 2 * quick["age_ns"]["p50"])
+        self.assertLess(slow["age_ns"]["max"], record["training_ns"])
+        for server in (quick, slow):
+            self.assertEqual(server["age_ns"]["count"], sum(server["staleness_histogram"]))
+        self.assertIsNone(worker_at(record, "replica0")["age_ns"])
 
     def test_that_wait_for_nobody_have_no_barrier(self) -> None:
         record = record_of(*PARABOLA, "--strategy", "parameter_server_async", "--workers", "2")

@@ -36,6 +36,7 @@ void add_worker(WorkerReport& all, const WorkerReport& former) {
   all.total_ns += former.total_ns;
   widen(all.staleness, former.staleness.size());
   for (std::size_t s = 0; s < former.staleness.size(); ++s) all.staleness[s] += former.staleness[s];
+  all.age.add(former.age);
   all.updates_applied += former.updates_applied;
   all.updates_dropped += former.updates_dropped;
 }

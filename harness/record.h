@@ -114,6 +114,7 @@ struct WorkerRecord {
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::vector<std::int64_t> staleness_histogram;  ///< element s: updates that missed s versions
+  std::optional<SpanRecord> age_ns;               ///< of those; empty where there are none
   std::int64_t updates_applied = 0;               ///< that hold its gradients
   std::int64_t updates_dropped = 0;               ///< with backup workers, because they came late
   std::optional<SpanRecord> late_ns;              ///< empty where nobody knows

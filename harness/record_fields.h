@@ -110,6 +110,7 @@ void for_each_field(T& part, Field&& field) {
   field("bytes_sent", part.bytes_sent);
   field("bytes_received", part.bytes_received);
   field("staleness_histogram", part.staleness_histogram);
+  field("age_ns", part.age_ns);
   field("updates_applied", part.updates_applied);
   field("updates_dropped", part.updates_dropped);
   field("late_ns", part.late_ns);

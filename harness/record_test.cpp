@@ -35,6 +35,7 @@ TEST(Record, KeepsValues) {
   EXPECT_EQ(json["training_time_to_target_ns"], 1'600'000'000);
   EXPECT_EQ(json["workers"][1]["replica"], 1);
   EXPECT_EQ(json["workers"][0]["staleness_histogram"], (std::vector<int>{12, 8}));
+  EXPECT_EQ(json["workers"][0]["age_ns"]["p99"], 240'000);
   EXPECT_EQ(json["workers"][0]["updates_dropped"], 4);
   EXPECT_EQ(json["environment"]["OMP_NUM_THREADS"], "1");
 }

@@ -56,6 +56,7 @@ Record sample_record() {
                             .bytes_sent = 8'000'000,
                             .bytes_received = 8'000'000,
                             .staleness_histogram = {12, 8},
+                            .age_ns = spans,
                             .updates_applied = 16,
                             .updates_dropped = 4,
                             .late_ns = spans,

@@ -159,6 +159,7 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
                               .bytes_sent = bytes.sent,
                               .bytes_received = bytes.received,
                               .staleness_histogram = trimmed(worker.staleness),
+                              .age_ns = span_record(worker.age),
                               .updates_applied = updates.applied,
                               .updates_dropped = updates.dropped,
                               .late_ns = span_record(times.late),

@@ -3,9 +3,9 @@
 // parameter_server_async: as parameter_server, but nobody waits for other workers: every worker is
 // a loop of its own that pulls, computes and pushes, and a server applies each push when it
 // arrives. A lock for each block of kShardElements makes pull and update of a block whole; there is
-// no lock over all, so that a pull of several blocks may hold them at different versions, none older
-// than the version it notes. `--staleness-bound s` lets no worker lead the slowest by more than s
-// steps.
+// no lock over all, so that a pull of several blocks may hold them at different versions, none
+// older than the version it notes. `--staleness-bound s` lets no worker lead the slowest by more
+// than s steps.
 // Term: asynchronous ParameterServerStrategy; with a bound: stale-synchronous parallel, SSP.
 #include "strategies/replicas.h"
 #include "strategies/rewrites.h"

@@ -73,7 +73,7 @@ class Adam {
   }
 
   VariableStorage* parameter_;
-  const std::uint64_t* seen_;
+  const SeenVersion* seen_;
   const float* gradient_;
   float* first_;
   float* second_;

@@ -140,7 +140,7 @@ class BuiltOp {
   std::vector<Tensor> outputs_;
   std::vector<std::unique_ptr<VariableStorage>> storages_;
   std::vector<VariableStorage*> variables_;
-  std::vector<std::uint64_t*> versions_;
+  std::vector<SeenVersion*> versions_;
   std::unique_ptr<Kernel> kernel_;
 };
 

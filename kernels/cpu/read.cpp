@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // read of a variable that others update at any time: a copy, and the version that was finished
-// before the copy began. Locked, each block of kShardElements is of one version, which is the noted
-// one or newer, and blocks may differ; relaxed, that is so of each element, but for lost updates.
-// (A variable that nobody shares is read as a view, without a kernel.)
+// before the copy began, with the time. Locked, each block of kShardElements is of one version,
+// which is the noted one or newer, and blocks may differ; relaxed, that is so of each element, but
+// for lost updates. (A variable that nobody shares is read as a view, without a kernel.)
 #include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/relaxed.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
 
 namespace regatta::cpu {
 namespace {
@@ -32,13 +33,13 @@ void copy_locked(VariableStorage& variable, float* to, std::int64_t count) {
 
 KernelPointer read(const KernelRequest& request) {
   VariableStorage* variable = request.variables[0];
-  std::uint64_t* seen = request.versions_seen[0];
+  SeenVersion* seen = request.versions_seen[0];
   const Tensor y = request.outputs[0];
   if (y.type.element != ElementType::F32) return nullptr;
   check(variable->sharing != Sharing::None && seen != nullptr,
         "only variables that are shared are read by a kernel");
   return make_kernel([=, count = y.elements()](const StepContext&) {
-    *seen = variable->version.load(std::memory_order_acquire);
+    *seen = {.number = variable->version.load(std::memory_order_acquire), .ticks = ticks()};
     if (variable->sharing == Sharing::Relaxed) {
       copy_relaxed(variable->tensor.f32(), y.f32(), count);
     } else {

@@ -28,7 +28,7 @@ class SharedRead {
   }
 
   void run() { kernel_->run({}); }
-  std::uint64_t seen() const { return seen_; }
+  std::uint64_t seen() const { return seen_.number; }
   const Array& value() const { return value_; }
   const Array& copy() const { return copy_; }
   VariableStorage& storage() { return storage_; }
@@ -37,11 +37,11 @@ class SharedRead {
   Array value_;
   Array copy_;
   VariableStorage storage_;
-  std::uint64_t seen_ = 0;
+  SeenVersion seen_;
   Node node_{.op = Op::Read};
   std::vector<Tensor> outputs_{copy_.tensor()};
   std::vector<VariableStorage*> variables_{&storage_};
-  std::vector<std::uint64_t*> versions_{&seen_};
+  std::vector<SeenVersion*> versions_{&seen_};
   std::unique_ptr<Kernel> kernel_;
 };
 

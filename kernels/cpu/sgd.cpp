@@ -60,7 +60,7 @@ class Sgd {
   }
 
   VariableStorage* parameter_;
-  const std::uint64_t* seen_;
+  const SeenVersion* seen_;
   const float* gradient_;
   float* velocity_;
   int parts_;

@@ -64,19 +64,17 @@ inline bool loops_step_apart(const VariableStorage& parameter) {
 }
 
 /// Where the reader of the parameter left the version it saw; null where nothing reads it.
-inline const std::uint64_t* seen_version(const KernelRequest& request) {
+inline const SeenVersion* seen_version(const KernelRequest& request) {
   return request.versions_seen.empty() ? nullptr : request.versions_seen[0];
 }
 
 /// After update_elements(): counts the version and, for a gradient that was computed from version
 /// `seen` (null: the update has none), its staleness.
-inline void count_update(VariableStorage& parameter, const std::uint64_t* seen,
+inline void count_update(VariableStorage& parameter, const SeenVersion* seen,
                          LaneCounters* counters) {
   if (parameter.sharing == Sharing::None) return;
   const std::uint64_t previous = parameter.version.fetch_add(1, std::memory_order_acq_rel);
-  if (seen == nullptr || counters == nullptr) return;
-  const std::uint64_t staleness = previous - *seen;
-  counters->staleness[std::min<std::size_t>(staleness, counters->staleness.size() - 1)] += 1;
+  if (seen != nullptr && counters != nullptr) counters->count_update(*seen, previous);
 }
 
 }  // namespace regatta::cpu

@@ -3,11 +3,13 @@
 // sgd, lookahead and read of variables that threads share.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <span>
 #include <thread>
 
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
+#include "kernels/runtime/clock.h"
 
 namespace regatta::cpu::test {
 namespace {
@@ -33,8 +35,8 @@ class SharedSgd {
 
   /// One loop: `steps` updates from the version that it last saw.
   LaneCounters loop(std::int64_t steps) {
-    std::uint64_t seen = 0;
-    const std::vector<std::uint64_t*> versions{&seen, nullptr};
+    SeenVersion seen;
+    const std::vector<SeenVersion*> versions{&seen, nullptr};
     const std::vector<Tensor> inputs{gradient_.tensor()};
     const std::vector<VariableStorage*> variables{&storage_, &velocity_};
     const auto kernel = cpu_table().build({.node = node_,
@@ -44,11 +46,14 @@ class SharedSgd {
                                            .versions_seen = versions});
     LaneCounters counters;
     for (std::int64_t step = 0; step < steps; ++step) {
-      seen = storage_.version;
+      seen = {.number = storage_.version, .ticks = ticks()};
+      std::this_thread::sleep_for(gradient_time_);
       kernel->run({.step = step, .examples = 0, .counters = &counters});
     }
     return counters;
   }
+
+  void gradients_take(std::chrono::milliseconds time) { gradient_time_ = time; }
 
   float* parameter() const { return parameter_.f32(); }
   VariableStorage& storage() { return storage_; }
@@ -59,6 +64,7 @@ class SharedSgd {
   VariableStorage storage_;
   VariableStorage velocity_;
   Node node_{.op = Op::Sgd};
+  std::chrono::milliseconds gradient_time_{0};
 };
 
 TEST(Sgd, LosesNothingUnderLocks) {
@@ -86,18 +92,18 @@ class Puller {
                                  .versions_seen = versions_});
   }
   void run() { kernel_->run({}); }
-  std::uint64_t seen() const { return seen_; }
+  std::uint64_t seen() const { return seen_.number; }
   std::span<const float> copy() const {
     return {copy_.f32(), static_cast<std::size_t>(copy_.type.elements())};
   }
 
  private:
   Array copy_;
-  std::uint64_t seen_ = 0;
+  SeenVersion seen_;
   Node node_{.op = Op::Read};
   std::vector<Tensor> outputs_{copy_.tensor()};
   std::vector<VariableStorage*> variables_;
-  std::vector<std::uint64_t*> versions_{&seen_};
+  std::vector<SeenVersion*> versions_{&seen_};
   std::unique_ptr<Kernel> kernel_;
 };
 
@@ -155,12 +161,12 @@ TEST(Sgd, CountsEveryRelaxedUpdateAndNeverInventsOne) {
 
 TEST(Sgd, CountsHowManyVersionsWereMissed) {
   SharedSgd shared(Sharing::Relaxed, 10);
-  std::uint64_t seen = 0;
+  SeenVersion seen;
   shared.storage().version = 3;
   const LaneCounters fresh = shared.loop(1);
   EXPECT_EQ(fresh.staleness[0], 1U);
   const Array gradient = random_array({10}, 1);
-  const std::vector<std::uint64_t*> versions{&seen, nullptr};
+  const std::vector<SeenVersion*> versions{&seen, nullptr};
   const std::vector<Tensor> inputs{gradient.tensor()};
   const std::vector<VariableStorage*> variables{&shared.storage(), &shared.storage()};
   const Node node{.op = Op::Sgd, .attributes = sgd_attributes(0, 0)};
@@ -175,6 +181,15 @@ TEST(Sgd, CountsHowManyVersionsWereMissed) {
   shared.storage().version = 1000;
   kernel->run({.step = 1, .examples = 0, .counters = &counters});
   EXPECT_EQ(counters.staleness[63], 1U);
+}
+
+TEST(Sgd, CountsHowOldWhatItWasComputedFromHasBecome) {
+  SharedSgd shared(Sharing::Locked, 10);
+  shared.gradients_take(std::chrono::milliseconds(20));
+  const LaneCounters counters = shared.loop(2);
+  EXPECT_EQ(counters.age.count(), 2);
+  EXPECT_GE(counters.age.sum(), 2 * 20'000'000);
+  EXPECT_LT(counters.age.sum(), 10'000'000'000);  // a busy machine sleeps longer, but not so long
 }
 
 TEST(Lookahead, RunsOnAPeriodOfExamplesWhereLoopsShareTheParameter) {

@@ -7,6 +7,7 @@
 
 #include "kernels/reference/bf16.h"
 #include "kernels/reference/factories.h"
+#include "kernels/runtime/clock.h"
 
 namespace regatta::reference {
 
@@ -103,9 +104,9 @@ KernelPointer copy(const KernelRequest& request) {
 KernelPointer read(const KernelRequest& request) {
   const Tensor y = request.outputs[0];
   const VariableStorage* variable = request.variables[0];
-  std::uint64_t* seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
+  SeenVersion* seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
   return make_kernel([=](const StepContext&) {
-    if (seen != nullptr) *seen = variable->version;
+    if (seen != nullptr) *seen = {.number = variable->version, .ticks = ticks()};
     std::memcpy(y.data, variable->tensor.data, static_cast<std::size_t>(y.type.bytes()));
   });
 }

@@ -83,7 +83,7 @@ void Interpreter::add_kernel(const KernelTable& table, NodeId id, int loop) {
   std::vector<Tensor> inputs;
   for (Value input : node.inputs) inputs.push_back(tensor(input));
   std::vector<VariableStorage*> variables;
-  std::vector<std::uint64_t*> versions_seen;
+  std::vector<SeenVersion*> versions_seen;
   for (VariableId v : node.variables) {
     variables.push_back(&storage(v));
     const bool shared = storage(v).sharing != Sharing::None;

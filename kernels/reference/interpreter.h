@@ -76,8 +76,8 @@ class Interpreter {
   std::vector<std::vector<Tensor>> values_;       // by node and output
   std::vector<VariableId> viewed_;                // by node; -1: no variable
   std::vector<std::unique_ptr<Kernel>> kernels_;  // by node; null: nothing to run
-  std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
-  std::map<std::int64_t, Collective> collectives_;                     // by group
+  std::map<std::pair<int, VariableId>, SeenVersion> versions_seen_;  // by loop
+  std::map<std::int64_t, Collective> collectives_;                   // by group
   LaneCounters counters_;
 };
 

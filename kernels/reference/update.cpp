@@ -28,13 +28,12 @@ class Staleness {
 
   void count(LaneCounters* counters) const {
     if (counters == nullptr || seen_ == nullptr || parameter_->sharing == Sharing::None) return;
-    const std::uint64_t missed = parameter_->version - *seen_;
-    counters->staleness[std::min<std::size_t>(missed, counters->staleness.size() - 1)] += 1;
+    counters->count_update(*seen_, parameter_->version);
   }
 
  private:
   const VariableStorage* parameter_;
-  const std::uint64_t* seen_;
+  const SeenVersion* seen_;
 };
 
 std::vector<VariableStorage*> assigned(const KernelRequest& request) {

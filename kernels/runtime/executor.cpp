@@ -34,7 +34,7 @@ struct RequestMemory {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<VariableStorage*> variables;
-  std::vector<std::uint64_t*> versions_seen;
+  std::vector<SeenVersion*> versions_seen;
 };
 
 }  // namespace
@@ -133,8 +133,8 @@ class Executor::Impl {
   Quorums quorums_;
   std::vector<Gate> gates_;
   std::deque<RequestMemory> requests_;
-  std::map<std::pair<int, VariableId>, std::uint64_t> versions_seen_;  // by loop
-  std::vector<std::vector<float>> losses_;                             // by loss of the step
+  std::map<std::pair<int, VariableId>, SeenVersion> versions_seen_;  // by loop
+  std::vector<std::vector<float>> losses_;                           // by loss of the step
   std::vector<std::unique_ptr<LaneQueue>> queues_;  // by lane; null where the device needs none
   std::vector<std::unique_ptr<Lane>> lanes_;
 

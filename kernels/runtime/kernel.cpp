@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/runtime/kernel.h"
 
+#include <algorithm>
 #include <string>
 
 #include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
 
 namespace regatta {
+
+void LaneCounters::count_update(const SeenVersion& seen, std::uint64_t previous) {
+  staleness[std::min<std::size_t>(previous - seen.number, staleness.size() - 1)] += 1;
+  age.add(span_ns(seen.ticks, ticks()));
+}
 
 std::unique_ptr<Kernel> KernelTable::build(const KernelRequest& request) const {
   const auto found = factories_.find(request.node.op);

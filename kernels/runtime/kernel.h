@@ -16,6 +16,7 @@
 
 #include "kernels/graph/data_set.h"
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/span_histogram.h"
 #include "kernels/runtime/wait_clock.h"
 
 namespace regatta {
@@ -53,10 +54,21 @@ struct VariableStorage {
   VariableStorage() = default;
 };
 
+/// What a reader of a shared variable notes before it copies: how many updates were finished, and
+/// when that was.
+struct SeenVersion {
+  std::uint64_t number = 0;
+  std::uint64_t ticks = 0;
+};
+
 /// What a lane measures while it runs; a kernel adds to it. Only its own lane writes it.
 struct LaneCounters {
   WaitClock peer_waits;  ///< inside communication: waiting for others to arrive
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(64);  ///< last: 63 or more
+  SpanHistogram age;  ///< likewise in time: from the read that an update is of until it is applied
+
+  /// A gradient's update is finished, and is the one after `previous` versions.
+  void count_update(const SeenVersion& seen, std::uint64_t previous);
 };
 
 /// Set when a run has to end early; every wait looks at it.
@@ -79,7 +91,7 @@ struct KernelRequest {
   std::span<const Tensor> outputs;
   std::span<VariableStorage* const> variables;
   /// For each variable: where its reader left the version it saw (null where nothing reads it).
-  std::span<std::uint64_t* const> versions_seen;
+  std::span<SeenVersion* const> versions_seen;
   int threads = 1;                ///< that the lane may use (OpenMP)
   const DataSet* data = nullptr;  ///< what input nodes yield
   std::uint64_t seed = 0;

@@ -27,6 +27,7 @@ std::vector<WorkerReport> worker_reports(const RunState& run) {
     report.update_ns = ticks_to_ns(lane->spent(Category::Update));
     report.total_ns = ticks_to_ns(lane->total());
     report.staleness = lane->counters().staleness;
+    report.age = lane->counters().age;
     std::tie(report.updates_applied, report.updates_dropped) = run.quorums.pushes(report.place);
     reports.push_back(std::move(report));
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/span_histogram.h"
 
 namespace regatta {
 
@@ -29,6 +30,7 @@ struct WorkerReport {
   std::int64_t update_ns = 0;
   std::int64_t total_ns = 0;             ///< inside steps
   std::vector<std::uint64_t> staleness;  ///< updates by versions missed
+  SpanHistogram age;                     ///< of updates, since the reads that they are of
   std::int64_t updates_applied = 0;      ///< of the replica, where the place decides in a quorum
   std::int64_t updates_dropped = 0;      ///< likewise: they came late
 };
