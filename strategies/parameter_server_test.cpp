@@ -148,20 +148,20 @@ TEST(ParameterServerAsync, AStragglerHoldsTheOthersToTheBound) {
 /// A worker's exchange says that its process is gone, as a broken stream would.
 TEST(ParameterServerAsync, GoesOnWithoutALostWorkerWhereItMay) {
   for (const OnLoss loss : {OnLoss::End, OnLoss::Continue}) {
-    TrialOptions options = options_of("parameter_server_async", 2, 1);
+    TrialOptions options = options_of("parameter_server_async", 2, 2);
     options.steps = 40;
     options.loss = loss;
     options.staleness_bound = 1;  // whoever is lost must not hold the other back
     Cluster cluster(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"),
-                    options, servers_and_workers(1, 2, 2));
+                    options, servers_and_workers(2, 2, 2));
     std::thread killer([&] {
       while (cluster.executor(0).examples_seen() < 5 * 48) std::this_thread::yield();
-      cluster.exchange(0).lose(2, "it was killed by a test");
+      for (int server : {0, 1}) cluster.exchange(server).lose(3, "it was killed by a test");
     });
     if (loss == OnLoss::End) {
       EXPECT_THROW(cluster.run(), RunError);
     } else {
-      cluster.run_without(2);
+      cluster.run_without(3);
       ASSERT_EQ(cluster.executor(0).lost().size(), 1U);
       EXPECT_NE(cluster.executor(0).lost()[0].find("it was killed by a test"), std::string::npos);
       EXPECT_GE(cluster.executor(0).examples_seen(), 40 * 48);
