@@ -244,6 +244,19 @@ class BadInput(unittest.TestCase):
                                 r"seed \(1 here, 7 there\), recipe \(batch 50.*batch 40")
         self.assertNotIn("rank 0", error)
 
+    def test_of_one_rank_may_be_its_dtype_fusion_recipe_and_buckets(self) -> None:
+        error = self.refusal_of_rank_1(
+            ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "64"),
+            after=("--dtype", "bf16", "--fusion", "off", "--rate-scale", "2", "--bucket-bytes",
+                   "65536"))
+        self.assertRegex(error, r"do not agree.*rank 1 \(replica1, .*\): "
+                                r"dtype \(f32 here, bf16 there\), fusion \(on here, off there\), "
+                                r"recipe \(batch 64, .* rate scale 1 here, batch 64, .* 2 there\), "
+                                r"bucket bytes \(4194304 here, 65536 there\), "
+                                r"buckets \(1 of .* here, \d+ of .* there\), "
+                                r"graph \(\d+ nodes, \w+ here, \d+ nodes, \w+ there\)\n$")
+        self.assertNotIn("rank 0", error)
+
     def test_of_one_rank_may_be_a_byte_of_its_data(self) -> None:
         folders = fresh_folder(), fresh_folder()
         for folder in folders:

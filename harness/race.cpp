@@ -14,6 +14,7 @@
 #include "harness/evaluator.h"
 #include "harness/fingerprint.h"
 #include "harness/layout.h"
+#include "harness/machine.h"
 #include "harness/make_trainer.h"
 #include "harness/placement.h"
 #include "harness/process.h"
@@ -170,7 +171,7 @@ void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
 void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
   Fingerprint fingerprint;  // whose hashes take time
   if (placement_.processes > 1 || checkpoints_.wanted()) {
-    fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
+    fingerprint = fingerprint_of(request_, placement_, placed, data_.train, software_facts());
   }
   trainer_ = make_trainer({.request = request_,
                            .placement = placement_,
