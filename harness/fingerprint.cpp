@@ -47,8 +47,7 @@ std::string recipe_of(const Recipe& recipe) {
 }  // namespace
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
-                           const Step& placed, const DataSet& data,
-                           const SoftwareFacts& software) {
+                           const Step& placed, const DataSet& data, const SoftwareFacts& software) {
   return {{"protocol", kProtocolVersion},
           {"regatta", software.git_commit + (software.dirty ? ", changed" : "")},
           {"compiler", software.compiler},

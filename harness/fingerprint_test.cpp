@@ -120,10 +120,7 @@ std::vector<Difference> differences_of_requests() {
        [](Side& s) { s.request.workload = "resnet9"; },
        {"workload", "buckets", "graph"}},
       {"fewer processes", points(), [](Side& s) { s.request.processes = 1; }, {"processes"}},
-      {"another server",
-       servers(),
-       [](Side& s) { s.request.servers = 2; },
-       {"processes", "graph"}},
+      {"another server", servers(), [](Side& s) { s.request.servers = 2; }, {"processes", "graph"}},
       {"a backup worker",
        servers(),
        [](Side& s) { s.request.backup_workers = 1; },
@@ -203,10 +200,10 @@ TEST(Fingerprint, OfAnAttributeOfOneNodeIsAnother) {
     if (node.op == Op::Sgd && node.place.replica == 1) node.attributes.set("momentum", 0.5);
     other.graph.add(std::move(node));
   }
-  EXPECT_EQ(lines_that_differ(
-                fingerprint_of(side.request, placement, step, side.data, side.software),
-                fingerprint_of(side.request, placement, other, side.data, side.software)),
-            Lines{"graph"});
+  EXPECT_EQ(
+      lines_that_differ(fingerprint_of(side.request, placement, step, side.data, side.software),
+                        fingerprint_of(side.request, placement, other, side.data, side.software)),
+      Lines{"graph"});
 }
 
 TEST(Fingerprint, ShowsBothSidesOfEachDifference) {

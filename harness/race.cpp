@@ -85,6 +85,7 @@ class Race {
   EvaluationResult judge();
   void evaluate(std::int64_t examples);
   void report(std::int64_t examples, const Evaluation* evaluation);
+  void tell(const std::string& line);
   void fail(const RunError& error);
   TrainingReport last_report();
   void finish();
@@ -179,7 +180,8 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
                            .cores = cores_,
                            .threads_per_worker = record_.cell.threads_per_worker,
                            .run_id = record_.run_id,
-                           .fingerprint = fingerprint},
+                           .fingerprint = fingerprint,
+                           .tell = [this](const std::string& line) { tell(line); }},
                           std::move(parts));
   if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
     count_cores(hosts, record_.cell);
@@ -282,6 +284,11 @@ void Race::report(std::int64_t examples, const Evaluation* evaluation) {
         static_cast<double>(progress.total_examples - examples) / progress.examples_per_s;
   }
   hooks_.progress(progress);
+}
+
+void Race::tell(const std::string& line) {
+  const std::lock_guard lock(progress_mutex_);
+  if (hooks_.tell) hooks_.tell(line);
 }
 
 /// A rank may be lost even now: then the run has failed, and those that live report.
