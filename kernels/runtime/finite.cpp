@@ -9,16 +9,26 @@ namespace regatta {
 namespace {
 
 constexpr std::int64_t kBlock = 4096;  // elements between two looks at the result
+constexpr std::int64_t kFew = 16;      // for which vectors cost more than they save
 
 /// `exponent`: its bits, which are all ones in what is infinite or not a number.
 template <typename Bits, typename Element>
 bool no_exponent_is_full(const Element* elements, std::int64_t count, Bits exponent) {
+  const auto is_full = [=](std::int64_t i) {
+    return (std::bit_cast<Bits>(elements[i]) & exponent) == exponent;
+  };
+  if (count < kFew) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (is_full(i)) return false;
+    }
+    return true;
+  }
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     const std::int64_t end = std::min(count, begin + kBlock);
     int full = 0;
 #pragma omp simd reduction(| : full)
     for (std::int64_t i = begin; i < end; ++i) {
-      full |= static_cast<int>((std::bit_cast<Bits>(elements[i]) & exponent) == exponent);
+      full |= static_cast<int>(is_full(i));
     }
     if (full != 0) return false;
   }
