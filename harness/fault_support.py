@@ -22,14 +22,19 @@ WORKERS = ("replica0", "replica1")
 CELLS: dict[str, tuple[str, ...]] = {
     "all_reduce": ("--strategy", "all_reduce", "--processes", "2"),
     "parameter_server": ("--strategy", "parameter_server"),
+    "two servers": ("--strategy", "parameter_server", "--servers", "2"),
     "parameter_server_async": ("--strategy", "parameter_server_async"),
     "going on": ("--strategy", "parameter_server_async", "--continue-on-loss"),
+    "backup worker": ("--strategy", "parameter_server", "--backup-workers", "1",
+                      "--continue-on-loss"),
 }
+EVERYBODY_IS_NEEDED = ("all_reduce", "parameter_server", "parameter_server_async")
 
 
 def places_of(cell: str) -> tuple[str, ...]:
     """By rank."""
-    return WORKERS if cell == "all_reduce" else ("server0", *WORKERS)
+    servers = {"all_reduce": (), "two servers": ("server0", "server1")}.get(cell, ("server0",))
+    return servers + WORKERS + ("replica2",) * (cell == "backup worker")
 
 
 def start(cell: str, *arguments: str) -> Run:
@@ -50,7 +55,7 @@ def victim_of(case: Case, run: Run) -> str:
         return "mpirun, which holds the ranks"
     rank = places_of(case.cell).index(case.victim)
     process = rf"(, process {run.ranks[rank]} on \S+)" + "?" * (case.moment == "start")
-    return rf"rank {rank} \({case.victim}(, server0\.replica\d)*{process}\)"
+    return rf"rank {rank} \({case.victim}(, server\d\.replica\d)*{process}\)"
 
 
 @dataclass

@@ -14,8 +14,8 @@ import signal
 import time
 from typing import Any
 
-from fault_support import (CELLS, LONG, THIN, Case, Fault, Outcome, at_once, places_of, start,
-                           victim_of)
+from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, THIN, Case, Fault, Outcome, at_once,
+                           places_of, start, victim_of)
 from test_support import (END_LIMIT_S, START_LIMIT_S, Run, cpu_seconds, fresh_folder,
                           path_to_wrapped_mpirun, records_in, regatta, run_tests, soon)
 
@@ -55,7 +55,8 @@ def kill(case: Case) -> Outcome:
         run.await_line("step 8 ")
     lines = len(run.lines)
     run.send(signal.SIGKILL, victims[case.victim])
-    limit_s = END_LIMIT_S * (2 if case.cell == "going on" else 1)  # mpirun says nothing there
+    goes_on = "--continue-on-loss" in CELLS[case.cell]  # where mpirun says nothing
+    limit_s = END_LIMIT_S * (2 if goes_on else 1)
     if holder != victims[case.victim] and case.moment == "end":
         run.send(signal.SIGCONT, holder)
     soon(lambda: run.launcher.poll() is not None, limit_s)
@@ -72,10 +73,10 @@ def said_of(case: Case, run: Run) -> str:
 
 
 class Kill9(Fault):
-    def check_all(self, moment: str) -> None:
-        cases = [Case(cell, victim, moment) for cell in CELLS if cell != "going on"
+    def check_all(self, moment: str, *more: Case) -> None:
+        cases = [Case(cell, victim, moment) for cell in EVERYBODY_IS_NEEDED
                  for victim in ("launcher", "mpirun", places_of(cell)[0], "replica1")]
-        for outcome in at_once(kill, cases):
+        for outcome in at_once(kill, [*cases, *more]):
             with self.subTest(case=outcome.case):
                 self.check(outcome)
 
@@ -94,12 +95,22 @@ class Kill9(Fault):
         if steps is not None:
             self.assertIn(int(steps[1]), STEPS[case.moment])
         self.assertIn(len(record["evaluations"]), EVALUATIONS[case.moment])
+        if case.moment == "training" and case.victim != "mpirun":
+            self.assert_shows_the_end_of(places_of(case.cell).index(case.victim), run)
+
+    def assert_shows_the_end_of(self, rank: int, run: Run) -> None:
+        """What it has printed, which is but who it is, and nothing of others."""
+        (file,) = (run.folder / "ranks").rglob(f"rank{rank}.log")
+        shown = [line for line in run.lines if line.startswith("rank ")]
+        self.assertEqual(shown, [f"rank {rank}, {file}: {line}\n"
+                                 for line in file.read_text().splitlines()])
+        self.assertRegex(shown[0], f"regatta: rank {rank} of ")
 
     def test_at_the_start_ends_the_run(self) -> None:
         self.check_all("start")
 
     def test_in_a_step_ends_the_run(self) -> None:
-        self.check_all("training")
+        self.check_all("training", Case("two servers", "server1", "training"))
 
     def test_in_an_evaluation_ends_the_run(self) -> None:
         self.check_all("evaluation")
@@ -118,7 +129,8 @@ class Kill9(Fault):
         self.assertEqual(run.left(), [])
 
     def test_of_a_worker_is_survived_by_a_run_that_may_go_on(self) -> None:
-        cases = [Case("going on", "replica1", moment) for moment in ("evaluation", "end")]
+        cases = [Case("going on", "replica1", "evaluation"), Case("going on", "replica1", "end"),
+                 Case("backup worker", "replica1", "end")]
         for outcome in at_once(kill, cases):
             with self.subTest(case=outcome.case):
                 (record,) = outcome.run.records()
@@ -143,18 +155,21 @@ class Kill9(Fault):
                 self.assertEqual(run.left(), [])
 
     def test_of_a_server_or_before_all_are_ready_ends_a_run_that_may_go_on(self) -> None:
-        cases = (Case("going on", "server0", "training"), Case("going on", "replica1", "start"))
+        cases = (Case("going on", "server0", "training"), Case("going on", "replica1", "start"),
+                 Case("backup worker", "replica1", "start"))
         for outcome in at_once(kill, cases):
             with self.subTest(case=outcome.case):
                 who = victim_of(outcome.case, outcome.run)
                 self.assert_failed(outcome.run, f"{who} was lost.*{NOTICED}")
                 self.assertEqual((outcome.exit_code, outcome.left), (2, []))
 
-    def test_before_a_rank_joins_ends_the_run(self) -> None:
-        path = path_to_wrapped_mpirun(before=("sh", "-c", "kill -9 $$"))
+    def test_before_a_rank_joins_ends_the_run_and_shows_what_the_rank_said(self) -> None:
+        path = path_to_wrapped_mpirun(
+            before=("sh", "-c", "for n in 1 2 3 4 5 6 7; do echo word $n; done; kill -9 $$"))
         rank = r"rank 1 \(replica0\)"
         for cell, words, limit_s in (
-                ("parameter_server", f"who had not joined: {rank}|{rank}.*{NOTICED}", END_LIMIT_S),
+                ("parameter_server",
+                 f"who had not joined: {rank}|{rank}.*{NOTICED}", END_LIMIT_S),
                 ("going on", f"{rank}.*{NOTICED}", 2 * END_LIMIT_S)):  # mpirun says nothing there
             folder = fresh_folder()
             begin = time.monotonic()
@@ -164,6 +179,9 @@ class Kill9(Fault):
                 self.assertEqual((done.returncode, done.stderr), (2, ""))
                 (record,) = records_in(folder)
                 self.assertRegex(record["failure"]["text"], words)
+                file = folder / "ranks" / record["run_id"] / "rank1.log"
+                shown = [line for line in done.stdout.splitlines() if line.startswith("rank 1, ")]
+                self.assertEqual(shown, [f"rank 1, {file}: word {n}" for n in range(3, 8)])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "harness/control_protocol.h"
-#include "harness/machine.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/text.h"
 
@@ -48,8 +47,7 @@ std::string recipe_of(const Recipe& recipe) {
 }  // namespace
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
-                           const Step& placed, const DataSet& data) {
-  const SoftwareFacts software = software_facts();
+                           const Step& placed, const DataSet& data, const SoftwareFacts& software) {
   return {{"protocol", kProtocolVersion},
           {"regatta", software.git_commit + (software.dirty ? ", changed" : "")},
           {"compiler", software.compiler},
@@ -72,14 +70,19 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
 }
 
 std::string difference(const Fingerprint& here, const Fingerprint& there) {
-  const std::map<std::string, std::string> other(there.begin(), there.end());
+  const std::string nothing = "nothing";
+  std::map<std::string, std::string> other(there.begin(), there.end());
   std::string text;
+  const auto add = [&text](const std::string& name, const std::string& ours,
+                           const std::string& theirs) {
+    if (ours == theirs) return;
+    text += fmt::format("{}{} ({} here, {} there)", text.empty() ? "" : ", ", name, ours, theirs);
+  };
   for (const auto& [name, value] : here) {
-    const auto found = other.find(name);
-    const std::string theirs = found == other.end() ? "nothing" : found->second;
-    if (theirs == value) continue;
-    text += fmt::format("{}{} ({} here, {} there)", text.empty() ? "" : ", ", name, value, theirs);
+    const auto found = other.extract(name);
+    add(name, value, found.empty() ? nothing : found.mapped());
   }
+  for (const auto& [name, value] : other) add(name, nothing, value);
   return text;
 }
 

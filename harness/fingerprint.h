@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/machine.h"
 #include "harness/placement.h"
 #include "kernels/graph/data_set.h"
 #include "kernels/graph/graph.h"
@@ -18,9 +19,10 @@ namespace regatta {
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
-                           const Step& placed, const DataSet& data);
+                           const Step& placed, const DataSet& data, const SoftwareFacts& software);
 
-/// The lines that differ, as `seed (1 here, 2 there)`; empty when the two agree.
+/// The lines that differ, as `seed (1 here, 2 there)`, also those that one side lacks; empty when
+/// the two agree.
 std::string difference(const Fingerprint& here, const Fingerprint& there);
 
 }  // namespace regatta

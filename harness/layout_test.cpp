@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "harness/cell.h"
-#include "harness/fingerprint.h"
 #include "harness/merge_reports.h"
 
 namespace regatta {
@@ -78,13 +77,6 @@ TEST(Layout, TellsWhereWorkersShareAGpu) {
 TEST(Layout, LetsServersFloat) {
   const CoreShare server{.first_worker = 0, .workers = 0, .workers_on_host = 2};
   EXPECT_EQ(cores_of(server, {0, 1}), (std::vector<int>{0, 1}));
-}
-
-TEST(Fingerprint, ShowsBothSidesOfEachDifference) {
-  const Fingerprint here = {{"seed", "1"}, {"dtype", "f32"}, {"data", "x"}};
-  EXPECT_EQ(difference(here, here), "");
-  EXPECT_EQ(difference(here, {{"seed", "2"}, {"dtype", "f32"}}),
-            "seed (1 here, 2 there), data (x here, nothing there)");
 }
 
 TEST(Reports, OfOneLoopInTwoProcessesBecomeOne) {

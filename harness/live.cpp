@@ -53,6 +53,11 @@ void LiveLine::show(const RaceProgress& progress) {
   std::fflush(stdout);
 }
 
+void LiveLine::tell(const std::string& line) {
+  fmt::print("{}{}\n", terminal_ ? "\r\x1b[K" : "", line);
+  std::fflush(stdout);
+}
+
 void LiveLine::conclude(const Record& record, const std::string& folder) {
   if (terminal_) fmt::print("\r\x1b[K");
   std::string verdict(to_string(record.status));

@@ -14,6 +14,8 @@ class LiveLine {
  public:
   explicit LiveLine(const RaceRequest& request);
   void show(const RaceProgress& progress);
+  /// A line that stays.
+  void tell(const std::string& line);
   /// The last line: reached, missed or failed, and where the record is.
   void conclude(const Record& record, const std::string& folder);
 

@@ -34,6 +34,7 @@ int run(const regatta::Command& command) {
       command.request,
       {.ready = [&] { regatta::require_writable(command.out); },
        .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
+       .tell = [&](const std::string& line) { live.tell(line); },
        .ended = keep});
   return record.status == regatta::Status::Failed ? kRunFailed : kGood;
 }

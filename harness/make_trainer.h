@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ struct TrainerRequest {
   const std::vector<int>& cores;  ///< of the run
   std::int64_t threads_per_worker = 1;
   std::string run_id;
-  Fingerprint fingerprint;  ///< that ranks have to agree with
+  Fingerprint fingerprint;                       ///< that ranks have to agree with
+  std::function<void(const std::string&)> tell;  ///< a line for who watches the run
 };
 
 /// `parts`: by process. Throws: RunError of a rank that does not come or differs.

@@ -195,7 +195,10 @@ void Matrix::describe() const {
 std::string Matrix::how_to_resume() const {
   const std::string what = request_.file.empty() ? "--tier " + request_.tier : request_.file;
   const std::string seeds = request_.seeds ? fmt::format(" --seeds {}", *request_.seeds) : "";
-  return fmt::format("regatta matrix {}{} --out {} --resume", what, seeds, request_.out);
+  const std::string data = request_.data_dir == RaceRequest().data_dir
+                               ? ""
+                               : fmt::format(" --data-dir {}", request_.data_dir);
+  return fmt::format("regatta matrix {}{}{} --out {} --resume", what, seeds, data, request_.out);
 }
 
 int Matrix::run() {

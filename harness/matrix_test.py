@@ -10,12 +10,14 @@ import json
 import os
 import pty
 import random
+import re
 import signal
 import subprocess
 import time
 import unittest
 
-from test_support import REGATTA, fresh_folder, records_in, run_tests
+from test_support import (MARK, REGATTA, environment_of, environment_that_nobody_keeps,
+                          fresh_folder, processes_with, rank_of, records_in, run_tests, soon)
 
 SMALL = """
 seeds = 3
@@ -29,6 +31,15 @@ strategy = ["in_graph", "all_reduce", "async_shared"]
 workers = 1
 """
 CELLS, RUNS = 4, 12
+
+OVER_PROCESSES = """
+seeds = 3
+[[race]]
+workload = "parabola"
+strategy = "parameter_server"
+workers = 2
+steps = 2000
+"""
 
 
 class Folder:
@@ -51,6 +62,12 @@ class Folder:
         if not (self.out / "records.jsonl").exists():
             return collections.Counter()
         return collections.Counter(record["command"] for record in records_in(self.out))
+
+
+def runs_with_ranks(variables: dict[str, str]) -> set[str]:
+    """Ids of runs that have ranks, of those that were started with these variables."""
+    return {environment_of(pid).get("REGATTA_RUN_ID", "")
+            for pid in processes_with(MARK, variables[MARK]) if rank_of(pid) is not None}
 
 
 class Matrix(unittest.TestCase):
@@ -94,16 +111,40 @@ class Matrix(unittest.TestCase):
         self.assertIn("0 runs left", again.stdout)
         self.assertEqual(sum(folder.runs().values()), RUNS)
 
+    def test_resumed_while_ranks_outlive_their_launcher_it_has_every_record_once(self) -> None:
+        folder = Folder(OVER_PROCESSES)
+        generator = random.Random(5)
+        met: set[str] = set()
+        with environment_that_nobody_keeps() as variables:
+            for there in (0, 1):
+                with subprocess.Popen(folder.command("--resume"), stdout=subprocess.DEVNULL,
+                                      env=variables) as matrix:
+                    self.assertTrue(soon(lambda: sum(folder.runs().values()) >= there, 60))
+                    self.assertTrue(soon(lambda: not runs_with_ranks(variables) <= met, 60))
+                    time.sleep(generator.uniform(0, 0.5))
+                    met |= runs_with_ranks(variables)
+                    matrix.kill()
+            ran = folder.run("--resume")
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertEqual(list(folder.runs().values()), [1, 1, 1])
+        self.assertNotIn("failed", [record["status"] for record in records_in(folder.out)])
+        done = {record["run_id"] for record in records_in(folder.out)}
+        self.assertGreaterEqual(len(met - done), 1)  # killed with their ranks at work
+
     def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(self) -> None:
-        folder = Folder(SMALL.replace("2000", "100000"))
-        with subprocess.Popen(folder.command(), stdout=subprocess.PIPE, text=True) as matrix:
-            while not folder.runs():
-                time.sleep(0.02)
-            matrix.send_signal(signal.SIGINT)
-            said = matrix.communicate(timeout=20)[0]
-        self.assertEqual(matrix.returncode, 128 + signal.SIGINT)
-        self.assertIn(f"regatta matrix {folder.file} --out {folder.out} --resume", said)
-        self.assertGreaterEqual(sum(folder.runs().values()), 1)
+        for flags in ([], ["--data-dir", str(fresh_folder()), "--seeds", "4"]):
+            folder = Folder(SMALL.replace("2000", "100000"))
+            with subprocess.Popen(folder.command(*flags), stdout=subprocess.PIPE,
+                                  text=True) as matrix:
+                while not folder.runs():
+                    time.sleep(0.02)
+                matrix.send_signal(signal.SIGINT)
+                said = matrix.communicate(timeout=20)[0]
+            self.assertEqual(matrix.returncode, 128 + signal.SIGINT)
+            (advice,) = re.findall(r"To go on: regatta (matrix .*) --resume\n", said)
+            self.assertEqual(sorted(advice.split()),
+                             sorted(["matrix", str(folder.file), "--out", str(folder.out), *flags]))
+            self.assertGreaterEqual(sum(folder.runs().values()), 1)
 
     def test_a_folder_that_holds_some_of_it_is_not_run_into_twice(self) -> None:
         folder = Folder()

@@ -9,13 +9,14 @@ What happens when a process dies: faults_test.py.
 import contextlib
 import json
 import os
+import re
 import subprocess
 import unittest
 from pathlib import Path
 
-from test_support import (PARABOLA, REGATTA, fresh_folder, losses_of, path_to_wrapped_mpirun,
-                          record_of, record_validator, records_in, regatta, run_tests,
-                          skip_without_mpirun, write_sparse_cifar10)
+from test_support import (PARABOLA, REGATTA, environment_that_nobody_keeps, fresh_folder, losses_of,
+                          path_to_wrapped_mpirun, record_of, record_validator, records_in, regatta,
+                          run_tests, skip_without_mpirun, write_sparse_cifar10)
 
 skip_without_mpirun()
 VALIDATOR = record_validator()
@@ -118,9 +119,11 @@ class Allocation(unittest.TestCase):
     def start(self, folder: Path, processes: int,
               *arguments: str) -> subprocess.CompletedProcess[str]:
         root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
-        return subprocess.run(["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np",
-                               str(processes), REGATTA, "run", *PARABOLA, *arguments, "--out",
-                               str(folder)], capture_output=True, text=True, timeout=120)
+        with environment_that_nobody_keeps() as variables:
+            return subprocess.run(["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np",
+                                   str(processes), REGATTA, "run", *PARABOLA, *arguments, "--out",
+                                   str(folder)], capture_output=True, text=True, timeout=120,
+                                  env=variables)
 
     def test_is_joined(self) -> None:
         for strategy, processes in (("all_reduce", 2), ("parameter_server", 3)):
@@ -245,6 +248,19 @@ class BadInput(unittest.TestCase):
                                 r"seed \(1 here, 7 there\), recipe \(batch 50.*batch 40")
         self.assertNotIn("rank 0", error)
 
+    def test_of_one_rank_may_be_its_dtype_fusion_recipe_and_buckets(self) -> None:
+        error = self.refusal_of_rank_1(
+            ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "64"),
+            after=("--dtype", "bf16", "--fusion", "off", "--rate-scale", "2", "--bucket-bytes",
+                   "65536"))
+        self.assertRegex(error, r"do not agree.*rank 1 \(replica1, .*\): "
+                                r"dtype \(f32 here, bf16 there\), fusion \(on here, off there\), "
+                                r"recipe \(batch 64, .* rate scale 1 here, batch 64, .* 2 there\), "
+                                r"bucket bytes \(4194304 here, 65536 there\), "
+                                r"buckets \(1 of .* here, \d+ of .* there\), "
+                                r"graph \(\d+ nodes, \w+ here, \d+ nodes, \w+ there\)\n$")
+        self.assertNotIn("rank 0", error)
+
     def test_of_one_rank_may_be_a_byte_of_its_data(self) -> None:
         folders = fresh_folder(), fresh_folder()
         for folder in folders:
@@ -270,15 +286,41 @@ class BadInput(unittest.TestCase):
 
 
 class Divergence(unittest.TestCase):
-    def test_of_a_rank_ends_the_run_with_what_all_ranks_had_measured(self) -> None:
+    def failure_of(self, *arguments: str) -> str:
+        """The text of the failed row, which has what all ranks had measured."""
         folder = fresh_folder()
-        done = regatta("run", *PARABOLA, "--strategy", "all_reduce", "--workers", "2",
-                       "--processes", "2", "--rate-scale", "1e30", "--out", str(folder))
-        self.assertEqual(done.returncode, 2)
-        record = records_in(folder)[0]
+        done = regatta("run", *arguments, "--out", str(folder))
+        self.assertEqual((done.returncode, done.stderr), (2, ""))
+        (record,) = records_in(folder)
         self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "diverged"))
-        self.assertRegex(record["failure"]["text"], r"rank \d \(replica\d, process .*step")
-        self.assertEqual([worker["rank"] for worker in record["workers"]], [0, 1])
+        return record["failure"]["text"]
+
+    def test_of_one_rank_long_before_the_other_names_rank_step_and_tensor(self) -> None:
+        for first in (0, 1):  # the other is in its first step when this one has taken many
+            text = self.failure_of("--workload", "resnet9_thin", "--dataset", "shapes",
+                                   "--global-batch", "32", "--steps", "100", "--rate-scale", "1e9",
+                                   "--strategy", "independent", "--workers", "2", "--processes",
+                                   "2", "--straggler", f"{1 - first}:60")
+            with self.subTest(first=first):
+                self.assertRegex(text, rf"^rank {first} \(replica{first}, process \d+ on \S+\): "
+                                       r"(the loss|a gradient) is not finite at step [1-7] on "
+                                       rf"replica{first}; the first tensor that is not finite: "
+                                       r"(variable \S+|the output of \w+ in layer \S+)$")
+
+    def test_of_the_loss_of_one_rank_alone_says_what_one_process_says(self) -> None:
+        """With these weights and this rate the first update makes outputs that are too large to be
+        squared for points right of zero only; and worker 1, who has these, comes last."""
+        cell = (*PARABOLA, "--seed", "6", "--rate-scale", "1e21", "--workers", "2", "--straggler",
+                "1:1000")
+        for strategy, rank in (("all_reduce", 1), ("parameter_server", 2)):
+            one = self.failure_of(*cell, "--strategy", strategy, "--processes", "1")
+            self.assertRegex(one, "^the loss is not finite at step 1 on replica1; the first tensor "
+                                  "that is not finite: the output of mean_squared_error in layer "
+                                  "loss$")
+            several = self.failure_of(*cell, "--strategy", strategy, "--processes", "2")
+            with self.subTest(strategy=strategy):
+                self.assertRegex(several, rf"^rank {rank} \(replica1, process \d+ on \S+\): "
+                                          f"{re.escape(one)}$")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include "harness/evaluator.h"
 #include "harness/fingerprint.h"
 #include "harness/layout.h"
+#include "harness/machine.h"
 #include "harness/make_trainer.h"
 #include "harness/placement.h"
 #include "harness/process.h"
@@ -84,6 +85,7 @@ class Race {
   EvaluationResult judge();
   void evaluate(std::int64_t examples);
   void report(std::int64_t examples, const Evaluation* evaluation);
+  void tell(const std::string& line);
   void fail(const RunError& error);
   TrainingReport last_report();
   void finish();
@@ -170,7 +172,7 @@ void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
 void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
   Fingerprint fingerprint;  // whose hashes take time
   if (placement_.processes > 1 || checkpoints_.wanted()) {
-    fingerprint = fingerprint_of(request_, placement_, placed, data_.train);
+    fingerprint = fingerprint_of(request_, placement_, placed, data_.train, software_facts());
   }
   trainer_ = make_trainer({.request = request_,
                            .placement = placement_,
@@ -178,7 +180,8 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
                            .cores = cores_,
                            .threads_per_worker = record_.cell.threads_per_worker,
                            .run_id = record_.run_id,
-                           .fingerprint = fingerprint},
+                           .fingerprint = fingerprint,
+                           .tell = [this](const std::string& line) { tell(line); }},
                           std::move(parts));
   if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
     count_cores(hosts, record_.cell);
@@ -281,6 +284,11 @@ void Race::report(std::int64_t examples, const Evaluation* evaluation) {
         static_cast<double>(progress.total_examples - examples) / progress.examples_per_s;
   }
   hooks_.progress(progress);
+}
+
+void Race::tell(const std::string& line) {
+  const std::lock_guard lock(progress_mutex_);
+  if (hooks_.tell) hooks_.tell(line);
 }
 
 /// A rank may be lost even now: then the run has failed, and those that live report.

@@ -71,7 +71,8 @@ struct RaceProgress {
 struct RaceHooks {
   std::function<void()> ready;  ///< nothing is wrong with the request; the clocks start next
   std::function<void(const RaceProgress&)> progress;
-  std::function<void(const Record&)> ended;  ///< before the trace is written
+  std::function<void(const std::string&)> tell;  ///< a line about the run's processes
+  std::function<void(const Record&)> ended;      ///< before the trace is written
 };
 
 /// Runs the race. A run that cannot go on (diverged, timed out) is a record with status failed.

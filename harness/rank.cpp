@@ -19,6 +19,7 @@
 #include "harness/layout.h"
 #include "harness/local_address.h"
 #include "harness/local_trainer.h"
+#include "harness/machine.h"
 #include "harness/process.h"
 #include "harness/rank_commands.h"
 #include "harness/trace_file.h"
@@ -113,7 +114,7 @@ void Rank::join() {
   message.mutable_join()->set_exchange_address(open_exchange());
   message.mutable_join()->set_cores(static_cast<int>(available_cores(request_.threads).size()));
   set_fingerprint(*message.mutable_join(),
-                  fingerprint_of(request_, placement_, placed, data_.train));
+                  fingerprint_of(request_, placement_, placed, data_.train, software_facts()));
   client_.send(message);
 }
 

@@ -13,6 +13,7 @@ namespace regatta {
 namespace {
 
 constexpr std::chrono::milliseconds kMostOfALook{250};
+constexpr std::ptrdiff_t kLinesShown = 5;
 
 /// For the reader of words about a death that say little.
 std::string advice_on(const std::string& words) {
@@ -123,7 +124,7 @@ bool RankWatch::is_clear() {
 }
 
 RunError RankWatch::cause() const {
-  const RunError first = first_cause();
+  const RunError first = first_cause().error;
   if (workers_left() >= workers_.needed) return first;
   return {
       first.kind(),
@@ -132,31 +133,49 @@ RunError RankWatch::cause() const {
                   workers_.needed)};
 }
 
-RunError RankWatch::first_cause() const {
+RankWatch::Cause RankWatch::first_cause() const {
   for (const auto& [rank, message] : troubles_) {
     if (is_consequence(message)) continue;
-    return {kind_of(message), name_of(rank) + ": " + message.text()};
+    return {{kind_of(message), name_of(rank) + ": " + message.text()}, rank};
   }
   if (const auto death = launcher_.first_death()) {
     if (death->rank < static_cast<int>(places_.size()))
-      return loss_of(death->rank, "it " + death->words);
+      return {loss_of(death->rank, "it " + death->words), death->rank};
   }
   for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
     const std::vector<std::string> lines = launcher_.last_lines(r);
     if (launcher_.running() || server_.state(r).greeted || lines.empty()) continue;
-    return {ErrorKind::PeerLost, name_of(r) + " ended before it joined: " + lines.back()};
+    return {{ErrorKind::PeerLost, name_of(r) + " ended before it joined: " + lines.back()}, r};
   }
   if (const auto death = launcher_.death_of_mpirun()) {
-    return {ErrorKind::PeerLost, "mpirun, which holds the ranks of this run, " + *death +
-                                     after_steps() + advice_on(*death)};
+    return {{ErrorKind::PeerLost, "mpirun, which holds the ranks of this run, " + *death +
+                                      after_steps() + advice_on(*death)}};
   }
   if (!order_.empty()) {
-    return {ErrorKind::PeerLost, why(order_.front()) + who_had_not_joined()};
+    return {{ErrorKind::PeerLost, why(order_.front()) + who_had_not_joined()}, order_.front()};
   }
   for (const auto& [rank, message] : troubles_) {
-    return {kind_of(message), name_of(rank) + ": " + message.text()};
+    return {{kind_of(message), name_of(rank) + ": " + message.text()}, rank};
   }
-  return {ErrorKind::PeerLost, "mpirun has ended: " + launcher_.last_words()};
+  return {{ErrorKind::PeerLost, "mpirun has ended: " + launcher_.last_words()}};
+}
+
+std::vector<int> RankWatch::suspects() const {
+  const int first = first_cause().rank;
+  std::vector<int> ranks;
+  for (int r = 0; r < static_cast<int>(places_.size()); ++r) {
+    if (r == first || !server_.state(r).greeted) ranks.push_back(r);
+  }
+  return ranks;
+}
+
+std::vector<std::string> RankWatch::end_of_output(int rank) const {
+  const std::vector<std::string> all = launcher_.last_lines(rank);
+  std::vector<std::string> lines;
+  for (auto line = all.end() - std::min(std::ssize(all), kLinesShown); line != all.end(); ++line) {
+    lines.push_back(fmt::format("rank {}, {}: {}", rank, launcher_.log_of(rank).string(), *line));
+  }
+  return lines;
 }
 
 /// mpirun ends all ranks without a word when one ends before it has set up its own side.

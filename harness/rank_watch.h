@@ -48,6 +48,10 @@ class RankWatch {
   bool is_clear();
   /// Of what failed first, as far as can be told.
   RunError cause() const;
+  /// Who failed first, and who had not joined when it did: whose last lines may say why.
+  std::vector<int> suspects() const;
+  /// What a rank printed last, a few lines, each behind the rank and its file.
+  std::vector<std::string> end_of_output(int rank) const;
   bool is_lost(int rank) const { return lost_.at(static_cast<std::size_t>(rank)).has_value(); }
   /// `rank 1 (replica1, process 123 on vm)`
   std::string name_of(int rank) const;
@@ -57,13 +61,17 @@ class RankWatch {
     int rank = 0;
     control::Trouble message;
   };
+  struct Cause {
+    RunError error;
+    int rank = -1;  ///< that it is about; -1: none
+  };
   RunError loss_of(int rank, const std::string& why) const;
   bool ends_the_run() const;
   bool cannot_do_without_the_lost() const;
   std::int64_t workers_left() const;
   std::string after_steps() const;
   std::string who_had_not_joined() const;
-  RunError first_cause() const;
+  Cause first_cause() const;
   std::string where_its_output_is(int rank) const;
 
   const ControlServer& server_;

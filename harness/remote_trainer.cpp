@@ -253,6 +253,7 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
     if (now < deadline) continue;
     std::string missing;
     for (int r : awaited_) missing += (missing.empty() ? "" : ", ") + watch_->name_of(r);
+    for (int r : awaited_) show_end_of(r);
     failed_ = true;
     reason_ = "the run has failed: " + missing + " missing";
     throw RunError(ErrorKind::Timeout, fmt::format("after {} s of waiting for ranks {}: {} missing",
@@ -312,6 +313,7 @@ void RemoteTrainer::fail() {
   }
   const RunError error = watch_->cause();
   reason_ = error.what();
+  for (int rank : watch_->suspects()) show_end_of(rank);
   control::ToRank message;
   message.mutable_stop()->set_reason(reason_);
   for (int r = 0; r < ranks(); ++r) {
@@ -320,11 +322,17 @@ void RemoteTrainer::fail() {
   throw error;
 }
 
+void RemoteTrainer::show_end_of(int rank) const {
+  if (!options_.tell) return;
+  for (const std::string& line : watch_->end_of_output(rank)) options_.tell(line);
+}
+
 /// Tells the others, and the lost one, should it ever listen again.
 void RemoteTrainer::go_on_without_the_lost() {
   for (; known_losses_ < watch_->lost().size(); ++known_losses_) {
     const int lost = watch_->lost()[known_losses_];
     awaited_.erase(lost);
+    show_end_of(lost);
     control::ToRank farewell;
     farewell.mutable_end()->set_reason(watch_->why(lost));
     server_->send(lost, farewell);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -32,6 +33,7 @@ struct RemoteOptions {
   std::vector<int> workers;         ///< by process
   int servers = 0;                  ///< the first processes; the run may go on without others
   std::int64_t needed_workers = 1;  ///< to go on
+  std::function<void(const std::string&)> tell;  ///< takes the last lines of ranks that failed
 };
 
 class RemoteTrainer final : public Trainer {
@@ -67,6 +69,7 @@ class RemoteTrainer final : public Trainer {
   void take_piece(int rank, const control::Piece& piece);
   void start_all();
   [[noreturn]] void fail();
+  void show_end_of(int rank) const;
   void end_all(const std::string& reason);
   void go_on_without_the_lost();
   bool is_reachable(int rank) const;

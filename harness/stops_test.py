@@ -6,14 +6,21 @@ Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
 """
 
 import contextlib
+import math
 import re
 import signal
 import time
+from typing import Any
 
-from fault_support import CELLS, LONG, Case, Fault, Outcome, at_once, places_of, start, victim_of
-from test_support import END_LIMIT_S, LEFT_LIMIT_S, Run, is_alive, run_tests, soon
+from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, THIN, VALIDATOR, Case, Fault, Outcome,
+                           at_once, places_of, start, victim_of)
+from test_support import END_LIMIT_S, LEFT_LIMIT_S, Run, is_alive, record_of, run_tests, soon
 
 STOP_S = 15
+MOMENT_S = 2.5  # half of what makes a rank lost
+END_OF_LONG_S = 120
+STEPS_OF_A_MOMENT = 40
+STEPS_WITHOUT_A_LAUNCHER = 24
 
 
 class OtherSignals(Fault):
@@ -40,9 +47,9 @@ class Stop(Fault):
             run.send(signal.SIGSTOP, run.ranks[rank])
             soon(lambda: run.launcher.poll() is not None, 2 * END_LIMIT_S)
             return Outcome(case, run, run.launcher.returncode, 1, run.left())
-        cases = [Case(cell, victim, "training") for cell in CELLS
-                 for victim in (places_of(cell)[0], "replica1")
-                 if (cell, victim) != ("going on", "replica1")]
+        cases = [Case(cell, victim, "training") for cell in EVERYBODY_IS_NEEDED
+                 for victim in (places_of(cell)[0], "replica1")]
+        cases.append(Case("going on", "server0", "training"))
         for outcome in at_once(stop, cases):
             with self.subTest(case=outcome.case):
                 who = victim_of(outcome.case, outcome.run)
@@ -50,43 +57,89 @@ class Stop(Fault):
                 self.assertEqual((outcome.exit_code, outcome.left), (2, []))
 
     def test_of_a_rank_for_a_moment_does_no_harm(self) -> None:
-        run = start("all_reduce", "--steps", "60", "--straggler", "0:5,1:5")
-        run.await_training()
-        run.send(signal.SIGSTOP, run.ranks[1])
-        time.sleep(2.5)
-        run.send(signal.SIGCONT, run.ranks[1])
-        self.assertIn(run.end(limit_s=60)["status"], ("missed", "reached"))
-        self.assertEqual(run.left(), [])
-
-    def test_of_launcher_or_mpirun_does_no_harm(self) -> None:
-        def stop(victim: str) -> tuple[str, Run]:
-            run = start("all_reduce", "--steps", "24", "--straggler", "0:20,1:20")
+        def stop(case: Case) -> Outcome:
+            run = start(case.cell, "--steps", str(STEPS_OF_A_MOMENT), "--straggler", "0:5,1:5")
             run.await_training()
-            pid = run.launcher.pid if victim == "launcher" else run.mpirun
-            run.send(signal.SIGSTOP, pid)
-            time.sleep(STOP_S)
-            with contextlib.suppress(ProcessLookupError):  # it has ended without mpirun
-                run.send(signal.SIGCONT, pid)
-            return victim, run
-        for victim, run in at_once(stop, ("launcher", "mpirun")):
-            with self.subTest(victim=victim):
-                self.assertIn(run.end(limit_s=60)["status"], ("missed", "reached"))
-                self.assertEqual((run.launcher.returncode, run.left()), (0, []))
+            rank = run.ranks[places_of(case.cell).index(case.victim)]
+            run.send(signal.SIGSTOP, rank)
+            time.sleep(MOMENT_S)
+            self.assertIsNone(run.launcher.poll(), run.said())
+            run.send(signal.SIGCONT, rank)
+            run.end(END_OF_LONG_S)
+            return Outcome(case, run, run.launcher.returncode, 1, run.left())
+        cases = (Case("all_reduce", "replica1", "training"),
+                 Case("parameter_server", "server0", "training"),
+                 Case("parameter_server", "replica1", "training"),
+                 Case("going on", "replica1", "training"))
+        for outcome in at_once(stop, cases):
+            with self.subTest(case=outcome.case):
+                record = self.assert_finished(outcome, STEPS_OF_A_MOMENT)
+                self.assertEqual(record["lost_processes"], [])
 
-    def test_is_told_to_a_worker_that_the_run_goes_on_without(self) -> None:
-        run = start("going on", *LONG)
-        run.await_training()
-        run.send(signal.SIGSTOP, run.ranks[2])
-        time.sleep(STOP_S)
-        run.send(signal.SIGCONT, run.ranks[2])
+    def test_for_long_ends_no_run_that_can_do_without_the_stopped(self) -> None:
+        """Launcher and mpirun, which compute nothing, and workers that the run goes on without:
+        these are told when they are continued, and end."""
+        steps = {"all_reduce": STEPS_WITHOUT_A_LAUNCHER, **steps_that_outlast_a_stop()}
+
+        def stop(case: Case) -> Outcome:
+            run = start(case.cell, "--steps", str(steps[case.cell]), *sleepy_workers(case.cell))
+            run.await_training()
+            pids = {"launcher": run.launcher.pid, "mpirun": run.mpirun, "replica1": run.ranks.get(2)}
+            run.send(signal.SIGSTOP, pids[case.victim])
+            time.sleep(STOP_S)
+            if case.victim == "replica1":
+                self.assertIsNone(run.launcher.poll(), run.said())
+            with contextlib.suppress(ProcessLookupError):  # it has ended without mpirun
+                run.send(signal.SIGCONT, pids[case.victim])
+            if case.victim == "replica1":
+                self.await_farewell(run)
+            run.end(END_OF_LONG_S)
+            return Outcome(case, run, run.launcher.returncode, 1, run.left())
+        cases = (Case("all_reduce", "launcher", "training"),
+                 Case("all_reduce", "mpirun", "training"),
+                 Case("going on", "replica1", "training"),
+                 Case("backup worker", "replica1", "training"))
+        for outcome in at_once(stop, cases):
+            with self.subTest(case=outcome.case):
+                record = self.assert_finished(outcome, steps[outcome.case.cell])
+                if outcome.case.victim != "replica1":
+                    self.assertEqual(record["lost_processes"], [])
+                    continue
+                (lost,) = record["lost_processes"]
+                self.assertRegex(lost, r"^rank 2 \(replica1, .*has said nothing for 5 s")
+
+    def await_farewell(self, run: Run) -> None:
+        """The worker that was stopped hears that the run has gone on without it, and ends."""
         self.assertTrue(soon(lambda: not is_alive(run.ranks[2]), LEFT_LIMIT_S))
-        self.assertIsNone(run.launcher.poll())
         (log,) = (run.folder / "ranks").rglob("rank2.log")  # which its words reach by mpirun
         words = re.compile(r"this rank ends: rank 2 .*said nothing for 5 s")
         self.assertTrue(soon(lambda: words.search(log.read_text()) is not None, 5),
                         log.read_text())
-        run.send(signal.SIGTERM, run.launcher.pid)
-        self.assertEqual(run.left(), [])
+
+    def assert_finished(self, outcome: Outcome, steps: int) -> dict[str, Any]:
+        """With one record, whole, and nothing left."""
+        (record,) = outcome.run.records()
+        self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
+        self.assertIn(record["status"], ("missed", "reached"), record["failure"])
+        self.assertEqual(record["evaluations"][-1]["examples"], steps * 32)
+        self.assertEqual((outcome.exit_code, outcome.left), (0, []))
+        self.assertEqual(outcome.run.errors.read_text(), "")
+        return record
+
+
+def sleepy_workers(cell: str) -> tuple[str, str]:
+    workers = [place for place in places_of(cell) if place.startswith("replica")]
+    return "--straggler", ",".join(f"{worker}:20" for worker in range(len(workers)))
+
+
+def steps_that_outlast_a_stop() -> dict[str, int]:
+    """Of runs that go on with one worker less: for twice as long as it is stopped, at the pace of a
+    few steps on this machine."""
+    few = 6
+    record = record_of(*THIN, *CELLS["going on"], "--steps", str(few), *sleepy_workers("going on"))
+    step_s = record["training_ns"] * 1e-9 / few  # of two workers, who take one at the same time
+    steps = math.ceil(2 * STOP_S / step_s)
+    return {"going on": math.ceil(steps / 2), "backup worker": steps}  # one alone, or two together
 
 
 if __name__ == "__main__":

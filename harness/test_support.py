@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 import unittest
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,6 +31,7 @@ END_LIMIT_S = 10  # from a death to the failed row
 LEFT_LIMIT_S = 15  # to the last process
 
 SKIPPED = 77
+MARK = "REGATTA_STARTED_BY_TEST"
 
 PARABOLA = ("--workload", "parabola", "--steps", "200")  # a run of milliseconds
 
@@ -63,10 +65,22 @@ def fresh_folder() -> Path:
     return Path(tempfile.mkdtemp(dir=SCRATCH.name))
 
 
+@contextlib.contextmanager
+def environment_that_nobody_keeps() -> Iterator[dict[str, str]]:
+    """For programs of which no process may be left soon after the end of the block, nor any that
+    they have started on this machine."""
+    mark = uuid.uuid4().hex
+    yield os.environ | {MARK: mark}
+    left = processes_with(MARK, mark)
+    if left and not soon(lambda: processes_with(MARK, mark) == [], LEFT_LIMIT_S):
+        raise AssertionError(f"processes are left: {processes_with(MARK, mark)}")
+
+
 def regatta(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What the program did; stdout and stderr are pipes."""
-    return subprocess.run([REGATTA, *arguments], capture_output=True, text=True, timeout=LIMIT_S,
-                          env=os.environ | environment)
+    """What the program did; stdout and stderr are pipes. It leaves no process behind."""
+    with environment_that_nobody_keeps() as variables:
+        return subprocess.run([REGATTA, *arguments], capture_output=True, text=True,
+                              timeout=LIMIT_S, env=variables | environment)
 
 
 def output_of(*arguments: str) -> str:
@@ -157,6 +171,13 @@ def environment_of(pid: int) -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
+def processes_with(variable: str, value: str) -> list[int]:
+    """That were started with it in their environment and are alive."""
+    running = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [pid for pid in running
+            if environment_of(pid).get(variable) == value and is_alive(pid)]
+
+
 def rank_of(pid: int) -> int | None:
     """Of a process that mpirun has started and that has become this program."""
     try:
@@ -200,11 +221,10 @@ def sockets_of(pid: int) -> set[str]:
     return found
 
 
-def listening_sockets() -> set[str]:
-    """Inodes of all that listen by TCP on this machine."""
-    lines = [line.split() for table in ("tcp", "tcp6")
-             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
-    return {fields[9] for fields in lines if fields[3] == "0A"}
+def tcp_sockets() -> set[str]:
+    """Inodes of all on this machine that listen or are connected and that a process holds."""
+    return {line.split()[9] for table in ("tcp", "tcp6")
+            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
 
 
 class Run:
@@ -257,7 +277,7 @@ class Run:
     def send(self, number: int, *pids: int) -> None:
         """A signal, after a look at what the run holds."""
         for pid in (self.launcher.pid, self.mpirun, *self.ranks.values()):
-            self.sockets |= sockets_of(pid) & listening_sockets()
+            self.sockets |= sockets_of(pid) & tcp_sockets()
         for pid in pids:
             os.kill(pid, number)
 
@@ -272,19 +292,15 @@ class Run:
     def records(self) -> list[dict[str, Any]]:
         return records_in(self.folder) if (self.folder / "records.jsonl").exists() else []
 
-    def is_of_this_run(self, pid: int) -> bool:
-        return environment_of(pid).get("REGATTA_RUN_ID") == self.run_id
-
     def processes(self) -> list[int]:
         """Of the run that are alive; ranks, mpirun and whatever they have started, too."""
-        running = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
-        return [pid for pid in running
-                if is_alive(pid) and (pid == self.launcher.pid or self.is_of_this_run(pid))]
+        launcher = [self.launcher.pid] if is_alive(self.launcher.pid) else []
+        return launcher + processes_with("REGATTA_RUN_ID", self.run_id)
 
     def still_there(self) -> list[str]:
         """Processes and sockets. One that ends loses its environment before its sockets."""
         return [f"process {pid}" for pid in self.processes()] + [
-            f"socket {inode}" for inode in self.sockets & listening_sockets()]
+            f"socket {inode}" for inode in self.sockets & tcp_sockets()]
 
     def left(self) -> list[str]:
         """What is still there when all should have gone."""

@@ -12,6 +12,7 @@
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/expiring.h"
+#include "kernels/runtime/gradient_guard.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
 #include "kernels/runtime/loop_failures.h"
@@ -222,6 +223,9 @@ class Executor::Impl {
                                  .yields = patience.yields,
                                  .quorum = quorums_.at(node.place),
                                  .queue = lane.queue()});
+    if (lane.queue() == nullptr) {  // a GPU's memory would have to travel to be looked at
+      kernel = guarded(std::move(kernel), step_.graph, node, request.inputs, expiries_);
+    }
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
     if (expiry != kNever) kernel = std::make_unique<Expiring>(std::move(kernel), expiry);
     lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), evidence);

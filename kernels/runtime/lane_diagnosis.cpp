@@ -1,28 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a lane finds out about a run that diverged, before it ends it.
-#include <algorithm>
-#include <cmath>
-
 #include "kernels/graph/error.h"
+#include "kernels/runtime/finite.h"
 #include "kernels/runtime/lane.h"
 
 namespace regatta {
-namespace {
-
-bool all_finite(const Tensor& tensor) {
-  if (tensor.type.element == ElementType::BF16) {
-    constexpr std::uint16_t kExponent = 0x7F80;  // all ones: infinite or not a number
-    const auto* begin = tensor.as<std::uint16_t>();
-    return std::all_of(begin, begin + tensor.elements(),
-                       [](std::uint16_t x) { return (x & kExponent) != kExponent; });
-  }
-  if (tensor.type.element != ElementType::F32) return true;
-  const float* begin = tensor.f32();
-  return std::all_of(begin, begin + tensor.elements(), [](float x) { return std::isfinite(x); });
-}
-
-}  // namespace
 
 /// Names the first tensor that is not finite: a variable that the step began with, or else the
 /// output of the first kernel that makes one when the step so far is run again. What is shared is

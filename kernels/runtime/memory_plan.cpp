@@ -34,6 +34,12 @@ std::map<Value, int> reader_counts(const Graph& graph) {
   return counts;
 }
 
+/// Inputs may have been filled once, before the first step. What a worker has received is evidence
+/// when its loss is not finite (lane_diagnosis.cpp), and does not come a second time.
+bool is_kept(const Node& node) {
+  return node.op == Op::Input || (node.op == Op::Receive && node.place.role == Role::Worker);
+}
+
 /// The instruction of the owner's lane after which a value's memory is free.
 std::map<Value, int> deaths(const Graph& graph, const Plan& plan) {
   std::map<Value, int> dead;
@@ -42,8 +48,7 @@ std::map<Value, int> deaths(const Graph& graph, const Plan& plan) {
     if (plan.lane_of(id) < 0) continue;
     for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
       const Value owner = plan.storage({id, i}).owner;
-      // Inputs may have been filled once, before the first step.
-      if (owner.node == id) dead[owner] = node.op == Op::Input ? kForever : plan.index_of(id);
+      if (owner.node == id) dead[owner] = is_kept(node) ? kForever : plan.index_of(id);
     }
     for (Value input : node.inputs) {
       const Storage& source = plan.storage(input);
