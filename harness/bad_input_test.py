@@ -26,6 +26,7 @@ CIFAR_RECORD_BYTES = 3073
 PARABOLA = ("--workload", "parabola")
 THIN = ("--workload", "resnet9_thin", "--steps", "8", "--global-batch", "32")
 
+
 class BadInput(unittest.TestCase):
     def assert_refused(self, done: subprocess.CompletedProcess[str], expected: str) -> None:
         """Exit code 1 and one line on stderr."""
@@ -87,6 +88,21 @@ class Bf16(BadInput):
         done = regatta("run", *THIN, "--dtype", "bf16", "--out", str(fresh_folder()),
                        ONEDNN_MAX_CPU_ISA="AVX2")
         self.assert_refused(done, "oneDNN: .*AVX-512.*--dtype f32")
+
+    def test_without_amx_runs_with_a_warning_and_with_it_without_one(self) -> None:
+        flags = next(line for line in Path("/proc/cpuinfo").read_text().splitlines()
+                     if line.startswith(("flags", "Features")))
+        if "avx512_bf16" not in flags:
+            self.skipTest("this processor has no bf16")
+        out = fresh_folder()
+        done = regatta("run", *THIN, "--dtype", "bf16", "--out", str(out))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        warned = "" if "amx_bf16" in flags else (
+            "regatta: warning: this processor has AVX-512 but no AMX, so bf16 may be slower than "
+            "--dtype f32 here\n")
+        self.assertEqual(done.stderr, warned)
+        (record,) = records_in(out)
+        self.assertEqual(record["cell"]["dtype"], "bf16")
 
 
 class Cuda(BadInput):

@@ -34,6 +34,12 @@ struct FinishedRun {
   double examples_per_s = 0;
   std::optional<double> median_step_s;
   double seconds = 0;  ///< of everything: set-up, warm-up, full clock
+  std::string workload;
+  std::string device;
+  double setup_seconds = 0;       ///< warm-up included
+  double training_seconds = 0;    ///< without evaluations
+  double evaluation_seconds = 0;  ///< of each one, the mean
+  double examples = 0;            ///< trained on
 };
 
 struct FinishedRuns {

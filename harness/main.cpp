@@ -15,6 +15,7 @@
 #include "harness/rank.h"
 #include "harness/record_writer.h"
 #include "harness/report.h"
+#include "harness/warnings.h"
 #include "kernels/graph/error.h"
 
 namespace {
@@ -32,7 +33,13 @@ int run(const regatta::Command& command) {
   };
   const regatta::Record record = regatta::race(
       command.request,
-      {.ready = [&] { regatta::require_writable(command.out); },
+      {.ready =
+           [&] {
+             regatta::require_writable(command.out);
+             const std::string warning =
+                 regatta::warning_of(command.request, regatta::machine_facts());
+             if (!warning.empty()) std::cerr << "regatta: warning: " << warning << std::endl;
+           },
        .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
        .tell = [&](const std::string& line) { live.tell(line); },
        .ended = keep});

@@ -10,16 +10,20 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <sstream>
+#include <tuple>
 
 #include "harness/child.h"
+#include "harness/expected_time.h"
 #include "harness/finished_runs.h"
+#include "harness/machine.h"
 #include "harness/matrix_plan.h"
 #include "harness/matrix_table.h"
 #include "harness/record_writer.h"
-#include "harness/statistics.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -91,9 +95,11 @@ class Matrix {
   explicit Matrix(const MatrixRequest& request)
       : request_(request),
         plan_(plan_of(request)),
-        rejected_(reject_invalid(plan_, request.data_dir)),
+        rejected_(reject_invalid(plan_)),
         table_(plan_),
-        known_(finished_runs(request.out).runs) {
+        known_(finished_runs(request.out).runs),
+        committed_(committed_runs(machine_facts())) {
+    for (const MatrixCell& cell : plan_.cells) lengths_.push_back(run_length(cell));
     for (std::uint64_t seed : plan_.seeds) {
       for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
         if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
@@ -106,7 +112,7 @@ class Matrix {
     }
   }
 
-  void describe() const;
+  void describe();
   int run();
 
  private:
@@ -124,8 +130,9 @@ class Matrix {
     return planned() - static_cast<std::size_t>(still_missing);
   }
   std::string left_text(std::size_t from) const;
-  std::optional<double> expected_seconds(const MatrixCell& cell) const;
-  int run_one(const PlannedRun& planned, std::size_t index);
+  std::optional<ExpectedTime> expected(const PlannedRun& run) const;
+  void time_unknown();
+  void run_one(const PlannedRun& planned, std::size_t index);
   std::string how_to_resume() const;
 
   Interrupts interrupts_;
@@ -133,51 +140,58 @@ class Matrix {
   MatrixPlan plan_;
   std::vector<RejectedCell> rejected_;
   MatrixTable table_;
+  std::vector<RunLength> lengths_;  ///< of the plan's cells
   std::vector<FinishedRun> known_;
+  std::vector<FinishedRun> committed_;
+  std::vector<FinishedRun> timed_;
   std::vector<PlannedRun> missing_;
   int failed_ = 0;
 };
 
-/// From runs of the same cell, or else of the same workload.
-std::optional<double> Matrix::expected_seconds(const MatrixCell& cell) const {
-  std::vector<double> same_cell;
-  std::vector<double> same_workload;
-  const auto workload_of = [](const std::vector<std::string>& arguments) {
-    const auto flag = std::find(arguments.begin(), arguments.end(), "--workload");
-    return flag == arguments.end() || flag + 1 == arguments.end() ? std::string() : *(flag + 1);
-  };
-  for (const FinishedRun& run : known_) {
-    if (run.status == Status::Failed) continue;
-    const bool same =
-        run.arguments.size() == cell.arguments.size() + 2 &&
-        std::equal(cell.arguments.begin(), cell.arguments.end(), run.arguments.begin());
-    if (same) same_cell.push_back(run.seconds);
-    if (workload_of(run.arguments) == workload_of(cell.arguments)) {
-      same_workload.push_back(run.seconds);
-    }
+std::optional<ExpectedTime> Matrix::expected(const PlannedRun& run) const {
+  return expected_time(lengths_[run.cell],
+                       {.here = known_, .committed = committed_, .timed = timed_});
+}
+
+/// One short run of each workload of which no run is known.
+void Matrix::time_unknown() {
+  std::set<std::tuple<std::string, std::string, std::string>> tried;
+  for (const PlannedRun& run : missing_) {
+    const RunLength& length = lengths_[run.cell];
+    if (expected(run) || interrupts_.received() != 0) continue;
+    if (!tried.emplace(length.workload, length.dtype, length.device).second) continue;
+    fmt::print("timing a few steps of {} in {}\n", length.workload, length.dtype);
+    std::fflush(stdout);
+    if (auto timed = short_run(length)) timed_.push_back(std::move(*timed));
   }
-  if (!same_cell.empty()) return median_interval(same_cell).median;
-  if (!same_workload.empty()) return median_interval(same_workload).median;
-  return std::nullopt;
 }
 
 std::string Matrix::left_text(std::size_t from) const {
   double seconds = 0;
-  std::size_t unknown = 0;
+  std::map<Basis, std::size_t> by_basis;
   for (std::size_t i = from; i < missing_.size(); ++i) {
-    const auto expected = expected_seconds(plan_.cells[missing_[i].cell]);
-    seconds += expected.value_or(0);
-    if (!expected) ++unknown;
+    const auto time = expected(missing_[i]);
+    if (!time) continue;
+    seconds += time->seconds;
+    ++by_basis[time->basis];
   }
   const std::size_t runs = missing_.size() - from;
-  if (runs == unknown) return fmt::format("{} runs left, their time is not known yet", runs);
-  const std::string time =
-      seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
-  return fmt::format("{} runs left, about {}{}", runs, time,
-                     unknown == 0 ? "" : fmt::format(" and {} of unknown time", unknown));
+  std::vector<std::string> known;
+  std::size_t unknown = runs;
+  for (const auto& [basis, count] : by_basis) {
+    known.push_back(fmt::format("{} by {}", count, to_string(basis)));
+    unknown -= count;
+  }
+  if (runs == 0) return "0 runs left";
+  if (known.empty()) return fmt::format("{} runs left, their time is not known yet", runs);
+  if (unknown > 0) known.push_back(fmt::format("{} not known yet", unknown));
+  const std::string time = seconds < 9.5  ? fmt::format("{:.1f} s", seconds)
+                           : seconds < 90 ? fmt::format("{:.0f} s", seconds)
+                                          : fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{} runs left, about {} ({})", runs, time, fmt::join(known, ", "));
 }
 
-void Matrix::describe() const {
+void Matrix::describe() {
   fmt::print("{} cells x {} seeds = {} runs, into {}\n", plan_.cells.size(), plan_.seeds.size(),
              planned(), request_.out);
   for (const MatrixCell& cell : plan_.cells) fmt::print("  {}\n", cell.name);
@@ -188,6 +202,7 @@ void Matrix::describe() const {
   if (missing_.size() < planned()) {
     fmt::print("{} runs are there already\n", planned() - missing_.size());
   }
+  time_unknown();
   fmt::print("{}\n", left_text(0));
   std::fflush(stdout);
 }
@@ -208,10 +223,12 @@ int Matrix::run() {
                                "another --out begins anew",
                                request_.out, planned() - missing_.size(), planned()));
   }
+  require_data(plan_, request_.data_dir);
   describe();
   table_.show("");
   for (std::size_t i = 0; i < missing_.size(); ++i) {
-    if (const int signal = run_one(missing_[i], i)) {
+    if (interrupts_.received() == 0) run_one(missing_[i], i);
+    if (const int signal = interrupts_.received()) {
       fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n", kept(), planned(),
                  how_to_resume());
       return kSignalled + signal;
@@ -226,8 +243,7 @@ int Matrix::run() {
   return kRunFailed;
 }
 
-/// Returns the signal that interrupted it, or 0.
-int Matrix::run_one(const PlannedRun& planned, std::size_t index) {
+void Matrix::run_one(const PlannedRun& planned, std::size_t index) {
   const MatrixCell& cell = plan_.cells[planned.cell];
   table_.begin(planned.cell, planned.seed);
   std::vector<std::string> arguments = {"run"};
@@ -255,7 +271,6 @@ int Matrix::run_one(const PlannedRun& planned, std::size_t index) {
                             end.last_error));
     if (end.exit_code == kUsage && index == 0) throw RunError(ErrorKind::Usage, end.last_error);
   }
-  return interrupts_.received();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "harness/command_line.h"
 #include "harness/placement.h"
@@ -196,21 +197,21 @@ MatrixPlan parse_matrix(const std::string& text, const std::string& source) {
   }
 }
 
-std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& data_dir) {
-  std::map<std::string, std::int64_t> train_examples;  // by data set
-  const auto reason = [&](const MatrixCell& cell) -> std::optional<std::string> {
+Placement placement_of(const MatrixCell& cell) {
+  const RaceRequest request = parse_run(cell.arguments);
+  const Workload& workload = find_workload(request.workload);
+  const std::string dataset = dataset_of(request, workload);
+  require_usable(workload, dataset);
+  const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
+  check(sizes.has_value(), "the sizes of every data set of the table are known");
+  return place(request, sizes->train);
+}
+
+std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
+  const auto reason = [](const MatrixCell& cell) -> std::optional<std::string> {
     try {
-      RaceRequest request = parse_run(cell.arguments);
-      request.data_dir = data_dir;
-      const Workload& workload = find_workload(request.workload);
-      const std::string dataset = dataset_of(request, workload);
-      const auto found = train_examples.find(dataset);
-      if (found == train_examples.end()) {
-        train_examples[dataset] = load_data(workload, dataset, data_dir).train.count;
-      }
-      placed_step(place(request, train_examples.at(dataset)));
+      placed_step(placement_of(cell));
     } catch (const RunError& error) {
-      if (error.kind() == ErrorKind::Data || error.kind() == ErrorKind::Io) throw;
       return error.what();
     }
     return std::nullopt;
@@ -231,6 +232,16 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& da
   }
   plan.cells = std::move(valid);
   return rejected;
+}
+
+void require_data(const MatrixPlan& plan, const std::string& data_dir) {
+  std::set<std::string> loaded;
+  for (const MatrixCell& cell : plan.cells) {
+    const RaceRequest request = parse_run(cell.arguments);
+    const Workload& workload = find_workload(request.workload);
+    const std::string dataset = dataset_of(request, workload);
+    if (loaded.insert(dataset).second) load_data(workload, dataset, data_dir);
+  }
 }
 
 }  // namespace regatta

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/placement.h"
 #include "harness/race.h"
 
 namespace regatta {
@@ -46,7 +47,15 @@ MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 /// Throws: RunError(Usage) naming the tiers there are.
 MatrixPlan tier_plan(const std::string& name);
 
-/// Takes the cells that cannot run out of the plan. `data_dir`: for data sets that are files.
-std::vector<RejectedCell> reject_invalid(MatrixPlan& plan, const std::string& data_dir);
+/// Looks at no data. Throws: RunError(Usage), RunError(Unsupported).
+Placement placement_of(const MatrixCell& cell);
+
+/// Takes the cells that cannot run out of the plan; looks at no data.
+/// Throws: RunError(Usage) when none is left.
+std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
+
+/// Loads each data set of the plan once. `data_dir`: for those that are files.
+/// Throws: RunError(Data) for a missing or damaged one.
+void require_data(const MatrixPlan& plan, const std::string& data_dir);
 
 }  // namespace regatta

@@ -11,6 +11,7 @@ import os
 import pty
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -84,12 +85,27 @@ class Matrix(unittest.TestCase):
         seeds = [record["cell"]["seed"] for record in records]
         self.assertEqual(seeds, [1] * CELLS + [2] * CELLS + [3] * CELLS)
 
-    def test_a_dry_run_runs_nothing(self) -> None:
+    def test_a_dry_run_runs_nothing_and_expects_a_time(self) -> None:
         folder = Folder()
         ran = folder.run("--dry-run")
         self.assertEqual(ran.returncode, 0, ran.stderr)
-        self.assertIn(f"{RUNS} runs left", ran.stdout)
+        self.assertRegex(ran.stdout, rf"{RUNS} runs left, about [\d.]*[1-9]\d* (s|min) \(\d+ by ")
         self.assertFalse(folder.out.exists())
+
+    def test_where_no_record_tells_a_short_run_does_and_later_what_has_finished(self) -> None:
+        apart, scratch = fresh_folder() / "regatta", fresh_folder()
+        shutil.copy(REGATTA, apart)  # into no checkout, so that it finds no records
+        folder = Folder()
+        command = [str(apart), *folder.command("--seeds", "2")[1:]]
+        dry = [*command, "--dry-run"]
+        said = [subprocess.run(one, capture_output=True, text=True, timeout=120, check=True,
+                               env=os.environ | {"TMPDIR": str(scratch)}).stdout
+                for one in (dry, [*command[:-1], "1"], dry)]
+        self.assertEqual(said[0].count("timing a few steps of parabola in f32\n"), 1)
+        self.assertRegex(said[0], r"8 runs left, about [\d.]+ s \(8 by a short run of single\)")
+        self.assertNotIn("timing", said[2])
+        self.assertRegex(said[2], r"4 runs left, about [\d.]+ s \(4 by runs of the same cell here\)")
+        self.assertEqual(list(scratch.iterdir()), [])
 
     def test_resumed_after_kills_at_random_moments_it_has_every_record_once(self) -> None:
         folder = Folder(SMALL.replace("2000", "50000"))
@@ -203,6 +219,16 @@ class Matrix(unittest.TestCase):
                                  capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual(ran.returncode, 1)
             self.assertIn(words, ran.stderr)
+
+    def test_without_its_data_it_can_be_looked_at_but_not_run(self) -> None:
+        folder = Folder('[[race]]\nworkload = "resnet9_thin"\ndataset = "cifar10"\nsteps = 4\n')
+        nowhere = ("--data-dir", str(folder.path / "none"))
+        ran = folder.run("--dry-run", *nowhere)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertIn("  resnet9_thin single x1 dataset=cifar10 steps=4\n", ran.stdout)
+        ran = folder.run(*nowhere)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("ci/fetch_cifar10", ran.stderr)
 
     def test_on_a_terminal_a_table_fills(self) -> None:
         folder = Folder()

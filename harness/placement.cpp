@@ -281,6 +281,11 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   return placement;
 }
 
+std::int64_t evaluation_period(const Placement& placement) {
+  const std::int64_t batch = placement.recipe.global_batch;
+  return std::max<std::int64_t>(1, placement.workload->evaluation_every / batch) * batch;
+}
+
 Step fused(const Placement& placement, const Step& step) {
   return placement.fuse_steps == FuseSteps::Yes ? fuse(step) : step;
 }

@@ -35,6 +35,10 @@ struct Placement {
 /// Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples);
 
+/// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is
+/// judged at the same counts.
+std::int64_t evaluation_period(const Placement& placement);
+
 /// The step as `--fusion` wants it.
 Step fused(const Placement& placement, const Step& step);
 

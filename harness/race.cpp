@@ -30,13 +30,6 @@
 namespace regatta {
 namespace {
 
-/// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is
-/// judged at the same counts.
-std::int64_t evaluation_period(const Placement& placement) {
-  const std::int64_t batch = placement.recipe.global_batch;
-  return std::max<std::int64_t>(1, placement.workload->evaluation_every / batch) * batch;
-}
-
 class Race {
  public:
   Race(const RaceRequest& request, const RaceHooks& hooks)

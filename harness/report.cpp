@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/checkout.h"
 #include "harness/judgement.h"
 #include "harness/record_reader.h"
 #include "kernels/graph/error.h"
@@ -23,18 +24,12 @@ namespace fs = std::filesystem;
 constexpr char kPython[] = "/usr/bin/python3";
 constexpr int kUsage = 1;
 
-/// Of the checkout that this program was built in.
 fs::path find_page_maker() {
-  const fs::path program = fs::read_symlink("/proc/self/exe");
-  for (fs::path folder = program.parent_path();; folder = folder.parent_path()) {
-    const fs::path script = folder / "plots" / "report.py";
-    if (fs::exists(script)) return script;
-    if (folder == folder.root_path()) break;
-  }
+  if (const auto script = find_in_checkout("plots/report.py")) return *script;
   throw RunError(ErrorKind::Unsupported,
                  fmt::format("no folder above {} has plots/report.py, which makes the page; run a "
                              "program that was built inside its checkout",
-                             program.string()));
+                             fs::read_symlink("/proc/self/exe").string()));
 }
 
 void write_judgement(const fs::path& file, const std::string& text) {

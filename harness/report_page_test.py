@@ -5,6 +5,9 @@
 usage: harness/report_page_test.py REGATTA SCHEMA
 """
 
+import json
+import re
+import shutil
 import unittest
 from pathlib import Path
 
@@ -12,17 +15,22 @@ from test_browser import Browser, browser, find_chromium
 from test_support import fresh_folder, output_of, run_tests, skip
 
 RECORDS = Path("results/xeon-no-amx-2-cores/quick")
+CLAIMS = Path("results/xeon-no-amx-2-cores/claims")
+CLAIM_SEEDS = (1, 2)  # of five: figures of all claims, in half of the time
 WORKLOADS, STRATEGIES = 2, 9
 
 
-class Page(unittest.TestCase):
+class Opened(unittest.TestCase):
+    """A page of `records` in a browser; it is checked for errors after each test."""
+
     chromium: Browser
     index: Path
+    records = RECORDS
 
     @classmethod
     def setUpClass(cls) -> None:
         folder = fresh_folder()
-        output_of("report", str(RECORDS), "--out", str(folder))
+        output_of("report", str(cls.records), "--out", str(folder))
         cls.index = folder / "index.html"
         cls.chromium = cls.enterClassContext(browser())
 
@@ -33,6 +41,38 @@ class Page(unittest.TestCase):
 
     def tearDown(self) -> None:
         self.assertEqual(self.chromium.errors, [])
+
+    def too_wide(self) -> list[str]:
+        """What reaches beyond the right edge."""
+        return self.chromium.ask(
+            "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll') && "
+            "e.getBoundingClientRect().right > innerWidth + 1)"
+            ".slice(0, 3).map(e => e.outerHTML.slice(0, 90))")
+
+    def check_fits_screens_of_all_widths_and_paper(self) -> None:
+        for width in (360, 390, 768, 1110, 1130, 1280, 1920):
+            self.chromium.resize(width, 900)
+            self.assertEqual(self.too_wide(), [], width)
+        self.chromium.resize(718, 1000)  # what margins leave of A4
+        self.chromium.prefer("light", media="print")
+        self.assertEqual(self.too_wide(), [])
+
+    def check_references(self) -> None:
+        """Ids are unique, and what figures refer to is there."""
+        self.assertEqual(self.chromium.ask(
+            "(() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id);"
+            "return ids.filter((id, i) => ids.indexOf(id) !== i); })()"), [])
+        self.assertEqual(self.chromium.ask(
+            "[...document.querySelectorAll('use')].map(e => e.getAttribute('xlink:href'))"
+            ".filter(ref => !document.getElementById(ref.slice(1)))"), [])
+
+
+class Page(Opened):
+    def test_fits_screens_of_all_widths_and_paper(self) -> None:
+        self.check_fits_screens_of_all_widths_and_paper()
+
+    def test_ids_are_unique_and_what_figures_refer_to_is_there(self) -> None:
+        self.check_references()
 
     def column(self, key: str) -> list[list[float]]:
         """What rows sort by, a list for each workload; empty values are left out."""
@@ -91,21 +131,6 @@ class Page(unittest.TestCase):
         self.assertEqual(self.strategies(), [])
         self.assertEqual(self.chromium.ask(shown), "0 of 18 rows")
 
-    def too_wide(self) -> list[str]:
-        """What reaches beyond the right edge."""
-        return self.chromium.ask(
-            "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll') && "
-            "e.getBoundingClientRect().right > innerWidth + 1)"
-            ".slice(0, 3).map(e => e.outerHTML.slice(0, 90))")
-
-    def test_fits_screens_of_all_widths_and_paper(self) -> None:
-        for width in (360, 390, 768, 1110, 1130, 1280, 1920):
-            self.chromium.resize(width, 900)
-            self.assertEqual(self.too_wide(), [], width)
-        self.chromium.resize(718, 1000)  # what margins leave of A4
-        self.chromium.prefer("light", media="print")
-        self.assertEqual(self.too_wide(), [])
-
     def test_sorts_on_a_phone(self) -> None:
         self.chromium.resize(390, 844)
         self.chromium.click("th[data-key=example] button")
@@ -133,13 +158,50 @@ class Page(unittest.TestCase):
             "return button.textContent; })()")
         self.assertIn(said, ("copied", "selected"))
 
+
+class OfClaims(Opened):
+    @classmethod
+    def setUpClass(cls) -> None:
+        few = fresh_folder()
+        lines = [line for line in (CLAIMS / "records.jsonl").read_text().splitlines(keepends=True)
+                 if json.loads(line)["cell"]["seed"] in CLAIM_SEEDS]
+        (few / "records.jsonl").write_text("".join(lines))
+        cls.records = few
+        super().setUpClass()
+
+    def test_fits_screens_of_all_widths_and_paper(self) -> None:
+        self.check_fits_screens_of_all_widths_and_paper()
+
     def test_ids_are_unique_and_what_figures_refer_to_is_there(self) -> None:
+        self.check_references()
+
+    def pictures_in(self, section: str) -> list[str]:
+        """Names of the figures in a section that have something drawn on the screen."""
+        return self.chromium.ask(
+            f"[...document.querySelectorAll('{section} figure')].filter(figure => {{"
+            "const box = figure.querySelector('svg')?.getBoundingClientRect();"
+            "return box && box.width > 100 && box.height > 50 &&"
+            "figure.querySelectorAll('svg path').length > 5; })"
+            ".map(figure => figure.querySelector('.scroll').getAttribute('aria-label')"
+            ".replace('figure: ', ''))")
+
+    def test_shows_each_claim_with_its_verdict(self) -> None:
+        names = re.findall(r"^Claim (\w+)\(", Path("harness/claim_list.h").read_text(), re.MULTILINE)
+        self.assertEqual(len(names), 11)
         self.assertEqual(self.chromium.ask(
-            "(() => { const ids = [...document.querySelectorAll('[id]')].map(e => e.id);"
-            "return ids.filter((id, i) => ids.indexOf(id) !== i); })()"), [])
-        self.assertEqual(self.chromium.ask(
-            "[...document.querySelectorAll('use')].map(e => e.getAttribute('xlink:href'))"
-            ".filter(ref => !document.getElementById(ref.slice(1)))"), [])
+            "[...document.querySelectorAll('#claims article.claim')].filter(claim => "
+            "claim.querySelector('.badge').textContent.trim() && claim.offsetHeight > 0)"
+            ".map(claim => claim.id)"), [f"claim-{name}" for name in names])
+
+    def test_shows_the_figures_of_claims(self) -> None:
+        self.assertEqual(set(self.pictures_in("#claims")),
+                         {"straggler", "jitter", "staleness", "bytes", "graph_size"})
+
+    def test_shows_the_graph_of_each_strategy(self) -> None:
+        if shutil.which("dot") is None:
+            self.skipTest("graphviz is not installed: apt-get install graphviz")
+        self.assertEqual(len(self.pictures_in("#graphs")), STRATEGIES - 1)  # one holds `single`
+        self.assertIn("in_graph", self.pictures_in("#graphs"))
 
 
 if find_chromium() is None:

@@ -106,6 +106,24 @@ class Right(Reports):
             self.assertIn("<svg", (out / name).read_text())
             self.assertTrue((out / name).with_suffix(".png").exists())
 
+    def test_holds_every_claim_with_a_verdict_and_the_graph_of_every_strategy(self) -> None:
+        judgement, page = self.made(folder_of("\n".join(few_lines())))
+        section = page.partition('<section id="claims">')[2].partition("</section>")[0]
+        claims = re.findall(r'id="claim-(\w+)">\s*<h3>[^<]+</h3>\s*<p><span class="badge [^>]*>[^<]+<',
+                            section)
+        names = re.findall(r"^Claim (\w+)\(", Path("harness/claim_list.h").read_text(), re.MULTILINE)
+        self.assertEqual(claims, names)
+        self.assertEqual([one["name"] for one in judgement["claims"]], names)
+        graphs = page.partition('<section id="graphs">')[2].partition("</section>")[0]
+        if shutil.which("dot") is None:
+            self.assertIn("apt-get install graphviz", graphs)
+        else:
+            strategies = set(re.findall(r'\.name = "(\w+)"',
+                                        Path("strategies/strategy.cpp").read_text()))
+            self.assertEqual(set(re.findall(r'aria-label="figure: (\w+)"', graphs)),
+                             strategies - {"single"})  # which is beside in_graph
+            self.assertEqual(graphs.count('<svg class="chart"'), len(strategies) - 1)
+
     def test_is_the_same_to_the_byte_from_the_same_records(self) -> None:
         folder = folder_of("\n".join(few_lines()))
         self.assertEqual(self.made(folder)[1], self.made(folder)[1])

@@ -43,14 +43,6 @@ class Figures(unittest.TestCase):
     def setUp(self) -> None:
         self.addCleanup(plt.close, "all")
 
-    def test_have_a_title_and_units_on_every_axis(self) -> None:
-        scaling = runs_of(*(with_workers("all_reduce", n, 100.0 * n) for n in (1, 2, 4)))
-        drawn = [module.draw(some_runs()) for module in MODULES] + [figure_scaling.draw(scaling)]
-        for figure in drawn:
-            (axes,) = figure.axes
-            self.assertTrue(axes.get_title(loc="left"))
-            self.assertRegex(axes.get_xlabel(), r"\(.+\)|workers")
-
     def test_draw_nothing_where_the_records_hold_nothing_for_them(self) -> None:
         early = runs_of({"cell": {"workload": "parabola", "strategy": "single"},
                          "status": "failed"})

@@ -55,16 +55,18 @@ class Cluster {
   }
 
   /// Throws: the error of the first process that had one.
-  void run() { run_without(-1); }
-
+  void run() { run_to(examples_); }
   /// `lost`: a process whose error is no news.
-  void run_without(int lost) {
+  void run_without(int lost) { run_to(examples_, lost); }
+
+  /// Until each process has seen as many examples.
+  void run_to(std::int64_t examples, int lost = -1) {
     std::vector<std::thread> threads;
     std::vector<std::exception_ptr> errors(processes_.size());
     for (std::size_t p = 0; p < processes_.size(); ++p) {
       threads.emplace_back([&, p] {
         try {
-          processes_[p]->executor->run(examples_);
+          processes_[p]->executor->run(examples);
         } catch (...) {
           errors[p] = std::current_exception();
           tell_others(static_cast<int>(p));

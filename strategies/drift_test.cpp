@@ -1,55 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the bounds of equivalence_test.cpp rest on: how far rounding alone drives two runs apart,
-// and that an average by workers instead of by examples is seen.
+// and that a wrong average of gradients is seen.
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <tuple>
 
 #include "strategies/equivalence_for_test.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::bounds_of;
 using testing_support::Case;
-using testing_support::relative_difference;
+using testing_support::Deviation;
+using testing_support::deviation_from_single;
 using testing_support::Result;
 using testing_support::result_of;
 using testing_support::single_of;
 using testing_support::TrialOptions;
 
-/// The fault that other suites have had: gradients averaged by workers, not by examples. Replica r
-/// of n with m of B examples then counts B / (n m) times what it should.
-Step average_by_workers(const Step& placed, std::int64_t replicas) {
+/// Faults of the exchange. By workers: gradients are averaged by workers, not by examples, as other
+/// suites have had it; replica r of n with m of B examples counts B / (n m) times what it should.
+/// Halved: replica 1 counts half.
+enum class Fault { ByWorkers, Halved };
+
+Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
   Step wrong = placed;
   wrong.graph = Graph();
   for (const Variable& variable : placed.graph.variables()) wrong.graph.add(variable);
   for (Node node : placed.graph.nodes()) {
-    if (node.op == Op::MeanSquaredErrorBackward) {
-      const std::int64_t own = placed.graph.type(node.inputs[0]).dim(0);
-      node.attributes.set("divisor", replicas * own);
+    const bool begins_backward =
+        node.op == Op::MeanSquaredErrorBackward || node.op == Op::SoftmaxCrossEntropyBackward;
+    if (begins_backward && fault == Fault::ByWorkers) {
+      node.attributes.set("divisor", replicas * placed.graph.type(node.inputs[0]).dim(0));
+    } else if (begins_backward && node.place.replica == 1) {
+      node.attributes.set("divisor", 2 * node.attributes.integer("divisor"));
     }
     wrong.graph.add(node);
   }
   return wrong;
 }
 
-TEST(Equivalence, WouldNoticeAnAverageByWorkersInsteadOfByExamples) {
-  const Case test{.workload = "parabola",
-                  .strategy = "all_reduce",
-                  .replicas = 3,
-                  .stages = 1,
-                  .global_batch = 50};
+/// How far all_reduce comes from `single` with a fault.
+Deviation deviation_with(const Case& test, Fault fault) {
   TrialOptions options = options_of(test);
   options.options.bucket_bytes = 0;  // the placed step is given to a trial, which fills buckets
   const Step placed = apply(find_strategies("all_reduce"), step_of(test), options.options);
-  const TrialOptions as_it_is = options_of(single_of(test));
-  const Result& single = result_of(single_of(test));
-  const Result right = result_of(placed, test, as_it_is);
-  const Result wrong = result_of(average_by_workers(placed, 3), test, as_it_is);
-  EXPECT_LT(relative_difference(right.parameters, single.parameters), 1e-6);
-  EXPECT_GT(relative_difference(wrong.parameters, single.parameters), 1e-4);
+  const Result wrong =
+      result_of(with_fault(placed, fault, test.replicas), test, options_of(single_of(test)));
+  return deviation_from_single(test, wrong);
 }
+
+struct Planted {
+  Case test;
+  Fault fault;
+};
+
+class PlantedFault : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedFault, IsSeenThreeTimesAsFarAsTheBound) {
+  const auto& [test, fault] = GetParam();
+  const Deviation wrong = deviation_with(test, fault);
+  std::cout << "with the fault: " << wrong
+            << "; without: " << deviation_from_single(test, result_of(test)) << '\n';
+  EXPECT_GT(wrong.parameters, 3 * bounds_of(test).parameters);
+}
+
+/// Where shares are uneven; of two even ones the average is right.
+std::vector<Planted> with_each_fault(const Case& test) {
+  if (test.replicas == 2) return {{test, Fault::Halved}};
+  return {{test, Fault::ByWorkers}, {test, Fault::Halved}};
+}
+
+std::vector<Planted> planted_on_images() {
+  std::vector<Planted> all;
+  for (const auto& [workload, replicas, batch, element] :
+       {std::tuple("resnet9_thin", 3, 80, ElementType::F32),
+        std::tuple("resnet9_thin", 3, 80, ElementType::BF16),
+        std::tuple("airbench94_narrow", 2, 64, ElementType::BF16),
+        std::tuple("mobilenet_v2_full_narrow", 3, 40, ElementType::F32),
+        std::tuple("resnet9", 2, 64, ElementType::F32)}) {
+    for (const Planted& each : with_each_fault({.workload = workload,
+                               .strategy = "all_reduce",
+                               .replicas = replicas,
+                               .global_batch = batch,
+                               .element = element})) {
+      all.push_back(each);
+    }
+  }
+  return all;
+}
+
+std::string test_name(const testing::TestParamInfo<Planted>& planted) {
+  return name_of(planted.param.test) +
+         (planted.param.fault == Fault::Halved ? "_halved" : "_by_workers");
+}
+
+INSTANTIATE_TEST_SUITE_P(Parabola, PlantedFault,
+                         testing::ValuesIn(with_each_fault({.workload = "parabola",
+                                                            .strategy = "all_reduce",
+                                                            .replicas = 3,
+                                                            .global_batch = 50})),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(Images, PlantedFault, testing::ValuesIn(planted_on_images()), test_name);
 
 TEST(Equivalence, DriftsNoFurtherThanFirstWeightsOneRoundingApart) {
   const Case cases[] = {
@@ -73,13 +128,12 @@ TEST(Equivalence, DriftsNoFurtherThanFirstWeightsOneRoundingApart) {
   for (const Case& test : cases) {
     TrialOptions rounded = options_of(single_of(test));
     rounded.rounding = 0x1p-23;
-    const Result& single = result_of(single_of(test));
-    const Result control = result_of(step_of(test), test, rounded);
-    const double drift = relative_difference(result_of(test).parameters, single.parameters);
-    const double of_rounding = relative_difference(control.parameters, single.parameters);
-    EXPECT_LT(drift, 4 * of_rounding) << test.workload;
+    const Deviation drift = deviation_from_single(test, result_of(test));
+    const Deviation of_rounding =
+        deviation_from_single(test, result_of(step_of(test), test, rounded));
+    EXPECT_LT(drift.parameters, 4 * of_rounding.parameters) << test.workload;
     std::cout << test.workload << ' ' << to_string(test.element) << ": drift " << drift
-              << ", control " << of_rounding << '\n';
+              << "; control " << of_rounding << '\n';
   }
 }
 

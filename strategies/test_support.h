@@ -18,6 +18,7 @@
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
+#include "kernels/runtime/initialize.h"
 #include "strategies/clock_watch_for_test.h"
 #include "strategies/strategy.h"
 #include "workloads/airbench94.h"
@@ -77,11 +78,13 @@ struct TrialOptions {
   double rounding = 0;          ///< first weights are multiplied by 1 + or - this, by element
 };
 
+inline constexpr std::uint64_t kSeed = 11;
+
 inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions& run,
                                         std::int64_t examples) {
   ExecutorOptions options;
   options.threads_per_worker = run.threads_per_worker;
-  options.seed = 11;
+  options.seed = kSeed;
   options.data = &data;
   options.max_examples = examples;
   options.stragglers = run.stragglers;
@@ -91,8 +94,23 @@ inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions&
   return options;
 }
 
+using Parameters = std::map<std::string, std::vector<float>>;  ///< by name
+
+/// What the parameters of a step of one replica begin with.
+inline Parameters first_parameters(const Step& step) {
+  Parameters all;
+  for (VariableId v = 0; v < static_cast<VariableId>(step.graph.variables().size()); ++v) {
+    const Variable& variable = step.graph.variable(v);
+    if (variable.kind != VariableKind::Parameter) continue;
+    std::vector<float>& values = all[variable.name];
+    values.resize(static_cast<std::size_t>(variable.type.elements()));
+    initialize(step.graph, v, kSeed, values.data());
+  }
+  return all;
+}
+
 /// Adds the parameters of replica 0, of home or of servers, by the names of their wholes.
-inline void add_parameters(Executor& executor, std::map<std::string, std::vector<float>>& all) {
+inline void add_parameters(Executor& executor, Parameters& all) {
   const Graph& graph = executor.step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
@@ -145,8 +163,8 @@ class Trial {
   std::vector<float> losses() const { return executor_->loops().at(0).losses; }
 
   /// The final parameters of replica 0 or home, by name.
-  std::map<std::string, std::vector<float>> parameters() {
-    std::map<std::string, std::vector<float>> all;
+  Parameters parameters() {
+    Parameters all;
     add_parameters(*executor_, all);
     return all;
   }
@@ -169,20 +187,26 @@ class Trial {
   std::unique_ptr<Executor> executor_;
 };
 
-/// ||a - b|| / ||b||, over all elements of all parameters.
-inline double relative_difference(const std::map<std::string, std::vector<float>>& a,
-                                  const std::map<std::string, std::vector<float>>& b) {
-  double difference = 0;
-  double norm = 0;
+/// ||a - b||, over all elements of all parameters.
+inline double distance(const Parameters& a, const Parameters& b) {
+  double squares = 0;
   for (const auto& [name, values] : b) {
     const std::vector<float>& others = a.at(name);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const double delta = static_cast<double>(others[i]) - static_cast<double>(values[i]);
-      difference += delta * delta;
-      norm += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+      squares += delta * delta;
     }
   }
-  return std::sqrt(difference / norm);
+  return std::sqrt(squares);
+}
+
+/// ||a - b|| / ||b||, over all elements of all parameters.
+inline double relative_difference(const Parameters& a, const Parameters& b) {
+  double squares = 0;
+  for (const auto& [name, values] : b) {
+    for (float value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  return distance(a, b) / std::sqrt(squares);
 }
 
 }  // namespace regatta::testing_support

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// airbench94 against what is published of it: sizes, rates, what is trained and what is not.
+// airbench94 against what is published of it: sizes, rates, first weights, what is
+// trained and what is not.
 #include "workloads/airbench94.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
+#include "kernels/runtime/initialize.h"
 #include "workloads/data/shapes.h"
 
 namespace regatta {
@@ -130,6 +134,41 @@ TEST(Airbench94, StartsItsFirstLayerFromTheData) {
   ASSERT_NE(whiten, step.graph.variables().end());
   EXPECT_EQ(whiten->initializer.kind, Initializer::Kind::Given);
   EXPECT_EQ(whiten->initializer.values.size(), 288U);
+}
+
+// Source: shared/reference/cifar.md, section 5: PyTorch's default, then the first filters, as many
+// as there are channels, pass theirs on (dirac_).
+TEST(Airbench94, StartsItsConvolutionsAsDirac) {
+  const Graph graph = airbench94().training(recipe_of(ElementType::F32)).graph;
+  std::set<std::string> seen;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    const bool convolution = variable.name.rfind("block", 0) == 0 && variable.type.rank() == 4;
+    if (!convolution || variable.kind != VariableKind::Parameter) continue;
+    seen.insert(variable.name);
+    ASSERT_EQ(variable.type.dim(1), 3);
+    ASSERT_EQ(variable.type.dim(2), 3);
+    const std::int64_t inputs = variable.type.dim(3);
+    const auto filter = static_cast<std::size_t>(9 * inputs);
+    std::vector<float> weights(static_cast<std::size_t>(variable.type.elements()));
+    initialize(graph, v, 7, weights.data());
+    const auto dirac_filters = static_cast<std::size_t>(std::min(variable.type.dim(0), inputs));
+    for (std::size_t o = 0; o < dirac_filters; ++o) {
+      std::vector<float> expected(filter, 0.0F);
+      expected[static_cast<std::size_t>(4 * inputs) + o] = 1;  // the fifth pixel of nine
+      const auto begin = weights.begin() + static_cast<std::ptrdiff_t>(o * filter);
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), begin)) << variable.name << ' ' << o;
+    }
+    const std::vector<float> others(
+        weights.begin() + static_cast<std::ptrdiff_t>(dirac_filters * filter), weights.end());
+    if (others.empty()) continue;
+    const double bound = 1 / std::sqrt(static_cast<double>(filter));
+    const auto [least, most] = std::minmax_element(others.begin(), others.end());
+    EXPECT_NEAR(*least, -bound, 0.01 * bound) << variable.name;  // of thousands, uniform
+    EXPECT_NEAR(*most, bound, 0.01 * bound) << variable.name;
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"block1.1.weight", "block1.2.weight", "block2.1.weight",
+                                         "block2.2.weight", "block3.1.weight", "block3.2.weight"}));
 }
 
 TEST(Airbench94, AsksForWholeGroups) {

@@ -65,12 +65,17 @@ std::optional<DataSetSizes> data_set_sizes(std::string_view name) {
   return std::nullopt;
 }
 
-DataSets load_data(const Workload& workload, const std::string& name, const std::string& data_dir) {
+bool is_made(std::string_view data_set) { return data_set != "cifar10"; }
+
+void require_usable(const Workload& workload, const std::string& data_set) {
   const auto& usable = workload.data_sets;
-  if (std::find(usable.begin(), usable.end(), name) == usable.end()) {
-    throw unknown_name("dataset for workload '" + std::string(workload.name) + "'", name,
-                       std::vector<std::string>(usable.begin(), usable.end()));
-  }
+  if (std::find(usable.begin(), usable.end(), data_set) != usable.end()) return;
+  throw unknown_name("dataset for workload '" + std::string(workload.name) + "'", data_set,
+                     std::vector<std::string>(usable.begin(), usable.end()));
+}
+
+DataSets load_data(const Workload& workload, const std::string& name, const std::string& data_dir) {
+  require_usable(workload, name);
   if (name == "curve") return {.train = make_curve(), .test = make_curve()};
   if (name == "shapes") {
     return {.train = make_shapes(kShapesSeed, Split::Train, kShapes.train),

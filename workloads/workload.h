@@ -77,14 +77,19 @@ struct DataSetSizes {
 /// Without loading it; nothing for a name that is none.
 std::optional<DataSetSizes> data_set_sizes(std::string_view name);
 
+/// Whether the program makes it; others are files.
+bool is_made(std::string_view data_set);
+
 /// The two parts of a data set.
 struct DataSets {
   DataSet train;
   DataSet test;
 };
 
-/// Throws: RunError(Usage) for a data set the workload cannot use, RunError(Data) for a missing or
-/// damaged one.
+/// Throws: RunError(Usage) for a data set that the workload cannot use.
+void require_usable(const Workload& workload, const std::string& data_set);
+
+/// Throws: RunError(Usage) as above, RunError(Data) for a missing or damaged one.
 DataSets load_data(const Workload& workload, const std::string& name, const std::string& data_dir);
 
 }  // namespace regatta

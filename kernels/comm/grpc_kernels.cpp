@@ -160,12 +160,11 @@ class ReceiveKernel final : public Kernel {
     steps_.number(context.step);
     scatter_.begin();
     context.counters->peer_waits.begin(ticks());
-    take(context.step, "nothing has come from");
+    take(context.step, scatter_.bytes());
     context.counters->peer_waits.end(ticks());
     std::int64_t left = scatter_.bytes() - copy();
     while (left > 0) {
-      take(context.step, std::to_string(left) + " of " + std::to_string(scatter_.bytes()) +
-                             " bytes are missing from");
+      take(context.step, left);
       left -= copy();
     }
     if (push_) enter(*push_);
@@ -174,10 +173,15 @@ class ReceiveKernel final : public Kernel {
   }
 
  private:
-  void take(std::int64_t step, const std::string& what_fails) {
-    if (!inbox_.wait(message_.patience())) message_.fail(step, what_fails);
+  void take(std::int64_t step, std::int64_t missing) {
+    if (!inbox_.wait(message_.patience())) message_.fail(step, missing_text(missing));
     if (inbox_.take(slices_) == 0) message_.lost(step);
     taken_ = ticks();
+  }
+  std::string missing_text(std::int64_t bytes) const {
+    if (bytes == scatter_.bytes()) return "nothing has come from";
+    return std::to_string(bytes) + " of " + std::to_string(scatter_.bytes()) +
+           " bytes are missing from";
   }
   std::int64_t copy() {
     std::int64_t bytes = 0;

@@ -112,11 +112,11 @@ std::string Link::arrived(grpc::ByteBuffer& chunk) {
     const auto found = inboxes_.find(decoded.frame.message);
     if (found != inboxes_.end()) inbox = found->second.get();
   }
-  const std::string message = "message " + std::to_string(decoded.frame.message);
-  if (inbox == nullptr) return message + ", which nobody here receives";
+  const auto message = [&] { return "message " + std::to_string(decoded.frame.message); };
+  if (inbox == nullptr) return message() + ", which nobody here receives";
   const std::string error = inbox->accept(decoded.frame, slices_);
   slices_.clear();
-  return error.empty() ? error : "a frame of " + message + " whose " + error;
+  return error.empty() ? error : "a frame of " + message() + " whose " + error;
 }
 
 void Link::lose(const std::string& reason) {

@@ -5,6 +5,8 @@
 
 #include <link.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -14,31 +16,45 @@ namespace {
 
 std::atomic<std::int64_t> allocations{0};
 
-/// Where oneDNN's code lies; empty where the program has none.
+/// Where a library's code lies.
 struct CodeRange {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
 };
 
-int find_onednn(dl_phdr_info* info, std::size_t, void* found) {
-  if (std::strstr(info->dlpi_name, "libdnnl") == nullptr) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
+/// Of libraries whose allocations are not ours; an array, because this is what a vector would call.
+struct Libraries {
+  std::array<CodeRange, 256> ranges;
+  std::size_t count = 0;
+};
+
+constexpr std::array kNotOurs = {"libdnnl", "libgrpc", "libgpr", "libabsl"};
+
+int add_if_not_ours(dl_phdr_info* info, std::size_t, void* found) {
+  auto& libraries = *static_cast<Libraries*>(found);
+  const bool not_ours = std::any_of(kNotOurs.begin(), kNotOurs.end(), [&](const char* name) {
+    return std::strstr(info->dlpi_name, name) != nullptr;
+  });
+  for (int i = 0; not_ours && i < info->dlpi_phnum; ++i) {
     const auto& header = info->dlpi_phdr[i];
     if (header.p_type != PT_LOAD || (header.p_flags & PF_X) == 0) continue;
     const std::uintptr_t begin = info->dlpi_addr + header.p_vaddr;
-    *static_cast<CodeRange*>(found) = {.begin = begin, .end = begin + header.p_memsz};
+    libraries.ranges.at(libraries.count++) = {.begin = begin, .end = begin + header.p_memsz};
   }
-  return 1;
+  return 0;
 }
 
 void count(const void* caller) {
-  static const CodeRange onednn = [] {
-    CodeRange found;
-    dl_iterate_phdr(find_onednn, &found);
+  static const Libraries libraries = [] {
+    Libraries found;
+    dl_iterate_phdr(add_if_not_ours, &found);
     return found;
   }();
   const auto address = reinterpret_cast<std::uintptr_t>(caller);
-  if (address >= onednn.begin && address < onednn.end) return;
+  for (std::size_t i = 0; i < libraries.count; ++i) {
+    const CodeRange& range = libraries.ranges[i];
+    if (address >= range.begin && address < range.end) return;
+  }
   allocations.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For tests: a program linked with this counts every operator new, from any thread, but for those
-// that oneDNN calls: it makes a few small blocks whenever a primitive runs. malloc is not counted.
+// that oneDNN calls, which makes a few small blocks whenever a primitive runs, and gRPC with the
+// library below it, for every chunk. malloc is not counted.
 #pragma once
 
 #include <cstdint>

@@ -265,7 +265,9 @@ TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
 std::int64_t allocations_of(const Step& step, const DataSet& data, const std::string& strategy,
                             std::int64_t steps) {
   StrategyOptions options;
-  options.replicas = strategy == "single" ? 1 : 2;
+  const bool one_replica = strategy == "single" || strategy == "model_parallel";
+  options.replicas = one_replica ? 1 : 2;
+  options.stages = strategy == "model_parallel" ? 2 : 1;
   KernelTable kernels("cpu");
   InProcessTransport transport;
   add_cpu_kernels(kernels);
@@ -281,9 +283,10 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, const std::st
   return allocation_count() - before;
 }
 
+/// Of every strategy in one process; over gRPC strategies/parameter_server_allocation_test.cpp.
 TEST(Executor, StepsAllocateNothing) {
-  for (const char* strategy :
-       {"single", "in_graph", "central_storage", "all_reduce", "async_shared", "independent"}) {
+  for (const Strategy& each : all_strategies()) {
+    const std::string strategy(each.name);
     EXPECT_EQ(allocations_of(parabola(0), curve(), strategy, 100), 0) << strategy;
     EXPECT_EQ(allocations_of(images_in_bf16(), shapes(), strategy, 4), 0) << strategy;
   }

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every axis of every figure says what it shows and in which unit; every panel has a title."""
+
+import functools
+import importlib
+import re
+import unittest
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from curves import draw_curves
+from figure_race import draw_race
+from made_up import made_up_record
+from records import Run, parse_run
+from test_trend import history
+
+STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent")
+SECONDS = r"\(((micro|milli)?seconds|minutes|hours)(, log scale)?(; without evaluations)?\)"
+LOSS = r"loss( in evaluation)?( \(log scale\))?"
+NAMES = None  # of strategies, at the ticks
+
+# By figure: what its horizontal and its vertical axes say. Counts have what they count as a unit.
+LABELS: dict[str, tuple[str, str | None]] = {
+    "figure_race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),
+    "figure_time_to_target": (r"training time to target " + SECONDS, NAMES),
+    "figure_time_split": (r"a worker's step \((micro|milli)?seconds\)|share of .* \(%\)", NAMES),
+    "figure_efficiency": (r"time per example " + SECONDS, r"examples to target \(log scale\)"),
+    "figure_scaling": (r"workers", r"examples per second"),
+    "figure_straggler": (r"share of its speed that it keeps \(1 = .+\)", NAMES),
+    "figure_jitter": (r"examples seen", LOSS),
+    "figure_staleness": (r"versions that an update missed", r"% of updates"),
+    "figure_bytes": (r"sent in a step.*|workers", r"sent in a step"),
+    "figure_graph_size": (r"workers", r"nodes"),
+    "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),
+    "race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),
+    "curves": (r"epoch", rf"accuracy \(%\)|{LOSS}"),
+}
+
+
+def some_records(workload: str) -> list[dict[str, Any]]:
+    """Something for every figure: seeds, numbers of workers, a straggler."""
+    made = []
+    for strategy in STRATEGIES:
+        for seed in (1, 2, 3):
+            made.append(made_up_record(workload, strategy, seed))
+            if strategy == "single":
+                continue
+            made.append(made_up_record(workload, strategy, seed, examples_per_s=300))
+            made[-1]["cell"]["straggler"] = [{"worker": 1, "factor": 3.0}]
+        if strategy != "single":
+            made.append(made_up_record(workload, strategy, 1))
+            made[-1]["cell"]["workers"] = 4
+            made[-1]["graph"]["nodes_per_process"] = [200]
+            made[-1]["workers"][1]["bytes_sent"] = 30_000
+    for number, record in enumerate(made):
+        record["run_id"] = str(number)
+    return made
+
+
+def runs_of(records: list[dict[str, Any]]) -> list[Run]:
+    return [parse_run(record) for record in records]
+
+
+@functools.cache
+def drawn(name: str) -> list[Figure | None]:
+    """One figure of each workload, so that scales and units differ."""
+    if name == "figure_trend":
+        return [importlib.import_module(name).draw(runs_of(history()))]
+    runs = [runs_of(some_records(workload)) for workload in ("parabola", "resnet9_thin")]
+    draw = {"race": draw_race, "curves": draw_curves}.get(name)
+    return [(draw or importlib.import_module(name).draw)(one) for one in runs]
+
+
+def label(axes: Axes, direction: str) -> str:
+    """Its own, that of an axis which shares its scale, or that of all of the figure."""
+    shared = getattr(axes, f"get_shared_{direction}_axes")().get_siblings(axes)
+    own = [getattr(one, f"get_{direction}label")() for one in (axes, *shared)]
+    of_all = getattr(axes.figure, f"_sup{direction}label")
+    return next(filter(None, [*own, of_all.get_text() if of_all else ""]), "")
+
+
+def ticks(axes: Axes, direction: str) -> list[str]:
+    axes.get_figure().canvas.draw()
+    return [text.get_text() for text in getattr(axes, f"get_{direction}ticklabels")()]
+
+
+def rows_are_names(axes: Axes) -> bool:
+    """Each tick is a strategy, with what tells its cells apart."""
+    named = ticks(axes, "y")
+    return len(named) > 1 and all(re.match("|".join(STRATEGIES), text) for text in named)
+
+
+class Figures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.addClassCleanup(plt.close, "all")
+        cls.enterClassContext(plt.rc_context({"figure.max_open_warning": 0}))
+
+    def panels(self, name: str) -> list[Axes]:
+        figures = drawn(name)
+        self.assertNotIn(None, figures)
+        return [axes for figure in figures if figure for axes in figure.axes if axes.get_visible()]
+
+    def test_are_all_here(self) -> None:
+        plots = Path(__file__).resolve().parent
+        on_disk = {path.stem for path in plots.glob("figure_*.py")} - {"figure_files"}
+        self.assertEqual(set(LABELS) - {"race", "curves"}, on_disk)
+
+    def test_say_what_each_axis_shows_and_its_unit(self) -> None:
+        for name, (across, upward) in LABELS.items():
+            for axes in self.panels(name):
+                with self.subTest(figure=name):
+                    self.assertRegex(label(axes, "x"), rf"^({across})$")
+                    if upward is not NAMES and not rows_are_names(axes):
+                        self.assertRegex(label(axes, "y"), rf"^({upward})$")
+
+    def test_name_each_row_where_rows_are_strategies(self) -> None:
+        for name in (name for name, (_, upward) in LABELS.items() if upward is NAMES):
+            for axes in self.panels(name):
+                with self.subTest(figure=name):
+                    self.assertTrue(rows_are_names(axes), ticks(axes, "y"))
+
+    def test_of_bytes_have_their_unit_at_the_ticks(self) -> None:
+        panels = self.panels("figure_bytes")
+        of_rows = [rows_are_names(axes) for axes in panels]
+        self.assertEqual((of_rows.count(True), of_rows.count(False)), (2, 2))
+        for axes, rows in zip(panels, of_rows):
+            numbers = [text for text in ticks(axes, "x" if rows else "y") if text]
+            self.assertTrue(any(re.search(r"^[1-9].*B$", text) for text in numbers), numbers)
+
+    def test_have_titles(self) -> None:
+        for name in LABELS:
+            for figure in drawn(name):
+                with self.subTest(figure=name):
+                    titles = [axes.get_title(loc="left") for axes in figure.axes]
+                    self.assertTrue(any(titles), titles)
+
+
+if __name__ == "__main__":
+    unittest.main()
