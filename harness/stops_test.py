@@ -84,7 +84,8 @@ class Stop(Fault):
         def stop(case: Case) -> Outcome:
             run = start(case.cell, "--steps", str(steps[case.cell]), *sleepy_workers(case.cell))
             run.await_training()
-            pids = {"launcher": run.launcher.pid, "mpirun": run.mpirun, "replica1": run.ranks.get(2)}
+            pids = {"launcher": run.launcher.pid, "mpirun": run.mpirun,
+                    "replica1": run.ranks.get(2)}
             run.send(signal.SIGSTOP, pids[case.victim])
             time.sleep(STOP_S)
             if case.victim == "replica1":
