@@ -185,9 +185,10 @@ std::string Matrix::left_text(std::size_t from) const {
   if (runs == 0) return "0 runs left";
   if (known.empty()) return fmt::format("{} runs left, their time is not known yet", runs);
   if (unknown > 0) known.push_back(fmt::format("{} not known yet", unknown));
-  const std::string time = seconds < 9.5  ? fmt::format("{:.1f} s", seconds)
-                           : seconds < 90 ? fmt::format("{:.0f} s", seconds)
-                                          : fmt::format("{:.0f} min", seconds / 60);
+  const std::string time = seconds < 9.5    ? fmt::format("{:.1f} s", seconds)
+                           : seconds < 90   ? fmt::format("{:.0f} s", seconds)
+                           : seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60)
+                                            : fmt::format("{:.0f} h", seconds / 3600);
   return fmt::format("{} runs left, about {} ({})", runs, time, fmt::join(known, ", "));
 }
 

@@ -100,10 +100,12 @@ std::vector<std::string> rejected_of(const std::string& tier) {
   return lines;
 }
 
-TEST(MatrixPlan, HasTiersForLongRunsOfWhichEveryCellIsValid) {
-  const std::vector<std::string> none;
-  EXPECT_EQ(rejected_of("standard"), none);
-  EXPECT_EQ(rejected_of("full"), none);
+TEST(MatrixPlan, HasTiersForLongRunsOfWhichEveryCellIsValidButOneOfTooFewLayers) {
+  EXPECT_EQ(rejected_of("standard"), std::vector<std::string>{});
+  const std::vector<std::string> rejected = rejected_of("full");
+  ASSERT_EQ(rejected.size(), 1U);
+  EXPECT_THAT(rejected[0], HasSubstr("parabola model_parallel x4: "));
+  EXPECT_THAT(rejected[0], HasSubstr("this model has 3 layers, so 1 to 3 stages are possible"));
 }
 
 TEST(MatrixPlan, HasATierForClaimsOfWhichEveryCellIsValid) {

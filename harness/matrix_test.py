@@ -104,7 +104,8 @@ class Matrix(unittest.TestCase):
         self.assertEqual(said[0].count("timing a few steps of parabola in f32\n"), 1)
         self.assertRegex(said[0], r"8 runs left, about [\d.]+ s \(8 by a short run of single\)")
         self.assertNotIn("timing", said[2])
-        self.assertRegex(said[2], r"4 runs left, about [\d.]+ s \(4 by runs of the same cell here\)")
+        self.assertRegex(said[2],
+                         r"4 runs left, about [\d.]+ s \(4 by runs of the same cell here\)")
         self.assertEqual(list(scratch.iterdir()), [])
 
     def test_resumed_after_kills_at_random_moments_it_has_every_record_once(self) -> None:
