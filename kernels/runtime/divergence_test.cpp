@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is not finite ends a run where it appears, and is named: a loss, a gradient under a finite
+// loss, a variable.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/executor.h"
+#include "kernels/runtime/finite.h"
+#include "kernels/runtime/test_support.h"
+#include "strategies/test_support.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::curve;
+using testing_support::parabola;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+TEST(Executor, NamesStepAndFirstTensorWhenTheLossIsNotFinite) {
+  DataSet broken = curve();
+  broken.targets[7] = 3e38F;  // its square is not finite
+  TrialOptions options;
+  try {
+    Trial run(parabola(20), broken, options);
+    FAIL() << "a loss that is not finite went unnoticed";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Diverged);
+    EXPECT_EQ(std::string(error.what()),
+              "the loss is not finite at step 0 on replica0; the first tensor that is not finite: "
+              "the output of mean_squared_error in layer loss");
+  }
+}
+
+/// An infinite point: the hidden units saturate, so the loss is finite, and the gradient of their
+/// weights is 0 times infinity.
+DataSet curve_with_an_infinite_point(std::size_t at) {
+  DataSet broken = curve();
+  broken.features[at] = std::numeric_limits<float>::infinity();
+  return broken;
+}
+
+TEST(Executor, NamesTheReplicaWhoseGradientIsNotFiniteThoughItsLossIs) {
+  const DataSet broken = curve_with_an_infinite_point(49);  // of the last replica
+  for (const char* strategy : {"single", "all_reduce", "in_graph", "central_storage",
+                               "async_shared", "parameter_server", "parameter_server_async"}) {
+    TrialOptions options;
+    options.strategy = strategy;
+    options.options.replicas = std::string(strategy) == "single" ? 1 : 3;
+    options.steps = 200'000;  // every asynchronous replica gets its turn before these are over
+    const std::string place = std::string(strategy) == "single" ? "replica0" : "replica2";
+    try {
+      Trial run(parabola(200'000), broken, options);
+      FAIL() << strategy;
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Diverged);
+      EXPECT_EQ(std::string(error.what()),
+                "a gradient is not finite at step 0 on " + place +
+                    "; the first tensor that is not finite: the output of dense_backward_weights "
+                    "in layer hidden")
+          << strategy;
+    }
+  }
+}
+
+TEST(Executor, LetsNoGradientThatIsNotFiniteSpread) {
+  const DataSet broken = curve_with_an_infinite_point(49);
+  for (const char* strategy : {"all_reduce", "in_graph", "async_shared"}) {
+    StrategyOptions options;
+    options.replicas = 3;
+    KernelTable kernels("cpu");
+    InProcessTransport transport;
+    add_cpu_kernels(kernels);
+    transport.add_kernels(kernels);
+    const Step part =
+        partition(apply(find_strategies(strategy), parabola(20), options), Binding{}).front();
+    ExecutorOptions executor_options;
+    executor_options.data = &broken;
+    executor_options.max_examples = 200'000 * 50;
+    Executor executor(part, kernels, executor_options);
+    EXPECT_THROW(executor.run(executor_options.max_examples), RunError) << strategy;
+    for (VariableId v = 0; v < static_cast<VariableId>(part.graph.variables().size()); ++v) {
+      EXPECT_TRUE(all_finite(executor.variable(v).tensor))
+          << strategy << ": " << part.graph.variable(v).name;
+    }
+  }
+}
+
+TEST(Executor, NamesTheVariableThatDiverged) {
+  Step wild = parabola(20);
+  Graph graph;
+  for (const Variable& variable : wild.graph.variables()) graph.add(variable);
+  for (Node node : wild.graph.nodes()) {
+    if (node.op == Op::Sgd) node.attributes.set("schedule_values", std::vector<double>{1e30});
+    graph.add(node);
+  }
+  wild.graph = graph;
+  TrialOptions options;
+  try {
+    Trial run(wild, curve(), options);
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("the first tensor that is not finite: "),
+              std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("at step 1"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace regatta
