@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <set>
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
@@ -49,6 +50,7 @@ class Executor::Impl {
         loops_(step_, plan_),
         memory_(step_.graph, plan_, options.seed, device),
         expiries_(part.partition.expiry.empty() ? expiries(step_) : part.partition.expiry),
+        leaving_backward_(gradients_leaving_backward(step_.graph)),
         workers_(plan_, options.cores, options.threads_per_worker),
         failures_(
             plan_.loop_count(), options.loss,
@@ -127,6 +129,7 @@ class Executor::Impl {
   ProcessLoops loops_;
   Memory memory_;
   std::vector<std::int64_t> expiries_;  ///< by node
+  std::set<Value> leaving_backward_;
   WorkerCores workers_;
   LoopFailures failures_;
   ExampleCount count_;
@@ -224,11 +227,24 @@ class Executor::Impl {
                                  .quorum = quorums_.at(node.place),
                                  .queue = lane.queue()});
     if (lane.queue() == nullptr) {  // a GPU's memory would have to travel to be looked at
-      kernel = guarded(std::move(kernel), step_.graph, node, request.inputs, expiries_);
+      kernel = guarded(std::move(kernel), id, request.outputs);
     }
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
     if (expiry != kNever) kernel = std::make_unique<Expiring>(std::move(kernel), expiry);
     lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), evidence);
+  }
+
+  std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> kernel, NodeId id,
+                                  const std::vector<Tensor>& outputs) const {
+    std::vector<Tensor> gradients;
+    for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
+      if (leaving_backward_.contains({id, i})) {
+        gradients.push_back(outputs[static_cast<std::size_t>(i)]);
+      }
+    }
+    if (gradients.empty()) return kernel;
+    return std::make_unique<GradientGuard>(std::move(kernel), std::move(gradients),
+                                           step_.graph.node(id));
   }
 
   void add_state(Evidence& evidence, VariableId v) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel behind the guard runs on finite gradients only, and is not disturbed by what no longer
-// counts. Whole steps behind guards: executor_test.
+// A kernel of backward ends its step where it makes a gradient that is not finite. Whole steps
+// behind guards: divergence_test.
 #include "kernels/runtime/gradient_guard.h"
 
 #include <gtest/gtest.h>
@@ -9,21 +9,22 @@
 #include <limits>
 
 #include "kernels/graph/error.h"
+#include "kernels/runtime/test_support.h"
 
 namespace regatta {
 namespace {
 
-TEST(GradientGuard, KeepsTheKernelFromAGradientThatIsNotFinite) {
-  float gradient = 1;
-  int runs = 0;
-  GradientGuard guard(make_kernel([&runs](const StepContext&) { ++runs; }),
-                      {{.tensor = {.type = {ElementType::F32, {1}}, .data = &gradient},
-                        .expiry = 100,
-                        .name = "the output of x in layer y"}},
-                      "replica1");
+TEST(GradientGuard, EndsTheStepThatMakesAGradientWhichIsNotFinite) {
+  float made = 1;
+  float gradient = 0;
+  Node maker{.op = Op::DenseBackwardWeights};
+  maker.layer = "y";
+  maker.place.replica = 1;
+  GradientGuard guard(make_kernel([&](const StepContext&) { gradient = made; }),
+                      {{.type = {ElementType::F32, {1}}, .data = &gradient}}, maker);
   guard.run({.step = 6, .examples = 60});
-  EXPECT_EQ(runs, 1);
-  gradient = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(gradient, 1);
+  made = std::numeric_limits<float>::quiet_NaN();
   try {
     guard.run({.step = 7, .examples = 70});
     FAIL() << "it went unnoticed";
@@ -31,11 +32,22 @@ TEST(GradientGuard, KeepsTheKernelFromAGradientThatIsNotFinite) {
     EXPECT_EQ(error.kind(), ErrorKind::Diverged);
     EXPECT_EQ(std::string(error.what()),
               "a gradient is not finite at step 7 on replica1; the first tensor that is not "
-              "finite: the output of x in layer y");
+              "finite: the output of dense_backward_weights in layer y");
   }
-  EXPECT_EQ(runs, 1);
-  guard.run({.step = 10, .examples = 100});  // its memory may be another tensor's by now
-  EXPECT_EQ(runs, 2);
+}
+
+/// Each parameter's gradient once, whatever carries it away.
+TEST(GradientGuard, StandsBehindTheGradientOfEachParameter) {
+  const Step step = testing_support::parabola(10);
+  std::size_t parameters = 0;
+  for (const Variable& variable : step.graph.variables()) {
+    parameters += variable.kind == VariableKind::Parameter ? 1U : 0U;
+  }
+  const std::set<Value> leaving = gradients_leaving_backward(step.graph);
+  EXPECT_EQ(leaving.size(), parameters);
+  for (const Value& value : leaving) {
+    EXPECT_EQ(step.graph.node(value.node).phase, Phase::Backward);
+  }
 }
 
 }  // namespace
