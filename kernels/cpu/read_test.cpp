@@ -3,8 +3,10 @@
 // read of shared variables.
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
+#include "kernels/cpu/reader_for_test.h"
 #include "kernels/cpu/test_support.h"
 
 namespace regatta::cpu::test {
@@ -13,36 +15,24 @@ namespace {
 /// A variable of more than two shards, and a reader of it.
 class SharedRead {
  public:
-  explicit SharedRead(Sharing sharing)
-      : value_(random_array({2 * kShardElements + 5}, 1)), copy_(value_.type) {
+  explicit SharedRead(Sharing sharing) : value_(random_array({2 * kShardElements + 5}, 1)) {
     storage_.tensor = value_.tensor();
     storage_.sharing = sharing;
     storage_.version = 7;
     if (sharing == Sharing::Locked) storage_.shards = std::vector<std::mutex>(3);
-    node_.outputs = {value_.type};
-    kernel_ = cpu_table().build({.node = node_,
-                                 .inputs = {},
-                                 .outputs = outputs_,
-                                 .variables = variables_,
-                                 .versions_seen = versions_});
+    reader_.emplace(storage_);
   }
 
-  void run() { kernel_->run({}); }
-  std::uint64_t seen() const { return seen_.number; }
+  void run() { reader_->run(); }
+  std::uint64_t seen() const { return reader_->seen(); }
   const Array& value() const { return value_; }
-  const Array& copy() const { return copy_; }
+  const Array& copy() const { return reader_->copy(); }
   VariableStorage& storage() { return storage_; }
 
  private:
   Array value_;
-  Array copy_;
   VariableStorage storage_;
-  SeenVersion seen_;
-  Node node_{.op = Op::Read};
-  std::vector<Tensor> outputs_{copy_.tensor()};
-  std::vector<VariableStorage*> variables_{&storage_};
-  std::vector<SeenVersion*> versions_{&seen_};
-  std::unique_ptr<Kernel> kernel_;
+  std::optional<Reader> reader_;
 };
 
 TEST(Read, CopiesASharedVariableAndNotesItsVersion) {

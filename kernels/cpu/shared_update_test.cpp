@@ -7,6 +7,7 @@
 #include <span>
 #include <thread>
 
+#include "kernels/cpu/reader_for_test.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
 #include "kernels/runtime/clock.h"
@@ -80,33 +81,6 @@ TEST(Sgd, LosesNothingUnderLocks) {
   }
 }
 
-/// A reader of a variable that others update.
-class Puller {
- public:
-  explicit Puller(VariableStorage& storage) : copy_(storage.tensor.type), variables_{&storage} {
-    node_.outputs = {copy_.type};
-    kernel_ = cpu_table().build({.node = node_,
-                                 .inputs = {},
-                                 .outputs = outputs_,
-                                 .variables = variables_,
-                                 .versions_seen = versions_});
-  }
-  void run() { kernel_->run({}); }
-  std::uint64_t seen() const { return seen_.number; }
-  std::span<const float> copy() const {
-    return {copy_.f32(), static_cast<std::size_t>(copy_.type.elements())};
-  }
-
- private:
-  Array copy_;
-  SeenVersion seen_;
-  Node node_{.op = Op::Read};
-  std::vector<Tensor> outputs_{copy_.tensor()};
-  std::vector<VariableStorage*> variables_;
-  std::vector<SeenVersion*> versions_{&seen_};
-  std::unique_ptr<Kernel> kernel_;
-};
-
 /// Each update adds one to every element, so that an element counts the updates it has had. Blocks
 /// may be of different versions, what is inside one may not.
 TEST(Read, OfAVariableUnderUpdateMixesNothingInABlockAndHasAllThatItsVersionCounts) {
@@ -117,15 +91,16 @@ TEST(Read, OfAVariableUnderUpdateMixesNothingInABlockAndHasAllThatItsVersionCoun
     while (!enough) shared.loop(20);
   };
   std::thread first(update), second(update);
-  Puller puller(shared.storage());
+  Reader reader(shared.storage());
   std::size_t mixed = 0, newer = 0, older = 0;
   std::vector<float> before(kBlocks);
-  for (std::size_t pull = 0; pull < kPulls || puller.seen() < kPulls; ++pull) {
-    puller.run();
+  for (std::size_t pull = 0; pull < kPulls || reader.seen() < kPulls; ++pull) {
+    reader.run();
+    const std::span<const float> copy(reader.copy().f32(), kBlocks * kBlock);
     for (std::size_t b = 0; b < kBlocks; ++b) {
-      const std::span<const float> block = puller.copy().subspan(b * kBlock, kBlock);
+      const std::span<const float> block = copy.subspan(b * kBlock, kBlock);
       mixed += std::count(block.begin(), block.end(), block[0]) != kBlock ? 1U : 0U;
-      newer += static_cast<float>(puller.seen()) > block[0] ? 1U : 0U;
+      newer += static_cast<float>(reader.seen()) > block[0] ? 1U : 0U;
       older += block[0] < before[b] ? 1U : 0U;
       before[b] = block[0];
     }
