@@ -40,9 +40,7 @@ std::vector<std::string> places_of(const std::vector<Step>& parts) {
 RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& options)
     : parts_(std::move(parts)),
       options_(options),
-      exchange_addresses_(parts_.size()),
-      differences_(parts_.size()),
-      cores_(parts_.size(), 1),
+      joined_(options_.fingerprint, options_.workers),
       incoming_(parts_),
       reports_(parts_.size()),
       finished_reports_(parts_.size()) {
@@ -72,27 +70,16 @@ void RemoteTrainer::start_all() {
   await_all("to join", kJoinLimit);
   std::string text;
   for (int r = 0; r < ranks(); ++r) {
-    const std::string& differs = differences_[static_cast<std::size_t>(r)];
+    const std::string& differs = joined_.difference_of(r);
     if (!differs.empty()) text += fmt::format("; {}: {}", watch_->name_of(r), differs);
   }
   if (!text.empty()) {
     end_all("its run is another than the coordinator's" + text);
     throw RunError(ErrorKind::Usage, "the ranks do not agree with the coordinator" + text);
   }
-  std::map<std::string, int> on_host;  // workers
-  std::vector<int> first;
-  for (int r = 0; r < ranks(); ++r) {
-    int& count = on_host[server_->state(r).host];
-    first.push_back(count);
-    count += options_.workers.at(static_cast<std::size_t>(r));
-  }
   for (int r = 0; r < ranks(); ++r) {
     control::ToRank message;
-    control::Start& start = *message.mutable_start();
-    start.mutable_exchange_addresses()->Assign(exchange_addresses_.begin(),
-                                               exchange_addresses_.end());
-    start.set_first_worker(first[static_cast<std::size_t>(r)]);
-    start.set_workers_on_host(on_host[server_->state(r).host]);
+    *message.mutable_start() = joined_.start_of(r);
     server_->send(r, message);
     awaited_.insert(r);
   }
@@ -101,19 +88,6 @@ void RemoteTrainer::start_all() {
     watch_->spare_workers(options_.servers,
                           {.by_rank = options_.workers, .needed = options_.needed_workers});
   }
-}
-
-std::vector<HostCores> RemoteTrainer::hosts() const {
-  std::map<std::string, HostCores> by_name;
-  for (int r = 0; r < ranks(); ++r) {
-    const auto p = static_cast<std::size_t>(r);
-    HostCores& host = by_name[server_->state(r).host];
-    host.workers += options_.workers.at(p);
-    host.cores = std::max(host.cores, cores_[p]);
-  }
-  std::vector<HostCores> all;
-  for (const auto& [name, host] : by_name) all.push_back(host);
-  return all;
 }
 
 void RemoteTrainer::advance_to(std::int64_t examples) {
@@ -264,7 +238,10 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
 void RemoteTrainer::take(const RankMessage& message) {
   const auto p = static_cast<std::size_t>(message.rank);
   switch (message.body.body_case()) {
-    case control::FromRank::kJoin: take_join(message.rank, message.body.join()); break;
+    case control::FromRank::kJoin:
+      joined_.take(message.rank, server_->state(message.rank).host, message.body.join());
+      awaited_.erase(message.rank);
+      break;
     case control::FromRank::kReady:
     case control::FromRank::kAdvanced: awaited_.erase(message.rank); break;
     case control::FromRank::kPiece: take_piece(message.rank, message.body.piece()); break;
@@ -278,14 +255,6 @@ void RemoteTrainer::take(const RankMessage& message) {
     case control::FromRank::kBeat:
     case control::FromRank::BODY_NOT_SET: break;
   }
-}
-
-void RemoteTrainer::take_join(int rank, const control::Join& join) {
-  const auto p = static_cast<std::size_t>(rank);
-  differences_[p] = difference(options_.fingerprint, fingerprint_in(join));
-  exchange_addresses_[p] = join.exchange_address();
-  cores_[p] = std::max(1, join.cores());
-  awaited_.erase(rank);
 }
 
 void RemoteTrainer::take_piece(int rank, const control::Piece& piece) {

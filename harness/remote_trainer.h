@@ -17,6 +17,7 @@
 #include "harness/control_messages.h"
 #include "harness/control_server.h"
 #include "harness/incoming_variables.h"
+#include "harness/joined_ranks.h"
 #include "harness/launcher.h"
 #include "harness/layout.h"
 #include "harness/rank_watch.h"
@@ -45,7 +46,7 @@ class RemoteTrainer final : public Trainer {
   /// Ends the ranks, by force if it must.
   ~RemoteTrainer() override;
 
-  std::vector<HostCores> hosts() const override;
+  std::vector<HostCores> hosts() const override { return joined_.hosts(); }
 
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
@@ -65,7 +66,6 @@ class RemoteTrainer final : public Trainer {
   /// Takes messages until no rank is awaited any more.
   void await_all(const std::string& what, Limit limit);
   void take(const RankMessage& message);
-  void take_join(int rank, const control::Join& join);
   void take_piece(int rank, const control::Piece& piece);
   void start_all();
   [[noreturn]] void fail();
@@ -81,9 +81,7 @@ class RemoteTrainer final : public Trainer {
   std::unique_ptr<Launcher> launcher_;
   std::unique_ptr<RankWatch> watch_;
   std::set<int> awaited_;
-  std::vector<std::string> exchange_addresses_;
-  std::vector<std::string> differences_;  ///< by rank
-  std::vector<int> cores_;                ///< likewise
+  JoinedRanks joined_;
   IncomingVariables incoming_;
   std::vector<ReportReader> reports_;
   std::vector<TrainingReport> finished_reports_;

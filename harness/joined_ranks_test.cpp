@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is told to ranks of two hosts, a server among them.
+#include "harness/joined_ranks.h"
+
+#include <gtest/gtest.h>
+
+namespace regatta {
+namespace {
+
+control::Join join_of(const std::string& address, int cores) {
+  control::Join join;
+  join.set_exchange_address(address);
+  join.set_cores(cores);
+  return join;
+}
+
+JoinedRanks four_on_two_hosts() {
+  JoinedRanks ranks({}, {0, 2, 1, 3});
+  ranks.take(0, "a", join_of("a:1", 4));
+  ranks.take(1, "a", join_of("a:2", 4));
+  ranks.take(2, "b", join_of("b:1", 0));  // a rank that does not know
+  ranks.take(3, "a", join_of("a:3", 4));
+  return ranks;
+}
+
+TEST(JoinedRanks, AreToldWhereTheOthersListenAndWhoIsBeforeThemOnTheirHost) {
+  const JoinedRanks ranks = four_on_two_hosts();
+  const control::Start last = ranks.start_of(3);
+  ASSERT_EQ(last.exchange_addresses_size(), 4);
+  EXPECT_EQ(last.exchange_addresses(2), "b:1");
+  EXPECT_EQ(last.first_worker(), 2);
+  EXPECT_EQ(last.workers_on_host(), 5);
+  EXPECT_EQ(ranks.start_of(2).first_worker(), 0);
+  EXPECT_EQ(ranks.start_of(2).workers_on_host(), 1);
+}
+
+TEST(JoinedRanks, AddUpByHost) {
+  const std::vector<HostCores> hosts = four_on_two_hosts().hosts();
+  ASSERT_EQ(hosts.size(), 2U);
+  EXPECT_EQ(hosts[0].workers, 5);
+  EXPECT_EQ(hosts[0].cores, 4);
+  EXPECT_EQ(hosts[1].workers, 1);
+  EXPECT_EQ(hosts[1].cores, 1);
+}
+
+}  // namespace
+}  // namespace regatta
