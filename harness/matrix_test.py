@@ -102,7 +102,8 @@ class Matrix(unittest.TestCase):
                                env=os.environ | {"TMPDIR": str(scratch)}).stdout
                 for one in (dry, [*command[:-1], "1"], dry)]
         self.assertEqual(said[0].count("timing a few steps of parabola in f32\n"), 1)
-        self.assertRegex(said[0], r"8 runs left, about [\d.]+ s \(8 by a short run of single\)")
+        self.assertRegex(said[0],
+                         r"8 runs left, about [\d.]+ (s|min) \(8 by a short run of single\)")
         self.assertNotIn("timing", said[2])
         self.assertRegex(said[2],
                          r"4 runs left, about [\d.]+ s \(4 by runs of the same cell here\)")
