@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fuse() on the workloads' steps: what is left of them, that a fused step follows the step it came
-// from, and that it may be dealt to replicas and stages like any other. Bounds are those of
-// equivalence_test.cpp: fusing changes roundings as another order of additions does.
+// from, and that it may be dealt to replicas and stages like any other. Fusing
+// changes roundings as another order of additions does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
