@@ -13,7 +13,9 @@ import random
 import re
 import shutil
 import signal
+import statistics
 import subprocess
+import termios
 import time
 import unittest
 
@@ -234,6 +236,7 @@ class Matrix(unittest.TestCase):
     def test_on_a_terminal_a_table_fills(self) -> None:
         folder = Folder()
         leader, follower = pty.openpty()
+        termios.tcsetwinsize(follower, (40, 250))
         with subprocess.Popen(folder.command(), stdout=follower, stderr=follower) as matrix:
             os.close(follower)
             seen = b""
@@ -247,7 +250,12 @@ class Matrix(unittest.TestCase):
         self.assertEqual(matrix.returncode, 0)
         table = seen.decode()
         self.assertIn("to target", table)
-        self.assertRegex(table, r"parabola all_reduce x2 steps=2000 +3/3 ")
+        (speed,) = set(re.findall(r"parabola all_reduce x2 steps=2000 +3/3 .* (\d+)\r\n", table))
+        speeds = [record["examples_per_s"] for record in records_in(folder.out)
+                  if record["cell"]["strategy"] == "all_reduce"]
+        self.assertAlmostEqual(int(speed), statistics.median(speeds), delta=1)
+        for record in records_in(folder.out):  # what is said below the table
+            self.assertIn(f", {record['examples_per_s']:.0f} examples/s", table)
 
 
 if __name__ == "__main__":
