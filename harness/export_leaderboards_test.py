@@ -162,17 +162,19 @@ class Mllog(unittest.TestCase):
             self.assertEqual(value["pipeline_parallelism"], stages, path)
             self.assertEqual(value["micro_batch_size"] * replicas, value["global_batch_size"], path)
 
-    def test_names_no_share_where_shares_differ_or_the_workload_is_gone(self) -> None:
+    def test_names_no_share_where_shares_differ_or_cannot_be(self) -> None:
         (cell,) = [run["cell"] for run in records_in(QUICK) if cell_of(run) == (
             "resnet9_thin", "all_reduce") and run["cell"]["seed"] == 1]
         line = lines_in(QUICK)[0]
-        for batch, workload, share in ((32, "resnet9_thin", [16]), (32, "resnet8_thin", []),
-                                       (24, "resnet9_thin", [])):  # three groups of 8
-            dealt = cell | {"global_batch": batch, "workload": workload}
-            out = exported_folder(folder_of(changed(line, cell=dealt)), "mllog", *AUTHOR)
-            (path,) = out.rglob("*.txt")
+        for change, share in (({}, [cell["global_batch"] // 2]), ({"global_batch": 32}, [16]),
+                              ({"global_batch": 24}, []),  # three groups of 8
+                              ({"global_batch": 0}, []), ({"global_batch": 2**40}, []),
+                              ({"workers": 0}, []), ({"stages": 5}, []),
+                              ({"workload": "resnet8_thin"}, [])):
+            record = changed(line, cell=cell | change)
+            (path,) = exported_folder(folder_of(record), "mllog", *AUTHOR).rglob("*.txt")
             self.assertEqual([entry["value"] for entry in mllog_lines(path)
-                              if entry["key"] == "micro_batch_size"], share, (batch, workload))
+                              if entry["key"] == "micro_batch_size"], share, change)
 
     def test_score_is_the_full_time_to_the_target(self) -> None:
         for cell, runs in cells_of(records_in(QUICK)).items():

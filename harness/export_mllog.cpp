@@ -103,6 +103,8 @@ class Log {
 /// its normalisation group, in which shares are dealt, is not what it was.
 std::optional<std::int64_t> share_of_replica(const Cell& cell, const DataSetSizes& sizes) {
   const std::int64_t replicas = cell.workers / std::max<std::int64_t>(cell.stages, 1);
+  const bool possible = replicas > 0 && cell.global_batch > 0 && cell.global_batch <= sizes.train;
+  if (!possible) return std::nullopt;
   if (replicas == 1) return cell.global_batch;
   try {
     const Step step = find_workload(cell.workload)
