@@ -53,7 +53,8 @@ class CommandLine(BadInput):
     def test_of_unknown_subcommands(self) -> None:
         self.assert_refused(regatta("grpah"), r"unknown subcommand 'grpah'; did you mean 'graph'\?")
         self.assert_refused(regatta("race", *SHORT), "unknown subcommand 'race'")
-        self.assert_refused(regatta("--versoin"), "unknown flag '--versoin'")
+        self.assert_refused(regatta("--versoin"),
+                            r"unknown flag '--versoin'; did you mean '--version'\?")
 
     def test_of_unknown_values_of_other_subcommands(self) -> None:
         self.assert_refused(regatta("list", "strategie"), r"did you mean 'strategies'\?")
