@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Races over processes, and who else comes to their ports: ranks of other runs, clients of other
+versions, noise; and races that find no port free. Real ranks, real sockets.
+
+usage: strangers_test.py REGATTA SCHEMA [unittest arguments]
+Exits 77 (skipped) where mpirun is not installed. Needs call_as_stranger beside REGATTA.
+"""
+
+import contextlib
+import os
+import re
+import socket
+import struct
+import subprocess
+import unittest
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from test_support import (PARABOLA, REGATTA, Run, environment_of, environment_that_nobody_keeps,
+                          fresh_folder, losses_of, open_ports, path_to_wrapped_mpirun, record_of,
+                          records_in, regatta, run_tests, skip_without_mpirun, soon)
+
+skip_without_mpirun()
+
+STRANGER = Path(REGATTA).with_name("call_as_stranger")
+SCARCE_PORTS = ("/usr/bin/python3", str(Path(__file__).with_name("scarce_ports.py")))
+SERVER = ("--strategy", "parameter_server", "--workers", "2")
+RING = ("--strategy", "all_reduce", "--all-reduce", "ring", "--workers", "2")
+# Some seconds over processes, and the bits of one process, which takes a moment.
+LONG = {SERVER: ("--workload", "parabola", "--steps", "20000", *SERVER),
+        RING: ("--workload", "parabola", "--steps", "60000", *RING)}
+END_OF_LONG_S = 60
+OTHER_ID, OTHER_TOKEN = "0" * 32, "0" * 64
+CONTROL, EXCHANGE = "/regatta.control.Control/Session", "/regatta.Exchange/Stream"
+HELLO_OF_RANK_1 = b"\x0a\x02\x08\x01"  # harness/control.proto
+NOISE_BYTES = 64 << 20  # what a process may grow by
+
+
+def resident_bytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
+
+
+class Strangers(unittest.TestCase):
+    @contextlib.contextmanager
+    def undisturbed(self, strategy: tuple[str, ...]) -> Iterator[Run]:
+        """A race that what happens in the block may not harm, and that is not over before it."""
+        run = Run(*LONG[strategy], *(("--processes", "2") if strategy == RING else ()),
+                  ranks=2 if strategy == RING else 3)
+        run.await_line("step 0 ")
+        run.send(0)  # a look at its sockets
+        try:
+            yield run
+        except BaseException:
+            run.launcher.terminate()
+            raise
+        self.assertIsNone(run.launcher.poll(), f"the race was over before its time: {run.said()}")
+        record = run.end(END_OF_LONG_S)
+        self.assertEqual((record["failure"], run.launcher.returncode), (None, 0))
+        self.assertEqual(losses_of(record), losses_of(record_of(*LONG[strategy], "--processes",
+                                                                "1")))
+        self.assertEqual((run.left(), run.errors.read_text()), ([], ""))
+
+
+class OtherRuns(Strangers):
+    def failure_with(self, **environment: str) -> str:
+        """Of a run whose rank 1 finds other things in its environment than its coordinator gave."""
+        folder = fresh_folder()
+        path = path_to_wrapped_mpirun(
+            before=("env", *(f"{name}={value}" for name, value in environment.items())))
+        done = regatta("run", *PARABOLA, *SERVER, "--out", str(folder), PATH=path)
+        self.assertEqual((done.returncode, done.stderr), (2, ""), done.stdout)
+        (record,) = records_in(folder)
+        self.assertEqual(record["failure"]["kind"], "peer_lost")
+        return record["failure"]["text"]
+
+    def test_whose_rank_comes_to_this_one_fail_and_say_so(self) -> None:
+        with self.undisturbed(SERVER) as run, ThreadPoolExecutor() as pool:
+            coordinator = environment_of(run.mpirun)["REGATTA_COORDINATOR"]
+            strayed = pool.submit(self.failure_with, REGATTA_COORDINATOR=coordinator)
+            of_another = pool.submit(self.failure_with, REGATTA_RUN_ID=OTHER_ID)
+            without_secret = pool.submit(self.failure_with, REGATTA_TOKEN=OTHER_TOKEN)
+            for failure, words in ((strayed, "this coordinator runs another run"),
+                                   (of_another, "this coordinator runs another run"),
+                                   (without_secret, "the token is not this run's")):
+                self.assertRegex(failure.result(), rf"^rank 1 \(replica0\) .*{words}")
+
+
+class Clients(Strangers):
+    def answer(self, address: str, method: str, metadata: dict[str, str],
+               message: bytes = b"") -> str:
+        done = subprocess.run(
+            [STRANGER, address, method, *(f"{key}={value}" for key, value in metadata.items())],
+            input=message, capture_output=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode().strip()
+
+    def check_refusals(self, address: str, method: str, sound: dict[str, str],
+                       run_id: str) -> None:
+        """Of one who knows all that is in `sound` but for one thing. `run_id`: its key."""
+        for key, value, words in (
+                ("regatta-protocol", "2", r"FAILED_PRECONDITION: .*'2'"),
+                ("regatta-protocol", "", r"FAILED_PRECONDITION: .*''"),
+                (run_id, OTHER_ID, r"FAILED_PRECONDITION: .*another run$"),
+                ("regatta-token", OTHER_TOKEN, r"UNAUTHENTICATED: the token is not this run's$"),
+                ("regatta-token", "", r"UNAUTHENTICATED: the token is not this run's$"),
+        ):
+            with self.subTest(method=method, key=key, value=value):
+                self.assertRegex(self.answer(address, method, sound | {key: value}), f"^{words}")
+        self.assertRegex(self.answer(address, method + "Other", sound), "^UNIMPLEMENTED")
+
+    def test_of_other_runs_and_versions_and_with_bad_messages_are_told_what_is_wrong(self) -> None:
+        with self.undisturbed(SERVER) as run:
+            of_rank = environment_of(run.ranks[0])
+            run_id, token = of_rank["REGATTA_RUN_ID"], of_rank["REGATTA_TOKEN"]
+            rank = {"regatta-protocol": "1", "regatta-run-id": run_id, "regatta-token": token}
+            coordinator = of_rank["REGATTA_COORDINATOR"]
+            self.check_refusals(coordinator, CONTROL, rank, "regatta-run-id")
+            for message, words in ((HELLO_OF_RANK_1, "ALREADY_EXISTS: rank 1 has a session"),
+                                   (bytes(3 << 20), "(RESOURCE_EXHAUSTED|INVALID_ARGUMENT): "),
+                                   (b"\xff" * 100, "(INTERNAL|INVALID_ARGUMENT): ")):
+                self.assertRegex(self.answer(coordinator, CONTROL, rank, message), f"^{words}")
+            (port,) = open_ports(run.ranks[0])
+            server = f"127.0.0.1:{port}"
+            worker = {"regatta-protocol": "1", "regatta-run": run_id, "regatta-token": token,
+                      "regatta-process": "1"}
+            self.check_refusals(server, EXCHANGE, worker, "regatta-run")
+            for process, words in (("0", "INVALID_ARGUMENT: process is '0', must be 1 to 2"),
+                                   ("1", "ALREADY_EXISTS: process 1 was connected before")):
+                one = worker | {"regatta-process": process}
+                self.assertRegex(self.answer(server, EXCHANGE, one, bytes(17 << 20)), f"^{words}")
+
+
+def http2_frame(kind: int, payload: bytes, flags: int = 0, stream: int = 0) -> bytes:
+    return (struct.pack(">I", len(payload))[1:] + bytes((kind, flags)) + struct.pack(">I", stream)
+            + payload)
+
+
+def http2_headers(fields: dict[str, str]) -> bytes:
+    """Not compressed: RFC 7541, 6.2.2."""
+    return b"".join(bytes((0, len(key))) + key.encode() + bytes((len(value),)) + value.encode()
+                    for key, value in fields.items())
+
+
+def noise() -> list[bytes]:
+    """What a connection may begin with that nobody of the run would send."""
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2_frame(4, b"")
+    call = preface + http2_frame(1, http2_headers(
+        {":method": "POST", ":scheme": "http", ":path": EXCHANGE, ":authority": "here",
+         "content-type": "application/grpc", "te": "trailers"}), flags=4, stream=1)
+    return [b"", b"P", preface, os.urandom(500), os.urandom(1 << 18),
+            b"GET / HTTP/1.1\r\nHost: here\r\n\r\n",
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(200),  # TLS
+            preface + b"\xff\xff\xff\x00\x01" + bytes(16000),  # a frame of 16 MiB
+            preface + http2_frame(1, os.urandom(200), flags=4, stream=1),
+            call,
+            call + http2_frame(0, b"\x00\xff\xff\xff\xff" + bytes(16000), stream=1)]  # 4 GiB
+
+
+class Noise(Strangers):
+    def connect(self, port: int, greeting: bytes) -> socket.socket:
+        """And stays."""
+        connection = socket.create_connection(("127.0.0.1", port), 10)
+        connection.settimeout(0.2)
+        with contextlib.suppress(OSError):  # sent away already, or nobody reads
+            connection.sendall(greeting)
+        return connection
+
+    def test_at_every_port_does_not_keep_a_race_from_finishing(self) -> None:
+        for strategy in (SERVER, RING):
+            with self.subTest(strategy=strategy), self.undisturbed(strategy) as run:
+                processes = (run.launcher.pid, run.mpirun, *run.ranks.values())
+                ports = {port: pid for pid in processes for port in open_ports(pid)}
+                before = {pid: resident_bytes(pid) for pid in processes}
+                crowd = [self.connect(port, greeting) for port in ports for greeting in noise()]
+                for pid in processes:
+                    self.assertLess(resident_bytes(pid) - before[pid], NOISE_BYTES)
+                self.assertLessEqual({run.launcher.pid, run.mpirun}, set(ports.values()))
+            for connection in crowd:
+                connection.close()
+
+    def test_of_many_who_stay_is_turned_away(self) -> None:
+        with self.undisturbed(SERVER) as run:
+            processes = (run.launcher.pid, run.ranks[0])
+            before = {pid: resident_bytes(pid) for pid in processes}
+            greetings = noise()
+            crowd = [self.connect(port, greetings[i % 4])
+                     for pid in processes for port in open_ports(pid) for i in range(200)]
+            for pid in processes:
+                descriptors = Path(f"/proc/{pid}/fd")
+                # Two for each of 64 strangers and 3 ranks, and the process' own.
+                self.assertTrue(soon(lambda: len(list(descriptors.iterdir())) < 2 * 67 + 60, 10))
+                self.assertLess(resident_bytes(pid) - before[pid], NOISE_BYTES)
+        for connection in crowd:
+            connection.close()
+
+
+class Ports(Strangers):
+    def test_of_a_race_cannot_be_shared(self) -> None:
+        """As two gRPC servers do by default, each getting some of the connections."""
+        with self.undisturbed(SERVER) as run:
+            for port in (*open_ports(run.launcher.pid), *open_ports(run.ranks[0])):
+                with socket.socket() as other:
+                    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                    with self.assertRaisesRegex(OSError, "Address already in use"):
+                        other.bind(("127.0.0.1", port))
+
+    def refusal_with_few_ports(self, before: tuple[str, ...], *arguments: str,
+                               **environment: str) -> str:
+        """What a run says that cannot begin, where its machine has 40 ports."""
+        machine = ("unshare", "--map-root-user", "--net", *SCARCE_PORTS, "make", "40")
+        tried = subprocess.run([*machine, "true"], capture_output=True, text=True)
+        if tried.returncode != 0:
+            self.skipTest(f"no network namespace can be made: {tried.stderr.strip()}")
+        folder = fresh_folder()
+        with environment_that_nobody_keeps() as variables:
+            done = subprocess.run([*machine, *before, REGATTA, "run", *PARABOLA, *arguments,
+                                   "--out", str(folder)], capture_output=True, text=True,
+                                  timeout=60, env=variables | environment)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertFalse((folder / "records.jsonl").exists())
+        return done.stderr
+
+    def test_that_are_all_taken_end_a_run_before_a_rank_starts(self) -> None:
+        error = self.refusal_with_few_ports((*SCARCE_PORTS, "take_all_but", "0", "0"), *SERVER)
+        self.assertRegex(error, r"^regatta: cannot listen at 127\.0\.0\.1:0: .*no port is free "
+                                r"there: .*ip_local_port_range\n$")
+
+    def test_that_are_all_taken_when_a_server_starts_end_the_run(self) -> None:
+        """But for one, by which it reaches its coordinator."""
+        path = path_to_wrapped_mpirun(before=(*SCARCE_PORTS, "take_all_but", "1", "3"))
+        error = self.refusal_with_few_ports((), *SERVER, "--servers", "2", PATH=path)
+        self.assertRegex(error, r"rank [01] \(server[01], process \d+ on \S+\): cannot listen at "
+                                r"127\.0\.0\.1:0: .*no port is free there")
+
+
+if __name__ == "__main__":
+    run_tests()
