@@ -7,6 +7,7 @@ Exits 77 (skipped) where mpirun is not installed. Needs call_as_stranger beside 
 """
 
 import contextlib
+import functools
 import os
 import re
 import socket
@@ -26,15 +27,20 @@ skip_without_mpirun()
 STRANGER = Path(REGATTA).with_name("call_as_stranger")
 SCARCE_PORTS = ("/usr/bin/python3", str(Path(__file__).with_name("scarce_ports.py")))
 SERVER = ("--strategy", "parameter_server", "--workers", "2")
-RING = ("--strategy", "all_reduce", "--all-reduce", "ring", "--workers", "2")
-# Some seconds over processes, and the bits of one process, which takes a moment.
-LONG = {SERVER: ("--workload", "parabola", "--steps", "20000", *SERVER),
-        RING: ("--workload", "parabola", "--steps", "60000", *RING)}
+RING = ("--strategy", "all_reduce", "--all-reduce", "ring", "--workers", "2", "--processes", "2")
+LONG_S = 4  # of training that strangers may disturb
 END_OF_LONG_S = 60
 OTHER_ID, OTHER_TOKEN = "0" * 32, "0" * 64
 CONTROL, EXCHANGE = "/regatta.control.Control/Session", "/regatta.Exchange/Stream"
 HELLO_OF_RANK_1 = b"\x0a\x02\x08\x01"  # harness/control.proto
 NOISE_BYTES = 64 << 20  # what a process may grow by
+
+
+@functools.cache
+def long_race(strategy: tuple[str, ...]) -> tuple[str, ...]:
+    """As many steps as take some seconds over processes, here and now."""
+    step_ns = record_of(*PARABOLA, *strategy)["step_time_ns"]["p50"]
+    return "--workload", "parabola", "--steps", str(round(LONG_S * 1e9 / step_ns)), *strategy
 
 
 def resident_bytes(pid: int) -> int:
@@ -46,8 +52,8 @@ class Strangers(unittest.TestCase):
     @contextlib.contextmanager
     def undisturbed(self, strategy: tuple[str, ...]) -> Iterator[Run]:
         """A race that what happens in the block may not harm, and that is not over before it."""
-        run = Run(*LONG[strategy], *(("--processes", "2") if strategy == RING else ()),
-                  ranks=2 if strategy == RING else 3)
+        race = long_race(strategy)
+        run = Run(*race, ranks=2 if strategy == RING else 3)
         run.await_line("step 0 ")
         run.send(0)  # a look at its sockets
         try:
@@ -58,8 +64,8 @@ class Strangers(unittest.TestCase):
         self.assertIsNone(run.launcher.poll(), f"the race was over before its time: {run.said()}")
         record = run.end(END_OF_LONG_S)
         self.assertEqual((record["failure"], run.launcher.returncode), (None, 0))
-        self.assertEqual(losses_of(record), losses_of(record_of(*LONG[strategy], "--processes",
-                                                                "1")))
+        in_one_process = record_of(*race, "--processes", "1")  # the same bits in a moment
+        self.assertEqual(losses_of(record), losses_of(in_one_process))
         self.assertEqual((run.left(), run.errors.read_text()), ([], ""))
 
 
@@ -167,18 +173,22 @@ class Noise(Strangers):
             connection.sendall(greeting)
         return connection
 
+    def check_noise_at(self, strategy: tuple[str, ...]) -> None:
+        with self.undisturbed(strategy) as run:
+            processes = (run.launcher.pid, run.mpirun, *run.ranks.values())
+            ports = {port: pid for pid in processes for port in open_ports(pid)}
+            self.assertLessEqual({run.launcher.pid, run.mpirun}, set(ports.values()))
+            before = {pid: resident_bytes(pid) for pid in processes}
+            crowd = [self.connect(port, greeting) for port in ports for greeting in noise()]
+            for pid in processes:
+                self.assertLess(resident_bytes(pid) - before[pid], NOISE_BYTES)
+        for connection in crowd:
+            connection.close()
+
     def test_at_every_port_does_not_keep_a_race_from_finishing(self) -> None:
-        for strategy in (SERVER, RING):
-            with self.subTest(strategy=strategy), self.undisturbed(strategy) as run:
-                processes = (run.launcher.pid, run.mpirun, *run.ranks.values())
-                ports = {port: pid for pid in processes for port in open_ports(pid)}
-                before = {pid: resident_bytes(pid) for pid in processes}
-                crowd = [self.connect(port, greeting) for port in ports for greeting in noise()]
-                for pid in processes:
-                    self.assertLess(resident_bytes(pid) - before[pid], NOISE_BYTES)
-                self.assertLessEqual({run.launcher.pid, run.mpirun}, set(ports.values()))
-            for connection in crowd:
-                connection.close()
+        with ThreadPoolExecutor() as pool:
+            for finished in [pool.submit(self.check_noise_at, race) for race in (SERVER, RING)]:
+                finished.result()
 
     def test_of_many_who_stay_is_turned_away(self) -> None:
         with self.undisturbed(SERVER) as run:
