@@ -27,7 +27,8 @@ skip_without_mpirun()
 STRANGER = Path(REGATTA).with_name("call_as_stranger")
 SCARCE_PORTS = ("/usr/bin/python3", str(Path(__file__).with_name("scarce_ports.py")))
 SERVER = ("--strategy", "parameter_server", "--workers", "2")
-RING = ("--strategy", "all_reduce", "--all-reduce", "ring", "--workers", "2", "--processes", "2")
+RING = ("--strategy", "all_reduce", "--all-reduce", "ring", "--workers", "2")
+OVER_PROCESSES = ("--processes", "2")  # a server has one of its own
 LONG_S = 4  # of training that strangers may disturb
 END_OF_LONG_S = 60
 OTHER_ID, OTHER_TOKEN = "0" * 32, "0" * 64
@@ -39,7 +40,7 @@ NOISE_BYTES = 64 << 20  # what a process may grow by
 @functools.cache
 def long_race(strategy: tuple[str, ...]) -> tuple[str, ...]:
     """As many steps as take some seconds over processes, here and now."""
-    step_ns = record_of(*PARABOLA, *strategy)["step_time_ns"]["p50"]
+    step_ns = record_of(*PARABOLA, *strategy, *OVER_PROCESSES)["step_time_ns"]["p50"]
     return "--workload", "parabola", "--steps", str(round(LONG_S * 1e9 / step_ns)), *strategy
 
 
@@ -53,7 +54,7 @@ class Strangers(unittest.TestCase):
     def undisturbed(self, strategy: tuple[str, ...]) -> Iterator[Run]:
         """A race that what happens in the block may not harm, and that is not over before it."""
         race = long_race(strategy)
-        run = Run(*race, ranks=2 if strategy == RING else 3)
+        run = Run(*race, *OVER_PROCESSES, ranks=2 if strategy == RING else 3)
         run.await_line("step 0 ")
         run.send(0)  # a look at its sockets
         try:
