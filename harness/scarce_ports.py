@@ -33,8 +33,9 @@ def make(count: int) -> None:
 def ranks_at(coordinator: str) -> int:
     """By their ends of the connections."""
     port = int(coordinator.rpartition(":")[2])
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return sum(line[2] == f"0100007F:{port:04X}" and line[3] == "01" for line in lines)
+    lines = [line.split() for table in ("tcp", "tcp6")  # gRPC's are IPv4 in IPv6
+             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]]
+    return sum(line[2].endswith(f":{port:04X}") and line[3] == "01" for line in lines)
 
 
 def take_all_but(count: int, ranks: int) -> None:
