@@ -7,6 +7,7 @@ Exits 77 (skipped) where mpirun or openssl is not installed.
 
 import functools
 import os
+import re
 import shutil
 import socket
 import ssl
@@ -14,8 +15,8 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from test_support import (PARABOLA, Run, fresh_folder, losses_of, open_ports, record_of, records_in,
-                          regatta, run_tests, skip, skip_without_mpirun)
+from test_support import (PARABOLA, Run, fresh_folder, losses_of, record_of, records_in, regatta,
+                          run_tests, skip, skip_without_mpirun, soon)
 
 skip_without_mpirun()
 if shutil.which("openssl") is None:
@@ -43,6 +44,20 @@ def folder_of(**files: Path) -> Path:
     for name, source in files.items():
         (folder / f"{name}.pem").write_bytes(source.read_bytes())
     return folder
+
+
+def open_ports(pid: int) -> list[int]:
+    """Ports of loopback that the process listens at."""
+    links = [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    sockets = {link[len("socket:["):-1] for link in links if link.startswith("socket:[")}
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [int(line[1].split(":")[1], 16) for line in lines
+            if line[3] == "0A" and line[9] in sockets and line[1].startswith("0100007F")]
+
+
+def resident_bytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
 
 class Runs(unittest.TestCase):
@@ -136,6 +151,35 @@ class Strangers(unittest.TestCase):
                         if not stream.recv(1000):
                             raise ConnectionError("closed")
         self.assertEqual(run.end(limit_s=60)["failure"], None)
+        self.assertEqual(run.left(), [])
+
+    def test_do_not_keep_a_run_from_finishing(self) -> None:
+        run = Run(*LONG, ranks=3)
+        run.await_training()
+        processes = (run.launcher.pid, run.ranks[0])
+        before = {pid: resident_bytes(pid) for pid in processes}
+        greetings = (b"", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)),
+                     b"GET / HTTP/1.1\r\n\r\n", os.urandom(500))
+        crowd: list[socket.socket] = []
+        for pid in processes:
+            ports = open_ports(pid)
+            self.assertNotEqual(ports, [])
+            for i in range(200):
+                crowd.append(socket.create_connection(("127.0.0.1", ports[0]), 10))
+                try:
+                    crowd[-1].sendall(greetings[i % len(greetings)])
+                except OSError:  # sent away already
+                    pass
+        for pid in processes:
+            descriptors = Path(f"/proc/{pid}/fd")
+            # Two for each of 64 strangers and 3 ranks, and the process' own.
+            self.assertTrue(soon(lambda: len(list(descriptors.iterdir())) < 2 * 67 + 60, 10))
+            self.assertLess(resident_bytes(pid) - before[pid], 64 << 20)
+        record = run.end(limit_s=60)
+        self.assertEqual(record["failure"], None)
+        self.assertEqual(losses_of(record), losses_of(record_of(*LONG)))
+        for connection in crowd:
+            connection.close()
         self.assertEqual(run.left(), [])
 
 
