@@ -5,7 +5,7 @@
 // and every record of that build say it.
 //   slow_step        a step takes a tenth longer (kernels/runtime/lane.cpp)
 //   wrong_average    the gradient of one worker counts half
-//   slow_kernel      pooling is hardly optimised (kernels/cpu/CMakeLists.txt)
+//   slow_kernel      pooling is not optimised (kernels/cpu/CMakeLists.txt)
 //   slow_collective  an all_reduce in a process takes a third longer (kernels/comm/all_reduce.cpp)
 #pragma once
 
