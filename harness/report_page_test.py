@@ -18,6 +18,7 @@ RECORDS = Path("results/xeon-no-amx-2-cores/quick")
 CLAIMS = Path("results/xeon-no-amx-2-cores/claims")
 CLAIM_SEEDS = (1, 2)  # of five: figures of all claims, in half of the time
 WORKLOADS, STRATEGIES = 2, 9
+CELLS, FOLDED = 300, 40
 
 
 class Opened(unittest.TestCase):
@@ -49,6 +50,11 @@ class Opened(unittest.TestCase):
             "e.getBoundingClientRect().right > innerWidth + 1)"
             ".slice(0, 3).map(e => e.outerHTML.slice(0, 90))")
 
+    def strategies(self) -> list[str]:
+        return self.chromium.ask(
+            "[...document.querySelectorAll('#board tr.row:not([hidden])')].filter("
+            "row => row.offsetParent).map(row => row.dataset.strategy)")
+
     def check_fits_screens_of_all_widths_and_paper(self) -> None:
         for width in (360, 390, 768, 1110, 1130, 1280, 1920):
             self.chromium.resize(width, 900)
@@ -79,11 +85,6 @@ class Page(Opened):
         return self.chromium.ask(
             "[...document.querySelectorAll('#board tbody')].map(body => [...body.querySelectorAll("
             f"'tr.row td.{key}')].map(td => td.dataset.sort).filter(text => text).map(Number))")
-
-    def strategies(self) -> list[str]:
-        return self.chromium.ask(
-            "[...document.querySelectorAll('#board tr.row:not([hidden])')].filter("
-            "row => row.offsetParent).map(row => row.dataset.strategy)")
 
     def sorted_by(self) -> list[str]:
         return self.chromium.ask("[...document.querySelectorAll('#board th[aria-sort]')].map("
@@ -157,6 +158,50 @@ class Page(Opened):
             "  await new Promise(then => setTimeout(then, 20));"
             "return button.textContent; })()")
         self.assertIn(said, ("copied", "selected"))
+
+
+class OfManyCells(Opened):
+    """More cells of one workload than a figure has room for."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.records = fresh_folder()
+        shapes = [json.loads(line) for line in (RECORDS / "records.jsonl").read_text().splitlines()]
+        shapes = [one for one in shapes if one["cell"]["workload"] == "parabola"
+                  and one["cell"]["seed"] == 1]
+        with open(cls.records / "records.jsonl", "w") as file:
+            for number in range(CELLS):
+                one = shapes[number % len(shapes)]
+                cell = one["cell"] | {"global_batch": 50 + number // len(shapes)}
+                print(json.dumps(one | {"cell": cell, "run_id": f"{number:032x}", "losses": []}),
+                      file=file)
+        super().setUpClass()
+
+    def test_has_figures_of_some_and_tables_of_all(self) -> None:
+        notes = ("[...document.querySelectorAll('.chart')].map(chart => "
+                 "[chart.textContent, chart.getBoundingClientRect().height])")
+        tall = 0
+        for text, height in self.chromium.ask(notes):
+            self.assertLess(height, 2000)
+            tall += bool(re.search(r"Shown: \d+ of [\d,]+ cells", text))
+        self.assertGreaterEqual(tall, 4)
+        self.assertEqual(self.chromium.ask("document.querySelectorAll('#board tr.row').length"),
+                         CELLS)
+
+    def test_folds_its_leaderboard_until_all_is_asked_for(self) -> None:
+        rows = "document.querySelectorAll('#board tr.row:not([hidden])').length"
+        shown = "document.getElementById('shown').textContent"
+        self.assertEqual(self.chromium.ask(rows), FOLDED)
+        self.assertEqual(self.chromium.ask(shown), f"{CELLS} of {CELLS} rows, {FOLDED} shown")
+        self.chromium.click("#unfold")
+        self.assertEqual(self.chromium.ask(rows), CELLS)
+        self.assertEqual(self.chromium.ask(shown), f"{CELLS} of {CELLS} rows")
+        self.assertTrue(self.chromium.ask("document.getElementById('unfold').hidden"))
+
+    def test_finds_rows_that_are_folded(self) -> None:
+        self.chromium.click("#filter")
+        self.chromium.type("in_graph batch 80")
+        self.assertEqual(self.strategies(), ["in_graph, batch 80"])
 
 
 class OfClaims(Opened):

@@ -23,6 +23,7 @@ from axes_style import FAINT, INK, tidy  # noqa: E402
 from figure_race import footer  # noqa: E402
 from palette import SPARE, style_of  # noqa: E402
 from records import RecordsError, Run, Variant, group_runs, labels, read_records  # noqa: E402
+from selection import MOST_LINES, fitting, tell  # noqa: E402
 
 
 def _points(runs: list[Run], name: str) -> dict[int, list[float]]:
@@ -48,8 +49,9 @@ def _draw_line(axes: Axes, runs: list[Run], name: str, label: str, colour: str) 
 
 def draw_curves(runs: list[Run]) -> Figure:
     """Two panels, the metric above the loss; the caller saves and closes the figure."""
+    names = labels(group_runs(runs))
+    runs, others = fitting(runs, MOST_LINES)
     groups = group_runs(runs)
-    names = labels(groups)
     figure, (above, below) = plt.subplots(2, 1, figsize=(9, 8), sharex=True)
     colours = [style_of(runs[0].variant.strategy).colour, "#D55E00",
                *(style.colour for style in SPARE)]
@@ -68,7 +70,7 @@ def draw_curves(runs: list[Run]) -> Figure:
     figure.text(0.02, 0.03, footer(runs).replace("Marks: median time of the first evaluation at "
                 "the target; a run without one counts as infinite.", ""), fontsize=8, color=FAINT,
                 va="top")
-    return figure
+    return tell(figure, {"": others})
 
 
 def inside(groups: dict[Variant, list[Run]]) -> list[str]:

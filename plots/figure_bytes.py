@@ -17,21 +17,36 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import EngFormatter  # noqa: E402
 
-from axes_style import INK, entitle, tidy  # noqa: E402
+from axes_style import INK, entitle, tidy, tidy_rows  # noqa: E402
+from figure_race import NARROW  # noqa: E402
+from figure_time_to_target import wrapped  # noqa: E402
 from palette import style_of, styles_of  # noqa: E402
 from records import Run, Variant, group_runs, labels  # noqa: E402
+from selection import MOST_LINES, MOST_ROWS, fitting, tell  # noqa: E402
 
+SHORT = 20  # characters of a name, of which two stand side by side in a legend
 BYTES = EngFormatter(unit="B")
 Lines = dict[Variant, dict[int, float]]  # by workers
+
+
+def sends(run: Run) -> bool:
+    return run.status != "failed" and run.bytes_computed > 0 and not run.variant.straggler
+
+
+def _row_of(run: Run) -> Variant:
+    """Without what does not change what is sent."""
+    return replace(run.variant, length="", oversubscribed=False, shared_gpu=False)
+
+
+def _line_of(run: Run) -> Variant:
+    return replace(_row_of(run), workers=0, processes=1)
 
 
 def sending(runs: list[Run]) -> dict[Variant, Run]:
     """One run of each cell without a straggler that sends anything: they all send the same."""
     first: dict[Variant, Run] = {}
-    for run in runs:
-        if run.status != "failed" and run.bytes_computed > 0 and not run.variant.straggler:
-            same = replace(run.variant, length="", oversubscribed=False, shared_gpu=False)
-            first.setdefault(same, run)
+    for run in filter(sends, runs):
+        first.setdefault(_row_of(run), run)
     return first
 
 
@@ -39,17 +54,14 @@ def busiest_by_workers(runs: list[Run]) -> Lines:
     """What the busiest place sends; cells that differ in more than their workers are apart."""
     lines: Lines = {}
     for run in sending(runs).values():
-        if run.variant.asynchronous or not math.isfinite(run.busiest_bytes):
-            continue
-        same = replace(run.variant, workers=0, processes=1, length="", oversubscribed=False,
-                       shared_gpu=False)
-        lines.setdefault(same, {}).setdefault(run.variant.workers, run.busiest_bytes)
+        if not run.variant.asynchronous and math.isfinite(run.busiest_bytes):
+            lines.setdefault(_line_of(run), {}).setdefault(run.variant.workers, run.busiest_bytes)
     return {variant: line for variant, line in lines.items() if len(line) > 1}
 
 
-def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run]) -> None:
+def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run],
+                 names: dict[Variant, str]) -> None:
     ordered = sorted(cells.items(), key=lambda item: item[1].bytes_computed)
-    names = labels(cells)
     for row, (variant, run) in enumerate(ordered):
         axes.barh(row, run.bytes_computed, height=0.62, alpha=0.55,
                   color=style_of(variant.strategy).colour)
@@ -58,18 +70,24 @@ def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run]) -> None:
         axes.annotate(BYTES(float(f"{run.bytes_computed:.3g}")), (1, row), xytext=(6, 0),
                       va="center", fontsize=9, xycoords=("axes fraction", "data"),
                       textcoords="offset points", color=INK)
-    axes.set_yticks(range(len(ordered)), [names[variant] for variant, _ in ordered], fontsize=9,
-                    color=INK)
+    axes.set_yticks(range(len(ordered)), [wrapped(names[variant]) for variant, _ in ordered],
+                    fontsize=9, color=INK)
+    axes.set_ylim(-0.6, len(ordered) - 0.4)
     axes.set_xlim(0, 1.05 * max(max(run.bytes_computed, run.bytes_counted)
                                 for run in cells.values()))
     axes.xaxis.set_major_formatter(BYTES)
-    axes.set_xlabel("sent in a step, all places (bar: computed, cross: counted)", fontsize=9)
+    axes.set_xlabel("sent in a step, all places\n(bar: computed, cross: counted)", fontsize=9)
     entitle(axes, f"{workload}: bytes on the wire")
-    tidy(axes, "x")
+    tidy_rows(axes)
 
 
-def _draw_busiest(axes: Axes, workload: str, lines: Lines) -> None:
-    names = labels(lines)
+def _height(names: list[str]) -> float:
+    """Inches of a panel with these rows."""
+    lines = max(wrapped(name).count("\n") + 1 for name in names)
+    return (0.2 + 0.14 * lines) * len(set(names)) + 1.2
+
+
+def _draw_busiest(axes: Axes, workload: str, lines: Lines, names: dict[Variant, str]) -> None:
     for (variant, line), style in zip(lines.items(), styles_of(one.strategy for one in lines)):
         at = sorted(line)
         axes.plot(at, [line[workers] for workers in at], color=style.colour, linewidth=2,
@@ -81,31 +99,42 @@ def _draw_busiest(axes: Axes, workload: str, lines: Lines) -> None:
     axes.set_xlabel("workers")
     axes.set_ylabel("sent in a step")
     entitle(axes, f"{workload}: what the busiest place sends")
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, frameon=False, fontsize=9,
-                borderaxespad=0, handlelength=3)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=_columns(lines, names),
+                frameon=False, fontsize=9, borderaxespad=0, handlelength=3)
     tidy(axes)
+
+
+def _columns(lines: Lines, names: dict[Variant, str]) -> int:
+    return 2 if max(len(names[variant]) for variant in lines) <= SHORT else 1
 
 
 def draw(runs: list[Run]) -> Figure | None:
     """Of each workload one or two panels; nothing where nothing is sent."""
-    panels = []
+    panels, others = [], {}
     for workload in dict.fromkeys(run.workload for run in runs):
         own = [run for run in runs if run.workload == workload]
         usual = _usual_workers(own)
-        cells = sending([run for run in own if run.variant.workers == usual])
-        if cells:
-            panels.append((0.34 * len(cells) + 1.2, _draw_totals, workload, cells))
-        lines = busiest_by_workers(own)
-        if lines:
-            panels.append((3.8, _draw_busiest, workload, lines))
+        of_usual = [run for run in own if run.variant.workers == usual and sends(run)]
+        shown, others[f"{workload}, bars"] = fitting(of_usual, MOST_ROWS, _row_of)
+        if shown:
+            names = labels(sending(of_usual))
+            height = _height([names[_row_of(run)] for run in shown])
+            panels.append((height, _draw_totals, workload, sending(shown), names))
+        names = labels(busiest_by_workers(own))
+        shown, others[f"{workload}, lines"] = fitting(
+            (run for run in own if sends(run) and _line_of(run) in names), MOST_LINES, _line_of)
+        if shown:
+            lines = busiest_by_workers(shown)
+            height = 2.9 + 0.2 * len(lines) / _columns(lines, names)
+            panels.append((height, _draw_busiest, workload, lines, names))
     if not panels:
         return None
     heights = [height for height, *_ in panels]
-    figure = plt.figure(figsize=(5.8, sum(heights)), layout="constrained")
+    figure = plt.figure(figsize=(NARROW, sum(heights)), layout="constrained")
     parts = figure.subfigures(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for part, (_, drawn, workload, what) in zip(parts, panels):  # each with its own margin
-        drawn(part.subplots(), workload, what)
-    return figure
+    for part, (_, drawn, *what) in zip(parts, panels):  # each with its own margin
+        drawn(part.subplots(), *what)
+    return tell(figure, others)
 
 
 def _usual_workers(runs: list[Run]) -> int:

@@ -21,6 +21,7 @@ from axes_style import FAINT, entitle, tidy  # noqa: E402
 from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
 from records import Run, Variant, group_runs, labels, ranked  # noqa: E402
+from selection import MOST_LINES, fitting, tell  # noqa: E402
 from wording import time_text, time_unit  # noqa: E402
 
 ROOM = 1.25  # beyond the outermost marks, as a factor
@@ -55,6 +56,8 @@ def _draw_equal_times(axes: Axes, scale: float) -> None:
         axes.plot([left, right], [seconds * scale / left, seconds * scale / right],
                   color=FAINT, linewidth=0.7, dashes=(4, 4), zorder=1, scaley=False, scalex=False)
         at = min(high, seconds * scale / left)
+        if at < low * (high / low) ** 0.1:  # its label would lie on those of the axis
+            continue
         axes.annotate(re.sub(r"\.0+ ", " ", time_text(seconds)),
                       (seconds * scale / at, at),
                       xytext=(3, -3), textcoords="offset points", va="top", fontsize=8,
@@ -72,8 +75,10 @@ def _draw_points(axes: Axes, points: list[tuple[Variant, tuple[float, float]]], 
 def draw(runs: list[Run]) -> Figure | None:
     """Nothing where fewer than two cells reached the target."""
     groups = group_runs(run for run in runs if run.claims_time)
-    found = [(variant, _point(group)) for variant, group in ranked(groups)]
-    points = [(variant, point) for variant, point in found if point is not None]
+    names = labels(groups)
+    found = {variant: point for variant, group in groups.items() if (point := _point(group))}
+    runs, others = fitting((run for run in runs if run.variant in found), MOST_LINES)
+    points = [(variant, found[variant]) for variant, _ in ranked(group_runs(runs))]
     if len(points) < 2:
         return None
     scale, unit = time_unit(max(seconds for _, (seconds, _) in points))
@@ -83,7 +88,7 @@ def draw(runs: list[Run]) -> Figure | None:
     axes.set_xlim(*_limits([seconds * scale for _, (seconds, _) in points]))
     axes.set_ylim(*_limits([examples for _, (_, examples) in points]))
     _draw_equal_times(axes, scale)
-    _draw_points(axes, points, scale, labels(groups))
+    _draw_points(axes, points, scale, names)
     for axis, places in ((axes.xaxis, "g"), (axes.yaxis, ",.0f")):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_minor_locator(NullLocator())
@@ -94,4 +99,4 @@ def draw(runs: list[Run]) -> Figure | None:
     entitle(axes, "Examples needed × time for each")
     legend_below(axes, *axes.get_legend_handles_labels())
     tidy(axes)
-    return figure
+    return tell(figure, {"": others})

@@ -12,27 +12,32 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from axes_style import INK, entitle, tidy  # noqa: E402
+from figure_race import NARROW  # noqa: E402
 from palette import styles_of  # noqa: E402
 from records import Run, Variant, labels  # noqa: E402
+from selection import MOST_LINES, fitting, tell  # noqa: E402
 
 Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: a process a worker
+
+
+def _line_of(run: Run) -> tuple[Variant, bool]:
+    same = replace(run.variant, workers=0, processes=1, all_reduce=None, straggler="",
+                   oversubscribed=False, shared_gpu=False, length="")
+    return same, run.variant.processes >= run.variant.workers > 1
 
 
 def largest_graphs(runs: list[Run]) -> Lines:
     """By strategy, and whether each worker is a process; those with several numbers of workers."""
     lines: Lines = {}
     for run in runs:
-        if not run.nodes_per_process or run.variant.strategy == "single":
-            continue
-        own = run.variant.processes >= run.variant.workers > 1
-        same = replace(run.variant, workers=0, processes=1, all_reduce=None, straggler="",
-                       oversubscribed=False, shared_gpu=False, length="")
-        lines.setdefault((same, own), {})[run.variant.workers] = max(run.nodes_per_process)
+        if run.nodes_per_process and run.variant.strategy != "single":
+            lines.setdefault(_line_of(run), {})[run.variant.workers] = max(run.nodes_per_process)
     return {key: line for key, line in lines.items() if len(line) > 1}
 
 
-def _draw_panel(axes: Axes, workload: str, lines: Lines) -> None:
-    names = labels({variant for variant, _ in lines})
+def _draw_panel(axes: Axes, workload: str, lines: Lines, names: dict[Variant, str]) -> None:
+    marked: list[int] = []
+    apart = 0.04 * max(max(line.values()) for line in lines.values())
     for ((variant, own), line), style in zip(
             lines.items(), styles_of(variant.strategy for variant, _ in lines)):
         at = sorted(line)
@@ -40,8 +45,11 @@ def _draw_panel(axes: Axes, workload: str, lines: Lines) -> None:
         axes.plot(at, [line[workers] for workers in at], color=style.colour, linewidth=2,
                   dashes=style.dash or (None, None), marker=style.marker, markersize=7,
                   markeredgecolor="white", label=f"{names[variant]}: {where}")
-        axes.annotate(f"{line[at[-1]]:,}", (at[-1], line[at[-1]]), xytext=(7, 0), va="center",
-                      textcoords="offset points", fontsize=9, color=INK)
+        last = line[at[-1]]
+        if all(abs(last - other) > apart for other in marked):  # others would lie upon it
+            axes.annotate(f"{last:,}", (at[-1], last), xytext=(7, 0), va="center",
+                          textcoords="offset points", fontsize=9, color=INK)
+            marked.append(last)
     axes.set_xticks(sorted({workers for line in lines.values() for workers in line}))
     axes.set_ylim(0, None)
     axes.margins(x=0.12)
@@ -55,14 +63,20 @@ def _draw_panel(axes: Axes, workload: str, lines: Lines) -> None:
 
 def draw(runs: list[Run]) -> Figure | None:
     """A panel for each workload that ran with several numbers of workers; nothing without one."""
-    panels = {workload: largest_graphs([run for run in runs if run.workload == workload])
-              for workload in dict.fromkeys(run.workload for run in runs)}
-    panels = {workload: lines for workload, lines in panels.items() if lines}
+    panels: dict[str, tuple[Lines, dict[Variant, str]]] = {}
+    others = {}
+    for workload in dict.fromkeys(run.workload for run in runs):
+        own = [run for run in runs if run.workload == workload]
+        lines = largest_graphs(own)
+        shown, others[workload] = fitting((run for run in own if _line_of(run) in lines),
+                                          MOST_LINES, _line_of)
+        if lines:
+            panels[workload] = largest_graphs(shown), labels({variant for variant, _ in lines})
     if not panels:
         return None
-    heights = [2.9 + 0.2 * len(lines) for lines in panels.values()]
+    heights = [2.9 + 0.2 * len(lines) for lines, _ in panels.values()]
     figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
-                                figsize=(5.8, sum(heights)), height_ratios=heights)
-    for axes, (workload, lines) in zip(grid[:, 0], panels.items()):
-        _draw_panel(axes, workload, lines)
-    return figure
+                                figsize=(NARROW, sum(heights)), height_ratios=heights)
+    for axes, (workload, panel) in zip(grid[:, 0], panels.items()):
+        _draw_panel(axes, workload, *panel)
+    return tell(figure, others)

@@ -25,8 +25,10 @@ from matplotlib.ticker import FuncFormatter  # noqa: E402
 
 from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
-from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
-from wording import time_unit  # noqa: E402
+from records import (Run, Variant, format_time, group_runs, labels, median_time,  # noqa: E402
+                     ranked)  # noqa: E402
+from selection import MOST_LINES, fitting, tell  # noqa: E402
+from wording import counts_text, time_unit  # noqa: E402
 
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
 LOG_RATIO = 8.0
@@ -139,19 +141,18 @@ def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
         axes.set_ylabel("accuracy (%)")
 
 
-def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> list[Line2D]:
+def draw_panel(axes: Axes, workload: str, runs: list[Run],
+               names: dict[Variant, str]) -> list[Line2D]:
     """One workload: lines, bands, target, failures; the legend on the right ranks them.
 
     Returns what the legend shows, ranked.
     """
     longest = max((one.training_time for run in runs for one in run.evaluations), default=1.0)
     scale, unit = time_unit(longest)
-    groups = group_runs(runs)
-    names = labels(groups)
     _set_metric_axis(axes, runs)
     _set_time_axis(axes, runs, scale, unit)
     _draw_target(axes, runs[0])
-    lines = ranked(groups)
+    lines = ranked(group_runs(runs))
     styles = styles_of(variant.strategy for variant, _ in lines)
     entries = [_draw_variant(axes, group, scale, names[variant], style)
                for (variant, group), style in zip(lines, styles)]
@@ -162,7 +163,7 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> list[Line2D]:
                 title="median training time to target", title_fontsize=9.5,
                 alignment="left")
     dataset = ", ".join(sorted({run.variant.dataset for run in runs} - {""}))
-    batch = ", ".join(f"{size:,}" for size in sorted({run.variant.global_batch for run in runs}))
+    batch = counts_text(run.variant.global_batch for run in runs)
     axes.set_title(workload, loc="left", fontsize=13, fontweight="bold", color=INK, pad=22)
     axes.text(0, 1.025, f"{dataset}, global batch {batch}", transform=axes.transAxes, fontsize=9.5,
               color=FAINT)
@@ -171,8 +172,8 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run]) -> list[Line2D]:
 
 
 def _workers(runs: list[Run]) -> str:
-    counts = sorted({run.variant.workers for run in runs if run.variant.strategy != "single"})
-    return ", ".join(map(str, counts or [1])) + (" worker" if counts in ([], [1]) else " workers")
+    counts = {run.variant.workers for run in runs if run.variant.strategy != "single"} or {1}
+    return counts_text(counts) + (" worker" if counts == {1} else " workers")
 
 
 def footer(runs: list[Run]) -> str:
@@ -199,15 +200,18 @@ def draw_race(runs: list[Run]) -> Figure:
     workloads = list(dict.fromkeys(run.workload for run in runs))
     heights = 3.9 * len(workloads) + 1.5
     figure, grid = plt.subplots(len(workloads), 1, figsize=(11, heights), squeeze=False)
+    others = {}
     for axes, workload in zip(grid[:, 0], workloads):
-        draw_panel(axes, workload, [run for run in runs if run.workload == workload])
+        own = [run for run in runs if run.workload == workload]
+        shown, others[workload] = fitting(own, MOST_LINES)
+        draw_panel(axes, workload, shown, labels(group_runs(own)))
     figure.subplots_adjust(left=0.075, right=0.62, top=1 - 1.15 / heights, bottom=1.15 / heights,
                            hspace=0.55)
     figure.text(0.02, 1 - 0.3 / heights, f"Who reaches the target first? {_workers(runs)}",
                 fontsize=16, fontweight="bold", color=INK, va="top")
     figure.text(0.02, 0.14 / heights, footer(runs), fontsize=8.5, color=FAINT, va="bottom",
                 linespacing=1.5)
-    return figure
+    return tell(figure, others)
 
 
 def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
@@ -224,10 +228,10 @@ def draw(runs: list[Run]) -> Figure | None:
     if not any(one.training_time > 0 for run in runs for one in run.evaluations):
         return None
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
-    entries = draw_panel(axes, runs[0].workload, runs)
+    names = labels(group_runs(runs))
+    runs, others = fitting(runs, MOST_LINES)
+    entries = draw_panel(axes, runs[0].workload, runs, names)
     axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # the page says it
     entitle(axes, "The race", pad=20)
-    groups = group_runs(runs)
-    names = labels(groups)
-    legend_below(axes, entries, [names[variant] for variant, _ in ranked(groups)])
-    return figure
+    legend_below(axes, entries, [names[variant] for variant, _ in ranked(group_runs(runs))])
+    return tell(figure, {"": others})

@@ -21,18 +21,20 @@ from axes_style import INK, entitle, tidy  # noqa: E402
 from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
 from records import Run, Variant, labels  # noqa: E402
+from selection import MOST_LINES, fitting, tell  # noqa: E402
 
 Line = dict[int, list[Run]]  # by workers
 
 
-def _lines(runs: list[Run]) -> dict[Variant, Line]:
+def _line_of(run: Run) -> Variant:
     """Cells that differ in workers only share a line."""
+    return replace(run.variant, workers=0, processes=1, oversubscribed=False)
+
+
+def _lines(runs: list[Run]) -> dict[Variant, Line]:
     lines: dict[Variant, Line] = {}
     for run in runs:
-        if run.status == "failed" or not run.examples_per_s > 0 or run.variant.shared_gpu:
-            continue
-        same = replace(run.variant, workers=0, processes=1, oversubscribed=False)
-        lines.setdefault(same, {}).setdefault(run.variant.workers, []).append(run)
+        lines.setdefault(_line_of(run), {}).setdefault(run.variant.workers, []).append(run)
     return lines
 
 
@@ -55,10 +57,13 @@ def _draw_ideal(axes: Axes, lines: dict[Variant, Line]) -> None:
 
 def draw(runs: list[Run]) -> Figure | None:
     """Nothing where no strategy ran with several numbers of workers."""
-    lines = _lines(runs)
-    if not any(len(line) > 1 for line in lines.values()):
+    runs = [run for run in runs if run.status != "failed" and run.examples_per_s > 0
+            and not run.variant.shared_gpu]
+    names = labels(_lines(runs))
+    if not any(len(line) > 1 for line in _lines(runs).values()):
         return None
-    names = labels(lines)
+    runs, others = fitting(runs, MOST_LINES, _line_of)
+    lines = _lines(runs)
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     _draw_ideal(axes, lines)
     for (variant, line), style in zip(lines.items(),
@@ -76,4 +81,4 @@ def draw(runs: list[Run]) -> Figure | None:
     entitle(axes, "Speed by workers")
     legend_below(axes, *axes.get_legend_handles_labels())
     tidy(axes)
-    return figure
+    return tell(figure, {"": others})

@@ -13,10 +13,13 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from axes_style import INK, tidy  # noqa: E402
+from figure_race import NARROW  # noqa: E402
 from palette import Style, style_of  # noqa: E402
 from records import Run, group_runs, labels  # noqa: E402
+from selection import fitting, tell  # noqa: E402
 
 MOST = 6  # versions missed that have a column of their own
+MOST_PANELS = 10  # cells of a workload
 
 
 def histogram(runs: list[Run]) -> list[int]:
@@ -52,18 +55,18 @@ def _draw_row(axes: Axes, label: str, counts: list[int], style: Style) -> None:
 
 def draw(runs: list[Run]) -> Figure | None:
     """A row for each workload and cell that counted staleness; nothing where none did."""
-    rows = []
+    rows, others = [], {}
     for workload in dict.fromkeys(run.workload for run in runs):
-        groups = {variant: group for variant, group
-                  in group_runs(run for run in runs if run.workload == workload).items()
-                  if histogram(group)}
-        names = labels(groups)
+        own = [run for run in runs if run.workload == workload and histogram([run])]
+        names = labels(group_runs(own))
+        own, others[workload] = fitting(own, MOST_PANELS)
+        groups = group_runs(own)
         rows += [(f"{workload}, {names[variant]}", histogram(group), style_of(variant.strategy))
                  for variant, group in groups.items()]
     if not rows:
         return None
     figure, grid = plt.subplots(len(rows), 1, squeeze=False, sharex=True, layout="constrained",
-                                figsize=(5.8, 1.25 * len(rows) + 0.6))
+                                figsize=(NARROW, 1.25 * len(rows) + 0.6))
     for axes, (label, counts, style) in zip(grid[:, 0], rows):
         _draw_row(axes, label, counts, style)
     columns = min(MOST + 1, max(len(counts) for _, counts, _ in rows))
@@ -73,4 +76,4 @@ def draw(runs: list[Run]) -> Figure | None:
     grid[-1, 0].set_xticks(range(columns), names)
     grid[-1, 0].set_xlim(-0.6, columns - 0.4)
     grid[-1, 0].set_xlabel("versions that an update missed", color=INK)
-    return figure
+    return tell(figure, others)

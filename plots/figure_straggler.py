@@ -25,8 +25,10 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
 from axes_style import INK, entitle, tidy_rows  # noqa: E402
+from figure_race import NARROW  # noqa: E402
 from palette import style_of  # noqa: E402
 from records import RecordsError, Run, Variant, group_runs, read_records  # noqa: E402
+from selection import MOST_ROWS, fitting, tell  # noqa: E402
 
 Kept = dict[Variant, list[float]]  # by the variant with its straggler, one value a seed
 
@@ -76,8 +78,7 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
     for row, (variant, ratios) in enumerate(kept.items()):
         style = style_of(variant.strategy)
         axes.plot(ratios, [row] * len(ratios), linestyle="", marker=style.marker, markersize=7,
-                  color=style.colour, zorder=4, markeredgewidth=1.6 if style.marker == "x" else 0.8,
-                  markeredgecolor=style.colour if style.marker == "x" else "white")
+                  color=style.colour, zorder=4, markeredgewidth=0.8, markeredgecolor="white")
         middle = statistics.median(ratios)
         axes.plot([middle] * 2, [row - 0.34, row + 0.34], color=INK, linewidth=2, zorder=3)
         axes.annotate(f"{middle:.2f}", (1, row), xytext=(6, 0), va="center", fontsize=9.5,
@@ -101,21 +102,27 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
 
 def draw(runs: list[Run]) -> Figure | None:
     """A panel for each workload and straggler; nothing where no run has a sibling without one."""
+    kept = {(workload, variant): ratios
+            for workload in dict.fromkeys(run.workload for run in runs)
+            for variant, ratios in
+            kept_speed([run for run in runs if run.workload == workload]).items()}
+    if not kept:
+        return None
+    shown, others = fitting((run for run in runs if (run.workload, run.variant) in kept), MOST_ROWS,
+                            lambda run: (run.workload, run.variant))
+    rows_shown = {(run.workload, run.variant) for run in shown}
     panels: dict[tuple[str, str, int], Kept] = {}
-    for workload in dict.fromkeys(run.workload for run in runs):
-        own = [run for run in runs if run.workload == workload]
-        for variant, ratios in kept_speed(own).items():
+    for (workload, variant), ratios in kept.items():
+        if (workload, variant) in rows_shown:
             key = (workload, variant.straggler, variant.workers)
             panels.setdefault(key, {})[variant] = ratios
-    if not panels:
-        return None
-    rows = [len(kept) for kept in panels.values()]
+    rows = [len(panel) for panel in panels.values()]
     figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
-                                figsize=(5.8, sum(0.36 * count + 1.25 for count in rows)),
+                                figsize=(NARROW, sum(0.36 * count + 1.25 for count in rows)),
                                 height_ratios=[0.36 * count + 1.25 for count in rows])
-    for axes, ((workload, _, _), kept) in zip(grid[:, 0], panels.items()):
-        _draw_panel(axes, workload, kept)
-    return figure
+    for axes, ((workload, _, _), panel) in zip(grid[:, 0], panels.items()):
+        _draw_panel(axes, workload, panel)
+    return tell(figure, {"": others})
 
 
 def main(arguments: list[str]) -> int:

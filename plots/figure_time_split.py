@@ -16,6 +16,7 @@ from axes_style import INK, entitle  # noqa: E402
 from figure_race import LOG_RATIO  # noqa: E402
 from figure_time_to_target import rows_figure, wrapped  # noqa: E402
 from records import SPLIT, Run, format_time, group_runs, labels, ranked  # noqa: E402
+from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from wording import time_unit  # noqa: E402
 
 # Neighbours differ in lightness or by a hatch, for black and white.
@@ -49,11 +50,12 @@ def _draw_bars(axes: Axes, rows: list[dict[str, float]], scales: list[float]) ->
 def draw(runs: list[Run]) -> Figure | None:
     """Nothing where no step was split."""
     groups = group_runs(runs)
-    parts = [(variant, step_parts(group)) for variant, group in ranked(groups)]
-    parts = [(variant, split) for variant, split in parts if sum(split.values()) > 0]
+    names = labels(groups)
+    split = {variant for variant, group in groups.items() if sum(step_parts(group).values()) > 0}
+    runs, others = fitting((run for run in runs if run.variant in split), MOST_ROWS)
+    parts = [(variant, step_parts(group)) for variant, group in ranked(group_runs(runs))]
     if not parts:
         return None
-    names = labels(groups)
     totals = [sum(split.values()) for _, split in parts]
     as_shares = max(totals) > LOG_RATIO * min(totals)
     scale, unit = time_unit(max(totals))
@@ -71,4 +73,4 @@ def draw(runs: list[Run]) -> Figure | None:
     figure.legend(*axes.get_legend_handles_labels(), loc="upper left", ncols=3, frameon=False,
                   bbox_to_anchor=(0, 1 - 0.3 / figure.get_figheight()), fontsize=8.5,
                   borderaxespad=0, handlelength=1.6, columnspacing=1.2)
-    return figure
+    return tell(figure, {"": others})

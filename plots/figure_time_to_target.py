@@ -20,6 +20,7 @@ from axes_style import FAINT, INK, entitle, tidy_rows  # noqa: E402
 from figure_race import LOG_RATIO, NARROW, PLAIN  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
 from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
+from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from wording import time_unit  # noqa: E402
 
 LABEL_WIDTH = 24  # characters
@@ -27,8 +28,10 @@ MANY = 200  # runs of a cell from which on marks are pixels, not paths
 
 
 def wrapped(label: str) -> str:
-    """On several lines where it is long."""
-    return "\n".join(textwrap.wrap(label, LABEL_WIDTH, break_on_hyphens=False))
+    """On several lines where it is long, broken after commas."""
+    tied = label.replace(" ", "\u00a0").replace(",\u00a0", ", ")
+    lines = textwrap.wrap(tied, LABEL_WIDTH, break_on_hyphens=False)
+    return "\n".join(lines).replace("\u00a0", " ")
 
 
 def rows_figure(names: list[str], right: float, above: float) -> tuple[Figure, Axes]:
@@ -95,13 +98,13 @@ def _value(runs: list[Run]) -> str:
 def draw(runs: list[Run]) -> Figure | None:
     """Nothing where no run reached the target."""
     runs = [run for run in runs if run.claims_time]
-    groups = group_runs(runs)
-    rows = ranked(groups)
+    names = labels(group_runs(runs))
+    runs, others = fitting(runs, MOST_ROWS)
+    rows = ranked(group_runs(runs))
     reached = [run.time_to_target for run in runs if math.isfinite(run.time_to_target)]
     if not reached:
         return None
     scale, unit = time_unit(max(reached))
-    names = labels(groups)
     figure, axes = rows_figure([wrapped(names[variant]) for variant, _ in rows], 1.15, 0.4)
     _set_axis(axes, [time * scale for time in reached], unit)
     low, high = axes.get_xlim()
@@ -115,4 +118,4 @@ def draw(runs: list[Run]) -> Figure | None:
         axes.annotate("missed", (edge, 0), xytext=(0, -5), ha="center", va="top", fontsize=9,
                       color=FAINT, xycoords=("data", "axes fraction"), textcoords="offset points")
     entitle(axes, "Every run, and the median")
-    return figure
+    return tell(figure, {"": others})

@@ -11,7 +11,8 @@ from typing import Any
 from headline import Headline, headline_of, why_of
 from palette import styles_of
 from records import Variant, labels, variant_of
-from wording import bytes_text, count_text, metric_text, plural, span_text, time_text
+from wording import (bytes_text, count_text, counts_text, metric_text, plural, span_text,
+                     time_text)
 
 Json = dict[str, Any]
 
@@ -210,11 +211,10 @@ def cell_labels(judged: Json) -> list[str]:
 
 def _conditions(judged: Json) -> str:
     cells = [cell["cell"] for cell in judged["cells"]]
-    batches = sorted({cell["global_batch"] for cell in cells})
     unit = " %" if judged["target"]["metric"] == "accuracy" else ""
     parts = [judged["dataset"], f"target {judged['target']['metric']} "
              f"{judged['target']['value']:g}{unit}",
-             "global batch " + ", ".join(f"{batch:,}" for batch in batches)]
+             "global batch " + counts_text(cell["global_batch"] for cell in cells)]
     parts += [f"worker {one['worker']} slowed {one['factor']:g} times"
               for one in cells[0]["straggler"]]
     parts.append(judged["cells"][0]["length"].removeprefix("--"))
@@ -223,13 +223,16 @@ def _conditions(judged: Json) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _same_start(same: Json) -> str:
+def _same_start(judged: Json) -> str:
+    same = judged["same_start"]
     if same["differs"]:
         return "Not the same race: " + "; ".join(same["differs"]) + "."
     if same["compared"] == 0:
         return ""
-    return (f"The same race for all: first weights and order of examples were equal in each of "
-            f"{plural(same['compared'], 'seed')}.")
+    batches = {cell["cell"]["global_batch"] for cell in judged["cells"]}
+    compared = plural(same["compared"], "seed") if len(batches) == 1 else (
+        plural(same["compared"], "pair") + " of seed and batch")
+    return f"The same race for all: first weights and order of examples were equal in {compared}."
 
 
 def _machine(machine: Json) -> list[tuple[str, str]]:
@@ -259,7 +262,7 @@ def _view(index: int, judged: Json) -> WorkloadView:
         title=judged["workload"], apart="",
         slug=f"{index + 1}-" + re.sub(r"[^A-Za-z0-9_-]", "-", judged["workload"]),
         conditions=_conditions(judged), headline=headline_of(judged, names),
-        same_start=_same_start(judged["same_start"]), warnings=judged["warnings"],
+        same_start=_same_start(judged), warnings=judged["warnings"],
         cells=[_cell_row(place, name, style.colour, cell, metric)
                for place, (name, style, cell)
                in enumerate(zip(names, styles, judged["cells"]), start=1)],

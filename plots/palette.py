@@ -7,7 +7,6 @@ Source: https://jfly.uni-koeln.de/color/, https://personal.sron.nl/~pault/
 """
 
 from collections.abc import Iterable
-from itertools import cycle
 from typing import NamedTuple
 
 Dash = tuple[float, ...]
@@ -16,7 +15,7 @@ Dash = tuple[float, ...]
 class Style(NamedTuple):
     colour: str
     dash: Dash  # lengths on and off, in line widths; empty is solid
-    marker: str
+    marker: str | tuple[int, int, int]  # filled, as its edge is white; corners, 1: star, angle
 
 
 STYLES: dict[str, Style] = {
@@ -29,11 +28,15 @@ STYLES: dict[str, Style] = {
     "all_reduce+model_parallel": Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),
     "parameter_server": Style("#009E73", (4, 1.2, 4, 3), "<"),
     "parameter_server_async": Style("#999933", (2, 2.5), ">"),
-    "independent": Style("#9A9A9A", (1, 3), "x"),
+    "independent": Style("#9A9A9A", (1, 3), (4, 1, 45)),
 }
-# For strategies and compositions that have no row yet.
-SPARE = (Style("#882255", (10, 2, 2, 2), "*"), Style("#117733", (3, 3), "h"),
-         Style("#6F4E37", (5, 1, 1, 1, 1, 1, 1, 1), "8"))
+# For strategies and compositions that have no row yet, and for a strategy's further lines.
+SPARE = (Style("#882255", (10, 2, 2, 2), "d"), Style("#117733", (3, 3), "h"),
+         Style("#6F4E37", (5, 1, 1, 1, 1, 1, 1, 1), "8"), Style("#4477DD", (12, 3), "*"),
+         Style("#EE3377", (1, 1, 6, 1), (4, 1, 0)), Style("#BB9955", (2, 1), (3, 1, 0)),
+         Style("#33CCAA", (8, 1, 1, 1), (6, 1, 0)), Style("#771111", (5, 5), (5, 1, 180)),
+         Style("#114477", (1, 2, 4, 2), (3, 1, 180)), Style("#667700", (7, 1), (8, 1, 0)),
+         Style("#EE9999", (3, 1, 1, 1), (7, 0, 0)))
 
 
 def style_of(strategy: str) -> Style:
@@ -44,8 +47,14 @@ def style_of(strategy: str) -> Style:
 
 
 def styles_of(strategies: Iterable[str]) -> list[Style]:
-    """Of the lines of one panel: a strategy's second line, as in another dtype, looks different."""
-    spare = cycle(SPARE)
+    """Of the lines of one panel: a strategy's second line, as in another dtype, looks different.
+
+    Of more rows than there are looks, each has that of its strategy: their names stand beside them.
+    """
+    strategies = list(strategies)
+    if len(strategies) - len(set(strategies)) > len(SPARE):
+        return [style_of(strategy) for strategy in strategies]
+    spare = iter(SPARE)
     seen: set[str] = set()
     styles = []
     for strategy in strategies:

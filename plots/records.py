@@ -282,7 +282,7 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
         same = [other for other in variants if other.strategy == variant.strategy]
         parts = [variant.strategy]
         if len({other.workers for other in same}) > 1:
-            parts.append(f"{variant.workers} workers")
+            parts.append(f"{variant.workers} worker" + "s" * (variant.workers != 1))
         for name in ("all_reduce", "sharing", "dataset", "device", "dtype", "fusion",
                      "straggler", "processes", "servers", "backup_workers", "staleness_bound",
                      "stages", "bucket_bytes", "rate_scale", "length"):

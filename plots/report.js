@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts and filters the leaderboard, within each workload, and copies commands.
+// Sorts, filters and folds the leaderboard, within each workload, and copies commands.
 "use strict";
 {
+  const most = 40;  // rows of a workload before "show all"
   const board = document.getElementById("board");
   const headings = [...board.tHead.rows[0].cells];
   const rows = [...board.querySelectorAll("tr.row")];
@@ -24,6 +25,7 @@
       own.sort((a, b) => compare(value(a), value(b), sign));
       body.append(...own);
     }
+    show();
   };
   headings.forEach((heading, column) => {
     heading.querySelector("button").addEventListener("click", () => sort(column));
@@ -31,25 +33,45 @@
 
   const input = document.getElementById("filter");
   const shown = document.getElementById("shown");
-  const filter = () => {
+  const unfold = document.getElementById("unfold");
+  let folds = true;
+  const show = () => {
     const words = input.value.toLowerCase().split(/\s+/);
-    for (const row of rows) {
-      const name = row.dataset.strategy.toLowerCase();
-      row.hidden = !words.every((word) => name.includes(word));
-    }
+    let found = 0;
+    let folded = 0;
     for (const body of board.tBodies) {
-      body.hidden = !body.querySelector("tr.row:not([hidden])");
+      let own = 0;
+      for (const row of body.querySelectorAll("tr.row")) {
+        const name = row.dataset.strategy.toLowerCase();
+        const fits = words.every((word) => name.includes(word));
+        own += fits;
+        row.hidden = !fits || (folds && own > most);
+        folded += fits && row.hidden;
+      }
+      body.hidden = own === 0;
+      found += own;
     }
-    const left = rows.filter((row) => !row.hidden).length;
-    shown.textContent = `${left} of ${rows.length} rows`;
+    const [all, own] = [rows.length, found].map((count) => count.toLocaleString("en"));
+    shown.textContent = `${own} of ${all} rows` + (folded ? `, ${found - folded} shown` : "");
+    unfold.hidden = folded === 0;
   };
-  input.addEventListener("input", filter);
-  filter();
+  const foldAs = (state) => { folds = state; show(); };
+  input.addEventListener("input", show);
+  unfold.addEventListener("click", () => foldAs(false));
+  show();
 
   // On paper nothing opens by a click.
   const folded = [...document.querySelectorAll("details:not([open])")];
-  addEventListener("beforeprint", () => folded.forEach((each) => { each.open = true; }));
-  addEventListener("afterprint", () => folded.forEach((each) => { each.open = false; }));
+  let before = folds;
+  addEventListener("beforeprint", () => {
+    folded.forEach((each) => { each.open = true; });
+    before = folds;
+    foldAs(false);
+  });
+  addEventListener("afterprint", () => {
+    folded.forEach((each) => { each.open = false; });
+    foldAs(before);
+  });
 
   const copy = async (button) => {
     const code = button.parentElement.querySelector("code");

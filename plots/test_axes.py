@@ -33,7 +33,7 @@ LABELS: dict[str, tuple[str, str | None]] = {
     "figure_straggler": (r"share of its speed that it keeps \(1 = .+\)", NAMES),
     "figure_jitter": (r"examples seen", LOSS),
     "figure_staleness": (r"versions that an update missed", r"% of updates"),
-    "figure_bytes": (r"sent in a step.*|workers", r"sent in a step"),
+    "figure_bytes": (r"sent in a step, all places\n\(.+\)|workers", r"sent in a step"),
     "figure_graph_size": (r"workers", r"nodes"),
     "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),
     "race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),

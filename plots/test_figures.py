@@ -8,17 +8,24 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
+import figure_bytes
 import figure_efficiency
+import figure_graph_size
 import figure_race
 import figure_scaling
+import figure_staleness
+import figure_straggler
 import figure_time_split
 import figure_time_to_target
+from curves import draw_curves
 from figure_time_split import step_parts
 from headline import headline_of, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
 from made_up import made_up_failure, made_up_record
-from records import Run, parse_run
-from wording import bytes_text, longer_text, time_text
+from palette import styles_of
+from records import Run, group_runs, parse_run
+from selection import MOST_LINES, MOST_ROWS, fitting
+from wording import bytes_text, counts_text, longer_text, time_text
 
 MODULES = (figure_race, figure_time_to_target, figure_time_split, figure_efficiency)
 
@@ -105,6 +112,70 @@ class Figures(unittest.TestCase):
         self.assertEqual(dark_of("#e69f00"), "#e69f00")
 
 
+STRATEGIES = ("single", "all_reduce", "in_graph", "parameter_server_async", "independent")
+TALLEST, WIDEST = 18, 14  # inches
+
+
+def thousand_cells() -> list[Run]:
+    """Of one workload, a run each: by strategy, batch, workers, with a straggler or without."""
+    records = []
+    for strategy in STRATEGIES:
+        for number in range(100):
+            record = made_up_record("parabola", strategy, 1, losses=[], pace=1 + number / 100)
+            record["cell"]["global_batch"] = 50 + number // 2
+            record["cell"]["workers"] = 2 + number // 2 % 2
+            if number % 2:
+                record["cell"]["straggler"] = [{"worker": 1, "factor": 2.0}]
+            records.append(record)
+    # The straggler's sibling without one, and a line by workers of each batch.
+    records += [{**record, "cell": {**record["cell"], "workers": 5 - record["cell"]["workers"]}}
+                for record in records]
+    return runs_of(*records)
+
+
+class ThousandCells(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.addClassCleanup(plt.close, "all")
+        cls.runs = thousand_cells()
+
+    def test_leave_figures_that_can_be_read_and_say_what_is_not_shown(self) -> None:
+        modules = (*MODULES, figure_scaling, figure_staleness, figure_straggler, figure_bytes,
+                   figure_graph_size)
+        for draw in (*(module.draw for module in modules), figure_race.draw_race, draw_curves):
+            figure = draw(self.runs)
+            with self.subTest(figure=draw.__module__):
+                drawn = figure.get_tightbbox()
+                self.assertLess(drawn.height, TALLEST)
+                self.assertLess(drawn.width, WIDEST)
+                said = " ".join(text.get_text() for text in figure.texts)
+                self.assertRegex(said, r"Shown: \d+ of [\d,]+ cells")
+                self.assertIn("The tables have all", said)
+
+    def test_show_the_first_of_each_strategy_and_as_many_of_each_as_there_is_room_for(self) -> None:
+        runs = [run for run in self.runs if run.claims_time]
+        shown, said = fitting(runs, MOST_ROWS)
+        self.assertEqual(said, f"{MOST_ROWS} of 800 cells")
+        counts = [sum(run.variant.strategy == strategy for run in shown)
+                  for strategy in STRATEGIES if strategy != "independent"]
+        self.assertEqual(counts, [MOST_ROWS // 4] * 4)
+        for strategy in STRATEGIES[:4]:
+            times = sorted(run.time_to_target for run in runs if run.variant.strategy == strategy)
+            self.assertEqual(sorted(run.time_to_target for run in shown
+                                    if run.variant.strategy == strategy), times[:MOST_ROWS // 4])
+
+    def test_leave_few_cells_alone(self) -> None:
+        runs = some_runs()
+        self.assertEqual(fitting(runs, 4), (runs, ""))
+        self.assertEqual(figure_time_to_target.draw(runs).texts, [])
+
+    def test_look_apart_where_they_have_lines(self) -> None:
+        shown, _ = fitting((run for run in self.runs if run.variant.strategy == "all_reduce"),
+                           MOST_LINES)
+        looks = styles_of(variant.strategy for variant in group_runs(shown))
+        self.assertEqual(len(set(looks)), MOST_LINES)
+
+
 def judged(certainty: str, count: int, ahead: float | None, *medians: float | None) -> Any:
     """As much of a judgement as a headline says; a cell for each median."""
     cells = [{"cell": {"strategy": "single"}, "count": count, "claims_time": True,
@@ -146,8 +217,10 @@ class Wording(unittest.TestCase):
         self.assertEqual([time_text(value) for value in (None, math.inf, 8e-7, 0.0123, 4.567, 700)],
                          ["–", "–", "800 ns", "12.3 ms", "4.57 s", "11.7 min"])
         self.assertEqual([bytes_text(value) for value in (50, 1_650_000)], ["50 B", "1.65 MB"])
-        self.assertEqual([longer_text(value) for value in (1.056, 2.4)],
-                         ["5.6 % longer", "2.40 times as long"])
+        self.assertEqual([longer_text(value) for value in (1.0, 1.056, 2.4)],
+                         ["as long", "5.6 % longer", "2.40 times as long"])
+        self.assertEqual([counts_text(values) for values in ([64, 128, 64], range(50, 1001))],
+                         ["64, 128", "50 to 1,000"])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+MOST_COUNTS = 5
 
 
 def time_unit(longest: float) -> tuple[float, str]:
@@ -56,6 +58,8 @@ def bytes_text(value: float) -> str:
 
 def longer_text(ratio: float) -> str:
     """How much longer the second took: `5.6 % longer`, `2.4 times as long`."""
+    if ratio < 1.0005:
+        return "as long"
     if ratio < 1.5:
         return f"{100 * (ratio - 1):.1f} % longer"
     return f"{_digits(ratio)} times as long"
@@ -70,6 +74,13 @@ def metric_text(value: float | None, metric: str) -> str:
     if value is None:
         return "–"
     return f"{value:.1f} %" if metric == "accuracy" else f"{value:.3g}"
+
+
+def counts_text(values: Iterable[int]) -> str:
+    """`64, 128`; of many the ends: `50 to 383`."""
+    each = sorted(set(values))
+    return ", ".join(f"{one:,}" for one in each) if len(each) <= MOST_COUNTS else (
+        f"{each[0]:,} to {each[-1]:,}")
 
 
 def plural(count: int, noun: str) -> str:

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cells a figure shows when there are more than it has room for, and the words that say so.
+
+Of each strategy those that reached the target first stay, equally many of each as far as there is
+room, so that a figure of a thousand cells is as readable as one of ten. What is left out stands in
+the tables of the page, or of the terminal.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+
+from matplotlib.figure import Figure
+
+from axes_style import FAINT
+from records import Run, group_runs, median_time
+
+MOST_ROWS = 20  # cells that have a row each
+MOST_LINES = 12  # cells that have a line or a mark, and an entry in a legend
+GAP = 0.08  # inches between a figure and the words below it
+
+
+def _soonest(runs: list[Run]) -> tuple[bool, float]:
+    """Of the first of these cells: as records.ranked() sorts them."""
+    return min((not group[0].claims_time, median_time(group))
+               for group in group_runs(runs).values())
+
+
+def _kept(groups: dict[Hashable, list[Run]], most: int) -> set[Hashable]:
+    """The first of each strategy, then the second of each, and so on."""
+    places: list[tuple[int, Hashable]] = []
+    seen: Counter[str] = Counter()
+    for key in sorted(groups, key=lambda key: _soonest(groups[key])):
+        strategy = groups[key][0].variant.strategy
+        places.append((seen[strategy], key))
+        seen[strategy] += 1
+    places.sort(key=lambda place: place[0])
+    return {key for _, key in places[:most]}
+
+
+def fitting(runs: Iterable[Run], most: int,
+            key: Callable[[Run], Hashable] = lambda run: run.variant) -> tuple[list[Run], str]:
+    """Runs of as many cells (lines, where `key` joins cells) as fit, in their order, and how many
+    of how many these are: empty where it is all."""
+    groups: dict[Hashable, list[Run]] = {}
+    runs = list(runs)
+    for run in runs:
+        groups.setdefault(key(run), []).append(run)
+    if len(groups) <= most:
+        return runs, ""
+    kept = _kept(groups, most)
+    return [run for run in runs if key(run) in kept], f"{most:,} of {len(groups):,} cells"
+
+
+def tell(figure: Figure, counts: dict[str, str]) -> Figure:
+    """With what fitting() said, by panel, below all that is drawn; unchanged where that is empty."""
+    shown = [f"{count} ({panel})" if panel else count for panel, count in counts.items() if count]
+    if shown:
+        text = (f"Shown: {', '.join(shown)}; of each strategy\nthose that reached the target first. "
+                "The tables have all of them.")
+        figure.draw_without_rendering()  # puts everything in its place
+        drawn = figure.get_tightbbox()
+        width, height = figure.get_size_inches()
+        figure.text(max(drawn.x0, 0) / width, (drawn.y0 - GAP) / height, text, fontsize=8.5,
+                    color=FAINT, va="top", linespacing=1.4)
+    return figure
