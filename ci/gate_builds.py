@@ -5,10 +5,12 @@ Worktrees and builds stay, so that the next comparison builds what differs only;
 been removed, `git worktree prune` makes git forget them.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TextIO
 
 from children import Children
 
@@ -22,6 +24,17 @@ LOG_LINES = 20
 
 class Refused(Exception):
     """What was asked for cannot be done; the text says what to do."""
+
+
+def lock(folder: Path) -> TextIO:
+    """Two at once would measure each other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = open(folder / "lock", "w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise Refused(f"another ci/regression or ci/history is at work in {folder}; wait for it") from error
+    return file
 
 
 def git(*arguments: str) -> str:
@@ -64,14 +77,13 @@ class Builder:
         self.children = children
         FOLDER.mkdir(parents=True, exist_ok=True)
 
-    def build(self, name: str, commit: str, programs: set[str], plant: str = "") -> Path:
-        """The folder of the programs of `commit`, less those that it does not have.
-        Throws: Refused with the end of the log."""
+    def build(self, name: str, commit: str, programs: set[str], *options: str) -> Path:
+        """The folder of the programs of `commit`, less those that it does not have; `options` are
+        of CMake. Throws: Refused with the end of the log."""
         tree, log = FOLDER / name, FOLDER / f"{name}.log"
         log.unlink(missing_ok=True)
         self.check_out(tree, commit, log)
-        plants = [f"-DREGATTA_PLANT={plant}"] if plant else []
-        self.run(["cmake", "--preset", "release", *plants], tree, log, CONFIGURE_LIMIT_S)
+        self.run(["cmake", "--preset", "release", *options], tree, log, CONFIGURE_LIMIT_S)
         targets = FOLDER / f"{name}.targets"
         self.run(["ninja", "-C", "build/release", "-t", "targets", "all"], tree, log,
                  CONFIGURE_LIMIT_S, targets)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The races and benchmarks of ci/gate.toml, by two builds in turn.
+"""The races and benchmarks of ci/gate.toml, by several builds in turn.
 
-Each entry is run by both builds before the next one, for the first seed base first, for the second
-head first (A-B-B-A), so that a machine that drifts meets both alike. A round leaves a folder of
-each side for `regatta compare`.
+Each entry is run by all builds before the next one, for the first seed base first, for the second
+head first (A-B-B-A), so that a machine that drifts meets all alike. A round leaves a folder of
+each side, as `regatta compare` takes it.
 """
 
 import random
@@ -77,6 +77,7 @@ class Benchmark:
 class Gate:
     seeds: int
     compare: tuple[str, ...]  # flags of regatta compare
+    baseline: tuple[str, ...]  # and those where one side is of another day
     entries: tuple[Race | Benchmark, ...]
 
     def programs(self) -> set[str]:
@@ -90,6 +91,7 @@ def read_gate(path: Path) -> Gate:
         races = [Race(**entry) for entry in table.pop("race", [])]
         benchmarks = [Benchmark(**entry) for entry in table.pop("benchmark", [])]
         gate = Gate(seeds=table.pop("seeds"), compare=tuple(table.pop("compare", "").split()),
+                    baseline=tuple(table.pop("baseline", "").split()),
                     entries=(*races, *benchmarks))
     except (OSError, KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         raise Refused(f"{path}: {error}; ci/gate.toml shows what it holds") from error
@@ -107,15 +109,16 @@ class Round:
         self.programs, self.children, self.folder, self.say = programs, children, folder, say
         self.log = folder / "log"
         self.unknown: set[tuple[str, str]] = set()  # sides and entries that they do not have
-        for side in SIDES:
+        for side in programs:
             (folder / side).mkdir(parents=True)
 
     def run(self, entries: Sequence[Race | Benchmark], seeds: Sequence[int]) -> None:
         """Throws: Crashed, Interrupted."""
         begin = time.monotonic()
+        sides = list(self.programs)
         for index, seed in enumerate(seeds):
             for entry in entries:
-                for side in SIDES if index % 2 == 0 else reversed(SIDES):
+                for side in sides if index % 2 == 0 else reversed(sides):
                     self.run_one(entry, side, seed)
             spent = time.monotonic() - begin
             left = spent / (index + 1) * (len(seeds) - index - 1)

@@ -213,7 +213,7 @@ class Refusals(unittest.TestCase):
         try:
             self.assertTrue(soon(lambda: runs_in(out) != [], LIMIT_S))
             said = self.refused(*command(REGATTA.parent, REGATTA.parent, out, GATE)[1:])
-            self.assertIn("another ci/regression is at work", said)
+            self.assertIn("another ci/regression or ci/history is at work", said)
         finally:
             first.send_signal(signal.SIGTERM)
             first.wait(timeout=LIMIT_S)
