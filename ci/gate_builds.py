@@ -33,7 +33,8 @@ def lock(folder: Path) -> TextIO:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise Refused(f"another ci/regression or ci/history is at work in {folder}; wait for it") from error
+        raise Refused(f"another ci/regression or ci/history is at work in {folder}; wait for it"
+                      ) from error
     return file
 
 
