@@ -30,6 +30,8 @@ from records import Run, group_runs, labels  # noqa: E402
 
 ALARM = "#B00020"
 MOST_LABELS = 24
+MOST_CELLS = 20  # rows of a figure; those with a change come first
+ENOUGH = 11  # commits that can show a change (change_points.py)
 
 
 class Build(NamedTuple):
@@ -98,8 +100,8 @@ def cells_of(runs: list[Run]) -> dict[str, list[Run]]:
                 groups[variant] = kept
         for variant, label in labels(groups).items():
             for target in dict.fromkeys(run.target for run in groups[variant]):
-                cells[f"{workload}, {label}, to {target:g}"] = [
-                    run for run in groups[variant] if run.target == target]
+                own = [run for run in groups[variant] if run.target == target]
+                cells[f"{workload}, {label}, to {own[0].target_metric} {target:g}"] = own
     return cells
 
 
@@ -136,9 +138,16 @@ def _set_range(axes: Axes, values: list[float]) -> None:
         axes.set_ylim(max(0, min(finite) - room), max(finite) + room)
 
 
+def _middles(series: dict[Build, list[float]]) -> list[float]:
+    return [statistics.median(values) for values in series.values()]
+
+
+def changes_of(runs: list[Run], measure: Measure) -> list[ChangePoint]:
+    return change_points([measure.rate(middle) for middle in _middles(_series(runs, measure))])
+
+
 def _draw_series(axes: Axes, series: dict[Build, list[float]], positions: dict[Build, int],
-                 measure: Measure, strategy: str) -> int:
-    """Returns how many changes are marked."""
+                 measure: Measure, strategy: str, points: list[ChangePoint]) -> None:
     style = style_of(strategy)
     _set_range(axes, [value for values in series.values() for value in values])
     for build, values in series.items():
@@ -148,16 +157,14 @@ def _draw_series(axes: Axes, series: dict[Build, list[float]], positions: dict[B
         if len(reached) < len(values):
             axes.plot(x, 0.94, "x", color=style.colour, markersize=6, clip_on=False,
                       transform=axes.get_xaxis_transform())
-    middles = [statistics.median(values) for values in series.values()]
+    middles = _middles(series)
     axes.plot([positions[build] for build in series],
               [middle if math.isfinite(middle) else math.nan for middle in middles],
               color=style.colour, linewidth=1.6)
     builds = list(series)
-    points = change_points([measure.rate(middle) for middle in middles])
     for point in points:
         between = (positions[builds[point.at - 1]] + positions[builds[point.at]]) / 2
         _mark(axes, point, between, measure)
-    return len(points)
 
 
 def _dress(axes: Axes, positions: dict[Build, int], measure: Measure) -> None:
@@ -171,13 +178,31 @@ def _dress(axes: Axes, positions: dict[Build, int], measure: Measure) -> None:
     tidy(axes, labelsize=7.5)
 
 
+def taken_in_turn(runs: list[Run]) -> bool:
+    """Whether there was a time at which all commits were being measured."""
+    began: dict[Build, list[str]] = {}
+    for run in runs:
+        began.setdefault(build_of(run), []).append(run.began)
+    return max(map(min, began.values())) <= min(map(max, began.values()))
+
+
+def _title(builds: int, changes: int) -> str:
+    if builds < ENOUGH:
+        return f"Speed by commit: {builds} are too few to tell a change from chance"
+    return "Speed by commit: " + (f"{changes} change{'s' * (changes != 1)} of level" if changes
+                                  else "no change of level")
+
+
 def _footer(runs: list[Run], builds: int, changes: int) -> str:
     machine = sorted({f"{run.cpu}, {run.cores} cores" for run in runs})
     unknown = {run.commit[:7] for run in runs if commit_time(run.commit) is None}
     text = (f"Dots: runs; line: medians of commits; crosses: runs that missed or failed. {changes} "
             f"change{'s' * (changes != 1)} of level (E-divisive on medians, p < {LEVEL} each); "
-            f"fewer than eleven commits cannot show one.\n{'; '.join(machine)}. {builds} commits "
+            f"fewer than {ENOUGH} commits cannot show one.\n{'; '.join(machine)}. {builds} commits "
             "by date; +: with uncommitted changes.")
+    if not taken_in_turn(runs):
+        text += (" Commits were not measured in turn:\na machine that was slower one day looks like "
+                 "a slower commit (ci/history measures in turn).")
     if unknown:
         text += f" By the day of the run, as git does not know them: {', '.join(sorted(unknown))}."
     return text
@@ -189,19 +214,24 @@ def draw(runs: list[Run]) -> Figure | None:
     if not cells:
         return None
     own = [run for group in cells.values() for run in group]
+    points = {name: [changes_of(group, measure) for measure in MEASURES]
+              for name, group in cells.items()}
+    changes = sum(len(found) for each in points.values() for found in each)
+    names = sorted(cells, key=lambda name: not any(points[name]))[:MOST_CELLS]
     positions = {build: x for x, build in enumerate(sorted({build_of(run) for run in own}))}
-    height = 1.55 * len(cells) + 2.7
-    figure, grid = plt.subplots(len(cells), len(MEASURES), figsize=(11, height), squeeze=False,
+    height = 1.55 * len(names) + 2.7
+    figure, grid = plt.subplots(len(names), len(MEASURES), figsize=(11, height), squeeze=False,
                                 sharex=True)
-    changes = 0
-    for row, (name, group) in zip(grid, cells.items()):
+    for row, name in zip(grid, names):
+        group = cells[name]
         row[0].set_title(name, loc="left", fontsize=9.5, fontweight="bold", color=INK, pad=17)
-        for axes, measure in zip(row, MEASURES):
+        for axes, measure, found in zip(row, MEASURES, points[name]):
             series = _series(group, measure)
             _dress(axes, positions, measure)
-            changes += _draw_series(axes, series, positions, measure, group[0].variant.strategy)
-            if not series:
-                axes.text(0.5, 0.5, "no claim", transform=axes.transAxes, color=FAINT, ha="center")
+            _draw_series(axes, series, positions, measure, group[0].variant.strategy, found)
+            if not any(math.isfinite(value) for values in series.values() for value in values):
+                axes.text(0.5, 0.5, "no run got there" if series else "no claim",
+                          transform=axes.transAxes, color=FAINT, ha="center")
                 axes.set_yticks([])
     for axes in grid[-1]:
         axes.set_xlabel("commit, by its date", fontsize=8.5)
@@ -210,8 +240,11 @@ def draw(runs: list[Run]) -> Figure | None:
                       xycoords="axes fraction", textcoords="offset points", color=INK)
     figure.subplots_adjust(left=0.07, right=0.98, top=1 - 1.25 / height, bottom=1.75 / height,
                            hspace=0.55, wspace=0.16)
-    figure.text(0.02, 1 - 0.15 / height, "Speed by commit, and where it changed", fontsize=16,
+    figure.text(0.02, 1 - 0.15 / height, _title(len(positions), changes), fontsize=16,
                 fontweight="bold", color=INK, va="top")
-    figure.text(0.02, 0.1 / height, _footer(own, len(positions), changes), fontsize=8.5,
-                color=FAINT, va="bottom", linespacing=1.5)
+    footer = _footer(own, len(positions), changes)
+    if len(names) < len(cells):
+        footer += f"\nShown: {len(names)} of {len(cells):,} cells, those with a change first."
+    figure.text(0.02, 0.1 / height, footer, fontsize=8.5, color=FAINT, va="bottom",
+                linespacing=1.5)
     return figure

@@ -95,6 +95,7 @@ class Run:
     commit: str = "unknown"
     dirty: bool = False
     date: str = "unknown"
+    began: str = ""  # date and time, as text that sorts
     run_id: str = ""
     worker_steps: int = 0  # summed over workers
     workers: tuple[Worker, ...] = ()
@@ -203,6 +204,7 @@ def parse_run(record: dict[str, Any]) -> Run:
         commit=str(software.get("git_commit", "unknown")),
         dirty=bool(software.get("dirty", False)),
         date=str(record.get("timestamp", "unknown"))[:10],
+        began=str(record.get("timestamp", "")),
         run_id=str(record.get("run_id", "")),
         worker_steps=sum(one.get("steps", 0) for one in record.get("workers", [])),
         workers=tuple(_worker(one) for one in record.get("workers", [])),

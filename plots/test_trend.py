@@ -19,7 +19,7 @@ import numpy as np
 import trend
 from change_points import _energies, change_points
 from commits import commit_time
-from figure_trend import build_of, cells_of, draw
+from figure_trend import MOST_CELLS, build_of, cells_of, draw
 from made_up import made_up_record
 from records import Run, parse_run
 
@@ -153,11 +153,37 @@ class Figure(unittest.TestCase):
 
     def test_has_a_row_for_each_cell_of_several_commits(self) -> None:
         runs = runs_of([*history(), record("in_graph", 3, 1)])
-        self.assertEqual(list(cells_of(runs)), ["resnet9_thin, single, to 85",
-                                                "resnet9_thin, all_reduce, to 85"])
+        self.assertEqual(list(cells_of(runs)), ["resnet9_thin, single, to accuracy 85",
+                                                "resnet9_thin, all_reduce, to accuracy 85"])
         figure = draw(runs)
         assert figure is not None
         self.assertEqual(len(figure.axes), 4)
+
+    def test_says_whether_commits_were_enough_and_measured_in_turn(self) -> None:
+        def said(records: list[dict[str, Any]]) -> str:
+            figure = draw(runs_of(records))
+            assert figure is not None
+            return " ".join(text.get_text() for text in figure.texts)
+        self.assertIn("no change of level", said(history()))
+        self.assertIn("not measured in turn", said(history()))  # each on its day
+        self.assertIn("5 are too few to tell", said(history()[:30]))
+        in_turn = [one | {"timestamp": f"2025-02-01T12:00:{at % 3:02}Z"}
+                   for at, one in enumerate(history(slower_from=12))]
+        self.assertIn("2 changes of level", said(in_turn))
+        self.assertNotIn("not measured in turn", said(in_turn))
+
+    def test_of_many_cells_shows_those_with_a_change_first(self) -> None:
+        records = history(slower_from=12)
+        many = []
+        for batch in range(100, 125):
+            for one in records:
+                if one["cell"]["strategy"] == "single" and one["cell"]["seed"] % 10 == 0:
+                    many.append(one | {"cell": one["cell"] | {"global_batch": batch}})
+        figure = draw(runs_of([*many, *records]))
+        assert figure is not None
+        self.assertEqual(len(figure.axes), 2 * MOST_CELLS)
+        self.assertIn("all_reduce", figure.axes[0].get_title(loc="left"))
+        self.assertIn(f"{MOST_CELLS} of 27 cells", figure.texts[-1].get_text())
 
     def test_makes_no_claim_for_independent(self) -> None:
         figure = draw(runs_of([record("independent", number, 1) for number in range(3)]))
