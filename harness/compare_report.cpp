@@ -45,7 +45,9 @@ std::string change_text(const Comparison& comparison) {
 
 std::string detectable_text(const Comparison& comparison) {
   if (comparison.verdict == Verdict::NotMeasured) return "";
-  if (!comparison.detectable) return "nothing";
+  if (!comparison.detectable) {
+    return comparison.verdict == Verdict::Inconclusive ? "nothing" : "";
+  }
   return fmt::format("{:.1f} %", 100 * *comparison.detectable);
 }
 
@@ -66,9 +68,6 @@ std::string note_of(const Row& row) {
     note += (note.empty() || text.empty() ? "" : "; ") + text;
   };
   add(row.comparison->note);
-  if (row.comparison->verdict == Verdict::Inconclusive && !row.comparison->detectable) {
-    add("too few runs to show anything; more seeds");
-  }
   return note;
 }
 
@@ -108,18 +107,21 @@ std::string headline(const std::vector<CellComparison>& cells) {
   return line;
 }
 
+/// A cell, and below it its measures and what there is to say of them: fits 80 columns.
 void print_text(const std::vector<CellComparison>& cells) {
-  std::size_t width = 4;
-  for (const CellComparison& cell : cells) width = std::max(width, cell.name.size());
-  fmt::print("{:<{}}  {:<11}  {:<12}  {:>14}  {:>10}\n", "cell", width, "measure", "verdict",
-             "change", "could show");
+  fmt::print("  {:<11}  {:<12}  {:>15}  {:>10}\n", "measure", "verdict", "change", "could show");
   for (const Row& row : rows_of(cells)) {
-    const bool first = row.comparison == &row.cell->speed;
-    fmt::print("{:<{}}  {:<11}  {:<12}  {:>14}  {:>10}  {}\n", first ? row.cell->name : "", width,
-               row.measure, to_string(row.comparison->verdict), change_text(*row.comparison),
-               detectable_text(*row.comparison), note_of(row));
+    if (row.comparison == &row.cell->speed) fmt::print("{}\n", row.cell->name);
+    const std::string line = fmt::format(
+        "  {:<11}  {:<12}  {:>15}  {:>10}", row.measure, to_string(row.comparison->verdict),
+        change_text(*row.comparison), detectable_text(*row.comparison));
+    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+    if (const std::string note = note_of(row); !note.empty()) fmt::print("    {}\n", note);
   }
-  fmt::print("{}\n", headline(cells));
+  fmt::print(
+      "change: from base to head, + is worse; could show: the least that these runs could have\n"
+      "shown; nothing: too few runs, more seeds\n{}\n",
+      headline(cells));
 }
 
 void print_markdown(const std::vector<CellComparison>& cells) {

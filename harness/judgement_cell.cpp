@@ -62,6 +62,11 @@ void measure_speed(CellJudgement& cell) {
   });
 }
 
+/// Servers and the host of central_storage have no step of their own: they wait for workers.
+bool computes(const WorkerRecord& worker) {
+  return !worker.place.starts_with("server") && worker.place != "host";
+}
+
 /// What the workers of all runs did, in sum.
 void measure_workers(CellJudgement& cell) {
   std::int64_t steps = 0;
@@ -71,8 +76,8 @@ void measure_workers(CellJudgement& cell) {
     for (const WorkerRecord& worker : run->workers) {
       const std::array<std::int64_t, 5> parts = {worker.compute_ns, worker.exposed_communication_ns,
                                                  worker.wait_ns, worker.input_ns, worker.update_ns};
-      steps += worker.steps;
-      for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (computes(worker)) steps += worker.steps;
+      for (std::size_t i = 0; i < parts.size() && computes(worker); ++i) {
         cell.step_seconds[i] += static_cast<double>(parts[i]) * kNs;
       }
       cell.updates_dropped += worker.updates_dropped;

@@ -19,15 +19,15 @@ namespace regatta {
 namespace {
 
 void list_workloads(std::ostream& out) {
-  out << "workloads\n";
+  out << "workloads: tier, target, global batch, data sets\n";
   for (const Workload& workload : all_workloads()) {
     const std::string target = workload.metric == Metric::Accuracy
                                    ? fmt::format("accuracy {:g} %", workload.target)
                                    : fmt::format("loss {:g}", workload.target);
-    out << fmt::format("  {:18} {:9} {} ({}; batch {}{}; target {})\n", workload.name,
-                       workload.tier, workload.summary, fmt::join(workload.data_sets, ", "),
-                       workload.global_batch,
-                       workload.batch_scope == BatchScope::Replica ? " a replica" : "", target);
+    out << fmt::format("  {:18} {:9} {}; batch {}{}; {}\n      {}\n", workload.name, workload.tier,
+                       target, workload.global_batch,
+                       workload.batch_scope == BatchScope::Replica ? " a replica" : "",
+                       fmt::join(workload.data_sets, ", "), workload.summary);
   }
 }
 
@@ -41,10 +41,10 @@ std::string_view exchange_text(Exchange exchange) {
 }
 
 void list_strategies(std::ostream& out) {
-  out << "strategies\n";
+  out << "strategies: exchange, term in the literature\n";
   for (const Strategy& strategy : all_strategies()) {
-    out << fmt::format("  {:22} {:13} {} ({})\n", strategy.name, exchange_text(strategy.exchange),
-                       strategy.summary, strategy.term);
+    out << fmt::format("  {:22} {:13} {}\n      {}\n", strategy.name,
+                       exchange_text(strategy.exchange), strategy.term, strategy.summary);
   }
   out << "  a+b                    applies a, then b, such as all_reduce+model_parallel\n";
 }

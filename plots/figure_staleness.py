@@ -66,7 +66,9 @@ def draw(runs: list[Run]) -> Figure | None:
     if not rows:
         return None
     figure, grid = plt.subplots(len(rows), 1, squeeze=False, sharex=True, layout="constrained",
-                                figsize=(NARROW, 1.25 * len(rows) + 0.6))
+                                figsize=(NARROW, 1.25 * len(rows) + 0.9))
+    figure.suptitle("Updates by how many versions they missed", x=0.01, ha="left", fontsize=11,
+                    fontweight="bold", color=INK)
     for axes, (label, counts, style) in zip(grid[:, 0], rows):
         _draw_row(axes, label, counts, style)
     columns = min(MOST + 1, max(len(counts) for _, counts, _ in rows))

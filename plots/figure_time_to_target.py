@@ -24,6 +24,7 @@ from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from wording import time_unit  # noqa: E402
 
 LABEL_WIDTH = 24  # characters
+NEAR = 0.6  # of the slowest time: where all are within it, their differences fill the axis
 MANY = 200  # runs of a cell from which on marks are pixels, not paths
 
 
@@ -78,14 +79,20 @@ def _draw_row(axes: Axes, row: int, runs: list[Run], style: Style, scale: float,
 
 
 def _set_axis(axes: Axes, times: list[float], unit: str) -> None:
-    if max(times) > LOG_RATIO * min(times) > 0:
+    label = f"training time to target ({unit}"
+    low, high = min(times), max(times)
+    if high > LOG_RATIO * low > 0:
         axes.set_xscale("log")
-        axes.set_xlim(min(times) / 1.3, max(times) * 1.3)
+        axes.set_xlim(low / 1.3, high * 1.3)
         axes.xaxis.set_major_formatter(PLAIN)
-        axes.set_xlabel(f"training time to target ({unit}, log scale)")
+        axes.set_xlabel(f"{label}, log scale)")
+    elif low > NEAR * high:
+        room = max(high - low, 0.02 * high)
+        axes.set_xlim(low - 0.25 * room, high + 0.1 * room)
+        axes.set_xlabel(f"{label}; axis not from 0)")
     else:
-        axes.set_xlim(0, max(times) * 1.06)
-        axes.set_xlabel(f"training time to target ({unit})")
+        axes.set_xlim(0, high * 1.06)
+        axes.set_xlabel(f"{label})")
 
 
 def _value(runs: list[Run]) -> str:
@@ -108,7 +115,7 @@ def draw(runs: list[Run]) -> Figure | None:
     figure, axes = rows_figure([wrapped(names[variant]) for variant, _ in rows], 1.15, 0.4)
     _set_axis(axes, [time * scale for time in reached], unit)
     low, high = axes.get_xlim()
-    edge = high * (high / low) ** 0.06 if axes.get_xscale() == "log" else high * 1.06
+    edge = high * (high / low) ** 0.06 if axes.get_xscale() == "log" else high + 0.06 * (high - low)
     for row, ((_, group), style) in enumerate(
             zip(rows, styles_of(variant.strategy for variant, _ in rows))):
         _draw_row(axes, row, group, style, scale, edge)

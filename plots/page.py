@@ -126,7 +126,8 @@ COLUMNS = (("place", "#"), ("strategy", "strategy"), ("workers", "workers"),
 def _interval(interval: Json | None, text: Any) -> str:
     if interval is None or (interval["low"] is None and interval["high"] is None):
         return ""
-    return span_text(interval["low"], interval["high"], text)
+    span = span_text(interval["low"], interval["high"], text)
+    return "" if span == text(interval["median"]) else span
 
 
 def _middle(interval: Json | None) -> float | None:

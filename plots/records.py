@@ -88,7 +88,7 @@ class Run:
     examples_to_target: float  # likewise
     evaluations: tuple[Evaluation, ...]
     examples_per_s: float
-    split: dict[str, float] = field(default_factory=dict)  # seconds, summed over workers
+    split: dict[str, float] = field(default_factory=dict)  # seconds, summed over those that compute
     cpu: str = "unknown"
     cores: int = 0
     gpus: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Run:
     date: str = "unknown"
     began: str = ""  # date and time, as text that sorts
     run_id: str = ""
-    worker_steps: int = 0  # summed over workers
+    worker_steps: int = 0  # likewise
     workers: tuple[Worker, ...] = ()
     losses: tuple[tuple[int, float], ...] = ()  # examples and loss, of training
     updates: int = 0  # steps of all loops: a loss each, of which long runs keep some
@@ -170,6 +170,11 @@ def _split(workers: list[dict[str, Any]]) -> dict[str, float]:
     return {part: sum(one.get(f"{part}_ns", 0) for one in workers) / 1e9 for part in SPLIT}
 
 
+def _computes(one: dict[str, Any]) -> bool:
+    """Servers and the host of central_storage have no step of their own: they wait for workers."""
+    return not re.match(r"server|host", str(one.get("place", "")))
+
+
 def _worker(one: dict[str, Any]) -> Worker:
     return Worker(str(one.get("place", "")), int(one.get("steps", 0)),
                   int(one.get("bytes_sent", 0)), tuple(one.get("staleness_histogram", [])))
@@ -185,6 +190,7 @@ def parse_run(record: dict[str, Any]) -> Run:
     machine = record.get("machine") or {}
     software = record.get("software") or {}
     graph = record.get("graph") or {}
+    workers = [one for one in record.get("workers", []) if _computes(one)]
     return Run(
         workload=str(record["cell"]["workload"]),
         variant=variant_of(record["cell"], str(record.get("command", ""))),
@@ -197,7 +203,7 @@ def parse_run(record: dict[str, Any]) -> Run:
         examples_to_target=math.inf if examples is None else float(examples),
         evaluations=tuple(_evaluation(one) for one in record.get("evaluations", [])),
         examples_per_s=float(record.get("examples_per_s", math.nan)),
-        split=_split(record.get("workers", [])),
+        split=_split(workers),
         cpu=str(machine.get("cpu", "unknown")),
         cores=int(machine.get("cores_used", 0)),
         gpus=tuple(machine.get("gpus", [])),
@@ -206,7 +212,7 @@ def parse_run(record: dict[str, Any]) -> Run:
         date=str(record.get("timestamp", "unknown"))[:10],
         began=str(record.get("timestamp", "")),
         run_id=str(record.get("run_id", "")),
-        worker_steps=sum(one.get("steps", 0) for one in record.get("workers", [])),
+        worker_steps=sum(one.get("steps", 0) for one in workers),
         workers=tuple(_worker(one) for one in record.get("workers", [])),
         losses=tuple((int(one["examples"]), float(one["loss"]))
                      for one in record.get("losses", [])),
@@ -276,6 +282,31 @@ def ranked(groups: dict[Variant, list[Run]]) -> list[tuple[Variant, list[Run]]]:
                   key=lambda item: (not item[1][0].claims_time, median_time(item[1])))
 
 
+# What a label may tell of a cell, in this order: one and several of a count, a name for a value, or
+# nothing beside a value that speaks for itself.
+DIFFERENCES: dict[str, tuple[str, ...]] = {
+    "all_reduce": (), "sharing": (), "dataset": (), "device": (), "dtype": (),
+    "fusion": ("fusion",), "straggler": ("straggler",), "processes": ("process", "processes"),
+    "servers": ("server", "servers"), "backup_workers": ("backup worker", "backup workers"),
+    "staleness_bound": ("staleness bound",), "stages": ("stage", "stages"),
+    "bucket_bytes": ("bucket bytes",), "rate_scale": ("rate scale",), "length": (),
+}
+
+
+def _difference(words: tuple[str, ...], value: Any) -> str:
+    """`2 processes`, `staleness bound 4`, `ring`"""
+    text = "none" if value is None or value == "" else str(value)
+    if not words:
+        return text
+    return f"{words[0]} {text}" if len(words) == 1 else f"{text} {words[value != 1]}"
+
+
+def _follows_workers(variants: list[Variant]) -> bool:
+    """Whether the number of workers says how many processes there are, as with servers."""
+    pairs = {(variant.workers, variant.processes) for variant in variants}
+    return len(pairs) == len({variant.workers for variant in variants})
+
+
 def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
     """The strategy, with whatever else differs among the variants of that strategy."""
     variants = list(variants)
@@ -285,16 +316,12 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
         parts = [variant.strategy]
         if len({other.workers for other in same}) > 1:
             parts.append(f"{variant.workers} worker" + "s" * (variant.workers != 1))
-        for name in ("all_reduce", "sharing", "dataset", "device", "dtype", "fusion",
-                     "straggler", "processes", "servers", "backup_workers", "staleness_bound",
-                     "stages", "bucket_bytes", "rate_scale", "length"):
-            if len({getattr(other, name) for other in same}) > 1:
+        for name, words in DIFFERENCES.items():
+            found = {getattr(other, name) for other in same}
+            if len(found) > 1 and not (name == "processes" and _follows_workers(same)):
                 value = getattr(variant, name)
-                usual = "usual length" if name == "length" else "none"
-                text = usual if value is None or value == "" else str(value)
-                named = name not in ("all_reduce", "sharing", "dataset", "device", "dtype",
-                                     "length")
-                parts.append(f"{name.replace('_', ' ')} {text}" if named else text)
+                parts.append("usual length" if name == "length" and not value
+                             else _difference(words, value))
         if len({other.global_batch for other in same}) > 1:
             parts.append(f"batch {variant.global_batch}")
         if variant.oversubscribed and not all(other.oversubscribed for other in same):

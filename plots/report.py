@@ -36,7 +36,8 @@ PLOTS = Path(__file__).resolve().parent
 # plots/figure_NAME.py; what its picture shows, in a sentence.
 RESULT = {"time_to_target": "Training time to the target, every run a mark, a bar at each median."}
 WHY = {
-    "race": "The target's metric against training time, a line for each strategy, bands over runs.",
+    "race": "The target's metric against training time, a line for each strategy, bands over runs; "
+            "a mark on the target's line: the median time of the first evaluation that was there.",
     "time_split": "A worker's step, split into compute, exposed communication, wait, input and "
                   "update.",
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",

@@ -79,6 +79,15 @@ class Figures(unittest.TestCase):
         (axes,) = figure_time_split.draw([*runs, *slow]).axes
         self.assertEqual(axes.get_xlabel(), "share of a worker's step (%)")
 
+    def test_leave_servers_and_the_host_out_of_a_workers_step(self) -> None:
+        record = made_up_record("parabola", "parameter_server", 1, workers=[
+            {"place": "replica0", "compute_ns": 8e6, "wait_ns": 2e6, "steps": 10},
+            {"place": "server0.replica1", "wait_ns": 9e6, "steps": 10},
+            {"place": "host", "wait_ns": 9e6, "steps": 10}])
+        parts = step_parts(runs_of(record))
+        self.assertAlmostEqual(parts["compute"], 8e-4)
+        self.assertAlmostEqual(parts["wait"], 2e-4)
+
     def test_scale_against_an_ideal_line_and_name_the_ceiling(self) -> None:
         runs = runs_of(with_workers("single", 1, 90.0), with_workers("independent", 2, 99.0),
                        *(with_workers("all_reduce", n, 50.0 * n) for n in (1, 2, 4)))
