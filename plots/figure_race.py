@@ -224,8 +224,11 @@ def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """Of one workload, for the report; nothing where no run was evaluated while it trained."""
+    """Of one workload, for the report; nothing where no run was evaluated while it trained, or all
+    were too short to show more than where they began and ended."""
     if not any(one.training_time > 0 for run in runs for one in run.evaluations):
+        return None
+    if all(len(run.evaluations) <= 2 and not math.isfinite(run.time_to_target) for run in runs):
         return None
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     names = labels(group_runs(runs))

@@ -118,8 +118,8 @@ def draw(runs: list[Run]) -> Figure | None:
             panels.setdefault(key, {})[variant] = ratios
     rows = [len(panel) for panel in panels.values()]
     figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
-                                figsize=(NARROW, sum(0.36 * count + 1.25 for count in rows)),
-                                height_ratios=[0.36 * count + 1.25 for count in rows])
+                                figsize=(NARROW, sum(0.36 * count + 1.5 for count in rows)),
+                                height_ratios=[0.36 * count + 1.5 for count in rows])
     for axes, ((workload, _, _), panel) in zip(grid[:, 0], panels.items()):
         _draw_panel(axes, workload, panel)
     return tell(figure, {"": others})

@@ -18,7 +18,7 @@ Rgb = tuple[float, float, float]
 DARK_PAPER: Rgb = (0x16 / 255, 0x1A / 255, 0x20 / 255)
 DARK_INK: Rgb = (0xE8 / 255, 0xEA / 255, 0xED / 255)
 CONTRAST = 3.5  # of a line on dark paper; WCAG asks 3 of what is no text
-WIDE = 500  # points; such a figure gets the width of the page, and scrolls on a phone
+WIDE = 450  # points; such a figure gets the width of the page, and scrolls on a phone
 COLOUR = re.compile(r"(?<=[ :])#[0-9a-f]{6}(?=[;\"])")
 
 

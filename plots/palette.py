@@ -28,11 +28,11 @@ STYLES: dict[str, Style] = {
     "all_reduce+model_parallel": Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),
     "parameter_server": Style("#009E73", (4, 1.2, 4, 3), "<"),
     "parameter_server_async": Style("#999933", (2, 2.5), ">"),
-    "independent": Style("#9A9A9A", (1, 3), (4, 1, 45)),
+    "independent": Style("#9A9A9A", (1, 3), "*"),
 }
 # For strategies and compositions that have no row yet, and for a strategy's further lines.
 SPARE = (Style("#882255", (10, 2, 2, 2), "d"), Style("#117733", (3, 3), "h"),
-         Style("#6F4E37", (5, 1, 1, 1, 1, 1, 1, 1), "8"), Style("#4477DD", (12, 3), "*"),
+         Style("#6F4E37", (5, 1, 1, 1, 1, 1, 1, 1), "8"), Style("#4477DD", (12, 3), (4, 1, 45)),
          Style("#EE3377", (1, 1, 6, 1), (4, 1, 0)), Style("#BB9955", (2, 1), (3, 1, 0)),
          Style("#33CCAA", (8, 1, 1, 1), (6, 1, 0)), Style("#771111", (5, 5), (5, 1, 180)),
          Style("#114477", (1, 2, 4, 2), (3, 1, 180)), Style("#667700", (7, 1), (8, 1, 0)),

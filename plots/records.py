@@ -294,10 +294,12 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
 
 
 def _difference(words: tuple[str, ...], value: Any) -> str:
-    """`2 processes`, `staleness bound 4`, `ring`"""
-    text = "none" if value is None or value == "" else str(value)
+    """`2 processes`, `staleness bound 4`, `no straggler`, `ring`"""
+    text = "" if value is None else str(value)
     if not words:
-        return text
+        return text or "none"
+    if not text:
+        return f"no {words[0]}"
     return f"{words[0]} {text}" if len(words) == 1 else f"{text} {words[value != 1]}"
 
 

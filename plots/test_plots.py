@@ -152,7 +152,7 @@ class Statistics(unittest.TestCase):
         ring["cell"].update(all_reduce="ring", workers=4)
         mean["cell"].update(all_reduce="reduce_to_one", straggler=[{"worker": 1, "factor": 3.0}])
         self.assertEqual(list(labels(group_runs(runs_of(ring, mean))).values()),
-                         ["all_reduce, 4 workers, ring, straggler none",
+                         ["all_reduce, 4 workers, ring, no straggler",
                           "all_reduce, 2 workers, reduce_to_one, straggler 1:3"])
 
     def test_formats_times(self) -> None:
