@@ -294,6 +294,14 @@ class Commands(unittest.TestCase):
         self.assertIn(output_of("list", "strategies"), text)
         self.assertIn("oneDNN", output_of("doctor"))
 
+    def test_lists_and_verdicts_fit_80_columns(self) -> None:
+        quick = "results/xeon-no-amx-2-cores/quick"
+        texts = [output_of("list", "workloads"), output_of("list", "strategies"),
+                 regatta("compare", quick, f"{quick}_killed").stdout]
+        for line in "\n".join(texts).splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        self.assertIn("inconclusive", texts[-1])
+
     def test_graph_counts_what_the_record_counts(self) -> None:
         flags = ("--workload", "parabola", "--strategy", "in_graph", "--workers", "3")
         text = output_of("graph", *flags)

@@ -81,6 +81,7 @@ class Reports(unittest.TestCase):
             complaints = [line for line in ran.stderr.splitlines() if "font cache" not in line]
             self.assertEqual(complaints, [])
         self.assertIn(f"report: {out}/index.html", ran.stdout)
+        self.said = ran.stdout
         page = (out / "index.html").read_text()
         return json.loads((out / "judgement.json").read_text()), page
 
@@ -112,6 +113,8 @@ class Right(Reports):
             self.assertIn(html.escape(record["command"]), page)
         self.assertEqual(page.count('<tr class="row"'), 18)
         self.assertIn("too few runs to be sure", page)  # 3 seeds
+        self.assertIn(f"{judgement['workloads'][0]['workload']}: single, ", self.said)
+        self.assertIn("(too few runs to be sure)", self.said)
         self.assertIn(records[0]["software"]["git_commit"], page)
 
     def test_is_one_file_that_asks_no_network_with_its_figures_beside_it(self) -> None:

@@ -28,7 +28,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
 from inline_svg import colour_rules, colour_variable, inline_svg  # noqa: E402
-from page import COLUMNS, Claim, Graphic, claims_of, page_of  # noqa: E402
+from page import COLUMNS, Claim, Graphic, Page, claims_of, page_of  # noqa: E402
 from records import RecordsError, Run, read_records  # noqa: E402
 
 PLOTS = Path(__file__).resolve().parent
@@ -45,6 +45,8 @@ WHY = {
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
     "staleness": "Updates by how many versions they missed.",
 }
+
+MOST_IN_SHORT = 8  # workloads
 
 # What a claim does not draw again: it would mix workloads, and stands in each one's section.
 OF_ONE_WORKLOAD = {"race", "time_split", "efficiency", "scaling"}
@@ -120,7 +122,7 @@ def graph_pictures(folder: Path) -> list[Graphic]:
             in import_module("graphs").report_pictures(folder)]
 
 
-def render(judgement_file: Path, folders: list[str]) -> Path:
+def render(judgement_file: Path, folders: list[str]) -> tuple[Path, Page]:
     judgement = json.loads(judgement_file.read_text())
     runs = read_all(folders, lambda text: None)  # `regatta report` has told of these lines
     figures = Figures(judgement_file.parent / "figures")
@@ -143,7 +145,20 @@ def render(judgement_file: Path, folders: list[str]) -> Path:
         page=page, body=Markup(body), light=light, dark=dark)
     index = judgement_file.parent / "index.html"
     index.write_text(html)
-    return index
+    return index, page
+
+
+def in_short(page: Page) -> list[str]:
+    """For the terminal: who was first on each workload, by how much and how sure."""
+    lines = []
+    for view in page.workloads[:MOST_IN_SHORT]:
+        head = view.headline
+        first = f"{head.winner}, {head.time}" if head.winner else "nobody"
+        lines.append(f"{view.title}: {first}" + (f" ({head.badge})" if head.badge else ""))
+        lines += [f"  {text}" for text in (view.apart, head.against) if text]
+    if len(page.workloads) > MOST_IN_SHORT:
+        lines.append(f"and {len(page.workloads) - MOST_IN_SHORT} more on the page")
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def main(arguments: list[str]) -> int:
@@ -151,11 +166,11 @@ def main(arguments: list[str]) -> int:
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
-        index = render(Path(arguments[0]), arguments[1:])
+        index, page = render(Path(arguments[0]), arguments[1:])
     except (RecordsError, OSError, ValueError) as error:
         print(f"report.py: {error}", file=sys.stderr)
         return 1
-    print(f"report: {index}")
+    print("\n".join([*in_short(page), f"report: {index}"]))
     return 0
 
 
