@@ -201,8 +201,8 @@ def _footer(runs: list[Run], builds: int, changes: int) -> str:
             f"fewer than {ENOUGH} commits cannot show one.\n{'; '.join(machine)}. {builds} commits "
             "by date; +: with uncommitted changes.")
     if not taken_in_turn(runs):
-        text += (" Commits were not measured in turn:\na machine that was slower one day looks like "
-                 "a slower commit (ci/history measures in turn).")
+        text += (" Commits were not measured in turn:\na machine that was slower one day looks "
+                 "like a slower commit (ci/history measures in turn).")
     if unknown:
         text += f" By the day of the run, as git does not know them: {', '.join(sorted(unknown))}."
     return text

@@ -52,11 +52,11 @@ def fitting(runs: Iterable[Run], most: int,
 
 
 def tell(figure: Figure, counts: dict[str, str]) -> Figure:
-    """With what fitting() said, by panel, below all that is drawn; unchanged where that is empty."""
+    """With what fitting() said, by panel, below all that is drawn; as it is where that is empty."""
     shown = [f"{count} ({panel})" if panel else count for panel, count in counts.items() if count]
     if shown:
-        text = (f"Shown: {', '.join(shown)}; of each strategy\nthose that reached the target first. "
-                "The tables have all of them.")
+        text = (f"Shown: {', '.join(shown)}; of each strategy\nthose that reached the target "
+                "first. The tables have all of them.")
         figure.draw_without_rendering()  # puts everything in its place
         drawn = figure.get_tightbbox()
         width, height = figure.get_size_inches()

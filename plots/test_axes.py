@@ -19,7 +19,8 @@ from records import Run, parse_run
 from test_trend import history
 
 STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent")
-SECONDS = r"\(((micro|milli)?seconds|minutes|hours)(, log scale)?(; without evaluations|; axis not from 0)?\)"
+SECONDS = (r"\(((micro|milli)?seconds|minutes|hours)(, log scale)?"
+           r"(; without evaluations|; axis not from 0)?\)")
 LOSS = r"loss( in evaluation)?( \(log scale\))?"
 NAMES = None  # of strategies, at the ticks
 
