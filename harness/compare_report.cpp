@@ -119,8 +119,8 @@ void print_text(const std::vector<CellComparison>& cells) {
     if (const std::string note = note_of(row); !note.empty()) fmt::print("    {}\n", note);
   }
   fmt::print(
-      "change: from base to head, + is worse; could show: the least that these runs could have\n"
-      "shown; nothing: too few runs, more seeds\n{}\n",
+      "change: from base to head, + is worse; could show: the least slowdown that these\n"
+      "runs tell from chance (nothing: too few of them, more seeds)\n{}\n",
       headline(cells));
 }
 
