@@ -198,7 +198,7 @@ class Outputs(InFolder):
         code, out, err = self.run_race(str(self.folder))
         self.assertEqual((code, err), (0, ""))
         for strategy in STYLES:
-            self.assertEqual(out.count(f"\n{strategy} "), 2, strategy)
+            self.assertEqual(out.count(f"\n{strategy} "), 4, strategy)  # two tables each
         self.assertTrue(out.isascii())
         self.assertEqual((self.folder / "race.png").read_bytes()[:4], b"\x89PNG")
         self.assertIn("<svg", (self.folder / "race.svg").read_text())
@@ -214,6 +214,11 @@ class Outputs(InFolder):
         code, out, err = self.run_race(str(self.folder / "nothing"))
         self.assertEqual((code, out, err.count("\n")), (1, "", 1))
         self.assertEqual(self.run_race()[0], 1)
+
+    def test_fits_80_columns(self) -> None:
+        text = render_table(runs_of(made_up_record("resnet9_thin", "single", 1),
+                                    made_up_record("resnet9_thin", "parameter_server_async", 1)))
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
     def test_marks_failed_runs_and_tells_why(self) -> None:
         runs = runs_of(made_up_record("parabola", "single", 1),
