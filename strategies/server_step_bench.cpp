@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps of one parameter server and its workers, each in a process of its own on loopback, with a
+// model of 7.9 MB (4 layers of 700 by 700) that computes next to nothing: what is left is what
+// travels and what the server does with it. Prints the median step, and the server's processor
+// time for a step.
+//   server_step_bench [WORKERS [STEPS]]
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "kernels/comm/grpc_exchange.h"
+#include "kernels/runtime/clock.h"
+#include "strategies/cluster_for_test.h"
+#include "workloads/model.h"
+
+extern char** environ;
+
+namespace regatta {
+namespace {
+
+using testing_support::data_of;
+using testing_support::executor_options;
+using testing_support::servers_and_workers;
+using testing_support::TrialOptions;
+
+constexpr std::int64_t kWidth = 700;
+constexpr int kLayers = 4;
+constexpr std::int64_t kWarmUp = 5;
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::perror(what);
+  std::exit(1);
+}
+
+Step training(std::int64_t batch) {
+  const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 0.03, .source = {}};
+  Model model(Mode::Training);
+  model.layer("input");
+  const std::vector<Value> points = model.builder().input_features(model.whole(batch), 1, 1);
+  Value x = points[0];
+  for (int layer = 0; layer <= kLayers; ++layer) {
+    model.layer("hidden" + std::to_string(layer));
+    x = model.builder().tanh(model.bias(model.dense(x, kWidth, normal)));
+  }
+  model.layer("output");
+  const Value prediction = model.bias(model.dense(x, 1, normal));
+  model.layer("loss");
+  const Value loss = model.builder().mean_squared_error(prediction, points[1], batch);
+  SgdOptions sgd;
+  sgd.rate = Schedule::constant(1e-3);
+  return model.finish_training(
+      loss, {.optimizer = [sgd](const std::string&) { return sgd; }, .global_batch = batch});
+}
+
+/// One process' part of the run: process 0 serves, the others are the workers.
+class Part {
+ public:
+  Part(int process, std::int64_t workers, std::int64_t steps)
+      : batch_(workers),
+        exchange_({.run_id = std::string(32, '7'),
+                   .token = std::string(64, 'c'),
+                   .process = process,
+                   .processes = static_cast<int>(workers) + 1}) {
+    run_.strategy = "parameter_server";
+    run_.options.replicas = workers;
+    const Step placed = apply(find_strategies(run_.strategy), training(batch_), run_.options);
+    const auto bound = servers_and_workers(1, static_cast<int>(workers), workers);
+    part_ = partition(placed, bound).at(static_cast<std::size_t>(process));
+    most_examples_ = (kWarmUp + steps) * batch_;
+  }
+
+  GrpcExchange& exchange() { return exchange_; }
+  void build() {
+    add_cpu_kernels(kernels_);
+    transport_.add_kernels(kernels_);
+    exchange_.add_kernels(kernels_);
+    executor_ = std::make_unique<Executor>(
+        part_, kernels_, executor_options(data_of("parabola"), run_, most_examples_));
+  }
+  void run_to(std::int64_t steps) { executor_->run(steps * batch_); }
+  Executor& executor() { return *executor_; }
+
+ private:
+  std::int64_t batch_;
+  std::int64_t most_examples_ = 0;
+  TrialOptions run_;
+  GrpcExchange exchange_;
+  Step part_;
+  KernelTable kernels_{"cpu"};
+  InProcessTransport transport_;
+  std::unique_ptr<Executor> executor_;
+};
+
+/// Tells by a byte of its output when it is built, and begins at a byte of its input.
+void work(int process, const std::string& address, std::int64_t workers, std::int64_t steps) {
+  Part part(process, workers, steps);
+  part.exchange().connect(0, address);
+  part.build();
+  char byte = 'b';
+  require(write(STDOUT_FILENO, &byte, 1) == 1, "write");
+  require(read(STDIN_FILENO, &byte, 1) == 1, "read");
+  part.run_to(kWarmUp);
+  part.run_to(kWarmUp + steps);
+}
+
+/// This program once more, as a worker.
+struct Worker {
+  Worker(int process, const std::string& address, std::int64_t workers, std::int64_t steps) {
+    int to[2], from[2];
+    require(pipe(to) == 0 && pipe(from) == 0, "pipe");
+    std::vector<std::string> texts = {"/proc/self/exe", std::to_string(workers),
+                                      std::to_string(steps), std::to_string(process), address};
+    std::vector<char*> arguments;
+    for (std::string& text : texts) arguments.push_back(text.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+    const int failed =
+        posix_spawn(&pid, texts[0].c_str(), &actions, nullptr, arguments.data(), environ);
+    require(failed == 0, "spawn");
+    close(to[0]);
+    close(from[1]);
+    input = to[1];
+    output = from[0];
+  }
+  pid_t pid = 0;
+  int input = -1;
+  int output = -1;
+};
+
+double processor_ms() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto ms = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+  };
+  return ms(usage.ru_utime) + ms(usage.ru_stime);
+}
+
+void serve(std::int64_t workers, std::int64_t steps) {
+  Part part(0, workers, steps);
+  const std::string address = part.exchange().serve();
+  std::vector<Worker> others;
+  for (int w = 1; w <= static_cast<int>(workers); ++w) {
+    others.emplace_back(w, address, workers, steps);
+  }
+  part.build();
+  char byte = 0;
+  for (const Worker& worker : others) require(read(worker.output, &byte, 1) == 1, "read");
+  for (const Worker& worker : others) require(write(worker.input, &byte, 1) == 1, "write");
+  part.run_to(kWarmUp);
+  const double before = processor_ms();
+  part.run_to(kWarmUp + steps);
+  const double spent = (processor_ms() - before) / static_cast<double>(steps);
+  std::vector<std::uint64_t> ticks = part.executor().loops().at(0).step_ticks;
+  ticks.erase(ticks.begin(), ticks.begin() + kWarmUp);
+  std::sort(ticks.begin(), ticks.end());
+  const double median = static_cast<double>(ticks_to_ns(ticks[ticks.size() / 2])) / 1e6;
+  std::printf("%lld workers: %.2f ms a step (median of %lld), server's processor time %.2f ms\n",
+              static_cast<long long>(workers), median, static_cast<long long>(steps), spent);
+  for (const Worker& worker : others) waitpid(worker.pid, nullptr, 0);
+}
+
+int run(int argc, char** argv) {
+  const std::int64_t workers = argc > 1 ? std::atoll(argv[1]) : 4;
+  const std::int64_t steps = argc > 2 ? std::atoll(argv[2]) : 100;
+  require(workers > 0 && steps > 0, "server_step_bench [WORKERS [STEPS]]");
+  if (argc > 4) {
+    work(std::atoi(argv[3]), argv[4], workers, steps);
+  } else {
+    serve(workers, steps);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace regatta
+
+int main(int argc, char** argv) { return regatta::run(argc, argv); }
