@@ -3,8 +3,8 @@
 // Steps of one parameter server and its workers, each in a process of its own on loopback, with a
 // model of 7.9 MB (4 layers of 700 by 700) that computes next to nothing: what is left is what
 // travels and what the server does with it. Prints the median step, and the server's processor
-// time for a step.
-//   server_step_bench [WORKERS [STEPS]]
+// time for a step. The last worker takes SLOWNESS times as long to compute.
+//   server_step_bench [WORKERS [STEPS [SLOWNESS]]]
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -61,21 +61,28 @@ Step training(std::int64_t batch) {
       loss, {.optimizer = [sgd](const std::string&) { return sgd; }, .global_batch = batch});
 }
 
+struct Run {
+  std::int64_t workers = 4;
+  std::int64_t steps = 100;
+  double slowness = 1;  ///< of the last worker
+};
+
 /// One process' part of the run: process 0 serves, the others are the workers.
 class Part {
  public:
-  Part(int process, std::int64_t workers, std::int64_t steps)
-      : batch_(workers),
+  Part(int process, const Run& run)
+      : batch_(run.workers),
+        most_examples_((kWarmUp + run.steps) * batch_),
         exchange_({.run_id = std::string(32, '7'),
                    .token = std::string(64, 'c'),
                    .process = process,
-                   .processes = static_cast<int>(workers) + 1}) {
+                   .processes = static_cast<int>(run.workers) + 1}) {
     run_.strategy = "parameter_server";
-    run_.options.replicas = workers;
+    run_.options.replicas = run.workers;
+    if (process == run.workers) run_.stragglers[0] = run.slowness;
     const Step placed = apply(find_strategies(run_.strategy), training(batch_), run_.options);
-    const auto bound = servers_and_workers(1, static_cast<int>(workers), workers);
+    const auto bound = servers_and_workers(1, static_cast<int>(run.workers), run.workers);
     part_ = partition(placed, bound).at(static_cast<std::size_t>(process));
-    most_examples_ = (kWarmUp + steps) * batch_;
   }
 
   GrpcExchange& exchange() { return exchange_; }
@@ -91,7 +98,7 @@ class Part {
 
  private:
   std::int64_t batch_;
-  std::int64_t most_examples_ = 0;
+  std::int64_t most_examples_;
   TrialOptions run_;
   GrpcExchange exchange_;
   Step part_;
@@ -101,24 +108,25 @@ class Part {
 };
 
 /// Tells by a byte of its output when it is built, and begins at a byte of its input.
-void work(int process, const std::string& address, std::int64_t workers, std::int64_t steps) {
-  Part part(process, workers, steps);
+void work(int process, const std::string& address, const Run& run) {
+  Part part(process, run);
   part.exchange().connect(0, address);
   part.build();
   char byte = 'b';
   require(write(STDOUT_FILENO, &byte, 1) == 1, "write");
   require(read(STDIN_FILENO, &byte, 1) == 1, "read");
   part.run_to(kWarmUp);
-  part.run_to(kWarmUp + steps);
+  part.run_to(kWarmUp + run.steps);
 }
 
 /// This program once more, as a worker.
 struct Worker {
-  Worker(int process, const std::string& address, std::int64_t workers, std::int64_t steps) {
+  Worker(int process, const std::string& address, const Run& run) {
     int to[2], from[2];
     require(pipe(to) == 0 && pipe(from) == 0, "pipe");
-    std::vector<std::string> texts = {"/proc/self/exe", std::to_string(workers),
-                                      std::to_string(steps), std::to_string(process), address};
+    std::vector<std::string> texts = {"/proc/self/exe",          std::to_string(run.workers),
+                                      std::to_string(run.steps), std::to_string(run.slowness),
+                                      std::to_string(process),   address};
     std::vector<char*> arguments;
     for (std::string& text : texts) arguments.push_back(text.data());
     arguments.push_back(nullptr);
@@ -148,38 +156,41 @@ double processor_ms() {
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
-void serve(std::int64_t workers, std::int64_t steps) {
-  Part part(0, workers, steps);
+void serve(const Run& run) {
+  Part part(0, run);
   const std::string address = part.exchange().serve();
   std::vector<Worker> others;
-  for (int w = 1; w <= static_cast<int>(workers); ++w) {
-    others.emplace_back(w, address, workers, steps);
-  }
+  for (int w = 1; w <= static_cast<int>(run.workers); ++w) others.emplace_back(w, address, run);
   part.build();
   char byte = 0;
   for (const Worker& worker : others) require(read(worker.output, &byte, 1) == 1, "read");
   for (const Worker& worker : others) require(write(worker.input, &byte, 1) == 1, "write");
   part.run_to(kWarmUp);
   const double before = processor_ms();
-  part.run_to(kWarmUp + steps);
-  const double spent = (processor_ms() - before) / static_cast<double>(steps);
+  part.run_to(kWarmUp + run.steps);
+  const double spent = (processor_ms() - before) / static_cast<double>(run.steps);
   std::vector<std::uint64_t> ticks = part.executor().loops().at(0).step_ticks;
   ticks.erase(ticks.begin(), ticks.begin() + kWarmUp);
   std::sort(ticks.begin(), ticks.end());
   const double median = static_cast<double>(ticks_to_ns(ticks[ticks.size() / 2])) / 1e6;
-  std::printf("%lld workers: %.2f ms a step (median of %lld), server's processor time %.2f ms\n",
-              static_cast<long long>(workers), median, static_cast<long long>(steps), spent);
+  std::printf(
+      "%lld workers, the last %g times slower: %.2f ms a step (median of %lld), server's "
+      "processor time %.2f ms\n",
+      static_cast<long long>(run.workers), run.slowness, median, static_cast<long long>(run.steps),
+      spent);
   for (const Worker& worker : others) waitpid(worker.pid, nullptr, 0);
 }
 
-int run(int argc, char** argv) {
-  const std::int64_t workers = argc > 1 ? std::atoll(argv[1]) : 4;
-  const std::int64_t steps = argc > 2 ? std::atoll(argv[2]) : 100;
-  require(workers > 0 && steps > 0, "server_step_bench [WORKERS [STEPS]]");
-  if (argc > 4) {
-    work(std::atoi(argv[3]), argv[4], workers, steps);
+int main_of(int argc, char** argv) {
+  Run run;
+  if (argc > 1) run.workers = std::atoll(argv[1]);
+  if (argc > 2) run.steps = std::atoll(argv[2]);
+  if (argc > 3) run.slowness = std::atof(argv[3]);
+  require(run.workers > 0 && run.steps > 0, "server_step_bench [WORKERS [STEPS [SLOWNESS]]]");
+  if (argc > 5) {
+    work(std::atoi(argv[4]), argv[5], run);
   } else {
-    serve(workers, steps);
+    serve(run);
   }
   return 0;
 }
@@ -187,4 +198,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace regatta
 
-int main(int argc, char** argv) { return regatta::run(argc, argv); }
+int main(int argc, char** argv) { return regatta::main_of(argc, argv); }
