@@ -232,6 +232,7 @@ TEST(BackupWorkers, NeedEqualShares) {
   } catch (const RunError& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
     EXPECT_NE(std::string(error.what()).find("equal shares"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("a global batch of 30 can"), std::string::npos);
   }
 }
 
