@@ -176,7 +176,9 @@ TEST(ParameterServer, AddsPushesUpAsTheyArriveInTheOrderOfWorkers) {
   int worker = 0;
   for (NodeId id = 0; id < static_cast<NodeId>(server.nodes().size()); ++id) {
     const Node& node = server.node(id);
-    if (node.op == Op::Sgd) EXPECT_EQ(node.inputs[0].node, before);
+    if (node.op == Op::Sgd) {
+      EXPECT_EQ(node.inputs[0].node, before);
+    }
     if (node.op != Op::Receive) continue;
     EXPECT_EQ(sender_of(node).replica, worker++);
     EXPECT_EQ(node.inputs.size(), before < 0 ? 0U : node.outputs.size());

@@ -4,6 +4,8 @@
 // by strategies. An all_reduce takes k values and yields k sums; its members' inputs agree in type.
 // A message of send and receive holds k values, too: one after the other, without gaps. A receive
 // with inputs adds the values of its message onto them, in place.
+#include <algorithm>
+
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
