@@ -5,7 +5,8 @@
 // n + b draw as many times as many examples of the data order together. Between a push and the
 // updates of a server stands a quorum: a push that comes late, after the parameters it was computed
 // from were replaced, is dropped; the n-th that counts sums them and updates once. The first server
-// decides for all.
+// decides for all. Pushes lie where they arrive until then, n + b of them: which of them are terms,
+// in the order of the workers, is known only when the last has come.
 // For M bytes of parameters a worker receives and sends M for each of its steps.
 // Term: backup workers, Chen et al., "Revisiting distributed synchronous SGD", 2016; TensorFlow's
 // SyncReplicasOptimizer.

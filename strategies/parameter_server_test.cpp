@@ -66,6 +66,19 @@ INSTANTIATE_TEST_SUITE_P(Deals, ParameterServers,
                                   std::to_string(deal.servers) + "_servers";
                          });
 
+/// Pushes are added up where they arrive.
+TEST(ParameterServer, HoldsOneSumHoweverManyWorkersPush) {
+  std::vector<std::int64_t> bytes;
+  for (std::int64_t workers : {2, 4}) {
+    TrialOptions options = options_of("parameter_server", workers, 1);
+    options.steps = 1;
+    Cluster cluster(training_of("resnet9_thin", 64, 1), data_of("resnet9_thin"), options,
+                    servers_and_workers(1, static_cast<int>(workers), workers));
+    bytes.push_back(cluster.executor(0).planned_bytes());
+  }
+  EXPECT_EQ(bytes[0], bytes[1]);
+}
+
 class ParameterServerIn : public testing::TestWithParam<ElementType> {};
 
 TEST_P(ParameterServerIn, CountsTheBytesThatTheGraphSays) {

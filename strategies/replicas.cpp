@@ -58,9 +58,11 @@ void Replicas::deal_out() {
                    batch + " can be dealt to 1 to " + std::to_string(groups) + " workers");
   }
   if (options_.backups > 0 && groups % sharers != 0) {
-    throw RunError(ErrorKind::Usage, batch +
-                                         " cannot be dealt to them in equal shares, which backup "
-                                         "workers need, for any of them may stand for any other");
+    throw RunError(ErrorKind::Usage,
+                   batch +
+                       " cannot be dealt to them in equal shares, which backup workers need, for "
+                       "any of them may stand for any other; a global batch of " +
+                       std::to_string(groups / sharers * sharers * group) + " can");
   }
   for (std::int64_t r = 0; r < options_.count; ++r) {
     const Range range = options_.backups == 0 ? share(groups, sharers, r)

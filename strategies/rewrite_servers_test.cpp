@@ -165,6 +165,29 @@ TEST(ParameterServer, TravelsInOneMessageEachWayWhereItIsSmall) {
   }
 }
 
+/// Each receive of a push has those before it as its inputs, and the updates read the last.
+TEST(ParameterServer, AddsPushesUpAsTheyArriveInTheOrderOfWorkers) {
+  const Binding binding{.processes = 4, .process_of = [](const Place& place) {
+                          return place.role == Role::Server ? 0 : 1 + place.replica;
+                        }};
+  const Graph server = partition(rewritten("parameter_server", replicas(3)), binding)[0].graph;
+  EXPECT_EQ(count(server, Op::Sum), 0);
+  NodeId before = -1;
+  int worker = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(server.nodes().size()); ++id) {
+    const Node& node = server.node(id);
+    if (node.op == Op::Sgd) {
+      EXPECT_EQ(node.inputs[0].node, before);
+    }
+    if (node.op != Op::Receive) continue;
+    EXPECT_EQ(sender_of(node).replica, worker++);
+    EXPECT_EQ(node.inputs.size(), before < 0 ? 0U : node.outputs.size());
+    for (Value input : node.inputs) EXPECT_EQ(input.node, before);
+    before = id;
+  }
+  EXPECT_EQ(worker, 3);
+}
+
 /// Two of three workers; 30 examples are a step's, so that 45 are drawn. Two servers.
 Step with_a_backup_worker(std::int64_t batch) {
   Recipe recipe;
@@ -211,6 +234,7 @@ TEST(BackupWorkers, NeedEqualShares) {
   } catch (const RunError& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);
     EXPECT_NE(std::string(error.what()).find("equal shares"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("a global batch of 30 can"), std::string::npos);
   }
 }
 

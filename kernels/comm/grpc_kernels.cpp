@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/grpc_kernels.h"
 
-#include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/comm/grpc_stream.h"
+#include "kernels/comm/scatter.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/clock.h"
@@ -103,53 +102,12 @@ class SendKernel final : public Kernel {
   StepCount steps_;
 };
 
-/// Tensors that are filled one after the other.
-class Scatter {
- public:
-  explicit Scatter(std::span<const Tensor> tensors) {
-    for (const Tensor& tensor : tensors) {
-      parts_.push_back({.data = tensor.as<std::uint8_t>(), .bytes = tensor.type.bytes()});
-      bytes_ += tensor.type.bytes();
-    }
-  }
-  std::int64_t bytes() const { return bytes_; }
-  void begin() {
-    part_ = 0;
-    offset_ = 0;
-  }
-  void add(const grpc::Slice& slice) {
-    const std::uint8_t* from = slice.begin();
-    auto left = static_cast<std::int64_t>(slice.size());
-    while (left > 0) {
-      const Part& part = parts_.at(part_);
-      const std::int64_t bytes = std::min(left, part.bytes - offset_);
-      std::memcpy(part.data + offset_, from, static_cast<std::size_t>(bytes));
-      from += bytes;
-      left -= bytes;
-      offset_ += bytes;
-      if (offset_ < part.bytes) continue;
-      ++part_;
-      offset_ = 0;
-    }
-  }
-
- private:
-  struct Part {
-    std::uint8_t* data = nullptr;
-    std::int64_t bytes = 0;
-  };
-  std::vector<Part> parts_;
-  std::int64_t bytes_ = 0;
-  std::size_t part_ = 0;
-  std::int64_t offset_ = 0;
-};
-
 class ReceiveKernel final : public Kernel {
  public:
   ReceiveKernel(const KernelRequest& request, Message message, MemberTraffic& traffic,
                 const std::optional<PushAccount>& push)
       : message_(std::move(message)),
-        scatter_(request.outputs),
+        scatter_(request.outputs, request.inputs.empty() ? Landing::Replaces : Landing::Adds),
         inbox_(message_.link().expect(message_.number(), scatter_.bytes())),
         traffic_(traffic),
         push_(push) {
@@ -162,10 +120,10 @@ class ReceiveKernel final : public Kernel {
     context.counters->peer_waits.begin(ticks());
     take(context.step, scatter_.bytes());
     context.counters->peer_waits.end(ticks());
-    std::int64_t left = scatter_.bytes() - copy();
+    std::int64_t left = scatter_.bytes() - land();
     while (left > 0) {
       take(context.step, left);
-      left -= copy();
+      left -= land();
     }
     if (push_) enter(*push_);
     traffic_.received += scatter_.bytes();
@@ -183,10 +141,10 @@ class ReceiveKernel final : public Kernel {
     return std::to_string(bytes) + " of " + std::to_string(scatter_.bytes()) +
            " bytes are missing from";
   }
-  std::int64_t copy() {
+  std::int64_t land() {
     std::int64_t bytes = 0;
     for (const grpc::Slice& slice : slices_) {
-      scatter_.add(slice);
+      scatter_.land({slice.begin(), slice.size()});
       bytes += static_cast<std::int64_t>(slice.size());
     }
     slices_.clear();

@@ -3,6 +3,7 @@
 // add, scale, sum of n times a factor (added up in the order of the inputs), concatenate, cast,
 // copy.
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "kernels/cpu/elementwise.h"
@@ -49,8 +50,9 @@ class Sum {
 
   void sum_block(std::int64_t begin, std::int64_t count) const {
     alignas(64) float sums[kBlock];
-    std::fill_n(sums, count, 0.0F);
-    for (const T* term : terms_) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = load(terms_.front()[begin + i]);
+    for (const T* term : std::span(terms_).subspan(1)) {
 #pragma omp simd
       for (std::int64_t i = 0; i < count; ++i) sums[i] += load(term[begin + i]);
     }

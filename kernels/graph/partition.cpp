@@ -10,6 +10,7 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
 #include "kernels/graph/loops.h"
+#include "kernels/graph/message_sums.h"
 #include "kernels/graph/messages.h"
 #include "kernels/graph/verify.h"
 
@@ -63,6 +64,7 @@ class Partitioner {
         loops_(step.graph, binding),
         expiries_(expiries(step)),
         messages_(messages(step.graph, binding)),
+        sums_(message_sums(step.graph, messages_)),
         unsent_(messages_.size()) {
     for (int p = 0; p < binding.processes; ++p) {
       copiers_.emplace_back(step.graph);
@@ -78,6 +80,9 @@ class Partitioner {
         message_of_[{value, messages_[m].to}] = m;
         leaves_in_[value.node].insert(m);
       }
+    }
+    for (const MessageSum& sum : sums_) {
+      for (Value value : sum.sums) sum_of_[value.node] = &sum;
     }
     for (const Node& node : step.graph.nodes()) {
       if (node.op != Op::AllReduce) continue;
@@ -125,6 +130,10 @@ class Partitioner {
   }
 
   void place_node(NodeId id) {
+    if (const auto sum = sum_of_.find(id); sum != sum_of_.end()) {
+      if (!nodes_.contains(id)) add_up(*sum->second);
+      return;
+    }
     const int process = process_of(id);
     Node node = step_.graph.node(id);
     std::vector<Value> inputs;
@@ -164,7 +173,9 @@ class Partitioner {
     }
   }
 
-  void receive(std::size_t m, int loop) {
+  /// `onto`: sums that the message's values are added onto, in place; else they are values by
+  /// themselves.
+  std::vector<Value> receive(std::size_t m, int loop, std::vector<Value> onto = {}) {
     const Message& message = messages_[m];
     std::vector<std::int64_t> elements, ranks, dims;
     for (Value value : message.values) {
@@ -181,9 +192,21 @@ class Partitioner {
                        {"elements", elements},
                        {"ranks", ranks},
                        {"dims", dims}};
+    node.inputs = std::move(onto);
     const NodeId received = add(binding_.process_of(message.to), std::move(node), loop);
-    for (int i = 0; i < static_cast<int>(message.values.size()); ++i) {
-      travelled_[{message.values[static_cast<std::size_t>(i)], message.to}] = {received, i};
+    std::vector<Value> values;
+    for (int i = 0; i < std::ssize(message.values); ++i) values.push_back({received, i});
+    return values;
+  }
+
+  /// Receives the first message of a sum, and each other one onto those before it.
+  void add_up(const MessageSum& sum) {
+    const NodeId first = sum.sums.front().node;
+    std::vector<Value> values;
+    for (std::size_t m : sum.messages) values = receive(m, loops_.of(first), std::move(values));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      copiers_[at(process_of(first))].map(sum.sums[i], values[i]);
+      nodes_[sum.sums[i].node] = values[i].node;
     }
   }
 
@@ -195,7 +218,9 @@ class Partitioner {
     const std::pair key{value, place};
     if (const auto found = travelled_.find(key); found != travelled_.end()) return found->second;
     if (const auto found = message_of_.find(key); found != message_of_.end()) {
-      receive(found->second, loops_.of(value.node));
+      const std::vector<Value>& values = messages_[found->second].values;
+      const std::vector<Value> received = receive(found->second, loops_.of(value.node));
+      for (std::size_t i = 0; i < values.size(); ++i) travelled_[{values[i], place}] = received[i];
       return travelled_.at(key);
     }
     Node node = communication(Op::Copy, place, step_.graph.node(value.node).layer);
@@ -219,7 +244,9 @@ class Partitioner {
   LoopMap loops_;
   std::vector<std::int64_t> expiries_;
   std::vector<Message> messages_;
-  std::vector<std::size_t> unsent_;  ///< by message: values that are not made yet
+  std::vector<MessageSum> sums_;
+  std::map<NodeId, const MessageSum*> sum_of_;  ///< by node of the placed graph
+  std::vector<std::size_t> unsent_;             ///< by message: values that are not made yet
   std::map<std::pair<Value, Place>, std::size_t> message_of_;
   std::map<NodeId, std::set<std::size_t>> leaves_in_;
   std::map<std::int64_t, std::vector<std::int64_t>> processes_of_group_;

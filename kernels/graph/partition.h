@@ -2,9 +2,9 @@
 //
 // Cuts a placed graph into one graph for each process. The only code that makes values travel:
 // between places of one process by a copy node at the reader's place, between processes by a send
-// and a receive (messages.h says what travels together). A value travels once to each place that
-// reads it. Members of a collective stay nodes of their own; where they live in several processes
-// each is told which (`processes`, by member).
+// and a receive (messages.h says what travels together, message_sums.h what is added up as it
+// arrives). A value travels once to each place that reads it. Members of a collective stay nodes of
+// their own; where they live in several processes each is told which (`processes`, by member).
 #pragma once
 
 #include <cstdint>

@@ -54,6 +54,48 @@ TEST(Partition, SendsAndReceivesBetweenProcesses) {
             std::string::npos);
 }
 
+/// Inputs of replicas 1 and 2, added up at replica 0.
+Step sum_of_two(double factor) {
+  Step step;
+  Builder builder(step.graph);
+  std::vector<Value> terms;
+  for (int replica : {1, 2}) {
+    builder.at({.replica = replica, .stage = 0, .role = Role::Worker});
+    terms.push_back(builder.input_features({.batch = 2, .offset = 0, .global_batch = 2}, 3, 1)[0]);
+  }
+  builder.at({.replica = 0, .stage = 0, .role = Role::Worker});
+  builder.tanh(builder.sum(terms, factor));
+  step.global_batch = 2;
+  return step;
+}
+
+const Binding kProcessEach{.processes = 3,
+                           .process_of = [](const Place& place) { return place.replica; }};
+
+TEST(Partition, HasWhatArrivesAddedOntoWhatWasThereBefore) {
+  EXPECT_EQ(to_text(partition(sum_of_two(1), kProcessEach)[0].graph),
+            "%0 = receive() {dims=[2,3], elements=[0], from=[1,0,0], message=0, peer=1, ranks=[2]} "
+            "f32[2,3] @replica0 communication\n"
+            "%1 = receive(%0) {dims=[2,3], elements=[0], from=[2,0,0], message=1, peer=2, "
+            "ranks=[2]} f32[2,3] @replica0 communication\n"
+            "%2 = tanh(%1) f32[2,3] @replica0 forward\n");
+}
+
+/// With a factor, with a term that has another reader, with one that does not travel.
+TEST(Partition, LeavesOtherSumsAsTheyAre) {
+  const auto has_sum = [](const Step& step, const Binding& binding) {
+    return to_text(partition(step, binding)[0].graph).find("= sum(") != std::string::npos;
+  };
+  EXPECT_FALSE(has_sum(sum_of_two(1), kProcessEach));
+  EXPECT_TRUE(has_sum(sum_of_two(0.5), kProcessEach));
+  Step read_twice = sum_of_two(1);
+  Builder(read_twice.graph).tanh({1, 0});
+  EXPECT_TRUE(has_sum(read_twice, kProcessEach));
+  const Binding two_processes{
+      .processes = 2, .process_of = [](const Place& place) { return place.replica == 2 ? 1 : 0; }};
+  EXPECT_TRUE(has_sum(sum_of_two(1), two_processes));
+}
+
 TEST(Share, DealsEverythingWithSizesThatDifferByAtMostOne) {
   for (std::int64_t parts : {1, 2, 3, 5, 7}) {
     std::int64_t end = 0;

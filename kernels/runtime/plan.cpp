@@ -53,7 +53,8 @@ void Plan::resolve_storage(const Graph& graph) {
     std::vector<Storage> outputs(node.outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i].owner = {id, static_cast<int>(i)};
-      const bool in_place = node.op == Op::AllReduce || node.op == Op::Quorum;
+      const bool in_place =
+          node.op == Op::AllReduce || node.op == Op::Quorum || node.op == Op::Receive;
       if (in_place && i < node.inputs.size()) outputs[i] = storage(node.inputs[i]);
     }
     if (is_view(graph, node)) {

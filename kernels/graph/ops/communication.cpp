@@ -2,7 +2,10 @@
 //
 // Nodes that cross a border. copy, send and receive are inserted by partition() alone; all_reduce
 // by strategies. An all_reduce takes k values and yields k sums; its members' inputs agree in type.
-// A message of send and receive holds k values, too: one after the other, without gaps.
+// A message of send and receive holds k values, too: one after the other, without gaps. A receive
+// with inputs adds the values of its message onto them, in place.
+#include <algorithm>
+
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -28,7 +31,6 @@ Types infer_send(const InferRequest& request) {
 }
 
 Types infer_receive(const InferRequest& request) {
-  check(request.inputs.empty(), "receive takes no input");
   const auto& elements = request.attributes.integers("elements");
   const auto& ranks = request.attributes.integers("ranks");
   check(elements.size() == ranks.size(), "receive: as many ranks as elements");
@@ -38,6 +40,9 @@ Types infer_receive(const InferRequest& request) {
     types.push_back({static_cast<ElementType>(elements[i]), {dim, dim + ranks[i]}});
     dim += ranks[i];
   }
+  const bool fits =
+      std::equal(types.begin(), types.end(), request.inputs.begin(), request.inputs.end());
+  check(request.inputs.empty() || fits, "receive: what is added onto has the message's types");
   return types;
 }
 

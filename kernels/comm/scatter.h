@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the bytes of a message go: into tensors, one after the other, or onto what is in them. They
+// come in pieces that end anywhere, also inside an element, and begin at any address.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::exchange {
+
+enum class Landing : std::uint8_t {
+  Replaces,  ///< what is there
+  Adds,      ///< element by element: tensors are f32
+};
+
+class Scatter {
+ public:
+  Scatter(std::span<const Tensor> tensors, Landing landing);
+
+  std::int64_t bytes() const { return bytes_; }
+  void begin();
+  /// No more than bytes() since begin().
+  void land(std::span<const std::uint8_t> piece);
+
+ private:
+  struct Part {
+    std::uint8_t* data = nullptr;
+    std::int64_t bytes = 0;
+  };
+  // Of one part.
+  void replace(const std::uint8_t* from, std::int64_t bytes);
+  void add_elements(const std::uint8_t* from, std::int64_t bytes);
+
+  std::vector<Part> parts_;
+  std::int64_t bytes_ = 0;
+  Landing landing_;
+  std::size_t part_ = 0;
+  std::int64_t offset_ = 0;                          ///< in the part
+  std::array<std::uint8_t, sizeof(float)> begun_{};  ///< an element that has not come wholly
+};
+
+}  // namespace regatta::exchange
