@@ -72,10 +72,11 @@ class NcclAllReduceKernel final : public Kernel {
   Patience patience_;
 };
 
-/// The members of this process in one communicator.
+/// The members of this process in one communicator. By member:
 struct Clique {
-  std::int64_t members = 0;
-  std::map<std::int64_t, StreamPlace> places;  ///< by member
+  std::int64_t members = 0;  ///< in all processes
+  std::map<std::int64_t, StreamPlace> places;
+  std::map<std::int64_t, std::string> buckets;  ///< in the order of their kernels, as in a roll
   std::map<std::int64_t, std::unique_ptr<NcclCommunicator>> communicators;
 };
 
@@ -124,9 +125,12 @@ struct NcclTransport::State {
                         .of_one_run = member_traffic(as_ring, member),
                         .traffic = {},
                         .times = CollectiveTimes(closed_board, member)});
-    return std::make_unique<NcclAllReduceKernel>(request, elements, options.limit_ns,
-                                                 communicator(processes, member, *place),
-                                                 accounts.back());
+    Clique& clique = clique_of(processes, member);
+    std::string& buckets = clique.buckets[member];
+    buckets += (buckets.empty() ? "" : ",") + std::to_string(attributes.integer("group")) + ':' +
+               std::to_string(elements);
+    return std::make_unique<NcclAllReduceKernel>(
+        request, elements, options.limit_ns, communicator(clique, member, *place), accounts.back());
   }
 
   /// NCCL takes one algorithm a process.
@@ -140,23 +144,26 @@ struct NcclTransport::State {
                                          " in one run: NCCL takes one algorithm a process");
   }
 
-  NcclCommunicator& communicator(const std::vector<std::int64_t>& processes, std::int64_t member,
-                                 const StreamPlace& place) {
+  Clique& clique_of(const std::vector<std::int64_t>& processes, std::int64_t member) {
     const auto members = std::ssize(processes);
     check(member < members && processes[static_cast<std::size_t>(member)] == rendezvous.process(),
           "a part holds the members that live in its process");
     Clique& clique = cliques[NcclRoll::clique_of(processes)];
     clique.members = members;
+    return clique;
+  }
+
+  NcclCommunicator& communicator(Clique& clique, std::int64_t member, const StreamPlace& place) {
     const auto [known, is_new] = clique.places.emplace(member, place);
     check(known->second.stream == place.stream, "buckets of a member are reduced on one stream");
     std::unique_ptr<NcclCommunicator>& communicator = clique.communicators[member];
     if (is_new) {
       communicator = std::make_unique<NcclCommunicator>(NcclCommunicator::Request{
           .calls = &calls,
-          .name = "member " + std::to_string(member) + " of " + std::to_string(members) +
+          .name = "member " + std::to_string(member) + " of " + std::to_string(clique.members) +
                   " in process " + std::to_string(rendezvous.process()),
           .member = member,
-          .members = members,
+          .members = clique.members,
           .device = place.device});
     }
     return *communicator;
@@ -167,7 +174,9 @@ struct NcclTransport::State {
     NcclRoll roll;
     for (const auto& [name, clique] : cliques) {
       for (const auto& [member, place] : clique.places) {
-        roll.add_member(name, member, host_name() + '/' + place.gpu);
+        roll.add_member(
+            name, member,
+            {.gpu = host_name() + '/' + place.gpu, .buckets = clique.buckets.at(member)});
       }
       if (!clique.places.contains(0)) continue;
       ncclUniqueId id{};

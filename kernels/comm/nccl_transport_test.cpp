@@ -72,6 +72,21 @@ TEST_F(Nccl, RefusesTwoMembersOnOneGpuBeforeItIsCalled) {
   EXPECT_EQ(nccl_double::library().inits, 0);
 }
 
+TEST_F(Nccl, RefusesMembersThatWouldReduceTheirBucketsInAnotherOrder) {
+  const Case test{
+      .processes = {0, 1, 2}, .gpus = {0, 1, 2}, .buckets = {1009, 3, 64}, .backwards = 1};
+  for_each_process(test, [](Process& process) {
+    const RunError error = error_of([&] { process.connect(); });
+    EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
+    EXPECT_EQ(std::string(error.what())
+                  .find("all_reduce by NCCL between processes 0,1,2: member 0 reduces the buckets "
+                        "0:1009,1:3,2:64, member 1 2:64,1:3,0:1009, and NCCL wants one order"),
+              0U)
+        << error.what();
+  });
+  EXPECT_EQ(nccl_double::library().inits, 0);
+}
+
 TEST_F(Nccl, GivesUpWhereItDoesNotConnectInTime) {
   nccl_double::library().never_connects = true;
   for_each_process(
