@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/backend.h"
 
+#include "harness/layout.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
-namespace {
 
-constexpr int kGpu = 0;  // all workers of a process compute on the first one
-
-}  // namespace
-
-std::unique_ptr<Backend> make_backend(const std::string& device) {
+std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host) {
   auto backend = std::make_unique<Backend>(device);
   if (device == "cuda") {
-    backend->gpu = make_cuda_device(kGpu);
+    const auto gpus = static_cast<int>(find_gpus().gpus.size());
+    backend->gpu = make_cuda_device(gpu_of(process_on_host, gpus));
     add_cuda_kernels(backend->kernels);
   } else {
     check(device == "cpu", "a device has a name that --device takes");

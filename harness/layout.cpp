@@ -91,6 +91,8 @@ std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all) {
   return cores;
 }
 
+int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_host % gpus; }
+
 int threads_per_worker(const HostCores& host) {
   return std::max(1, host.cores / std::max(1, host.workers));
 }

@@ -49,7 +49,12 @@ std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all);
 struct HostCores {
   int workers = 0;
   int cores = 1;
+  int most_on_a_gpu = 0;  ///< workers that share one; 0: nobody computes on a GPU
 };
+
+/// The GPU of a process, one of as many as it sees: processes of a host that compute take turns,
+/// and one that is shown a single GPU has that.
+int gpu_of(int process_on_host, int gpus);
 
 /// Cores of each worker, where so many share so many. At least 1.
 int threads_per_worker(const HostCores& host);

@@ -146,7 +146,9 @@ void Rank::start(const control::Start& start) {
                                    ? 1
                                    : threads_per_worker({.workers = share.workers_on_host,
                                                          .cores = static_cast<int>(all.size())});
-  std::unique_ptr<Backend> backend = make_backend(request_.device);
+  std::unique_ptr<Backend> backend = make_backend(request_.device, start.process_on_host());
+  control::FromRank message;
+  message.mutable_ready()->set_gpu(backend->device().gpu());
   if (needs_mpi(parts_)) {
     if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
     add_mpi(*backend, *mpi_);
@@ -162,8 +164,6 @@ void Rank::start(const control::Start& start) {
   trainer_->connect();
   started_ = true;
   client_.beat([this] { return trainer_->examples_seen(); });
-  control::FromRank message;
-  message.mutable_ready();
   client_.send(message);
 }
 

@@ -243,6 +243,9 @@ void RemoteTrainer::take(const RankMessage& message) {
       awaited_.erase(message.rank);
       break;
     case control::FromRank::kReady:
+      joined_.take(message.rank, message.body.ready());
+      awaited_.erase(message.rank);
+      break;
     case control::FromRank::kAdvanced: awaited_.erase(message.rank); break;
     case control::FromRank::kPiece: take_piece(message.rank, message.body.piece()); break;
     case control::FromRank::kReportPiece: reports_[p].take(message.body.report_piece()); break;

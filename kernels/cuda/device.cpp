@@ -46,6 +46,7 @@ class Gpu final : public Device {
   }
   void release(void* memory) noexcept override { free_on_gpu(memory); }
   std::unique_ptr<LaneQueue> make_queue() override { return cuda::make_queue(device_); }
+  std::string gpu() const override { return bus_address(device_); }
 
  private:
   /// On the GPU from the start: zeroing there is the first touch.

@@ -56,6 +56,8 @@ class Device {
   virtual void release(void* memory) noexcept = 0;
   /// Null where kernels do their work at once.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
+  /// Names a GPU on its host, as StreamPlace does; empty for the CPU.
+  virtual std::string gpu() const { return {}; }
 };
 
 /// Host memory and no queues. Threads: any.
