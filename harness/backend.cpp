@@ -27,6 +27,13 @@ void add_mpi(Backend& backend, MpiSession& session) {
   backend.mpi->add_kernels(backend.kernels);
 }
 
+void add_nccl(Backend& backend, std::unique_ptr<Rendezvous> rendezvous,
+              const NcclTransportOptions& options) {
+  backend.rendezvous = std::move(rendezvous);
+  backend.nccl = std::make_unique<NcclTransport>(*backend.rendezvous, options);
+  backend.nccl->add_kernels(backend.kernels);
+}
+
 void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, const Step& part) {
   backend.grpc = std::move(exchange);
   backend.grpc->add_kernels(backend.kernels);
@@ -36,6 +43,7 @@ void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, cons
 TrafficByPlace Backend::traffic() const {
   TrafficByPlace all = transport.traffic();
   if (mpi != nullptr) add(all, mpi->traffic());
+  if (nccl != nullptr) add(all, nccl->traffic());
   if (grpc != nullptr) add(all, grpc->traffic());
   return all;
 }
@@ -43,6 +51,7 @@ TrafficByPlace Backend::traffic() const {
 ExchangeTimesByPlace Backend::exchange_times() const {
   ExchangeTimesByPlace all = transport.exchange_times();
   if (mpi != nullptr) add(all, mpi->exchange_times());
+  if (nccl != nullptr) add(all, nccl->exchange_times());
   if (grpc != nullptr) add(all, grpc->exchange_times());
   return all;
 }

@@ -45,6 +45,7 @@ bool needs_mpi(const std::vector<Step>& parts) {
 
 std::string link_between(const Placement& placement) {
   if (placement.has_servers) return "gRPC";
+  if (placement.by_nccl) return "NCCL";
   return exchange_of(placement.strategies) == Exchange::Nothing ? "nothing" : "Open MPI";
 }
 

@@ -21,10 +21,10 @@ Binding binding_of(const Placement& placement);
 /// Workers (replicas times stages) of a process; 0 for a server.
 int workers_in(const Placement& placement, int process);
 
-/// True when a collective has members in several processes.
+/// True when a collective has members in several processes, which meet by MPI at least.
 bool needs_mpi(const std::vector<Step>& parts);
 
-/// What carries bytes between its processes: `gRPC`, `Open MPI`, `nothing`.
+/// What carries bytes between its workers: `gRPC`, `NCCL`, `Open MPI`, `nothing`.
 std::string link_between(const Placement& placement);
 
 /// True when values travel between processes by send and receive.

@@ -22,7 +22,8 @@ class LocalTrainer final : public Trainer {
   LocalTrainer(const Step& part, std::unique_ptr<Backend> backend, const ExecutorOptions& options,
                std::int64_t rank);
 
-  /// Of a rank: joins the transports of all ranks, after every one of them was built.
+  /// Joins the transports of all ranks, after every one of them was built. Once, before the first
+  /// step.
   void connect();
 
   void advance_to(std::int64_t examples) override { executor_.run(examples); }

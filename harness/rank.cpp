@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
 
 #include "harness/allocation.h"
@@ -25,6 +26,8 @@
 #include "harness/trace_file.h"
 #include "harness/training_options.h"
 #include "kernels/comm/grpc_credentials.h"
+#include "kernels/comm/mpi_rendezvous.h"
+#include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 
@@ -151,7 +154,11 @@ void Rank::start(const control::Start& start) {
   message.mutable_ready()->set_gpu(backend->device().gpu());
   if (needs_mpi(parts_)) {
     if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
-    add_mpi(*backend, *mpi_);
+    if (placement_.by_nccl) {
+      add_nccl(*backend, std::make_unique<MpiRendezvous>(*mpi_));
+    } else {
+      add_mpi(*backend, *mpi_);
+    }
   }
   if (exchange_ != nullptr) {
     for (int peer : peers_) {
@@ -273,6 +280,10 @@ bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_membe
 
 int serve_as_rank(const RaceRequest& request) {
   std::unique_ptr<MpiSession> session = join_allocation();
+  // While no other thread reads the environment. Ranks that the coordinator starts have it from
+  // there.
+  std::optional<PinnedNcclAlgorithm> pinned;
+  if (sums_by_nccl(request)) pinned.emplace(request.all_reduce);
   ControlClient client(
       variable_or(kCoordinatorVariable, ""),
       {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},

@@ -101,13 +101,19 @@ struct Library {
 
   Communicator& of(ncclComm_t handle) { return *reinterpret_cast<Communicator*>(handle); }
 
-  /// Others see that this rank of the only world is gone, in the midst of their first reduction.
-  void lose(int rank) {
+  /// Until somebody is in the midst of a first reduction.
+  void await_reduction() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] {
       return std::any_of(communicators.begin(), communicators.end(),
                          [](const Communicator& each) { return each.operations > 0; });
     });
+  }
+
+  /// Others see that this rank of the only world is gone, in the midst of their first reduction.
+  void lose(int rank) {
+    await_reduction();
+    const std::scoped_lock lock(mutex);
     for (Communicator& each : communicators) {
       if (each.rank != rank && !each.aborted) each.state = ncclRemoteError;
     }
