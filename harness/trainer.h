@@ -78,6 +78,10 @@ class Trainer {
   /// anything but examples_seen(). Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
 
+  /// Whoever asked for variables() has read them: they go back to the device that trains, outside
+  /// of the steps' time.
+  virtual void take_back_variables() {}
+
   /// For whoever computes between two calls of advance_to(): does the run still go on? Throws as
   /// advance_to() does.
   virtual void look() {}

@@ -73,6 +73,9 @@ class Executor {
   const Step& step() const;
   /// Memory of a variable. Not while run() runs.
   VariableStorage& variable(VariableId id);
+  /// After the caller has read or written variables: the device has them back, all at once, before
+  /// steps need them. Likewise.
+  void take_back_variables();
   /// Memory of a value as the last step left it; only values that live to the end of the step.
   Tensor value(Value value) const;
 
