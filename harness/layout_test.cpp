@@ -117,6 +117,17 @@ TEST(Reports, OfOneLoopInTwoProcessesBecomeOne) {
   EXPECT_EQ(all.loops[0].share_of_batch, 1);
 }
 
+TEST(Reports, TellOnceWhatKernelsOfAllProcessesHaveChosen) {
+  std::vector<TrainingReport> parts(2);
+  parts[0].kernels = {{.node = "dense a", .choice = "x"}, {.node = "dense b", .choice = "x"}};
+  parts[1].kernels = {{.node = "dense a", .choice = "x"}, {.node = "dense b", .choice = "y"}};
+  const std::set<KernelChoice> expected = {{.node = "dense a", .choice = "x"},
+                                           {.node = "dense b", .choice = "x"},
+                                           {.node = "dense b", .choice = "y"}};
+  const TrainingReport all = merged(parts);
+  EXPECT_EQ(all.kernels, expected);
+}
+
 TEST(Reports, OfWorkersStandInTheOrderOfPlaces) {
   std::vector<TrainingReport> parts(2);
   parts[0].workers.push_back({.rank = 0, .report = {}});

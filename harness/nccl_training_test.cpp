@@ -148,6 +148,23 @@ TEST_F(NcclTraining, CountsTheBytesThatTheGraphSays) {
   });
 }
 
+TEST_F(NcclTraining, TellsWhatSumsTheGradients) {
+  unsetenv("NCCL_ALGO");
+  for (const std::string_view algorithm : {kRing, kNccl}) {
+    const PinnedNcclAlgorithm pinned(algorithm);
+    const std::string sums =
+        algorithm == kRing ? "NCCL 2.28.9, held to its ring" : "NCCL 2.28.9, as it chooses";
+    for_each_rank(set_up(request_of(std::string(algorithm))), [&](int, LocalTrainer& trainer) {
+      const std::set<KernelChoice> kernels = trainer.report().kernels;
+      EXPECT_GT(kernels.size(), 1U);  // its buckets; the CPU's kernels choose nothing
+      for (const auto& [node, choice] : kernels) {
+        EXPECT_EQ(node.find("all_reduce "), 0U) << node;
+        EXPECT_EQ(choice, sums);
+      }
+    });
+  }
+}
+
 TEST_F(NcclTraining, EndsWithTheReasonWhenARankIsLostThatItWaitsFor) {
   unsetenv("NCCL_ALGO");
   const PinnedNcclAlgorithm pinned(kRing);  // as the coordinator and every rank begin

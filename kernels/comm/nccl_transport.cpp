@@ -15,8 +15,10 @@
 #include "kernels/comm/nccl_roll.h"
 #include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/device.h"
+#include "kernels/runtime/shared_library.h"
 
 namespace regatta {
 namespace {
@@ -40,12 +42,13 @@ std::int64_t bucket_elements(std::span<const Tensor> inputs) {
   return elements;
 }
 
-class NcclAllReduceKernel final : public Kernel {
+class NcclAllReduceKernel final : public ChosenKernel {
  public:
   NcclAllReduceKernel(const KernelRequest& request, std::int64_t elements, std::int64_t limit_ns,
-                      NcclCommunicator& communicator, Account& account)
+                      NcclCommunicator& communicator, Account& account, std::string choice)
       : communicator_(communicator),
         account_(account),
+        choice_(std::move(choice)),
         buffer_(request.inputs[0].f32()),
         elements_(elements),
         stream_(request.queue->stream_place()->stream),
@@ -62,10 +65,12 @@ class NcclAllReduceKernel final : public Kernel {
     account_.times.leave(*context.counters);
     account_.traffic += account_.of_one_run;
   }
+  std::string choice() const override { return choice_; }
 
  private:
   NcclCommunicator& communicator_;
   Account& account_;
+  std::string choice_;
   float* buffer_;
   std::int64_t elements_;
   CUstream_st* stream_;
@@ -129,8 +134,16 @@ struct NcclTransport::State {
     std::string& buckets = clique.buckets[member];
     buckets += (buckets.empty() ? "" : ",") + std::to_string(attributes.integer("group")) + ':' +
                std::to_string(elements);
-    return std::make_unique<NcclAllReduceKernel>(
-        request, elements, options.limit_ns, communicator(clique, member, *place), accounts.back());
+    return std::make_unique<NcclAllReduceKernel>(request, elements, options.limit_ns,
+                                                 communicator(clique, member, *place),
+                                                 accounts.back(), choice());
+  }
+
+  std::string choice() const {
+    int version = 0;
+    nccl_call(calls, calls.get_version(&version), "ncclGetVersion");
+    return "NCCL " + version_text(static_cast<std::size_t>(version)) +
+           (algorithm == kRing ? ", held to its ring" : ", as it chooses");
   }
 
   /// NCCL takes one algorithm a process.
