@@ -106,12 +106,14 @@ class NcclTraining : public testing_support::Nccl {
     backend->gpu = std::make_unique<GpuDouble>(rank);
     add_cpu_kernels(backend->kernels);
     backend->transport.add_kernels(backend->kernels);
-    add_nccl(*backend, std::make_unique<ThreadRendezvous>(meeting, rank),
-             {.calls = &calls_, .close_limit_ns = testing_support::kShortNs});
+    add_nccl(*backend, std::make_unique<ThreadRendezvous>(meeting, rank), options_);
     return backend;
   }
 
   NcclCalls calls_ = nccl_double::calls();
+
+ protected:
+  NcclTransportOptions options_{.calls = &calls_};
 };
 
 /// The double adds in the order of ranks, as reduce_to_one does.
@@ -167,7 +169,8 @@ TEST_F(NcclTraining, TellsWhatSumsTheGradients) {
 
 TEST_F(NcclTraining, EndsWithTheReasonWhenARankIsLostThatItWaitsFor) {
   unsetenv("NCCL_ALGO");
-  const PinnedNcclAlgorithm pinned(kRing);  // as the coordinator and every rank begin
+  const PinnedNcclAlgorithm pinned(kRing);              // as the coordinator and every rank begin
+  options_.close_limit_ns = testing_support::kShortNs;  // who is left closes in vain
   const Setup setup = set_up(request_of("ring"));
   std::latch ended(1);
   for_each_rank(setup, [&](int rank, LocalTrainer& trainer) {
