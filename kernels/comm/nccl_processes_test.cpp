@@ -44,6 +44,8 @@ NcclCalls calls_of_one_rank() {
     *state = ncclSuccess;
     return ncclSuccess;
   };
+  table.all_reduce = [](const void*, void*, std::size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t,
+                        cudaStream_t) { return ncclSuccess; };
   table.group_end = [] { return ncclInProgress; };
   table.comm_finalize = [](ncclComm_t) { return ncclInProgress; };
   table.comm_destroy = [](ncclComm_t) { return ncclSuccess; };

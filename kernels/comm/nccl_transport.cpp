@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -77,11 +79,28 @@ class NcclAllReduceKernel final : public ChosenKernel {
   Patience patience_;
 };
 
+/// What one kernel reduces.
+struct Bucket {
+  std::int64_t group = 0;
+  float* buffer = nullptr;
+  std::int64_t elements = 0;
+};
+
+/// As in a roll.
+std::string text_of(const std::vector<Bucket>& buckets) {
+  std::string text;
+  for (const Bucket& bucket : buckets) {
+    text += (text.empty() ? "" : ",") + std::to_string(bucket.group) + ':' +
+            std::to_string(bucket.elements);
+  }
+  return text;
+}
+
 /// The members of this process in one communicator. By member:
 struct Clique {
   std::int64_t members = 0;  ///< in all processes
   std::map<std::int64_t, StreamPlace> places;
-  std::map<std::int64_t, std::string> buckets;  ///< in the order of their kernels, as in a roll
+  std::map<std::int64_t, std::vector<Bucket>> buckets;  ///< in the order of their kernels
   std::map<std::int64_t, std::unique_ptr<NcclCommunicator>> communicators;
 };
 
@@ -131,9 +150,9 @@ struct NcclTransport::State {
                         .traffic = {},
                         .times = CollectiveTimes(closed_board, member)});
     Clique& clique = clique_of(processes, member);
-    std::string& buckets = clique.buckets[member];
-    buckets += (buckets.empty() ? "" : ",") + std::to_string(attributes.integer("group")) + ':' +
-               std::to_string(elements);
+    clique.buckets[member].push_back({.group = attributes.integer("group"),
+                                      .buffer = request.inputs[0].f32(),
+                                      .elements = elements});
     return std::make_unique<NcclAllReduceKernel>(request, elements, options.limit_ns,
                                                  communicator(clique, member, *place),
                                                  accounts.back(), choice());
@@ -189,7 +208,7 @@ struct NcclTransport::State {
       for (const auto& [member, place] : clique.places) {
         roll.add_member(
             name, member,
-            {.gpu = host_name() + '/' + place.gpu, .buckets = clique.buckets.at(member)});
+            {.gpu = host_name() + '/' + place.gpu, .buckets = text_of(clique.buckets.at(member))});
       }
       if (!clique.places.contains(0)) continue;
       ncclUniqueId id{};
@@ -207,6 +226,31 @@ struct NcclTransport::State {
     for (auto& [name, clique] : cliques) {
       begin(clique, known.at(name).id);
       await(name, clique, patience);
+      warm_up(clique, patience);
+    }
+  }
+
+  /// NCCL joins GPUs to rings and trees when they first reduce: not in a step that is timed. What
+  /// buckets hold before the first step nobody reads.
+  static void warm_up(Clique& clique, const Patience& patience) {
+    std::vector<std::thread> lanes;  // one a member: each waits for the others
+    std::vector<std::exception_ptr> errors(clique.communicators.size());
+    for (const auto& [member, communicator] : clique.communicators) {
+      lanes.emplace_back([&, number = member, &error = errors[lanes.size()]] {
+        try {
+          clique.communicators.at(number)->adopt_thread();
+          for (const Bucket& bucket : clique.buckets.at(number)) {
+            clique.communicators.at(number)->all_reduce(bucket.buffer, bucket.elements,
+                                                        clique.places.at(number).stream, patience);
+          }
+        } catch (...) {
+          error = std::current_exception();
+        }
+      });
+    }
+    for (std::thread& lane : lanes) lane.join();
+    for (const std::exception_ptr& error : errors) {
+      if (error != nullptr) std::rethrow_exception(error);
     }
   }
 

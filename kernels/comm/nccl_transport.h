@@ -51,6 +51,7 @@ class NcclTransport {
   void add_kernels(KernelTable& table);
 
   /// After the kernels are built, before the first run, together with all processes, by one thread.
+  /// Reduces each bucket once, so that no step pays for what NCCL sets up then.
   /// Throws: RunError(Usage) where two members share a GPU, RunError(Unsupported) where their
   /// buckets stand in another order, RunError(Timeout) that names who did not come,
   /// RunError(PeerLost), RunError(Device), Aborted.

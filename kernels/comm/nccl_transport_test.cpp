@@ -47,6 +47,16 @@ TEST_F(Nccl, MakesACommunicatorForEachMemberAndClosesItTogetherWithTheOthers) {
   EXPECT_EQ(nccl_double::library().aborts, 0);
 }
 
+TEST_F(Nccl, ReducesEachBucketOnceBeforeTheFirstStepWithoutCountingIt) {
+  for_each_process(kThreeProcesses, [](Process& process) {
+    process.connect();
+    for (const auto& [place, traffic] : process.transport().traffic()) EXPECT_EQ(traffic.sent, 0);
+  });
+  for (const nccl_double::Communicator& each : nccl_double::library().communicators) {
+    EXPECT_EQ(each.operations, 3U);
+  }
+}
+
 TEST_F(Nccl, CountsTheBytesOfARingAndTheTimeInside) {
   for_each_process({.processes = {0, 1}, .gpus = {0, 1}, .buckets = {1000}}, [](Process& process) {
     process.connect();
