@@ -99,6 +99,8 @@ class NcclTraining : public testing_support::Nccl {
     for (std::thread& thread : threads) thread.join();
   }
 
+  NcclTransportOptions options_{.calls = &calls_};
+
  private:
   /// As make_backend() makes it, but for what the doubles stand in for.
   std::unique_ptr<Backend> backend_of(Meeting& meeting, int rank) const {
@@ -111,9 +113,6 @@ class NcclTraining : public testing_support::Nccl {
   }
 
   NcclCalls calls_ = nccl_double::calls();
-
- protected:
-  NcclTransportOptions options_{.calls = &calls_};
 };
 
 /// The double adds in the order of ranks, as reduce_to_one does.

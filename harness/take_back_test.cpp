@@ -71,7 +71,7 @@ TEST_F(TakeBack, FollowsEveryEvaluationOnBothDevices) {
 TEST_F(TakeBack, FollowsEveryCheckpoint) {
   request_.checkpoint_every = 2;
   const testing_support::ScratchFolder folder;
-  request_.checkpoints = folder.path();
+  request_.checkpoints = folder.path().string();
   Checkpoints checkpoints(request_);
   Record record;
   record.run_id = "take_back";
