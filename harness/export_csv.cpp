@@ -66,6 +66,11 @@ class Row {
     for (const auto& [name, value] : pairs) texts.push_back(name + '=' + value);
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }
+  void add(const std::string& column, const std::vector<KernelChoice>& kernels) {
+    std::vector<std::string> texts;
+    for (const auto& [node, choice] : kernels) texts.push_back(node + '=' + choice);
+    add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
+  }
   void add(const std::string&, const std::vector<Evaluation>& evaluations) {
     if (evaluations.empty()) {
       add_blanks<Evaluation>("last_evaluation.");
