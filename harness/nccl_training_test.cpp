@@ -50,20 +50,20 @@ RaceRequest request_of(const std::string& algorithm) {
 }
 
 /// What the coordinator and every rank make of a request.
-struct Setup {
+struct RunParts {
   RaceRequest request;
   Placement placement;
   std::vector<Step> parts;
 };
 
-Setup set_up(const RaceRequest& request, std::int64_t train_examples = kExamples) {
-  Setup made{.request = request, .placement = place(request, train_examples), .parts = {}};
+RunParts set_up(const RaceRequest& request, std::int64_t train_examples = kExamples) {
+  RunParts made{.request = request, .placement = place(request, train_examples), .parts = {}};
   made.placement.recipe.train = &images();
   made.parts = partition(placed_step(made.placement), binding_of(made.placement));
   return made;
 }
 
-std::unique_ptr<LocalTrainer> trainer_of(const Setup& setup, int process,
+std::unique_ptr<LocalTrainer> trainer_of(const RunParts& setup, int process,
                                          std::unique_ptr<Backend> backend) {
   const Step& part = setup.parts.at(static_cast<std::size_t>(process));
   return std::make_unique<LocalTrainer>(
@@ -85,7 +85,7 @@ Values values_of(LocalTrainer& trainer) {
 class NcclTraining : public testing_support::Nccl {
  protected:
   /// Runs body(rank, trainer) on a thread for each rank, once it is connected.
-  void for_each_rank(const Setup& setup, const std::function<void(int, LocalTrainer&)>& body) {
+  void for_each_rank(const RunParts& setup, const std::function<void(int, LocalTrainer&)>& body) {
     Meeting meeting;
     meeting.processes = setup.placement.processes;
     std::vector<std::thread> threads;
@@ -118,7 +118,7 @@ class NcclTraining : public testing_support::Nccl {
 /// The double adds in the order of ranks, as reduce_to_one does.
 TEST_F(NcclTraining, ComputesTheBitsOfOneProcess) {
   RaceRequest request = request_of("nccl");
-  const Setup setup = set_up(request);
+  const RunParts setup = set_up(request);
   request.device = "cpu";
   request.all_reduce = "reduce_to_one";
   request.processes = 1;
@@ -136,7 +136,7 @@ TEST_F(NcclTraining, ComputesTheBitsOfOneProcess) {
 }
 
 TEST_F(NcclTraining, CountsTheBytesThatTheGraphSays) {
-  const Setup setup = set_up(request_of("nccl"));
+  const RunParts setup = set_up(request_of("nccl"));
   for_each_rank(setup, [&](int rank, LocalTrainer& trainer) {
     trainer.advance_to(kExamples);
     const TrafficByPlace counted = trainer.report().traffic;
@@ -170,7 +170,7 @@ TEST_F(NcclTraining, EndsWithTheReasonWhenARankIsLostThatItWaitsFor) {
   unsetenv("NCCL_ALGO");
   const PinnedNcclAlgorithm pinned(kRing);              // as the coordinator and every rank begin
   options_.close_limit_ns = testing_support::kShortNs;  // who is left closes in vain
-  const Setup setup = set_up(request_of("ring"));
+  const RunParts setup = set_up(request_of("ring"));
   std::latch ended(1);
   for_each_rank(setup, [&](int rank, LocalTrainer& trainer) {
     if (rank > 0) return ended.wait();
@@ -207,7 +207,7 @@ TEST(NcclPlan, HasAllBucketsOfARankInOneLaneOfTheirOwnAndInOneOrderAtAllRanks) {
       request.workload = workload;
       request.global_batch.reset();
       request.bucket_bytes = bucket_bytes;
-      const Setup setup = set_up(request, 50'000);
+      const RunParts setup = set_up(request, 50'000);
       std::vector<std::int64_t> order;
       for (int rank = 0; rank < kRanks; ++rank) {
         const Step& part = setup.parts[static_cast<std::size_t>(rank)];
@@ -225,7 +225,7 @@ TEST(NcclPlan, HasAllBucketsOfARankInOneLaneOfTheirOwnAndInOneOrderAtAllRanks) {
 
 TEST(NcclRun, IsToldByItsRecord) {
   unsetenv("NCCL_ALGO");
-  const Setup setup = set_up(request_of("ring"));
+  const RunParts setup = set_up(request_of("ring"));
   const PinnedNcclAlgorithm pinned(setup.request.all_reduce);
   EXPECT_EQ(link_between(setup.placement), "NCCL");
   const Cell cell = cell_of(setup.request, setup.placement, {.dataset = "shapes", .cores = 2});
@@ -239,7 +239,7 @@ TEST(NcclRun, IsToldByItsRecord) {
 TEST(NcclRun, GivesRanksOfOtherHostsTheVariablesThatNcclReads) {
   unsetenv("NCCL_ALGO");
   setenv("NCCL_REGATTA_TEST", "a=b", 1);
-  const Setup setup = set_up(request_of("ring"));
+  const RunParts setup = set_up(request_of("ring"));
   const std::vector<int> cores;
   const PinnedNcclAlgorithm pinned(setup.request.all_reduce);
   const TrainerRequest wanted{.request = setup.request,
@@ -256,7 +256,7 @@ TEST(NcclRun, GivesRanksOfOtherHostsTheVariablesThatNcclReads) {
 }
 
 TEST(NcclRun, NeedsRanksWithOneVersionOfNccl) {
-  const auto names_nccl = [](const Setup& setup) {
+  const auto names_nccl = [](const RunParts& setup) {
     const Fingerprint lines = fingerprint_of(
         setup.request, setup.placement, placed_step(setup.placement), images(), software_facts());
     return std::any_of(lines.begin(), lines.end(),
