@@ -25,6 +25,7 @@ file(CONFIGURE OUTPUT ${HEADER} @ONLY CONTENT
 #pragma once
 
 namespace regatta {
+inline constexpr char kVersion[] = \"@VERSION@\";
 inline constexpr char kCompiler[] = \"@COMPILER@\";
 inline constexpr char kOnednn[] = \"@ONEDNN@\";
 inline constexpr char kCuda[] = \"@CUDA@\";  // empty: none

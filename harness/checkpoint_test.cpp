@@ -4,6 +4,7 @@
 // there while another is written.
 #include "harness/checkpoint.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <unistd.h>
@@ -179,8 +180,9 @@ TEST(Checkpoint, OfAnotherKindOrFormatIsRefused) {
             "--resume FILE: this is no checkpoint of Regatta; give another checkpoint, or start "
             "again without --resume");
   std::string other = text_of(sample());
-  other[8] = 3;
-  EXPECT_NE(error_of(other).find("of format 3, where this program reads format 2"),
+  other[8] = static_cast<char>(Checkpoint::kFormat - 1);
+  EXPECT_NE(error_of(other).find(fmt::format("of format {}, where this program reads format {}",
+                                             Checkpoint::kFormat - 1, Checkpoint::kFormat)),
             std::string::npos);
 }
 

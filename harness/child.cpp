@@ -82,7 +82,7 @@ void read_all(Lines& output, Lines& errors, const std::function<void(const std::
   std::array<pollfd, 2> open = {pollfd{.fd = output.reading(), .events = POLLIN, .revents = 0},
                                 pollfd{.fd = errors.reading(), .events = POLLIN, .revents = 0}};
   const auto keep = [&](const std::string& text) {
-    if (!text.empty()) last_error = text;
+    if (!text.empty() && !text.starts_with(kWarning)) last_error = text;
   };
   while (open[0].fd >= 0 || open[1].fd >= 0) {
     if (poll(open.data(), open.size(), -1) < 0) continue;  // a signal, which has been forwarded

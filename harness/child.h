@@ -9,6 +9,7 @@
 #include <csignal>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace regatta {
@@ -29,10 +30,13 @@ class Interrupts {
   std::array<struct sigaction, 2> former_{};
 };
 
+/// What a line on stderr begins with that tells no error.
+inline constexpr std::string_view kWarning = "regatta: warning: ";
+
 struct ChildEnd {
   int exit_code = 0;       ///< -1 when a signal ended it
   int signal = 0;          ///< that ended it; 0: none
-  std::string last_error;  ///< the last line it printed on stderr
+  std::string last_error;  ///< the last line it printed on stderr, less warnings
 };
 
 /// Runs this program with `arguments` and returns when it has ended. `line`: told of each line that

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/cell.h"
+#include "harness/machine.h"
 #include "kernels/graph/names.h"
 
 namespace regatta {
@@ -250,11 +251,14 @@ std::string joined(int argc, const char* const* argv) {
   return line;
 }
 
-/// Prints help. Throws: RunError(Usage).
+/// Prints help or version. Throws: RunError(Usage).
 Command parse(int argc, const char* const* argv) {
   Command command;
   CLI::App app{"Regatta races parallel training strategies on identical workloads."};
   app.require_subcommand(1);
+  app.set_version_flag(
+      "--version", [] { return version_line(software_facts()); },
+      "version, commit and libraries of this program");
   std::string stragglers;
   std::string format = "text";
 
@@ -286,8 +290,8 @@ Command parse(int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
     command.request.stragglers = parse_stragglers(stragglers);
-  } catch (const CLI::CallForHelp& help) {
-    app.exit(help);
+  } catch (const CLI::Success& asked) {
+    app.exit(asked);
     return command;
   } catch (const CLI::ParseError& error) {
     throw RunError(ErrorKind::Usage, explain(app, error));

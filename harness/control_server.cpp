@@ -140,9 +140,9 @@ class ControlServer::Impl final : public control::Control::Service {
                       .most_strangers = static_cast<std::size_t>(kMostStrangers + options.ranks),
                       .unsent_limit = std::chrono::milliseconds(kKeepaliveLimitMs)});
     } catch (const RunError& error) {
-      throw RunError(ErrorKind::Usage, "cannot listen on '" + options.listen +
-                                           "'; give --listen an address of this machine (" +
-                                           error.what() + ")");
+      if (error.kind() != ErrorKind::Usage) throw;
+      throw RunError(ErrorKind::Usage,
+                     std::string(error.what()) + "; give --listen one that others reach it by");
     }
   }
 

@@ -43,7 +43,8 @@ struct RankMessage {
 
 class ControlServer {
  public:
-  /// Serves on a free port. Throws: RunError(Usage) when it cannot listen there, or read the files.
+  /// Serves on a free port. Throws: RunError(Usage) for an address that is not this machine's, or
+  /// files that cannot be read; RunError(Io) where no port is free.
   explicit ControlServer(const ControlServerOptions& options);
   /// Ends what sessions are left.
   ~ControlServer();

@@ -117,6 +117,8 @@ std::optional<Diagnosis> diagnose_plant(std::string_view plant) {
 
 int doctor(std::ostream& out, const std::string& data_dir) {
   const MachineFacts machine = machine_facts();
+  const SoftwareFacts software = software_facts();
+  out << version_line(software) << '\n';
   out << fmt::format("{}: {} logical cores on {} physical, {:.1f} GB of memory\n\n", machine.cpu,
                      machine.cores_available, machine.cores_physical,
                      static_cast<double>(machine.memory_bytes) / 1e9);
@@ -124,7 +126,7 @@ int doctor(std::ostream& out, const std::string& data_dir) {
     out << fmt::format("The control group limits this process to {:.2f} cores.\n\n",
                        *machine.cpu_quota);
   }
-  std::vector<Diagnosis> rows = diagnose(machine, software_facts(), data_dir);
+  std::vector<Diagnosis> rows = diagnose(machine, software, data_dir);
   std::ranges::move(diagnose_gpus(machine, find_gpus(), find_gpu_libraries()),
                     std::back_inserter(rows));
   if (const auto plant = diagnose_plant(kPlant)) rows.insert(rows.begin(), *plant);

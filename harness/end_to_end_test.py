@@ -260,6 +260,23 @@ class Lines(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^parabola single x1 seed 1: missed; .*records\.jsonl$")
         self.assertNotRegex(done.stdout, r"[\x1b\r]")
 
+    def test_tell_one_speed_by_the_training_clock(self) -> None:
+        """Which evaluations are not in: of the parabola they take as long as the training."""
+        out = fresh_folder()
+        said = output_of("run", *PARABOLA, "--out", str(out))
+        (record,) = records_in(out)
+        spent = {one["examples"]: one["training_time_ns"] for one in record["evaluations"]}
+        batch = record["cell"]["global_batch"]
+        told = {int(step) * batch: int(speed) for step, speed in re.findall(
+            r"seed 1: step (\d+)  loss \S+  (\d+) examples/s", said)}
+        self.assertEqual(list(told), list(spent))
+        self.assertEqual(told.pop(0), 0)
+        for examples, speed in told.items():
+            self.assertAlmostEqual(speed, examples / spent[examples] * 1e9, delta=1)
+        (last,) = re.findall(r"ended at .*, (\d+) examples/s; record in", said)
+        self.assertEqual(int(last), told[max(told)])
+        self.assertAlmostEqual(int(last), record["examples_per_s"], delta=1)
+
     def test_on_a_terminal_are_one_line_with_a_coloured_verdict(self) -> None:
         text = self.on_terminal({})
         self.assertEqual(text.count("\n"), 1)

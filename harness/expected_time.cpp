@@ -48,10 +48,25 @@ bool is_of(const MachineFacts& machine, const fs::path& folder) {
   try {
     const MachineFacts recorded = record_from_json(line).machine;
     return recorded.cpu == machine.cpu && recorded.isa == machine.isa &&
-           recorded.cores_available == machine.cores_available;
+           recorded.cores_available == machine.cores_available && recorded.gpus == machine.gpus;
   } catch (const RunError&) {
     return false;
   }
+}
+
+/// How much longer an evaluation takes on one data set's test examples than on another's.
+double evaluation_ratio(const std::string& dataset, const std::string& measured) {
+  const auto wanted = data_set_sizes(dataset), had = data_set_sizes(measured);
+  if (!wanted || !had || wanted->test <= 0 || had->test <= 0) return 1;
+  return static_cast<double>(wanted->test) / static_cast<double>(had->test);
+}
+
+/// Of training. A few steps count by their median: the first of them wakes threads up.
+double seconds_per_example(const FinishedRun& run) {
+  if (run.strategy == "single" && run.median_step_s && run.global_batch > 0) {
+    return *run.median_step_s / static_cast<double>(run.global_batch);
+  }
+  return run.training_seconds / run.examples;
 }
 
 /// The first of the workload's that needs no files.
@@ -67,18 +82,20 @@ RunLength run_length(const MatrixCell& cell) {
   const RaceRequest request = parse_run(cell.arguments);
   const Placement placement = placement_of(cell);
   const Recipe& recipe = placement.recipe;
+  const std::string dataset = dataset_of(request, *placement.workload);
+  const std::int64_t every = evaluation_period(placement);
   Record record;
-  record.cell = cell_of(request, placement, {.dataset = dataset_of(request, *placement.workload)});
+  record.cell = cell_of(request, placement, {.dataset = dataset});
   record.target.value = request.target.value_or(placement.workload->target);
   record.command = request.command;
-  return {
-      .cell = cell_name(record),
-      .workload = request.workload,
-      .strategy = request.strategy,
-      .dtype = request.dtype,
-      .device = request.device,
-      .examples = static_cast<double>(recipe.total_examples),
-      .evaluations = static_cast<double>(recipe.total_examples / evaluation_period(placement) + 1)};
+  return {.cell = cell_name(record),
+          .workload = request.workload,
+          .strategy = request.strategy,
+          .dtype = request.dtype,
+          .device = request.device,
+          .dataset = dataset,
+          .examples = static_cast<double>(recipe.total_examples),
+          .evaluations = static_cast<double>((recipe.total_examples + every - 1) / every)};
 }
 
 std::string to_string(Basis basis) {
@@ -102,8 +119,9 @@ std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns&
   };
   const auto time = [](const FinishedRun& each) { return each.seconds; };
   const auto by_pace = [&](const FinishedRun& each) {
-    return each.setup_seconds + run.examples * each.training_seconds / each.examples +
-           run.evaluations * each.evaluation_seconds;
+    return each.setup_seconds + run.examples * seconds_per_example(each) +
+           (each.warmup_seconds + run.evaluations * each.evaluation_seconds) *
+               evaluation_ratio(run.dataset, each.dataset);
   };
   if (const auto found = median_of(known.here, same_cell, time)) {
     return ExpectedTime{.seconds = *found, .basis = Basis::CellHere};
@@ -131,23 +149,30 @@ std::vector<FinishedRun> committed_runs(const MachineFacts& machine) {
   std::vector<FinishedRun> all;
   const std::optional<fs::path> schema = find_in_checkout("results/schema.json");
   if (!schema) return all;
-  for (const auto& entry : fs::recursive_directory_iterator(schema->parent_path())) {
-    if (!entry.is_directory() || !is_of(machine, entry.path())) continue;
-    for (FinishedRun& run : finished_runs(entry.path()).runs) all.push_back(std::move(run));
+  std::error_code unreadable;  // then so many runs fewer are known
+  fs::recursive_directory_iterator entry(schema->parent_path(),
+                                         fs::directory_options::skip_permission_denied, unreadable);
+  for (; !unreadable && entry != fs::end(entry); entry.increment(unreadable)) {
+    if (!entry->is_directory(unreadable) || !is_of(machine, entry->path())) continue;
+    for (FinishedRun& run : finished_runs(entry->path()).runs) all.push_back(std::move(run));
   }
   return all;
 }
 
 std::optional<FinishedRun> short_run(const RunLength& run) {
-  std::string folder = fs::temp_directory_path() / "regatta-short-run-XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) return std::nullopt;
-  run_child(
-      {"run", "--workload", run.workload, "--dtype", run.dtype, "--device", run.device, "--dataset",
-       made_data_set(find_workload(run.workload)), "--steps", kShortSteps, "--out", folder},
-      [](const std::string&) {});
+  std::error_code ignored;
+  const fs::path scratch = fs::temp_directory_path(ignored);
+  std::string folder = scratch / "regatta-short-run-XXXXXX";
+  if (scratch.empty() || mkdtemp(folder.data()) == nullptr) return std::nullopt;
+  try {
+    run_child({"run", "--workload", run.workload, "--dtype", run.dtype, "--device", run.device,
+               "--dataset", made_data_set(find_workload(run.workload)), "--steps", kShortSteps,
+               "--out", folder},
+              [](const std::string&) {});
+  } catch (const RunError&) {  // no child could be started
+  }
   std::vector<FinishedRun> runs = finished_runs(folder).runs;
-  std::error_code ignored;  // a folder that stays harms nobody
-  fs::remove_all(folder, ignored);
+  fs::remove_all(folder, ignored);  // one that stays harms nobody
   if (runs.empty() || runs.front().status == Status::Failed) return std::nullopt;
   return std::move(runs.front());
 }

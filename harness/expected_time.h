@@ -2,7 +2,8 @@
 //
 // How long a run of a matrix will take, from runs that are there: of its cell, or else of its
 // workload, in dtype and on the device that it asks for. A run of another cell counts by its pace:
-//   seconds = set-up + examples * seconds per example + evaluations * seconds of each.
+//   seconds = set-up + examples * seconds per example + (warm-up + evaluations * seconds of each),
+// the last by the sizes of the two test sets.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,9 @@ struct RunLength {
   std::string strategy;
   std::string dtype;
   std::string device;
+  std::string dataset;
   double examples = 0;
-  double evaluations = 0;
+  double evaluations = 0;  ///< after the first one, which is part of the warm-up
 };
 /// Of a cell that can run.
 RunLength run_length(const MatrixCell& cell);

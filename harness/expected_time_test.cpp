@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "workloads/workload.h"
+
 namespace regatta {
 namespace {
 
@@ -18,7 +20,9 @@ FinishedRun run_of(const std::string& cell, const std::string& strategy, double 
   run.seconds = seconds;
   run.workload = "parabola";
   run.device = "cpu";
-  run.setup_seconds = 0.5;
+  run.dataset = "curve";
+  run.setup_seconds = 0.4;
+  run.warmup_seconds = 0.1;
   run.training_seconds = 1;
   run.evaluation_seconds = 0.1;
   run.examples = 1000;
@@ -51,6 +55,33 @@ TEST(ExpectedTime, RestsOnWhatIsNearest) {
   expect({.here = other, .committed = shorter, .timed = {}}, by_pace, Basis::Strategy);
   expect({.here = {}, .committed = other, .timed = other}, by_pace, Basis::Workload);
   expect({.here = {}, .committed = {}, .timed = other}, by_pace, Basis::ShortRun);
+}
+
+TEST(ExpectedTime, CountsEvaluationsByTheSizeOfTheTestSet) {
+  RunLength length = run_length(parabola_cell("all_reduce"));
+  length.workload = "resnet9_thin";
+  length.dataset = "cifar10";
+  std::vector<FinishedRun> made{run_of("a", "all_reduce", 3)};
+  made[0].workload = "resnet9_thin";
+  made[0].dataset = "shapes";
+  const double ratio = 10'000.0 / static_cast<double>(data_set_sizes("shapes")->test);
+  EXPECT_GT(ratio, 1);
+  const auto time = expected_time(length, {.here = made, .committed = {}, .timed = {}});
+  ASSERT_TRUE(time.has_value());
+  EXPECT_NEAR(time->seconds, 0.4 + length.examples * 1e-3 + ratio * 0.1 * (1 + length.evaluations),
+              1e-9);
+}
+
+TEST(ExpectedTime, CountsEvaluationsAsARaceMakesThem) {
+  MatrixCell cell = parabola_cell("all_reduce");
+  const auto evaluations = [&](const char* steps) {
+    cell.arguments.back() = steps;
+    return run_length(cell).evaluations;
+  };
+  const double of_many = evaluations("4000");
+  EXPECT_EQ(evaluations("8000"), 2 * of_many);
+  EXPECT_EQ(evaluations("8001"), 2 * of_many + 1);
+  EXPECT_EQ(evaluations("1"), 1);
 }
 
 TEST(ExpectedTime, IsNotKnownFromOtherWorkloadsDtypesOrFailures) {

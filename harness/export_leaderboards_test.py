@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from export_support import (AUTHOR, QUICK, RESULTS, cells_of, changed, exported_folder, failed,
-                            folder_of, lines_in, parsed, seconds_to_target)
+from export_support import (AUTHOR, QUICK, RESULTS, cell_of, cells_of, changed, exported_folder,
+                            failed, folder_of, lines_in, parsed, seconds_to_target)
 from test_support import fresh_folder, records_in, regatta, run_tests
 
 AIRBENCH94 = RESULTS / "xeon-2-cores" / "airbench94"
@@ -153,6 +153,28 @@ class Mllog(unittest.TestCase):
                 if line["key"] == "block_start":
                     self.assertGreater(metadata["epoch_count"], 0)
                     self.assertIn("first_epoch_num", metadata)
+
+    def test_says_how_batch_and_model_were_dealt(self) -> None:
+        for path, lines in self.logs.items():
+            stages = 2 if "model-parallel" in str(path) else 1
+            replicas = 2 if "-x2" in str(path) and stages == 1 else 1
+            value = {line["key"]: line["value"] for line in lines}
+            self.assertEqual(value["pipeline_parallelism"], stages, path)
+            self.assertEqual(value["micro_batch_size"] * replicas, value["global_batch_size"], path)
+
+    def test_names_no_share_where_shares_differ_or_cannot_be(self) -> None:
+        (cell,) = [run["cell"] for run in records_in(QUICK) if cell_of(run) == (
+            "resnet9_thin", "all_reduce") and run["cell"]["seed"] == 1]
+        line = lines_in(QUICK)[0]
+        for change, share in (({}, [cell["global_batch"] // 2]), ({"global_batch": 32}, [16]),
+                              ({"global_batch": 24}, []),  # three groups of 8
+                              ({"global_batch": 0}, []), ({"global_batch": 2**40}, []),
+                              ({"workers": 0}, []), ({"stages": 5}, []),
+                              ({"workload": "resnet8_thin"}, [])):
+            record = changed(line, cell=cell | change)
+            (path,) = exported_folder(folder_of(record), "mllog", *AUTHOR).rglob("*.txt")
+            self.assertEqual([entry["value"] for entry in mllog_lines(path)
+                              if entry["key"] == "micro_batch_size"], share, change)
 
     def test_score_is_the_full_time_to_the_target(self) -> None:
         for cell, runs in cells_of(records_in(QUICK)).items():

@@ -47,7 +47,9 @@ std::optional<FinishedRun> finished_run(Record record) {
                   .seconds = seconds(record.setup_ns + record.warmup_ns + record.full_ns),
                   .workload = record.cell.workload,
                   .device = record.cell.device,
-                  .setup_seconds = seconds(record.setup_ns + record.warmup_ns),
+                  .dataset = record.cell.dataset,
+                  .setup_seconds = seconds(record.setup_ns),
+                  .warmup_seconds = seconds(record.warmup_ns),
                   .training_seconds = seconds(record.training_ns)};
   if (run.arguments.empty()) return std::nullopt;
   if (record.training_time_to_target_ns) {

@@ -36,7 +36,9 @@ struct FinishedRun {
   double seconds = 0;  ///< of everything: set-up, warm-up, full clock
   std::string workload;
   std::string device;
-  double setup_seconds = 0;       ///< warm-up included
+  std::string dataset;
+  double setup_seconds = 0;
+  double warmup_seconds = 0;      ///< above all, the first evaluation
   double training_seconds = 0;    ///< without evaluations
   double evaluation_seconds = 0;  ///< of each one, the mean
   double examples = 0;            ///< trained on

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --help says: every subcommand, every flag, every default.
+"""What --help says: every subcommand, every flag, every default; and --version.
 
 usage: help_test.py REGATTA SCHEMA [unittest arguments]
 """
 
 import re
 import unittest
+from pathlib import Path
 
-from test_support import output_of, run_tests
+from test_support import PARABOLA, output_of, record_of, run_tests
 
 # Every flag of every subcommand, with the default as --help prints it.
 CELL_FLAGS = {
@@ -61,6 +62,23 @@ class Help(unittest.TestCase):
 
     def test_names_every_subcommand(self) -> None:
         self.assertEqual(set(re.findall(r"(?m)^  ([a-z]+)  ", output_of("--help"))), set(FLAGS))
+
+    def test_names_the_flag_that_tells_the_version(self) -> None:
+        self.assertRegex(output_of("--help"), r"(?m)^  --version +version, commit and libraries")
+
+
+class Version(unittest.TestCase):
+    def test_is_a_line_that_says_what_records_say(self) -> None:
+        line = output_of("--version")
+        self.assertEqual(line.count("\n"), 1)
+        version = re.search(r"project\(regatta VERSION (\S+)", Path("CMakeLists.txt").read_text())
+        self.assertTrue(line.startswith(f"regatta {version[1]}, commit "), line)
+        software = record_of(*PARABOLA)["software"]
+        for field in ("git_commit", "compiler", "onednn", "open_mpi", "grpc"):
+            self.assertIn(software[field], line)
+        self.assertIn(f"CUDA {software['cuda'] or 'none'}", line)
+        self.assertEqual(" with uncommitted changes;" in line, software["dirty"])
+        self.assertTrue(output_of("doctor").startswith(line))
 
 
 if __name__ == "__main__":

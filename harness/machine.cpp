@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/machine.h"
 
+#include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <hwloc.h>
 #include <sched.h>
@@ -157,6 +158,13 @@ SoftwareFacts software_facts() {
           .nccl = {},
           .git_commit = kGitCommit,
           .dirty = kDirty};
+}
+
+std::string version_line(const SoftwareFacts& facts) {
+  return fmt::format("regatta {}, commit {}{}; {}; oneDNN {}, {}, gRPC {}, CUDA {}", kVersion,
+                     facts.git_commit, facts.dirty ? " with uncommitted changes" : "",
+                     facts.compiler, facts.onednn, facts.open_mpi.value_or("no Open MPI"),
+                     facts.grpc.value_or("none"), facts.cuda.value_or("none"));
 }
 
 void add_gpu_libraries(const std::vector<GpuLibrary>& found, SoftwareFacts& facts) {

@@ -43,6 +43,8 @@ struct SoftwareFacts {
 MachineFacts machine_facts();
 /// Libraries that are loaded when GPUs compute are not in it.
 SoftwareFacts software_facts();
+/// Version, commit, compiler and libraries of this program in a line.
+std::string version_line(const SoftwareFacts& facts);
 void add_gpu_libraries(const std::vector<GpuLibrary>& found, SoftwareFacts& facts);
 
 /// The variables of this process that libraries read and that can change a measurement.

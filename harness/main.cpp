@@ -5,6 +5,7 @@
 #include <iostream>
 #include <new>
 
+#include "harness/child.h"
 #include "harness/command_line.h"
 #include "harness/doctor.h"
 #include "harness/export.h"
@@ -38,7 +39,7 @@ int run(const regatta::Command& command) {
              regatta::require_writable(command.out);
              const std::string warning =
                  regatta::warning_of(command.request, regatta::machine_facts());
-             if (!warning.empty()) std::cerr << "regatta: warning: " << warning << std::endl;
+             if (!warning.empty()) std::cerr << regatta::kWarning << warning << std::endl;
            },
        .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
        .tell = [&](const std::string& line) { live.tell(line); },

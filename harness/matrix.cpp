@@ -113,6 +113,7 @@ class Matrix {
   }
 
   void describe();
+  int dry_run();
   int run();
 
  private:
@@ -217,6 +218,12 @@ std::string Matrix::how_to_resume() const {
   return fmt::format("regatta matrix {}{}{} --out {} --resume", what, seeds, data, request_.out);
 }
 
+int Matrix::dry_run() {
+  describe();
+  const int signal = interrupts_.received();  // while a short run was timed
+  return signal == 0 ? 0 : kSignalled + signal;
+}
+
 int Matrix::run() {
   if (request_.mode == MatrixRequest::Mode::Run && missing_.size() < planned()) {
     throw RunError(ErrorKind::Usage,
@@ -224,7 +231,9 @@ int Matrix::run() {
                                "another --out begins anew",
                                request_.out, planned() - missing_.size(), planned()));
   }
-  require_data(plan_, request_.data_dir);
+  std::vector<MatrixCell> cells;
+  for (const PlannedRun& run : missing_) cells.push_back(plan_.cells[run.cell]);
+  require_data(cells, request_.data_dir);
   describe();
   table_.show("");
   for (std::size_t i = 0; i < missing_.size(); ++i) {
@@ -284,8 +293,7 @@ int run_matrix(const MatrixRequest& request) {
                                          "so its folders have no spaces; choose another");
   }
   if (request.mode == MatrixRequest::Mode::DryRun) {
-    Matrix(request).describe();
-    return 0;
+    return Matrix(request).dry_run();
   }
   require_writable(request.out);
   const FolderLock lock(request.out);

@@ -234,9 +234,9 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
   return rejected;
 }
 
-void require_data(const MatrixPlan& plan, const std::string& data_dir) {
+void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
   std::set<std::string> loaded;
-  for (const MatrixCell& cell : plan.cells) {
+  for (const MatrixCell& cell : cells) {
     const RaceRequest request = parse_run(cell.arguments);
     const Workload& workload = find_workload(request.workload);
     const std::string dataset = dataset_of(request, workload);

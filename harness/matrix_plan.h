@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,8 @@ Placement placement_of(const MatrixCell& cell);
 /// Throws: RunError(Usage) when none is left.
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
 
-/// Loads each data set of the plan once. `data_dir`: for those that are files.
+/// Loads each data set of the cells once. `data_dir`: for those that are files.
 /// Throws: RunError(Data) for a missing or damaged one.
-void require_data(const MatrixPlan& plan, const std::string& data_dir);
+void require_data(std::span<const MatrixCell> cells, const std::string& data_dir);
 
 }  // namespace regatta

@@ -14,6 +14,10 @@
 namespace regatta {
 namespace {
 
+constexpr std::size_t kNumbersWidth = 50;  // of a row, what follows the name and a space at the end
+constexpr std::size_t kFailedWidth = 11;   // and of that, how many failed
+constexpr std::size_t kLeastNameWidth = 16;
+
 /// A run that missed its target is infinitely slow.
 std::string time_to_target(const std::vector<FinishedRun>& runs) {
   std::vector<double> seconds;
@@ -40,6 +44,13 @@ std::string median_metric(const std::vector<FinishedRun>& runs) {
   return values.empty() ? "" : fmt::format("{:.4g}", median_interval(values).median);
 }
 
+/// Names tell cells apart at both ends, so they lose their middle where there is no room.
+std::string shortened(const std::string& name, std::size_t width) {
+  if (name.size() <= width) return name;
+  const std::size_t head = (width - 2) / 2;
+  return name.substr(0, head) + ".." + name.substr(name.size() - (width - 2 - head));
+}
+
 /// Columns and rows of the terminal.
 winsize terminal_size() {
   winsize size{};
@@ -61,18 +72,18 @@ void MatrixTable::add(std::size_t cell, const FinishedRun& run) { rows_[cell].ru
 
 void MatrixTable::add_crash(std::size_t cell) { ++rows_[cell].crashes; }
 
-std::string MatrixTable::row_text(std::size_t cell) const {
+std::ptrdiff_t MatrixTable::Row::count(Status status) const {
+  return std::count_if(runs.begin(), runs.end(),
+                       [&](const FinishedRun& run) { return run.status == status; });
+}
+
+std::string MatrixTable::row_text(std::size_t cell, std::size_t name_width) const {
   const Row& row = rows_[cell];
-  const auto count = [&](Status status) {
-    return std::count_if(row.runs.begin(), row.runs.end(),
-                         [&](const FinishedRun& run) { return run.status == status; });
-  };
-  const std::ptrdiff_t failed = count(Status::Failed) + row.crashes;
-  return fmt::format("{:<{}} {:>3}/{:<3} {:>5} {:>11} {:>9} {:>12}{}", plan_.cells[cell].name,
-                     name_width_, row.runs.size(), plan_.seeds.size(), count(Status::Reached),
-                     time_to_target(row.runs), median_metric(row.runs),
-                     median_of(row.runs, &FinishedRun::examples_per_s),
-                     failed == 0 ? "" : fmt::format("  {} failed", failed));
+  return fmt::format("{:<{}} {:>3}/{:<3} {:>5} {:>11} {:>9} {:>12}{}",
+                     shortened(plan_.cells[cell].name, name_width), name_width, row.runs.size(),
+                     plan_.seeds.size(), row.count(Status::Reached), time_to_target(row.runs),
+                     median_metric(row.runs), median_of(row.runs, &FinishedRun::examples_per_s),
+                     row.failed() == 0 ? "" : fmt::format("  {} failed", row.failed()));
 }
 
 void MatrixTable::begin(std::size_t cell, std::uint64_t seed) {
@@ -97,12 +108,17 @@ void MatrixTable::show(const std::string& news) {
 
 void MatrixTable::redraw() {
   const winsize size = terminal_size();
+  const bool failures =
+      std::any_of(rows_.begin(), rows_.end(), [](const Row& row) { return row.failed() > 0; });
+  const std::size_t taken = kNumbersWidth + (failures ? kFailedWidth : 0);
+  const std::size_t columns = std::max<std::size_t>(size.ws_col, taken + kLeastNameWidth);
+  const std::size_t name_width = std::min(name_width_, columns - taken);
   std::vector<std::string> lines = {fmt::format("{:<{}} {:>7} {:>5} {:>11} {:>9} {:>12}", "cell",
-                                                name_width_, "runs", "hit", "to target", "metric",
+                                                name_width, "runs", "hit", "to target", "metric",
                                                 "examples/s")};
   const std::size_t room = size.ws_row > 6 ? size.ws_row - 4U : 2U;
   for (std::size_t cell = 0; cell < rows_.size() && lines.size() < room; ++cell) {
-    lines.push_back(row_text(cell));
+    lines.push_back(row_text(cell, name_width));
   }
   if (lines.size() <= rows_.size()) {
     lines.push_back(fmt::format("... and {} cells more", rows_.size() + 1 - lines.size()));

@@ -4,6 +4,7 @@
 // finish, with the run that is under way below it; on a pipe a line for each run that has finished.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,11 @@ class MatrixTable {
   struct Row {
     std::vector<FinishedRun> runs;
     int crashes = 0;
+
+    std::ptrdiff_t count(Status status) const;
+    std::ptrdiff_t failed() const { return count(Status::Failed) + crashes; }
   };
-  std::string row_text(std::size_t cell) const;
+  std::string row_text(std::size_t cell, std::size_t name_width) const;
   void redraw();
 
   const MatrixPlan& plan_;

@@ -13,7 +13,9 @@ import random
 import re
 import shutil
 import signal
+import statistics
 import subprocess
+import termios
 import time
 import unittest
 
@@ -102,7 +104,8 @@ class Matrix(unittest.TestCase):
                                env=os.environ | {"TMPDIR": str(scratch)}).stdout
                 for one in (dry, [*command[:-1], "1"], dry)]
         self.assertEqual(said[0].count("timing a few steps of parabola in f32\n"), 1)
-        self.assertRegex(said[0], r"8 runs left, about [\d.]+ s \(8 by a short run of single\)")
+        self.assertRegex(said[0],
+                         r"8 runs left, about [\d.]+ (s|min) \(8 by a short run of single\)")
         self.assertNotIn("timing", said[2])
         self.assertRegex(said[2],
                          r"4 runs left, about [\d.]+ s \(4 by runs of the same cell here\)")
@@ -231,9 +234,10 @@ class Matrix(unittest.TestCase):
         self.assertEqual(ran.returncode, 1)
         self.assertIn("ci/fetch_cifar10", ran.stderr)
 
-    def test_on_a_terminal_a_table_fills(self) -> None:
-        folder = Folder()
+    def on_terminal(self, folder: Folder, columns: int) -> str:
+        """What a whole matrix draws."""
         leader, follower = pty.openpty()
+        termios.tcsetwinsize(follower, (40, columns))
         with subprocess.Popen(folder.command(), stdout=follower, stderr=follower) as matrix:
             os.close(follower)
             seen = b""
@@ -245,9 +249,24 @@ class Matrix(unittest.TestCase):
             matrix.wait(timeout=60)
         os.close(leader)
         self.assertEqual(matrix.returncode, 0)
-        table = seen.decode()
+        return seen.decode()
+
+    def test_on_a_terminal_a_table_fills(self) -> None:
+        folder = Folder()
+        table = self.on_terminal(folder, 250)
         self.assertIn("to target", table)
-        self.assertRegex(table, r"parabola all_reduce x2 steps=2000 +3/3 ")
+        (speed,) = set(re.findall(r"parabola all_reduce x2 steps=2000 +3/3 .* (\d+)\r\n", table))
+        speeds = [record["examples_per_s"] for record in records_in(folder.out)
+                  if record["cell"]["strategy"] == "all_reduce"]
+        self.assertAlmostEqual(int(speed), statistics.median(speeds), delta=1)
+        for record in records_in(folder.out):  # what is said below the table
+            self.assertIn(f", {record['examples_per_s']:.0f} examples/s", table)
+
+    def test_on_a_narrow_terminal_names_lose_their_middle_and_no_number_is_lost(self) -> None:
+        table = self.on_terminal(Folder(SMALL.replace("2000", "2000\nrate_scale = 1.5")), 80)
+        self.assertRegex(table, r"\x1b\[Kparabola all_r\.\.rate-scale=1\.5 +3/3 .* \d+\r\n")
+        rows = re.findall(r"\x1b\[K(.*)\r\n", table)
+        self.assertLess(max(len(row) for row in rows), 80)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@
 #include "harness/summary.h"
 #include "harness/ticker.h"
 #include "harness/trace_file.h"
+#include "harness/training_clock.h"
 #include "harness/training_options.h"
 #include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/error.h"
@@ -100,7 +101,7 @@ class Race {
   std::optional<RunError> early_failure_;
   Record record_;
   std::int64_t run_begin_ns_ = 0;
-  std::int64_t training_ns_ = 0;
+  TrainingClock training_clock_;
   std::mutex progress_mutex_;
   TraceFile trace_;
 };
@@ -191,7 +192,7 @@ void Race::train() {
   if (early_failure_) throw RunError(*early_failure_);
   const std::int64_t total = placement_.recipe.total_examples;
   const RunPosition begin = checkpoints_.begin();
-  training_ns_ = begin.training_ns;
+  training_clock_.begin_at(begin.training_ns);
   const std::int64_t warmup_begin = now_ns();
   const EvaluationResult first = judge();  // also warms the evaluator up
   record_.warmup_ns = now_ns() - warmup_begin;
@@ -207,9 +208,10 @@ void Race::train() {
     advance_to(examples);
     if (examples == total || examples % evaluation_period(placement_) == 0) evaluate(examples);
     if (examples != due || examples == total) continue;
-    checkpoints_.write(
-        {.examples = examples, .training_ns = training_ns_, .full_ns = now_ns() - run_begin_ns_},
-        *trainer_, record_);
+    checkpoints_.write({.examples = examples,
+                        .training_ns = training_clock_.elapsed_ns(),
+                        .full_ns = now_ns() - run_begin_ns_},
+                       *trainer_, record_);
   }
   check_replicas_agree(*trainer_, placement_);
   record_.status = record_.examples_to_target ? Status::Reached : Status::Missed;
@@ -222,14 +224,14 @@ std::int64_t Race::next_evaluation(std::int64_t examples) const {
 }
 
 void Race::advance_to(std::int64_t examples) {
-  const std::int64_t begin = now_ns();
+  training_clock_.start();
   try {
     trainer_->advance_to(examples);
   } catch (...) {
-    training_ns_ += now_ns() - begin;  // a failed run has taken its time, too
+    training_clock_.stop();  // a failed run has taken its time, too
     throw;
   }
-  training_ns_ += now_ns() - begin;
+  training_clock_.stop();
 }
 
 /// The evaluator counts steps of its own, so its errors need to say when it was.
@@ -248,7 +250,7 @@ void Race::evaluate(std::int64_t examples) {
   Evaluation evaluation{.examples = trainer_->examples_seen(),
                         .epoch = static_cast<double>(examples) /
                                  static_cast<double>(placement_.recipe.train_examples),
-                        .training_time_ns = training_ns_,
+                        .training_time_ns = training_clock_.elapsed_ns(),
                         .full_time_ns = now_ns() - run_begin_ns_,
                         .loss = judgement.loss,
                         .metric = judgement.metric};
@@ -259,7 +261,7 @@ void Race::evaluate(std::int64_t examples) {
     record_.full_time_to_target_ns = evaluation.full_time_ns;
   }
   record_.evaluations.push_back(evaluation);
-  report(examples, &evaluation);
+  report(evaluation.examples, &evaluation);
 }
 
 void Race::report(std::int64_t examples, const Evaluation* evaluation) {
@@ -273,11 +275,11 @@ void Race::report(std::int64_t examples, const Evaluation* evaluation) {
     progress.loss = evaluation->loss;
     progress.metric = evaluation->metric;
   }
-  const double seconds = static_cast<double>(now_ns() - run_begin_ns_) * 1e-9;
-  if (examples > 0 && seconds > 0) {
-    progress.examples_per_s = static_cast<double>(examples) / seconds;
-    progress.seconds_left =
-        static_cast<double>(progress.total_examples - examples) / progress.examples_per_s;
+  progress.examples_per_s = training_clock_.examples_per_s(examples);
+  if (examples > 0) {
+    const double seconds = static_cast<double>(now_ns() - run_begin_ns_) * 1e-9;
+    const std::int64_t left = std::max<std::int64_t>(progress.total_examples - examples, 0);
+    progress.seconds_left = seconds * static_cast<double>(left) / static_cast<double>(examples);
   }
   hooks_.progress(progress);
 }
@@ -308,12 +310,9 @@ void Race::fail(const RunError& error) {
 }
 
 void Race::finish() {
-  record_.training_ns = training_ns_;
+  record_.training_ns = training_clock_.elapsed_ns();
   record_.full_ns = run_begin_ns_ == 0 ? 0 : now_ns() - run_begin_ns_;
-  if (training_ns_ > 0) {
-    record_.examples_per_s =
-        static_cast<double>(trainer_->examples_seen()) / (static_cast<double>(training_ns_) * 1e-9);
-  }
+  if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
   const TrainingReport report = last_report();
   const double batches = trainer_ ? static_cast<double>(trainer_->examples_seen()) /
                                         static_cast<double>(placement_.recipe.global_batch)

@@ -63,8 +63,8 @@ struct RaceProgress {
   std::int64_t step = 0;
   std::optional<double> loss;  ///< both only after an evaluation
   std::optional<double> metric;
-  double examples_per_s = 0;  ///< so far, evaluations included
-  double seconds_left = 0;
+  double examples_per_s = 0;  ///< so far, by the training clock, as in the record
+  double seconds_left = 0;    ///< evaluations included
 };
 
 /// What a caller hears of a race; each may be empty.

@@ -257,11 +257,11 @@ bool obey(Rank& rank, const control::ToRank& command) {
 }
 
 void report_trouble(ControlClient& client, const RunError& error) {
+  say(error.what());  // first, so that it is in the log by the time that the coordinator reads it
   control::FromRank message;
   message.mutable_trouble()->set_kind(std::string(to_string(error.kind())));
   message.mutable_trouble()->set_text(error.what());
   client.send(message);
-  say(error.what());
 }
 
 /// Reports an error instead of throwing it; the coordinator decides what becomes of the run.

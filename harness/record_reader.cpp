@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "harness/record_fields.h"
 #include "kernels/graph/error.h"
@@ -43,7 +44,10 @@ void read(const Json& json, const std::string& path, double& value) {
 
 template <std::integral T>
 void read(const Json& json, const std::string& path, T& value) {
-  if (!json.is_number_integer()) fail(path, "an integer");
+  const bool fits = json.is_number_unsigned()
+                        ? std::in_range<T>(json.get<std::uint64_t>())
+                        : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
+  if (!fits) fail(path, "an integer, or not one of its range");
   json.get_to(value);
 }
 

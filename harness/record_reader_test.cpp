@@ -80,6 +80,14 @@ TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
   json["workers"][1]["steps"] = "twenty";
   EXPECT_NE(warning_for(json.dump()).find("workers[1].steps is not an integer"), std::string::npos);
   json = sample_json();
+  json["cell"]["seed"] = -1;
+  EXPECT_NE(warning_for(json.dump()).find("cell.seed is not an integer, or not one of its range"),
+            std::string::npos);
+  json = sample_json();
+  json["cell"]["global_batch"] = std::uint64_t{1} << 63;
+  EXPECT_NE(warning_for(json.dump()).find("cell.global_batch is not an integer"),
+            std::string::npos);
+  json = sample_json();
   json["cell"].erase("strategy");
   EXPECT_NE(warning_for(json.dump()).find("it has no cell/strategy"), std::string::npos);
   json = sample_json();

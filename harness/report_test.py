@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import time
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,25 @@ def report(*folders: Path, out: Path | None = None,
     out = out or fresh_folder() / "report"
     names = [str(folder) for folder in folders]
     return regatta("report", *names, "--out", str(out), **environment), out
+
+
+def paths_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """To every field, and to the first element of each list."""
+    inner = value.items() if isinstance(value, dict) else (
+        [(0, value[0])] if isinstance(value, list) and value else [])
+    for key, item in inner:
+        yield (*path, key)
+        yield from paths_in(item, (*path, key))
+
+
+def damaged(record: dict[str, Any], number: int, path: tuple[str | int, ...]) -> dict[str, Any]:
+    """Without what is there; with a run_id of its own, if any."""
+    result = copy.deepcopy(record) | {"run_id": f"{number:032x}"}
+    place: Any = result
+    for key in path[:-1]:
+        place = place[key]
+    del place[path[-1]]
+    return result
 
 
 class Reports(unittest.TestCase):
@@ -196,6 +216,18 @@ class Damaged(Reports):
         self.assertEqual([len(one["cells"]) for one in judgement["workloads"]], [1, 1])
         self.assertEqual(judgement["workloads"][0]["cells"][0]["count"], 3)
         self.assertIn("parabola", page)
+
+    def test_does_without_any_one_field(self) -> None:
+        whole = next(record for record in map(json.loads, lines_of(QUICK))
+                     if record["cell"]["strategy"] == "parameter_server_async")
+        paths = list(paths_in(whole))
+        self.assertGreater(len(paths), 100)
+        lines = [damaged(whole, number, path) for number, path in enumerate(paths)]
+        judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)),
+                                    warns="it has no cell/workload")
+        counts = [cell["count"] for one in judgement["workloads"] for cell in one["cells"]]
+        self.assertEqual(sum(counts), len(paths) - 4)  # cell, its workload and strategy; status
+        self.assertEqual(page.count("it has no "), 4)
 
     def test_refuses_folders_without_records(self) -> None:
         empty = fresh_folder()

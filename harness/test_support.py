@@ -227,6 +227,13 @@ def tcp_sockets() -> set[str]:
             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
 
 
+def open_ports(pid: int) -> list[int]:
+    """That the process listens at, of whatever address."""
+    own = sockets_of(pid)
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and line[9] in own]
+
+
 class Run:
     """A race over processes that is under way; all its ranks are there."""
 

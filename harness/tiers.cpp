@@ -29,7 +29,7 @@ constexpr std::array kTiers = {
          R"(["parabola", "resnet9_thin", "airbench94", "resnet9", "mobilenet_v2_full"])", "[2, 4]"},
 };
 
-/// About a quarter of an hour on two cores. What grows with the workers takes a few steps only: it
+/// 11 minutes on two cores. What grows with the workers takes a few steps only: it
 /// follows from the graph, and more workers than cores would tell nothing about time.
 constexpr const char* kClaims = R"(
 seeds = 5

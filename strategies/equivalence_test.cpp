@@ -27,6 +27,7 @@
 
 #include <iostream>
 
+#include "kernels/cpu/cpu_kernels.h"
 #include "strategies/equivalence_for_test.h"
 
 namespace regatta {
@@ -48,6 +49,7 @@ class Synchronous : public testing::TestWithParam<Case> {};
 
 TEST_P(Synchronous, FollowsSingleAtTheSameGlobalBatch) {
   const Case& test = GetParam();
+  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   const Result& run = result_of(test);
   ASSERT_EQ(run.losses.size(), static_cast<std::size_t>(steps_of(test)));
   const Deviation found = deviation_from_single(test, run);
@@ -58,6 +60,7 @@ TEST_P(Synchronous, FollowsSingleAtTheSameGlobalBatch) {
 }
 
 TEST_P(Synchronous, GivesTheSameBitsTwice) {
+  if (const std::string why = why_cpu_lacks(GetParam().element); !why.empty()) GTEST_SKIP() << why;
   const Result& first = result_of(GetParam());
   const Result second = run_again(GetParam());
   EXPECT_EQ(first.losses, second.losses);
@@ -208,6 +211,7 @@ TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre)
 
 /// Weights are rounded to bf16 where they live or where they are used: the same bits.
 TEST(ParameterServer, OfOneWorkerComputesTheBitsOfSingleInBf16) {
+  if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   Case test{.workload = "resnet9_thin",
             .strategy = "parameter_server",
             .global_batch = 80,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // fuse() on the workloads' steps: what is left of them, that a fused step follows the step it came
-// from, and that it may be dealt to replicas and stages like any other. Bounds are those of
-// equivalence_test.cpp: fusing changes roundings as another order of additions does.
+// from, and that it may be dealt to replicas and stages like any other. Fusing
+// changes roundings as another order of additions does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/fuse.h"
 #include "strategies/test_support.h"
 
@@ -84,28 +85,34 @@ TEST(Fusion, LeavesNoNormalizationNorActivationOfAirbenchAlone) {
   EXPECT_EQ(count(step, Op::FusedBiasBackward), 1);
 }
 
-TEST(Fusion, FollowsTheStepItCameFrom) {
-  for (const Case& test : kCases) {
-    Trial single = run(training(test), "single", 1, 1);
-    Trial fused = run(fuse(training(test)), "single", 1, 1);
-    expect_follows(fused, single, test.bound, test.workload);
-  }
+class Fused : public testing::TestWithParam<Case> {};
+
+TEST_P(Fused, FollowsTheStepItCameFrom) {
+  const Case& test = GetParam();
+  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  Trial single = run(training(test), "single", 1, 1);
+  Trial fused = run(fuse(training(test)), "single", 1, 1);
+  expect_follows(fused, single, test.bound, test.workload);
 }
 
-TEST(Fusion, LetsStrategiesDealOutTheBatchAndTheLayers) {
-  for (const Case& test : kCases) {
-    const Step step = fuse(training(test));
-    Trial single = run(step, "single", 1, 1);
-    // Uneven shares of resnet9_thin's 10 groups, one of airbench94_narrow's 2 for each.
-    const std::int64_t replicas = test.workload == "airbench94_narrow" ? 2 : 3;
-    for (const char* strategy : {"in_graph", "all_reduce"}) {
-      Trial dealt = run(step, strategy, replicas, 1);
-      expect_follows(dealt, single, test.bound, test.workload + " by " + strategy);
-    }
-    Trial staged = run(step, "model_parallel", 1, 3);
-    expect_follows(staged, single, test.bound, test.workload + " by model_parallel");
+TEST_P(Fused, LetsStrategiesDealOutTheBatchAndTheLayers) {
+  const Case& test = GetParam();
+  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  const Step step = fuse(training(test));
+  Trial single = run(step, "single", 1, 1);
+  // Uneven shares of resnet9_thin's 10 groups, one of airbench94_narrow's 2 for each.
+  const std::int64_t replicas = test.workload == "airbench94_narrow" ? 2 : 3;
+  for (const char* strategy : {"in_graph", "all_reduce"}) {
+    Trial dealt = run(step, strategy, replicas, 1);
+    expect_follows(dealt, single, test.bound, test.workload + " by " + strategy);
   }
+  Trial staged = run(step, "model_parallel", 1, 3);
+  expect_follows(staged, single, test.bound, test.workload + " by model_parallel");
 }
+
+INSTANTIATE_TEST_SUITE_P(Images, Fused, testing::ValuesIn(kCases), [](const auto& test) {
+  return test.param.workload + "_" + std::string(to_string(test.param.element));
+});
 
 }  // namespace
 }  // namespace regatta

@@ -5,6 +5,7 @@
 // no such bits; they go on from their own steps, within their bound.
 #include <gtest/gtest.h>
 
+#include "kernels/cpu/cpu_kernels.h"
 #include "strategies/resume_for_test.h"
 #include "strategies/test_support.h"
 
@@ -72,6 +73,7 @@ class Resumed : public testing::TestWithParam<Case> {};
 
 TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
   const Case& test = GetParam();
+  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   Trial whole = trial_of(test);
   whole.executor().run(test.steps * test.global_batch);
   Trial first = trial_of(test);

@@ -55,8 +55,8 @@ std::map<std::string, const Node*> updates_of(const Step& step, Op op) {
   return updates;
 }
 
-// Source: shared/reference/cifar.md, section 5: 1,971,640 parameters, of which 1,971,352 are
-// trained. It counts the frozen filters (288) but not the frozen scales of normalisation (1,152).
+// Source: counted from K. Jordan's airbench94.py: 1,971,640 parameters, of which 1,971,352 are
+// trained. That counts the frozen filters (288) but not the frozen scales of normalisation (1,152).
 TEST(Airbench94, HasThePublishedNumberOfParameters) {
   const Step step = airbench94().training(recipe_of(ElementType::F32));
   EXPECT_EQ(elements_of(step, true), 1'971'352);
@@ -136,7 +136,7 @@ TEST(Airbench94, StartsItsFirstLayerFromTheData) {
   EXPECT_EQ(whiten->initializer.values.size(), 288U);
 }
 
-// Source: shared/reference/cifar.md, section 5: PyTorch's default, then the first filters, as many
+// Source: K. Jordan, airbench94.py: PyTorch's default, then the first filters, as many
 // as there are channels, pass theirs on (dirac_).
 TEST(Airbench94, StartsItsConvolutionsAsDirac) {
   const Graph graph = airbench94().training(recipe_of(ElementType::F32)).graph;

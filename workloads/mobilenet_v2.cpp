@@ -112,11 +112,11 @@ Augmentation standardized() {
   return result;
 }
 
-/// As standardized(), and a random crop and flip. The source pads with zeros, the input op by
-/// reflection.
+/// As standardized(), and a random crop and flip.
 Augmentation cropped() {
   Augmentation result = standardized();
   result.pad = 4;
+  result.border = Augmentation::Border::Black;
   result.flip = Augmentation::Flip::Random;
   return result;
 }

@@ -59,9 +59,26 @@ int bound_socket(const DoorOptions& options) {
   std::string host = options.listen;
   if (host.starts_with('[')) host = host.substr(1, host.find(']') - 1);
   const std::string port = std::to_string(options.port);
-  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return -1;
+  if (getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) {
+    errno = EADDRNOTAVAIL;
+    return -1;
+  }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, freeaddrinfo);
   return bound_socket(*found);
+}
+
+/// `code`: of errno.
+RunError why_not_bound(const DoorOptions& options, int code) {
+  ErrorKind kind = ErrorKind::Io;
+  std::string advice;
+  if (code == EADDRNOTAVAIL) {
+    kind = ErrorKind::Usage;
+    advice = "; it is no address of this machine";
+  } else if (code == EADDRINUSE && options.port == 0) {
+    advice = "; no port is free there: end what holds them, or widen net.ipv4.ip_local_port_range";
+  }
+  return {kind, "cannot listen at " + with_port(options.listen, options.port) + ": " +
+                    std::strerror(code) + advice};
 }
 
 }  // namespace
@@ -74,12 +91,10 @@ std::string with_port(const std::string& address, int port) {
 Doorkeeper::Doorkeeper(const DoorOptions& options)
     : options_(options), listener_(bound_socket(options)), wake_(eventfd(0, EFD_CLOEXEC)) {
   if (listener_ < 0 || wake_ < 0) {
-    const std::string reason = std::strerror(errno);
+    const int code = errno;
     if (listener_ >= 0) ::close(listener_);
     if (wake_ >= 0) ::close(wake_);
-    throw RunError(ErrorKind::Io, "cannot listen at " + with_port(options.listen, options.port) +
-                                      ": the address is not this machine's or the port is taken (" +
-                                      reason + ")");
+    throw why_not_bound(options, code);
   }
   sockaddr_storage own{};
   socklen_t size = sizeof own;

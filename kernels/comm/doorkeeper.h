@@ -34,7 +34,8 @@ class Doorkeeper {
  public:
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
-  /// Binds; accepts nobody yet. Throws: RunError(Io).
+  /// Binds; accepts nobody yet. Throws: RunError(Usage) for an address that is not this machine's,
+  /// RunError(Io).
   explicit Doorkeeper(const DoorOptions& options);
   ~Doorkeeper();
   Doorkeeper(const Doorkeeper&) = delete;

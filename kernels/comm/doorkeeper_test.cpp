@@ -141,5 +141,14 @@ TEST_F(Doors, AreNotOpenedWhereThePortIsTaken) {
   }
 }
 
+TEST_F(Doors, AreNotOpenedAtAnotherMachinesAddress) {
+  try {
+    const Doorkeeper other({.listen = "203.0.113.1"});
+    FAIL() << "this machine has an address that RFC 5737 keeps for examples";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+  }
+}
+
 }  // namespace
 }  // namespace regatta

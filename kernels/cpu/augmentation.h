@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One image from bytes to normalised, augmented f32: a crop of the original size out of the image
-// with a reflected border, mirrored or not, (byte - mean) / deviation a channel, then a square of
-// zeros (the mean). Without augmentation only the third remains.
+// with a border (reflected or black), mirrored or not, (byte - mean) / deviation a channel, then a
+// square of zeros (the mean). Without augmentation only the third remains.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,15 @@ class ImagePipeline {
   void prepare(const std::uint8_t* image, const AugmentationDraw& draw, float* target) const;
 
  private:
-  /// Which row or column of the image lies at `index` of the image with its border.
-  std::int64_t reflected(std::int64_t index) const;
+  /// Which row or column of the image lies at `index` of the image with its border; kBlack: none.
+  std::int64_t source_of(std::int64_t index) const;
+  void gather_row(const std::uint8_t* image, const AugmentationDraw& draw, std::int64_t y,
+                  std::uint8_t* bytes) const;
   void cut_out(const AugmentationDraw& draw, float* target) const;
 
   Shape shape_;
   std::int64_t pad_;
+  Augmentation::Border border_;
   std::int64_t cutout_;
   std::vector<float> mean_;       ///< [side, channels]: a row of pixels
   std::vector<float> deviation_;  ///< likewise

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/test_support.h"
 
 namespace regatta::cpu::test {
@@ -102,6 +103,7 @@ TEST(ConvolutionBackwardWeights, AgreesWithTheReference) {
 }
 
 TEST(Convolution, AgreesInBf16InAllPasses) {
+  if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   for (const Shape& s : kShapes) {
     expect_agrees_in_bf16(forward(s), 2, sum_of(terms_of_y(s)));
     expect_agrees_in_bf16(backward_data(s), 2, sum_of(terms_of_x(s)));
@@ -120,6 +122,7 @@ constexpr Shape kTiledShapes[] = {
 };
 
 TEST(Convolution, AgreesInBf16WhereTheBatchIsLarge) {
+  if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   for (const Shape& s : kTiledShapes) {
     expect_agrees_in_bf16(forward(s), 2, sum_of(terms_of_y(s)));
     expect_agrees_in_bf16(backward_data(s), 2, sum_of(terms_of_x(s)));

@@ -76,7 +76,10 @@ std::vector<float> naive(const DataSet& data, std::int64_t example, const Augmen
   for (std::int64_t y = 0; y < padded; ++y) {
     for (std::int64_t x = 0; x < padded; ++x) {
       for (std::int64_t c = 0; c < kChannels; ++c) {
-        border[at(y, x, c)] = pixel(mirrored(y - a.pad), mirrored(x - a.pad), c);
+        const std::int64_t row = y - a.pad, column = x - a.pad;
+        const bool outside = row < 0 || row >= kSide || column < 0 || column >= kSide;
+        const bool black = outside && a.border == Augmentation::Border::Black;
+        border[at(y, x, c)] = black ? std::uint8_t{0} : pixel(mirrored(row), mirrored(column), c);
       }
     }
   }
@@ -120,6 +123,8 @@ TEST(Input, AugmentsLikeANaiveImplementation) {
   expect_images_like_naive(data, everything());
   Augmentation crop = plain();
   crop.pad = 4;
+  expect_images_like_naive(data, crop);
+  crop.border = Augmentation::Border::Black;
   expect_images_like_naive(data, crop);
   Augmentation cut = plain();
   cut.cutout = 5;

@@ -2,8 +2,8 @@
 //
 // input: the slice of a step's global batch, drawn, augmented and normalised on the GPU from the
 // data set in its memory; the same bits as on the CPU (kernels/cpu/augmentation.h). A block takes
-// an example: a crop of the original size out of the image with a reflected border, mirrored or
-// not, (byte - mean) / deviation a channel, then a square of zeros.
+// an example: a crop of the original size out of the image with its border, mirrored or not,
+// (byte - mean) / deviation a channel, then a square of zeros.
 #include <limits>
 #include <utility>
 #include <vector>
@@ -34,6 +34,7 @@ template <typename T>
 struct FillImages {
   Chooser choose;
   AugmentationRanges ranges;
+  Augmentation::Border border;
   bool augments;
   std::uint64_t seed;
   const std::uint8_t* images;
@@ -79,18 +80,22 @@ struct FillImages {
         x < draw.cutout_x + cutout) {
       return 0;
     }
-    const std::int32_t row = reflected(y + draw.shift_y);
-    const std::int32_t column = reflected((draw.flip ? side - 1 - x : x) + draw.shift_x);
-    const std::uint8_t byte = image[(row * side + column) * channels + channel];
+    const std::int32_t row = source_of(y + draw.shift_y);
+    const std::int32_t column = source_of((draw.flip ? side - 1 - x : x) + draw.shift_x);
+    const bool black = row == kBlack || column == kBlack;
+    const std::uint8_t byte = black ? 0 : image[(row * side + column) * channels + channel];
     return (static_cast<float>(byte) - mean[channel]) / deviation[channel];
   }
 
-  /// Which row or column of the image lies at `index` of the image with its border.
-  __host__ __device__ std::int32_t reflected(std::int32_t index) const {
+  static constexpr std::int32_t kBlack = -1;
+
+  /// Which row or column of the image lies at `index` of the image with its border; kBlack: none.
+  __host__ __device__ std::int32_t source_of(std::int32_t index) const {
     const auto side = static_cast<std::int32_t>(ranges.side);
     const std::int32_t inside = index - static_cast<std::int32_t>(ranges.pad);
-    const std::int32_t i = inside < 0 ? -inside : inside;
-    return i < side ? i : 2 * (side - 1) - i;
+    if (inside >= 0 && inside < side) return inside;
+    if (border == Augmentation::Border::Black) return kBlack;
+    return inside < 0 ? -inside : 2 * (side - 1) - inside;
   }
 };
 
@@ -153,6 +158,7 @@ KernelPointer build_images(const KernelRequest& request, const InputPlan& plan,
   const auto scales = std::make_shared<Scratch>(upload<float>(*queue, line));
   const FillImages<T> body{.choose = order->chooser(),
                            .ranges = plan.ranges(),
+                           .border = augmentation.border,
                            .augments = plan.augments,
                            .seed = plan.seed,
                            .images = data->images,

@@ -85,9 +85,11 @@ TEST_P(GpuInput, AugmentsLikeTheCpuBitByBit) {
   const DataSet data = images(24);
   Augmentation crop = plain(), cut = plain(), flip = plain();
   crop.pad = 4;
+  Augmentation black = everything();
+  black.border = Augmentation::Border::Black;
   cut.cutout = 5;
   flip.flip = Augmentation::Flip::Alternating;
-  for (const Augmentation& augmentation : {everything(), crop, cut, flip, plain()}) {
+  for (const Augmentation& augmentation : {everything(), black, crop, cut, flip, plain()}) {
     for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
       const InputSlice slice{.batch = 4, .offset = 2, .global_batch = 7, .element = element};
       expect_same_bits(image_graph(slice, augmentation), data, kSteps);

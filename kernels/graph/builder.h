@@ -39,7 +39,9 @@ struct CrossEntropy {
 /// Augmentation of images; every choice is a function of (seed, epoch, example).
 struct Augmentation {
   enum class Flip : std::uint8_t { None, Random, Alternating };
-  std::int64_t pad = 0;  ///< reflected border of pixels before a random crop of the original size
+  enum class Border : std::uint8_t { Reflected, Black };
+  std::int64_t pad = 0;  ///< border of pixels before a random crop of the original size
+  Border border = Border::Reflected;
   Flip flip = Flip::None;
   std::int64_t cutout = 0;   ///< side of a square set to the mean; 0 is none
   std::vector<double> mean;  ///< of each channel, in units of a byte (0 to 255)

@@ -24,6 +24,7 @@ Augmentation augmentation_of(const Attributes& attributes, ExampleOrder order) {
   result.deviation = attributes.reals("deviation");
   if (order == ExampleOrder::Sequential) return result;
   result.pad = attributes.integer("pad");
+  result.border = static_cast<Augmentation::Border>(attributes.integer("border"));
   result.flip = static_cast<Augmentation::Flip>(attributes.integer("flip"));
   result.cutout = attributes.integer("cutout");
   return result;

@@ -15,8 +15,7 @@ void GradientGuard::run(const StepContext& context) {
     if (all_finite(gradient)) continue;
     throw RunError(ErrorKind::Diverged,
                    "a gradient is not finite at step " + std::to_string(context.step) + " on " +
-                       to_string(maker_.place) +
-                       "; the first tensor that is not finite: the output of " +
+                       to_string(maker_.place) + ": the output of " +
                        std::string(to_string(maker_.op)) + " in layer " + maker_.layer);
   }
 }
@@ -25,10 +24,8 @@ std::set<Value> gradients_leaving_backward(const Graph& graph) {
   std::set<Value> leaving;
   for (const Node& node : graph.nodes()) {
     if (node.phase != Phase::Communication && node.phase != Phase::Update) continue;
-    for (Value value : node.inputs) {
-      while (is_view(graph, graph.node(value.node)) && !graph.node(value.node).inputs.empty()) {
-        value = graph.node(value.node).inputs[0];
-      }
+    for (const Value input : node.inputs) {
+      const Value value = what_is_viewed(graph, input);
       if (graph.node(value.node).phase == Phase::Backward) leaving.insert(value);
     }
   }

@@ -29,7 +29,7 @@ class GradientGuard final : public Kernel {
   const Node& maker_;
 };
 
-/// What kernels of backward make and nodes of other phases read, be it through a view.
+/// What kernels of backward make and nodes of communication or update read, be it through a view.
 std::set<Value> gradients_leaving_backward(const Graph& graph);
 
 }  // namespace regatta

@@ -34,8 +34,9 @@ std::map<Value, int> reader_counts(const Graph& graph) {
   return counts;
 }
 
-/// Inputs may have been filled once, before the first step. What a worker has received is evidence
-/// when its loss is not finite (lane_diagnosis.cpp), and does not come a second time.
+/// Nothing else may ever lie in its memory. Inputs may have been filled once, before the first
+/// step. What a worker has received is evidence when its loss is not finite (lane_diagnosis.cpp
+/// runs the forward pass again), and does not come a second time.
 bool is_kept(const Node& node) {
   return node.op == Op::Input || (node.op == Op::Receive && node.place.role == Role::Worker);
 }
@@ -109,7 +110,7 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
     blocks[static_cast<std::size_t>(plan.lane_of(bucket.values[0].node))].push_back(bucket);
   }
   for (const auto& [value, death] : dead) {
-    const bool forever = death == kForever && graph.node(value.node).op == Op::Input;
+    const bool forever = is_kept(graph.node(value.node));
     blocks[static_cast<std::size_t>(plan.lane_of(value.node))].push_back(
         {.values = {value},
          .bytes = aligned(graph.type(value).bytes()),

@@ -22,17 +22,19 @@ std::int64_t message_bytes(const Graph& graph, const Node& node) {
 
 std::int64_t row_bytes(const TensorType& type) { return type.bytes() / type.dim(0); }
 
-/// The node that a lane runs to make a value: what views are views of.
-NodeId maker_of(const Graph& graph, Value value) {
-  while (is_view(graph, graph.node(value.node))) value = graph.node(value.node).inputs[0];
-  return value.node;
-}
-
 }  // namespace
 
 bool is_view(const Graph& graph, const Node& node) {
   if (!op_info(node.op).view) return false;
   return node.op != Op::Read || graph.variable(node.variables[0]).sharing == Sharing::None;
+}
+
+Value what_is_viewed(const Graph& graph, Value value) {
+  const auto is_view_of_a_value = [&](const Node& node) {
+    return is_view(graph, node) && !node.inputs.empty();
+  };
+  while (is_view_of_a_value(graph.node(value.node))) value = graph.node(value.node).inputs[0];
+  return value;
 }
 
 Plan::Plan(const Step& step, const PlanOptions& options) {
@@ -128,7 +130,9 @@ void Plan::find_dependencies(const Graph& graph) {
       if (source.variable >= 0) {
         read.push_back(source.variable);
       } else {
-        depend(id, maker_of(graph, input));  // an all_reduce, where it writes into its inputs
+        depend(
+            id,
+            what_is_viewed(graph, input).node);  // an all_reduce, where it writes into its inputs
       }
     }
     auto& direct = op_info(node.op).assigns ? assigned : read;

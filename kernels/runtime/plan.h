@@ -71,4 +71,8 @@ class Plan {
 /// True for nodes that no lane runs: views, and reads of variables that nobody shares.
 bool is_view(const Graph& graph, const Node& node);
 
+/// The value whose memory a value is: itself, or what views are views of. A view of a variable has
+/// none and is its own.
+Value what_is_viewed(const Graph& graph, Value value);
+
 }  // namespace regatta

@@ -29,6 +29,7 @@ std::vector<Value> Builder::input_images(const InputSlice& slice, const TensorTy
   Attributes attributes = slice_attributes(slice);
   attributes.set("example", example.dims);
   attributes.set("pad", augmentation.pad);
+  attributes.set("border", static_cast<std::int64_t>(augmentation.border));
   attributes.set("flip", static_cast<std::int64_t>(augmentation.flip));
   attributes.set("cutout", augmentation.cutout);
   attributes.set("mean", augmentation.mean);

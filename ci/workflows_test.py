@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What GitHub is given to run, .github/workflows, as far as it can be judged without GitHub.
+
+Exits 77 (skipped) where yamllint, which brings Python's yaml, or shellcheck is not installed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+for program in ("yamllint", "shellcheck"):
+    if shutil.which(program) is None:
+        print(f"skipped: {program} is not installed: apt-get install {program}")
+        sys.exit(77)
+
+import yaml
+
+FOLDER = Path(".github/workflows")
+FORM = """
+extends: default
+rules:
+  line-length: {max: 100}
+  document-start: disable
+  truthy: {check-keys: false}
+"""
+SHELLS = {None: "#!/bin/sh", "bash": "#!/bin/bash"}  # GitHub adds -e, and to bash -o pipefail
+
+
+def workflows() -> dict[str, Any]:
+    return {path.name: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yml"))}
+
+
+def steps() -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, workflow in workflows().items():
+        for job_name, job in workflow["jobs"].items():
+            for number, step in enumerate(job["steps"], 1):
+                yield f"{name}, {job_name}, step {number}", step
+
+
+def complaints(script: str, shell: str | None) -> str:
+    done = subprocess.run(["shellcheck", "--severity=warning", "-"], text=True, check=False,
+                          input=f"{SHELLS[shell]}\n{script}", capture_output=True)
+    return done.stdout + done.stderr
+
+
+class Workflows(unittest.TestCase):
+    def test_are_two_and_have_steps(self) -> None:
+        self.assertEqual(list(workflows()), ["ci.yml", "regression.yml"])
+        self.assertGreater(len(list(steps())), 10)
+
+    def test_have_the_form_of_yaml(self) -> None:
+        done = subprocess.run(["yamllint", "--strict", "-d", FORM, str(FOLDER)], text=True,
+                              capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_have_scripts_that_shellcheck_accepts(self) -> None:
+        self.assertNotEqual(complaints("cat $(ls) | while read x; do ((x)); done\n[[ a ]]", None),
+                            "")
+        for where, step in steps():
+            if "run" in step:
+                self.assertEqual(complaints(step["run"], step.get("shell")), "", where)
+
+    def test_put_nothing_of_the_event_into_scripts(self) -> None:
+        """What others write, such as a title, comes by the environment, where it is no code."""
+        for where, step in steps():
+            self.assertNotIn("${{", step.get("run", ""), where)
+
+    def test_run_what_is_there(self) -> None:
+        named = {program for _, step in steps()
+                 for program in re.findall(r"(?<![\w/])ci/[\w./]+", step.get("run", ""))}
+        self.assertLessEqual({"ci/test", "ci/race", "ci/regression"}, named)
+        for program in named:
+            self.assertTrue(os.access(program, os.X_OK), program)
+
+    def test_keep_what_a_failed_step_left(self) -> None:
+        uploads = [step for _, step in steps() if "upload-artifact" in step.get("uses", "")]
+        self.assertEqual([step["with"]["path"] for step in uploads], ["out/race", "out/regression"])
+        for step in uploads:
+            self.assertEqual(step.get("if"), "always()")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The training clock of a race: it runs while there is training and stands while there is an
+// evaluation or a checkpoint. Whatever tells a speed divides by it.
+// Threads: one starts and stops it, any reads.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "kernels/runtime/clock.h"
+
+namespace regatta {
+
+class TrainingClock {
+ public:
+  /// Goes on from where an earlier piece of the run has stopped. Units: ns.
+  void begin_at(std::int64_t elapsed_ns) {
+    const std::lock_guard lock(mutex_);
+    stopped_ns_ = elapsed_ns;
+  }
+
+  void start() {
+    const std::lock_guard lock(mutex_);
+    started_at_ns_ = now_ns();
+  }
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    if (started_at_ns_) stopped_ns_ += now_ns() - *started_at_ns_;
+    started_at_ns_.reset();
+  }
+
+  /// Units: ns.
+  std::int64_t elapsed_ns() const {
+    const std::lock_guard lock(mutex_);
+    return stopped_ns_ + (started_at_ns_ ? now_ns() - *started_at_ns_ : 0);
+  }
+
+  /// Mean since the beginning, 0 before there was any training.
+  double examples_per_s(std::int64_t examples) const {
+    const std::int64_t elapsed = elapsed_ns();
+    return elapsed > 0 ? static_cast<double>(examples) / (static_cast<double>(elapsed) * 1e-9) : 0;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::int64_t stopped_ns_ = 0;                ///< when it last stopped
+  std::optional<std::int64_t> started_at_ns_;  ///< empty while it stands
+};
+
+}  // namespace regatta
