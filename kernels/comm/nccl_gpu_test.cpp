@@ -124,7 +124,7 @@ TEST_P(NcclOnGpus, LeavesTheSumOverAllAtEach) {
 }
 
 INSTANTIATE_TEST_SUITE_P(By, NcclOnGpus, testing::Values(kNccl, kRing),
-                         [](const auto& by) { return std::string(by.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace regatta::testing_support
