@@ -54,7 +54,8 @@ def ccache_for(tree: Path) -> dict[str, str]:
     """Environment of a build; empty without ccache."""
     if shutil.which("ccache") is None:
         return {}
-    launchers = {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in ("C", "CXX")}
+    launchers = {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache"
+                 for language in ("C", "CXX", "CUDA")}
     return launchers | {"CCACHE_BASEDIR": str(tree), "CCACHE_NOHASHDIR": "1"}
 
 

@@ -156,22 +156,11 @@ class Checkpoints(unittest.TestCase):
         self.check_bits(*THIN, "--strategy", "parameter_server", "--workers", "2",
                         "--servers", "2")
 
-    def test_resume_bf16_with_lookahead_bit_for_bit(self) -> None:
-        airbench94 = ("--workload", "airbench94", "--dataset", "shapes", "--dtype", "bf16",
-                      "--steps", "7", "--global-batch", "128")
-        every = ("--checkpoint-every", "4")
-        run = Run(*airbench94, *every)
-        try:
-            file = run.await_examples(4 * 128)
-        except AssertionError as error:
-            if "AVX-512" in str(error):
-                raise unittest.SkipTest("this processor has no bf16") from error
-            raise
-        run.end(signal.SIGKILL)
-        header = header_of(file)
-        record = record_of(*airbench94, *every, "--resume", str(file), folder=run.folder)
-        self.assertEqual(record["resumed"]["examples"], header["examples"])
-        self.assertEqual(results_of(record), results_of(in_one_piece(*airbench94)))
+    def test_resume_bf16_bit_for_bit(self) -> None:
+        tiny = regatta("run", *THIN[:-1], "1", "--dtype", "bf16", "--out", str(fresh_folder()))
+        if tiny.returncode == 1 and "bf16 only with AVX-512" in tiny.stderr:
+            raise unittest.SkipTest("this processor has no bf16")
+        self.check_bits(*THIN, "--dtype", "bf16")
 
     def test_let_asynchronous_runs_go_on(self) -> None:
         record = self.killed_and_resumed(*THIN, "--strategy", "async_shared", "--workers", "2")
