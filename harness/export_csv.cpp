@@ -3,9 +3,10 @@
 // One row a run, the header first: RFC 4180, so lines end in CR LF, and a value that holds a comma,
 // a quote or a line break is quoted, its quotes doubled. Columns are the fields of a record by
 // their names in results/schema.json, as `cell.workload`; what is null is empty. Lists of one word
-// each are joined by "; ", stragglers as --straggler takes them. Evaluations, workers and training
-// losses do not fit a row: the last evaluation stands for the first of these. A field that an older
-// record lacks has its default. Every run has a row, failed and missed ones, too.
+// each are joined by "; ", and so are `kernels` (NODE=CHOICE) and `environment` (NAME=VALUE);
+// stragglers stand as --straggler takes them. Evaluations, workers and training losses do not fit a
+// row: the last evaluation stands for the first of these. A field that an older record lacks has
+// its default. Every run has a row, failed and missed ones, too.
 #include <fmt/format.h>
 
 #include <type_traits>
