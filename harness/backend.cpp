@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/backend.h"
 
+#include "harness/layout.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
-namespace {
 
-constexpr int kGpu = 0;  // all workers of a process compute on the first one
-
-}  // namespace
-
-std::unique_ptr<Backend> make_backend(const std::string& device) {
+std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host) {
   auto backend = std::make_unique<Backend>(device);
   if (device == "cuda") {
-    backend->gpu = make_cuda_device(kGpu);
+    const auto gpus = static_cast<int>(find_gpus().gpus.size());
+    backend->gpu = make_cuda_device(gpu_of(process_on_host, gpus));
     add_cuda_kernels(backend->kernels);
   } else {
     check(device == "cpu", "a device has a name that --device takes");
@@ -29,6 +27,13 @@ void add_mpi(Backend& backend, MpiSession& session) {
   backend.mpi->add_kernels(backend.kernels);
 }
 
+void add_nccl(Backend& backend, std::unique_ptr<Rendezvous> rendezvous,
+              const NcclTransportOptions& options) {
+  backend.rendezvous = std::move(rendezvous);
+  backend.nccl = std::make_unique<NcclTransport>(*backend.rendezvous, options);
+  backend.nccl->add_kernels(backend.kernels);
+}
+
 void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, const Step& part) {
   backend.grpc = std::move(exchange);
   backend.grpc->add_kernels(backend.kernels);
@@ -38,6 +43,7 @@ void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, cons
 TrafficByPlace Backend::traffic() const {
   TrafficByPlace all = transport.traffic();
   if (mpi != nullptr) add(all, mpi->traffic());
+  if (nccl != nullptr) add(all, nccl->traffic());
   if (grpc != nullptr) add(all, grpc->traffic());
   return all;
 }
@@ -45,6 +51,7 @@ TrafficByPlace Backend::traffic() const {
 ExchangeTimesByPlace Backend::exchange_times() const {
   ExchangeTimesByPlace all = transport.exchange_times();
   if (mpi != nullptr) add(all, mpi->exchange_times());
+  if (nccl != nullptr) add(all, nccl->exchange_times());
   if (grpc != nullptr) add(all, grpc->exchange_times());
   return all;
 }

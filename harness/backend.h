@@ -12,6 +12,8 @@
 #include "kernels/comm/in_process.h"
 #include "kernels/comm/mpi_session.h"
 #include "kernels/comm/mpi_transport.h"
+#include "kernels/comm/nccl_transport.h"
+#include "kernels/comm/rendezvous.h"
 #include "kernels/comm/ticket_messages.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/device.h"
@@ -28,6 +30,8 @@ struct Backend {
   KernelTable kernels;
   InProcessTransport transport;
   std::unique_ptr<MpiTransport> mpi;        ///< null where nothing crosses processes by MPI
+  std::unique_ptr<Rendezvous> rendezvous;   ///< where processes meet before they use NCCL
+  std::unique_ptr<NcclTransport> nccl;      ///< null where nothing is summed by NCCL
   std::unique_ptr<GrpcExchange> grpc;       ///< null where nothing does so by gRPC
   std::unique_ptr<TicketMessages> tickets;  ///< null where every loop has one process
 
@@ -37,14 +41,20 @@ struct Backend {
   ExchangeTimesByPlace exchange_times() const;
 };
 
-/// On GPUs, too, what crosses places is moved by the host, which reads and writes the GPU's memory:
-/// a lane has finished its queue before its segment of communication begins
-/// (kernels/runtime/lane.h) Throws: RunError(Unsupported, Device) for a device that this build or
-/// this machine does not have.
-std::unique_ptr<Backend> make_backend(const std::string& device);
+/// Of the process with this number among those of its host that compute, whose GPU it is (gpu_of,
+/// layout.h). On GPUs, too, what crosses places is moved by the host, which reads and writes the
+/// GPU's memory, unless it is NCCL's: a lane has finished its queue before its segment of
+/// communication begins (kernels/runtime/lane.h). Throws: RunError(Unsupported, Device) for a
+/// device that this build or this machine does not have.
+std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host = 0);
 
 /// Adds what members of a collective in several processes need. Together with all ranks.
 void add_mpi(Backend& backend, MpiSession& session);
+
+/// Adds what sums gradients between GPUs of processes that meet there. Likewise.
+/// Throws: RunError(Unsupported) where NCCL is not installed.
+void add_nccl(Backend& backend, std::unique_ptr<Rendezvous> rendezvous,
+              const NcclTransportOptions& options = {});
 
 /// Adds what sends and receives of a process need, and the tickets of its loops.
 void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, const Step& part);

@@ -118,6 +118,12 @@ class Cuda(BadInput):
         self.assert_run_refused((*SHORT, "--device", "cuda", "--strategy", "all_reduce",
                                  "--workers", "2", "--processes", "2"), re.escape(missing))
 
+    def test_ring_is_refused_where_the_environment_wants_another_algorithm(self) -> None:
+        flags = ("--device", "cuda", "--strategy", "all_reduce", "--workers", "2",
+                 "--processes", "2")
+        done = regatta("run", *SHORT, *flags, "--out", str(fresh_folder()), NCCL_ALGO="Tree")
+        self.assert_refused(done, "--all-reduce ring, but NCCL_ALGO is 'Tree'.*--all-reduce nccl")
+
 
 class Cifar10(BadInput):
     def folder(self) -> Path:

@@ -36,7 +36,9 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.global_batch = placement.recipe.global_batch;
   cell.rate_scale = placement.recipe.rate_scale;
   const auto computing = static_cast<int>(cell.workers + cell.backup_workers);
-  count_cores({{.workers = computing, .cores = facts.cores}}, cell);
+  // Workers of one process share its GPU; of several, ranks tell when they are ready.
+  const int on_a_gpu = cell.device == "cuda" ? computing : 0;
+  count_cores({{.workers = computing, .cores = facts.cores, .most_on_a_gpu = on_a_gpu}}, cell);
   for (const auto& [worker, factor] : request.stragglers) {
     cell.straggler.push_back({.worker = worker, .factor = factor});
   }
@@ -53,8 +55,7 @@ void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
     cell.threads_per_worker =
         std::min<std::int64_t>(cell.threads_per_worker, threads_per_worker(host));
     cell.oversubscribed = cell.oversubscribed || host.workers > host.cores;
-    // Every process computes on the first GPU of its host (backend.cpp).
-    cell.shared_gpu = cell.shared_gpu || (cell.device == "cuda" && host.workers > 1);
+    cell.shared_gpu = cell.shared_gpu || host.most_on_a_gpu > 1;
   }
 }
 

@@ -62,8 +62,8 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
                  "stages of each replica in a composition with model_parallel")
       ->capture_default_str();
   app.add_option("--all-reduce", request.all_reduce,
-                 "how all_reduce sums: ring, reduce_to_one, hierarchical_copy, or mpi (over "
-                 "--processes)")
+                 "how all_reduce sums: ring, reduce_to_one, hierarchical_copy, mpi (over "
+                 "--processes), or nccl (between GPUs; ring is NCCL's there, too)")
       ->capture_default_str();
   app.add_option("--sharing", request.sharing,
                  "how async_shared shares: relaxed atomics, or locked shards")

@@ -180,6 +180,11 @@ void send_report(const TrainingReport& report,
     last.add_shares_of_batch(loop.share_of_batch);
     last.add_loop_numbers(loop.number);
   }
+  for (const auto& [node, choice] : report.kernels) {
+    control::KernelChoice& entry = *last.add_kernels();
+    entry.set_node(node);
+    entry.set_choice(choice);
+  }
   last.set_lost_updates(report.lost_updates);
   last.set_planned_bytes(report.planned_bytes);
   last.set_peak_rss_bytes(report.peak_rss_bytes);
@@ -218,6 +223,9 @@ TrainingReport ReportReader::finish(const control::Report& message, int rank) {
     loops_[i].examples.resize(steps);
   }
   report.loops = std::move(loops_);
+  for (const control::KernelChoice& entry : message.kernels()) {
+    report.kernels.insert({.node = entry.node(), .choice = entry.choice()});
+  }
   report.lost_updates = message.lost_updates();
   report.planned_bytes = message.planned_bytes();
   report.peak_rss_bytes = message.peak_rss_bytes();
@@ -226,7 +234,7 @@ TrainingReport ReportReader::finish(const control::Report& message, int rank) {
 
 ErrorKind kind_of(const control::Trouble& trouble) {
   for (ErrorKind kind : {ErrorKind::Usage, ErrorKind::Data, ErrorKind::Diverged, ErrorKind::Timeout,
-                         ErrorKind::Unsupported, ErrorKind::Io}) {
+                         ErrorKind::Unsupported, ErrorKind::Io, ErrorKind::Device}) {
     if (trouble.kind() == to_string(kind)) return kind;
   }
   return ErrorKind::PeerLost;

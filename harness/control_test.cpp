@@ -197,6 +197,8 @@ TEST(ControlMessages, CarryAReport) {
   report.loops.push_back(loop);
   report.traffic[{.replica = 1, .stage = 0, .role = Role::Server}] = {
       .sent = 1, .received = 2, .messages = 3};
+  report.kernels = {{.node = "convolution one", .choice = "an engine"},
+                    {.node = "dense two", .choice = "tiles"}};
   report.planned_bytes = 11;
 
   ReportReader reader;
@@ -217,7 +219,19 @@ TEST(ControlMessages, CarryAReport) {
   EXPECT_EQ(read.loops[0].losses, loop.losses);
   EXPECT_EQ(read.loops[0].examples, loop.examples);
   EXPECT_EQ(read.traffic.begin()->first, report.traffic.begin()->first);
+  EXPECT_EQ(read.kernels, report.kernels);
   EXPECT_EQ(read.planned_bytes, 11);
+}
+
+TEST(ControlMessages, KeepTheKindOfEveryError) {
+  for (const ErrorKind kind :
+       {ErrorKind::Usage, ErrorKind::Data, ErrorKind::Diverged, ErrorKind::PeerLost,
+        ErrorKind::Timeout, ErrorKind::Unsupported, ErrorKind::Io, ErrorKind::Device}) {
+    control::Trouble trouble;
+    trouble.set_kind(std::string(to_string(kind)));
+    EXPECT_EQ(kind_of(trouble), kind) << trouble.kind();
+  }
+  EXPECT_EQ(kind_of(control::Trouble()), ErrorKind::PeerLost);
 }
 
 TEST(ControlMessages, SurviveAReportThatContradictsItself) {

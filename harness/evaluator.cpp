@@ -55,6 +55,8 @@ void Evaluator::adopt_variables(Trainer& training) {
       target[i] = static_cast<float>(sum);
     }
   }
+  executor_->take_back_variables();
+  training.take_back_variables();
 }
 
 EvaluationResult Evaluator::judge(Trainer& training) {

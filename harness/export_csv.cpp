@@ -3,9 +3,10 @@
 // One row a run, the header first: RFC 4180, so lines end in CR LF, and a value that holds a comma,
 // a quote or a line break is quoted, its quotes doubled. Columns are the fields of a record by
 // their names in results/schema.json, as `cell.workload`; what is null is empty. Lists of one word
-// each are joined by "; ", stragglers as --straggler takes them. Evaluations, workers and training
-// losses do not fit a row: the last evaluation stands for the first of these. A field that an older
-// record lacks has its default. Every run has a row, failed and missed ones, too.
+// each are joined by "; ", and so are `kernels` (NODE=CHOICE) and `environment` (NAME=VALUE);
+// stragglers stand as --straggler takes them. Evaluations, workers and training losses do not fit a
+// row: the last evaluation stands for the first of these. A field that an older record lacks has
+// its default. Every run has a row, failed and missed ones, too.
 #include <fmt/format.h>
 
 #include <type_traits>
@@ -64,6 +65,11 @@ class Row {
   void add(const std::string& column, const std::map<std::string, std::string>& pairs) {
     std::vector<std::string> texts;
     for (const auto& [name, value] : pairs) texts.push_back(name + '=' + value);
+    add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
+  }
+  void add(const std::string& column, const std::vector<KernelChoice>& kernels) {
+    std::vector<std::string> texts;
+    for (const auto& [node, choice] : kernels) texts.push_back(node + '=' + choice);
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }
   void add(const std::string&, const std::vector<Evaluation>& evaluations) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/control_protocol.h"
+#include "kernels/comm/nccl_transport.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/text.h"
 
@@ -48,25 +49,28 @@ std::string recipe_of(const Recipe& recipe) {
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
                            const Step& placed, const DataSet& data, const SoftwareFacts& software) {
-  return {{"protocol", kProtocolVersion},
-          {"regatta", software.git_commit + (software.dirty ? ", changed" : "")},
-          {"compiler", software.compiler},
-          {"oneDNN", software.onednn},
-          {"gRPC", software.grpc.value_or("none")},
-          {"Open MPI", software.open_mpi.value_or("none")},
-          {"workload", request.workload},
-          {"strategy", request.strategy},
-          {"processes", std::to_string(placement.processes)},
-          {"backup workers", std::to_string(placement.options.backup_workers)},
-          {"seed", std::to_string(request.seed)},
-          {"dtype", request.dtype},
-          {"fusion", request.fusion},
-          {"recipe", recipe_of(placement.recipe)},
-          {"bucket bytes", std::to_string(placement.options.bucket_bytes)},
-          {"data", fmt::format("{} examples of {}, {}", data.count, data.name, hash_of(data))},
-          {"buckets", buckets_of(placed.graph)},
-          {"graph",
-           fmt::format("{} nodes, {}", placed.graph.nodes().size(), digits(hash(placed.graph)))}};
+  Fingerprint lines = {
+      {"protocol", kProtocolVersion},
+      {"regatta", software.git_commit + (software.dirty ? ", changed" : "")},
+      {"compiler", software.compiler},
+      {"oneDNN", software.onednn},
+      {"gRPC", software.grpc.value_or("none")},
+      {"Open MPI", software.open_mpi.value_or("none")},
+      {"workload", request.workload},
+      {"strategy", request.strategy},
+      {"processes", std::to_string(placement.processes)},
+      {"backup workers", std::to_string(placement.options.backup_workers)},
+      {"seed", std::to_string(request.seed)},
+      {"dtype", request.dtype},
+      {"fusion", request.fusion},
+      {"recipe", recipe_of(placement.recipe)},
+      {"bucket bytes", std::to_string(placement.options.bucket_bytes)},
+      {"data", fmt::format("{} examples of {}, {}", data.count, data.name, hash_of(data))},
+      {"buckets", buckets_of(placed.graph)},
+      {"graph",
+       fmt::format("{} nodes, {}", placed.graph.nodes().size(), digits(hash(placed.graph)))}};
+  if (placement.by_nccl) lines.emplace_back("NCCL", version_of_nccl().value_or("none"));
+  return lines;
 }
 
 std::string difference(const Fingerprint& here, const Fingerprint& there) {

@@ -19,12 +19,14 @@ class JoinedRanks {
   JoinedRanks(Fingerprint expected, std::vector<int> workers);
 
   void take(int rank, const std::string& host, const control::Join& join);
+  void take(int rank, const control::Ready& ready);
 
   // After all have joined.
 
   /// Both sides; empty where the rank runs what the coordinator does.
   const std::string& difference_of(int rank) const { return at(rank).difference; }
   control::Start start_of(int rank) const;
+  /// Once all are ready it is known who shares a GPU.
   std::vector<HostCores> hosts() const;
 
  private:
@@ -32,6 +34,7 @@ class JoinedRanks {
     int workers = 0;
     int cores = 1;
     std::string host;
+    std::string gpu;  ///< that it computes on; empty: none
     std::string exchange_address;
     std::string difference;
   };

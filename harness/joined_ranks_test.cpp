@@ -31,6 +31,9 @@ TEST(JoinedRanks, AreToldWhereTheOthersListenAndWhoIsBeforeThemOnTheirHost) {
   EXPECT_EQ(last.exchange_addresses(2), "b:1");
   EXPECT_EQ(last.first_worker(), 2);
   EXPECT_EQ(last.workers_on_host(), 5);
+  EXPECT_EQ(last.process_on_host(), 1);  // the server computes nothing
+  EXPECT_EQ(ranks.start_of(1).process_on_host(), 0);
+  EXPECT_EQ(ranks.start_of(2).process_on_host(), 0);
   EXPECT_EQ(ranks.start_of(2).first_worker(), 0);
   EXPECT_EQ(ranks.start_of(2).workers_on_host(), 1);
 }
@@ -42,6 +45,27 @@ TEST(JoinedRanks, AddUpByHost) {
   EXPECT_EQ(hosts[0].cores, 4);
   EXPECT_EQ(hosts[1].workers, 1);
   EXPECT_EQ(hosts[1].cores, 1);
+  EXPECT_EQ(hosts[0].most_on_a_gpu, 0);
+}
+
+control::Ready ready_on(const std::string& gpu) {
+  control::Ready ready;
+  ready.set_gpu(gpu);
+  return ready;
+}
+
+TEST(JoinedRanks, AreOnOneGpuOnlyWhereTheirHostIsTheSame) {
+  JoinedRanks ranks({}, {1, 2, 3});
+  ranks.take(0, "a", join_of("", 4));
+  ranks.take(1, "a", join_of("", 4));
+  ranks.take(2, "b", join_of("", 4));
+  ranks.take(0, ready_on("0000:01:00.0"));
+  ranks.take(1, ready_on("0000:02:00.0"));
+  ranks.take(2, ready_on("0000:01:00.0"));
+  EXPECT_EQ(ranks.hosts()[0].most_on_a_gpu, 2);
+  EXPECT_EQ(ranks.hosts()[1].most_on_a_gpu, 3);
+  ranks.take(1, ready_on("0000:01:00.0"));
+  EXPECT_EQ(ranks.hosts()[0].most_on_a_gpu, 3);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ bool needs_mpi(const std::vector<Step>& parts) {
 
 std::string link_between(const Placement& placement) {
   if (placement.has_servers) return "gRPC";
+  if (placement.by_nccl) return "NCCL";
   return exchange_of(placement.strategies) == Exchange::Nothing ? "nothing" : "Open MPI";
 }
 
@@ -90,6 +91,8 @@ std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all) {
   }
   return cores;
 }
+
+int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_host % gpus; }
 
 int threads_per_worker(const HostCores& host) {
   return std::max(1, host.cores / std::max(1, host.workers));

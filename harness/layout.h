@@ -21,10 +21,10 @@ Binding binding_of(const Placement& placement);
 /// Workers (replicas times stages) of a process; 0 for a server.
 int workers_in(const Placement& placement, int process);
 
-/// True when a collective has members in several processes.
+/// True when a collective has members in several processes, which meet by MPI at least.
 bool needs_mpi(const std::vector<Step>& parts);
 
-/// What carries bytes between its processes: `gRPC`, `Open MPI`, `nothing`.
+/// What carries bytes between its workers: `gRPC`, `NCCL`, `Open MPI`, `nothing`.
 std::string link_between(const Placement& placement);
 
 /// True when values travel between processes by send and receive.
@@ -49,7 +49,12 @@ std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all);
 struct HostCores {
   int workers = 0;
   int cores = 1;
+  int most_on_a_gpu = 0;  ///< workers that share one; 0: nobody computes on a GPU
 };
+
+/// The GPU of a process, one of as many as it sees: processes of a host that compute take turns,
+/// and one that is shown a single GPU has that.
+int gpu_of(int process_on_host, int gpus);
 
 /// Cores of each worker, where so many share so many. At least 1.
 int threads_per_worker(const HostCores& host);

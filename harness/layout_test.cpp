@@ -65,13 +65,31 @@ TEST(Layout, TakesTheThreadsOfACellFromTheHostThatIsWorstOff) {
 
 TEST(Layout, TellsWhereWorkersShareAGpu) {
   Cell cell{.device = "cuda"};
-  count_cores({{.workers = 1, .cores = 8}, {.workers = 1, .cores = 8}}, cell);
+  const HostCores apart{.workers = 4, .cores = 8, .most_on_a_gpu = 1};
+  const HostCores together{.workers = 4, .cores = 8, .most_on_a_gpu = 2};
+  count_cores({apart, apart}, cell);
   EXPECT_FALSE(cell.shared_gpu);
-  count_cores({{.workers = 1, .cores = 8}, {.workers = 2, .cores = 8}}, cell);
+  count_cores({apart, together}, cell);
   EXPECT_TRUE(cell.shared_gpu);
-  cell.device = "cpu";
-  count_cores({{.workers = 2, .cores = 8}}, cell);
-  EXPECT_FALSE(cell.shared_gpu);
+}
+
+TEST(Layout, TakesWorkersOfOneProcessToShareItsGpu) {
+  Placement placement = placement_of(2, 0, 1);
+  RaceRequest request{.device = "cuda"};
+  EXPECT_TRUE(cell_of(request, placement, {.dataset = "curve", .cores = 2}).shared_gpu);
+  request.device = "cpu";
+  EXPECT_FALSE(cell_of(request, placement, {.dataset = "curve", .cores = 2}).shared_gpu);
+  request.device = "cuda";
+  placement.options.replicas = 1;
+  EXPECT_FALSE(cell_of(request, placement, {.dataset = "curve", .cores = 2}).shared_gpu);
+}
+
+TEST(Layout, DealsTheGpusOfAHostToItsProcessesInTurn) {
+  EXPECT_EQ(gpu_of(0, 4), 0);
+  EXPECT_EQ(gpu_of(3, 4), 3);
+  EXPECT_EQ(gpu_of(5, 4), 1);
+  EXPECT_EQ(gpu_of(3, 1), 0);  // each process is shown its own
+  EXPECT_EQ(gpu_of(3, 0), 0);
 }
 
 TEST(Layout, LetsServersFloat) {
@@ -97,6 +115,17 @@ TEST(Reports, OfOneLoopInTwoProcessesBecomeOne) {
   EXPECT_EQ(all.loops[0].losses, (std::vector<float>{4, 6}));
   EXPECT_EQ(all.loops[0].examples, (std::vector<std::int64_t>{0, 50}));
   EXPECT_EQ(all.loops[0].share_of_batch, 1);
+}
+
+TEST(Reports, TellOnceWhatKernelsOfAllProcessesHaveChosen) {
+  std::vector<TrainingReport> parts(2);
+  parts[0].kernels = {{.node = "dense a", .choice = "x"}, {.node = "dense b", .choice = "x"}};
+  parts[1].kernels = {{.node = "dense a", .choice = "x"}, {.node = "dense b", .choice = "y"}};
+  const std::set<KernelChoice> expected = {{.node = "dense a", .choice = "x"},
+                                           {.node = "dense b", .choice = "x"},
+                                           {.node = "dense b", .choice = "y"}};
+  const TrainingReport all = merged(parts);
+  EXPECT_EQ(all.kernels, expected);
 }
 
 TEST(Reports, OfWorkersStandInTheOrderOfPlaces) {

@@ -26,6 +26,7 @@ LocalTrainer::LocalTrainer(const Step& part, std::unique_ptr<Backend> backend,
 
 void LocalTrainer::connect() {
   if (backend_->mpi != nullptr) backend_->mpi->connect();
+  if (backend_->nccl != nullptr) backend_->nccl->connect();
 }
 
 std::vector<VariableCopy> LocalTrainer::variables(Copies which) {
@@ -100,6 +101,7 @@ TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::
     report.loops.push_back(std::move(history));
   }
   report.traffic = std::move(counted);
+  report.kernels = executor.kernel_choices();
   report.lost_updates = executor.lost_updates();
   report.planned_bytes = executor.planned_bytes();
   report.peak_rss_bytes = peak_rss_bytes();

@@ -22,12 +22,14 @@ class LocalTrainer final : public Trainer {
   LocalTrainer(const Step& part, std::unique_ptr<Backend> backend, const ExecutorOptions& options,
                std::int64_t rank);
 
-  /// Of a rank: joins the transports of all ranks, after every one of them was built.
+  /// Joins the transports of all ranks, after every one of them was built. Once, before the first
+  /// step.
   void connect();
 
   void advance_to(std::int64_t examples) override { executor_.run(examples); }
   std::int64_t examples_seen() const override { return executor_.examples_seen(); }
   std::vector<VariableCopy> variables(Copies which) override;
+  void take_back_variables() override { executor_.take_back_variables(); }
   /// By number in the graph of the part.
   VariableCopy variable(VariableId id);
   /// Likewise: the updates that it has had.

@@ -12,6 +12,7 @@
 #include "harness/remote_trainer.h"
 #include "harness/training_options.h"
 #include "kernels/comm/grpc_credentials.h"
+#include "kernels/comm/nccl_settings.h"
 
 namespace regatta {
 namespace {
@@ -22,17 +23,11 @@ std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step&
   ExecutorOptions options = executor_options(wanted.request, wanted.placement, wanted.data, 0);
   options.cores = wanted.cores;
   options.threads_per_worker = static_cast<int>(wanted.threads_per_worker);
-  return std::make_unique<LocalTrainer>(part, make_backend(wanted.request.device), options, 0);
-}
-
-LaunchOptions launch_of(const TrainerRequest& wanted) {
-  LaunchOptions launch;
-  launch.hosts = wanted.request.hosts;
-  if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;
-  if (allocated_processes() > 0) launch.start = Start::RankZero;
-  launch.arguments = wanted.request.arguments;
-  launch.logs = std::filesystem::path(wanted.request.rank_logs) / wanted.run_id;
-  return launch;
+  std::unique_ptr<Backend> backend = make_backend(wanted.request.device);
+  if (wanted.placement.by_nccl) add_nccl(*backend, std::make_unique<RendezvousAlone>());
+  auto trainer = std::make_unique<LocalTrainer>(part, std::move(backend), options, 0);
+  trainer->connect();
+  return trainer;
 }
 
 RemoteOptions remote_options(const TrainerRequest& wanted) {
@@ -55,6 +50,18 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
 }
 
 }  // namespace
+
+LaunchOptions launch_of(const TrainerRequest& wanted) {
+  LaunchOptions launch;
+  // What the user has set, and NCCL_ALGO: other hosts would not know it.
+  if (wanted.placement.by_nccl) launch.environment = nccl_variables();
+  launch.hosts = wanted.request.hosts;
+  if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;
+  if (allocated_processes() > 0) launch.start = Start::RankZero;
+  launch.arguments = wanted.request.arguments;
+  launch.logs = std::filesystem::path(wanted.request.rank_logs) / wanted.run_id;
+  return launch;
+}
 
 std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, std::vector<Step> parts) {
   if (wanted.placement.processes == 1) return local_trainer(wanted, parts.front());

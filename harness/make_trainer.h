@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/fingerprint.h"
+#include "harness/launcher.h"
 #include "harness/placement.h"
 #include "harness/race.h"
 #include "harness/trainer.h"
@@ -26,6 +27,9 @@ struct TrainerRequest {
   Fingerprint fingerprint;                       ///< that ranks have to agree with
   std::function<void(const std::string&)> tell;  ///< a line for who watches the run
 };
+
+/// How the ranks of a run over processes are started.
+LaunchOptions launch_of(const TrainerRequest& wanted);
 
 /// `parts`: by process. Throws: RunError of a rank that does not come or differs.
 std::unique_ptr<Trainer> make_trainer(const TrainerRequest& wanted, std::vector<Step> parts);

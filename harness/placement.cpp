@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "harness/plant.h"
+#include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"
@@ -178,6 +179,11 @@ void check_algorithm(const RaceRequest& request) {
   } else if (request.all_reduce == kMpi) {
     throw usage("--all-reduce mpi works between processes; give --processes 2 or more");
   }
+  if (request.device == "cuda") {
+    names.emplace_back(kNccl);
+  } else if (request.all_reduce == kNccl) {
+    throw usage("--all-reduce nccl works between GPUs; give --device cuda");
+  }
   check_name("all_reduce algorithm", request.all_reduce, names);
 }
 
@@ -231,6 +237,25 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   }
 }
 
+/// NCCL wants a GPU for each of its members, and a process computes on one.
+void deal_gpus(const RaceRequest& request, Placement& placement) {
+  placement.by_nccl = sums_by_nccl(request);
+  if (!placement.by_nccl) return;
+  constexpr const char* kInstead =
+      "--all-reduce reduce_to_one, which also sums between workers of one GPU";
+  const std::string nccl =
+      "--all-reduce " + request.all_reduce + " between GPUs is NCCL's, which wants a GPU for each ";
+  if (placement.options.stages > 1) {
+    throw usage(nccl + "stage, but stages of a replica share one; use " + kInstead);
+  }
+  if (placement.options.replicas > placement.worker_processes) {
+    throw usage(
+        fmt::format("{}worker, but workers of a process share one; give --processes {}, or "
+                    "use {}",
+                    nccl, placement.options.replicas, kInstead));
+  }
+}
+
 void check_checkpoints(const RaceRequest& request) {
   if (!request.checkpoint_every && request.resume.empty()) return;
   if (request.checkpoint_every.value_or(1) < 1) {
@@ -275,10 +300,18 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
   set_length(request, train_examples, placement);
   deal_processes(request, placement);
+  deal_gpus(request, placement);
   check_stragglers(request);
   check_checkpoints(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
   return placement;
+}
+
+bool sums_by_nccl(const RaceRequest& request) {
+  if (request.device != "cuda" || !is_nccl_algorithm(request.all_reduce)) return false;
+  const std::vector<const Strategy*> strategies = find_strategies(request.strategy);
+  return std::any_of(strategies.begin(), strategies.end(),
+                     [](const Strategy* strategy) { return strategy->name == "all_reduce"; });
 }
 
 std::int64_t evaluation_period(const Placement& placement) {

@@ -28,12 +28,17 @@ struct Placement {
   int servers = 0;    ///< that are processes of their own
   int worker_processes = 1;
   bool has_servers = false;  ///< in whichever process
+  bool by_nccl = false;      ///< gradients are summed by NCCL, between GPUs
   std::optional<std::int64_t> staleness_bound;
 };
 
 /// Checks everything that can be checked without data. `train_examples`: of the data set.
 /// Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples);
+
+/// Whether NCCL sums the run's gradients: all_reduce on GPUs by `ring` or `nccl`.
+/// Throws: RunError(Usage) for an unknown strategy.
+bool sums_by_nccl(const RaceRequest& request);
 
 /// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is
 /// judged at the same counts.

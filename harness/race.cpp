@@ -23,6 +23,7 @@
 #include "harness/trace_file.h"
 #include "harness/training_clock.h"
 #include "harness/training_options.h"
+#include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/clock.h"
@@ -43,6 +44,7 @@ class Race {
     data_ = load_data(workload, dataset, request.data_dir);
     placement_ = place(request, data_.train.count);
     check_allocation();
+    if (placement_.by_nccl) pinned_.emplace(request.all_reduce);
     placement_.recipe.train = &data_.train;
     describe(dataset);
     build();
@@ -86,6 +88,7 @@ class Race {
 
   RaceRequest request_;
   RaceHooks hooks_;
+  std::optional<PinnedNcclAlgorithm> pinned_;  ///< ranks inherit it, and the record has it
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
   std::vector<int> cores_;       ///< of this process
@@ -320,7 +323,9 @@ void Race::finish() {
                     .data_bytes = data_.train.bytes() + data_.test.bytes(),
                     .peak_rss_bytes = report.peak_rss_bytes};
   record_.machine = machine_facts();
-  if (placement_.processes > 1) record_.machine.link = link_between(placement_);
+  if (placement_.processes > 1 || placement_.by_nccl) {
+    record_.machine.link = link_between(placement_);
+  }
   record_.machine.cores_used = cores_used_;
   record_.software = software_facts();
   if (request_.device == "cuda") add_gpu_libraries(find_gpu_libraries(), record_.software);

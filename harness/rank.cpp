@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <set>
 
 #include "harness/allocation.h"
@@ -25,6 +26,8 @@
 #include "harness/trace_file.h"
 #include "harness/training_options.h"
 #include "kernels/comm/grpc_credentials.h"
+#include "kernels/comm/mpi_rendezvous.h"
+#include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 
@@ -146,10 +149,16 @@ void Rank::start(const control::Start& start) {
                                    ? 1
                                    : threads_per_worker({.workers = share.workers_on_host,
                                                          .cores = static_cast<int>(all.size())});
-  std::unique_ptr<Backend> backend = make_backend(request_.device);
+  std::unique_ptr<Backend> backend = make_backend(request_.device, start.process_on_host());
+  control::FromRank message;
+  message.mutable_ready()->set_gpu(backend->device().gpu());
   if (needs_mpi(parts_)) {
     if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
-    add_mpi(*backend, *mpi_);
+    if (placement_.by_nccl) {
+      add_nccl(*backend, std::make_unique<MpiRendezvous>(*mpi_));
+    } else {
+      add_mpi(*backend, *mpi_);
+    }
   }
   if (exchange_ != nullptr) {
     for (int peer : peers_) {
@@ -162,8 +171,6 @@ void Rank::start(const control::Start& start) {
   trainer_->connect();
   started_ = true;
   client_.beat([this] { return trainer_->examples_seen(); });
-  control::FromRank message;
-  message.mutable_ready();
   client_.send(message);
 }
 
@@ -186,6 +193,7 @@ void Rank::send_variables(const control::SendVariables& wanted) {
       client_.send(message);
     });
   }
+  trainer_->take_back_variables();
 }
 
 void Rank::take_piece(const control::Piece& piece) {
@@ -202,6 +210,7 @@ void Rank::take_piece(const control::Piece& piece) {
 
 void Rank::begin_at(const control::BeginAt& begin) {
   trainer_->begin_at(positions_in(begin));
+  trainer_->take_back_variables();
   send_advanced();
 }
 
@@ -273,6 +282,10 @@ bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_membe
 
 int serve_as_rank(const RaceRequest& request) {
   std::unique_ptr<MpiSession> session = join_allocation();
+  // While no other thread reads the environment. Ranks that the coordinator starts have it from
+  // there.
+  std::optional<PinnedNcclAlgorithm> pinned;
+  if (sums_by_nccl(request)) pinned.emplace(request.all_reduce);
   ControlClient client(
       variable_or(kCoordinatorVariable, ""),
       {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/machine.h"
+#include "kernels/runtime/chosen_kernel.h"
 
 namespace regatta {
 
@@ -187,6 +188,7 @@ struct Record {
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;
   MemoryRecord memory;
+  std::vector<KernelChoice> kernels;  ///< where something was chosen: on GPUs
   CheckpointsRecord checkpoints;
   std::optional<Resumed> resumed;
   std::vector<LossSample> losses;  ///< of training

@@ -142,6 +142,12 @@ void for_each_field(T& part, Field&& field) {
   field("peak_rss_bytes", part.peak_rss_bytes);
 }
 
+template <PartOfRecord<KernelChoice> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("node", part.node);
+  field("choice", part.choice);
+}
+
 template <PartOfRecord<CheckpointsRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("written", part.written);
@@ -212,6 +218,7 @@ void for_each_field(T& part, Field&& field) {
   field("training_ns", part.training_ns);
   field("full_ns", part.full_ns);
   field("memory", part.memory);
+  field("kernels", part.kernels);
   field("checkpoints", part.checkpoints);
   field("resumed", part.resumed);
   field("losses", part.losses);

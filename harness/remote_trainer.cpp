@@ -50,9 +50,9 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
                                                                  .tls = options_.tls});
   LaunchOptions& launch = options_.launch;
   launch.ranks = ranks();
-  launch.environment = {{kCoordinatorVariable, server_->address()},
-                        {kRunIdVariable, options_.identity.run_id},
-                        {kTokenVariable, options_.identity.token}};
+  launch.environment[kCoordinatorVariable] = server_->address();
+  launch.environment[kRunIdVariable] = options_.identity.run_id;
+  launch.environment[kTokenVariable] = options_.identity.token;
   if (launch.start == Start::RankZero) launch.environment[kJoinedVariable] = "1";
   launcher_ = std::make_unique<Launcher>(launch);
   watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
@@ -243,6 +243,9 @@ void RemoteTrainer::take(const RankMessage& message) {
       awaited_.erase(message.rank);
       break;
     case control::FromRank::kReady:
+      joined_.take(message.rank, message.body.ready());
+      awaited_.erase(message.rank);
+      break;
     case control::FromRank::kAdvanced: awaited_.erase(message.rank); break;
     case control::FromRank::kPiece: take_piece(message.rank, message.body.piece()); break;
     case control::FromRank::kReportPiece: reports_[p].take(message.body.report_piece()); break;

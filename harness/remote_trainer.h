@@ -26,7 +26,7 @@
 namespace regatta {
 
 struct RemoteOptions {
-  LaunchOptions launch;  ///< number of ranks and environment are set here
+  LaunchOptions launch;  ///< the number of ranks, and where they join, are set here
   RunIdentity identity;
   std::string listen = "127.0.0.1";
   TlsFiles tls;

@@ -99,6 +99,7 @@ Record sample_record() {
                      .evaluation_planned_bytes = 10'000'000,
                      .data_bytes = 15'000'000,
                      .peak_rss_bytes = 120'000'000},
+          .kernels = {{.node = "all_reduce conv1", .choice = "NCCL 2.28.9, held to its ring"}},
           .checkpoints = {.written = 3, .time_ns = 40'000'000},
           .resumed = Resumed{.run_id = "sample-begun",
                              .from = "out/checkpoints/sample-begun",

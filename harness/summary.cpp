@@ -166,6 +166,7 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
                               .exchange_wait_ns = span_record(times.wait),
                               .pushes = push_record(times)});
   }
+  record.kernels.assign(report.kernels.begin(), report.kernels.end());
   record.lost_updates = report.lost_updates;
   record.lost_processes = report.lost_processes;
   record.step_time_ns = step_times(report.loops);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct TrainingReport {
   std::vector<LoopHistory> loops;
   TrafficByPlace traffic;               ///< counted at the transports
   ExchangeTimesByPlace exchange_times;  ///< likewise
+  std::set<KernelChoice> kernels;       ///< of all processes
   std::int64_t lost_updates = 0;
   std::vector<std::string> lost_processes;  ///< that training went on without, and why
   std::int64_t planned_bytes = 0;           ///< of all processes, as below
@@ -77,6 +79,10 @@ class Trainer {
   /// Copies of one variable stand in the order of their places. Valid until the next call of
   /// anything but examples_seen(). Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
+
+  /// Whoever asked for variables() has read them: they go back to the device that trains, outside
+  /// of the steps' time.
+  virtual void take_back_variables() {}
 
   /// For whoever computes between two calls of advance_to(): does the run still go on? Throws as
   /// advance_to() does.

@@ -42,6 +42,8 @@ ExecutorOptions executor_options(const RaceRequest& request, const Placement& pl
     options.staleness_bound = placement.staleness_bound;
   }
   options.loss = request.on_loss;
+  // NCCL wants one order of buckets at all ranks, so all of them are in one lane.
+  if (placement.by_nccl) options.plan.inline_bytes = 0;
   return options;
 }
 

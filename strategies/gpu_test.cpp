@@ -103,6 +103,30 @@ TEST_P(OnGpu, FollowsSingleOnTheCpu) {
   EXPECT_LT(relative_difference(parameters, expected.parameters()), test.bound);
 }
 
+TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
+  std::unique_ptr<Device> device;
+  cuda::testing_support::make_device(On::Emulated, device);
+  KernelTable kernels("cuda");
+  add_cuda_kernels(kernels);
+  InProcessTransport transport;
+  transport.add_kernels(kernels);
+  TrialOptions options;
+  options.strategy = "all_reduce";
+  options.options.replicas = 2;
+  const Step step = training_of("parabola", 50, 1);
+  const Step part =
+      partition(apply(find_strategies(options.strategy), step, options.options), Binding{}).front();
+  const Executor executor(part, kernels, executor_options(data_of("parabola"), options, 50),
+                          *device);
+  std::set<std::string> nodes;  // of both replicas
+  for (const auto& [node, choice] : executor.kernel_choices()) {
+    EXPECT_EQ(choice, "own tiles: the queue is emulated") << node;
+    EXPECT_TRUE(nodes.insert(node).second) << node;
+  }
+  // Two layers, forward; gradients of weights of both, of data of the second.
+  EXPECT_EQ(nodes.size(), 5U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Strategies, OnGpu, testing::ValuesIn(setups()), name_of);
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/nccl_calls.h"
 
+#include "kernels/comm/nccl_transport.h"
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta {

@@ -9,7 +9,6 @@
 #include <cuda_runtime.h>
 #include <nccl.h>
 
-#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -39,10 +38,6 @@ struct NcclCalls {
 
 /// The library's. Throws: RunError(Unsupported) that names the package and where it was looked for.
 const NcclCalls& nccl_library();
-
-/// `2.28.9`; nothing where NCCL is not installed or too old, and then why_no_nccl() says why.
-std::optional<std::string> version_of_nccl();
-std::string why_no_nccl();
 
 /// The library's words, with `where` it was called.
 std::string nccl_words(const NcclCalls& calls, ncclResult_t result, ncclComm_t communicator);

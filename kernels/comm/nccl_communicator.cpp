@@ -20,7 +20,7 @@ void NcclCommunicator::begin(const std::string& id) {
   ncclUniqueId unique{};
   check(id.size() == sizeof unique.internal, "a unique id has NCCL's size");
   std::copy(id.begin(), id.end(), unique.internal);
-  cuda_call_for_nccl(request_.calls->set_device(request_.device), "cudaSetDevice");
+  adopt_thread();
   cuda_call_for_nccl(request_.calls->event_create(&done_, cudaEventDisableTiming),
                      "cudaEventCreateWithFlags");
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -30,6 +30,10 @@ void NcclCommunicator::begin(const std::string& id) {
       request_.calls->comm_init_rank_config(&communicator_, static_cast<int>(request_.members),
                                             unique, static_cast<int>(request_.member), &config),
       "ncclCommInitRankConfig");
+}
+
+void NcclCommunicator::adopt_thread() const {
+  cuda_call_for_nccl(request_.calls->set_device(request_.device), "cudaSetDevice");
 }
 
 bool NcclCommunicator::is_settled() {

@@ -7,6 +7,7 @@
 //   - it does not block: a call may return before it has been done, and the next one has to wait
 //     until the communicator's state says so
 //   - no thread calls into a communicator while it is aborted: only its lane uses it, and aborts it
+//     (before the first step, one thread in place of the lane)
 //   - after an error, or when a peer is gone, every member aborts its own
 // Source: NCCL user guide, Creating a Communicator; Fault Tolerance; Thread Safety; Group Calls.
 #pragma once
@@ -43,6 +44,9 @@ class NcclCommunicator {
   /// Whether all that was begun has been done. Throws: RunError(PeerLost) where others or the way
   /// to them are gone, RunError(Device) of everything else; the communicator is aborted then.
   bool is_settled();
+
+  /// The calling thread is one of this communicator's GPU.
+  void adopt_thread() const;
 
   /// Leaves in `buffer`, at every member, the sum over all. Returns when that is done.
   /// Throws: RunError(Timeout), Aborted and as is_settled(); the communicator is aborted then.

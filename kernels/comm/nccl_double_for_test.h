@@ -76,6 +76,12 @@ struct World {
   std::map<int, int> device_of_rank;
   int closing = 0;
   std::map<std::uint64_t, Operation> operations;
+
+  bool is_reducing() const {
+    return std::any_of(operations.begin(), operations.end(), [this](const auto& operation) {
+      return std::ssize(operation.second.parts) < ranks;
+    });
+  }
 };
 
 struct Communicator {
@@ -101,13 +107,19 @@ struct Library {
 
   Communicator& of(ncclComm_t handle) { return *reinterpret_cast<Communicator*>(handle); }
 
-  /// Others see that this rank of the only world is gone, in the midst of their first reduction.
-  void lose(int rank) {
+  /// Until some members wait for others in the midst of a reduction.
+  void await_reduction() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] {
-      return std::any_of(communicators.begin(), communicators.end(),
-                         [](const Communicator& each) { return each.operations > 0; });
+      return std::any_of(worlds.begin(), worlds.end(),
+                         [](const auto& world) { return world.second.is_reducing(); });
     });
+  }
+
+  /// Others see that this rank of the only world is gone, in the midst of a reduction.
+  void lose(int rank) {
+    await_reduction();
+    const std::scoped_lock lock(mutex);
     for (Communicator& each : communicators) {
       if (each.rank != rank && !each.aborted) each.state = ncclRemoteError;
     }
@@ -255,6 +267,10 @@ inline ncclResult_t destroy(ncclComm_t handle) {
 
 inline NcclCalls calls() {
   NcclCalls table;
+  table.get_version = [](int* version) {
+    *version = 22809;
+    return ncclSuccess;
+  };
   table.get_error_string = [](ncclResult_t result) {
     return result == ncclRemoteError ? "remote process exited" : "some error";
   };

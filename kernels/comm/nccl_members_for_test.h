@@ -60,8 +60,10 @@ class StreamQueue final : public LaneQueue {
  public:
   explicit StreamQueue(int device) : device_(device) {}
   void begin_step(const StepContext&) override {}
-  void fetch(const float*) override {}  // nobody looks at a loss here
-  float fetched() const override { return 0; }
+  void fetch(const float* value) override {
+    stream_.submit([this, value] { fetched_ = *value; });
+  }
+  float fetched() const override { return fetched_; }
   void finish() override { stream_.finish(); }
   std::optional<StreamPlace> stream_place() const override {
     return StreamPlace{
@@ -70,7 +72,22 @@ class StreamQueue final : public LaneQueue {
 
  private:
   int device_;
+  float fetched_ = 0;
   mutable nccl_double::Stream stream_;
+};
+
+/// A GPU whose streams are doubles: kernels of the CPU compute at once, NCCL's work comes later.
+class GpuDouble final : public Device {
+ public:
+  explicit GpuDouble(int number) : number_(number) {}
+  void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
+  void release(void* memory) noexcept override { cpu_device().release(memory); }
+  std::unique_ptr<LaneQueue> make_queue() override {
+    return std::make_unique<StreamQueue>(number_);
+  }
+
+ private:
+  int number_;
 };
 
 /// Members 0, 1, … live in these processes, on these GPUs.
@@ -79,6 +96,7 @@ struct Case {
   std::vector<int> gpus;
   std::vector<std::int64_t> buckets{7};
   std::string algorithm{kNccl};
+  std::int64_t backwards = -1;  ///< this member reduces its buckets from the last to the first
 };
 
 /// Each bucket contributes other numbers in a round.
@@ -97,7 +115,8 @@ class Member {
           {.type = {ElementType::F32, {test.buckets[at(bucket)]}}, .data = buffers_.back().data()});
       nodes_.push_back(node_of(test.algorithm, test.processes, number, bucket));
     }
-    for (std::size_t bucket = 0; bucket < nodes_.size(); ++bucket) {
+    for (std::size_t turn = 0; turn < nodes_.size(); ++turn) {
+      const std::size_t bucket = number == test.backwards ? nodes_.size() - 1 - turn : turn;
       kernels_.push_back(table.build({.node = nodes_[bucket],
                                       .inputs = {&tensors_[bucket], 1},
                                       .outputs = {&tensors_[bucket], 1},

@@ -32,6 +32,33 @@ std::string from_hex(const std::string& text) {
   return bytes;
 }
 
+void refuse_shared_gpu(const std::string& title, const NcclClique& known) {
+  std::map<std::string, std::int64_t> first_on;
+  for (const auto& [number, member] : known.members) {
+    const auto [other, alone] = first_on.emplace(member.gpu, number);
+    if (alone) continue;
+    throw RunError(ErrorKind::Usage,
+                   title + ": members " + std::to_string(other->second) + " and " +
+                       std::to_string(number) + " are both on GPU " + member.gpu +
+                       ", and NCCL wants a GPU for each; use fewer workers or more GPUs, or "
+                       "--all-reduce reduce_to_one, which also reduces between workers of one GPU");
+  }
+}
+
+/// The fingerprints of ranks have shown that they build the same graph, so this is a fault of ours.
+void refuse_another_order(const std::string& title, const NcclClique& known) {
+  const auto& [first, expected] = *known.members.begin();
+  for (const auto& [number, member] : known.members) {
+    if (member.buckets == expected.buckets) continue;
+    throw RunError(ErrorKind::Unsupported, title + ": member " + std::to_string(first) +
+                                               " reduces the buckets " + expected.buckets +
+                                               ", member " + std::to_string(number) + " " +
+                                               member.buckets +
+                                               ", and NCCL wants one order; report this, and use "
+                                               "--all-reduce reduce_to_one until it is mended");
+  }
+}
+
 }  // namespace
 
 std::string NcclRoll::clique_of(const std::vector<std::int64_t>& processes) {
@@ -42,8 +69,10 @@ std::string NcclRoll::clique_of(const std::vector<std::int64_t>& processes) {
   return name;
 }
 
-void NcclRoll::add_member(const std::string& clique, std::int64_t member, const std::string& gpu) {
-  text_ += "member " + clique + ' ' + std::to_string(member) + ' ' + gpu + '\n';
+void NcclRoll::add_member(const std::string& clique, std::int64_t number,
+                          const NcclMember& member) {
+  text_ += "member " + clique + ' ' + std::to_string(number) + ' ' + member.gpu + ' ' +
+           member.buckets + '\n';
 }
 
 void NcclRoll::add_id(const std::string& clique, const std::string& bytes) {
@@ -57,10 +86,10 @@ std::map<std::string, NcclClique> NcclRoll::read(const std::vector<std::string>&
     std::string fact, clique;
     while (words >> fact >> clique) {
       if (fact == "member") {
-        std::int64_t member = 0;
-        std::string gpu;
-        words >> member >> gpu;
-        all[clique].gpus[member] = gpu;
+        std::int64_t number = 0;
+        NcclMember member;
+        words >> number >> member.gpu >> member.buckets;
+        all[clique].members[number] = member;
       } else {
         std::string hex;
         words >> hex;
@@ -71,30 +100,20 @@ std::map<std::string, NcclClique> NcclRoll::read(const std::vector<std::string>&
   return all;
 }
 
-void NcclRoll::verify(const std::string& clique, const NcclClique& members, std::int64_t count) {
+void NcclRoll::verify(const std::string& clique, const NcclClique& known, std::int64_t count) {
   const std::string title = "all_reduce by NCCL between processes " + clique;
   std::string missing;
-  std::map<std::string, std::int64_t> first_on;
-  for (std::int64_t member = 0; member < count; ++member) {
-    const auto found = members.gpus.find(member);
-    if (found == members.gpus.end()) {
-      missing += ' ' + std::to_string(member);
-      continue;
-    }
-    const auto [other, alone] = first_on.emplace(found->second, member);
-    if (alone) continue;
-    throw RunError(ErrorKind::Usage,
-                   title + ": members " + std::to_string(other->second) + " and " +
-                       std::to_string(member) + " are both on GPU " + found->second +
-                       ", and NCCL wants a GPU for each; use fewer workers or more GPUs, or "
-                       "--all-reduce reduce_to_one, which also reduces between workers of one GPU");
+  for (std::int64_t number = 0; number < count; ++number) {
+    if (!known.members.contains(number)) missing += ' ' + std::to_string(number);
   }
   if (!missing.empty()) {
     throw RunError(ErrorKind::PeerLost, title + ": no process has member" + missing);
   }
-  if (members.id.empty()) {
+  if (known.id.empty()) {
     throw RunError(ErrorKind::PeerLost, title + ": the process of member 0 gave no unique id");
   }
+  refuse_shared_gpu(title, known);
+  refuse_another_order(title, known);
 }
 
 std::string host_name() {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <filesystem>
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
@@ -47,15 +46,14 @@ PinnedNcclAlgorithm::~PinnedNcclAlgorithm() {
   if (is_ours_) unsetenv(kVariable);
 }
 
-std::vector<std::string> nccl_settings() {
-  std::vector<std::string> all;
+std::map<std::string, std::string> nccl_variables() {
+  std::map<std::string, std::string> all;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    if (text.starts_with("NCCL_")) all.emplace_back(text);
+    const std::size_t equals = text.find('=');
+    if (!text.starts_with("NCCL_") || equals == text.npos) continue;
+    all.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  std::sort(all.begin(), all.end());
-  constexpr const char* kFile = "/etc/nccl.conf";
-  if (std::filesystem::exists(kFile)) all.emplace_back(kFile);
   return all;
 }
 

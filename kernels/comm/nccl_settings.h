@@ -5,18 +5,16 @@
 //   --all-reduce nccl  leaves NCCL_ALGO as the user has it
 //   --all-reduce ring  means NCCL_ALGO=Ring: it is set in this process where it is not there;
 //                      another value contradicts what was asked for and is refused
-// None of these variables is ours; nccl_settings() is for records.
+// None of these variables is ours, and records have all of them. What NCCL reads of files
+// (/etc/nccl.conf) does not go before the environment, and is in no record.
 // Source: NCCL user guide, Environment Variables.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace regatta {
-
-/// Value of `--all-reduce` besides those of collective.h: the algorithm that NCCL itself chooses.
-inline constexpr std::string_view kNccl = "nccl";
 
 /// Whether NCCL computes an all_reduce of this algorithm between GPUs.
 bool is_nccl_algorithm(std::string_view algorithm);
@@ -36,8 +34,8 @@ class PinnedNcclAlgorithm {
   bool is_ours_ = false;
 };
 
-/// `NCCL_ALGO=Ring`, ...: all variables of this process whose names begin with NCCL_, sorted, and
-/// `/etc/nccl.conf` where there is such a file, as NCCL reads that, too.
-std::vector<std::string> nccl_settings();
+/// The variables of this process whose names begin with NCCL_: what processes on other hosts need,
+/// too.
+std::map<std::string, std::string> nccl_variables();
 
 }  // namespace regatta

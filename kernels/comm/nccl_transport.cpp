@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,8 +17,10 @@
 #include "kernels/comm/nccl_roll.h"
 #include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/device.h"
+#include "kernels/runtime/shared_library.h"
 
 namespace regatta {
 namespace {
@@ -40,12 +44,13 @@ std::int64_t bucket_elements(std::span<const Tensor> inputs) {
   return elements;
 }
 
-class NcclAllReduceKernel final : public Kernel {
+class NcclAllReduceKernel final : public ChosenKernel {
  public:
   NcclAllReduceKernel(const KernelRequest& request, std::int64_t elements, std::int64_t limit_ns,
-                      NcclCommunicator& communicator, Account& account)
+                      NcclCommunicator& communicator, Account& account, std::string choice)
       : communicator_(communicator),
         account_(account),
+        choice_(std::move(choice)),
         buffer_(request.inputs[0].f32()),
         elements_(elements),
         stream_(request.queue->stream_place()->stream),
@@ -62,20 +67,40 @@ class NcclAllReduceKernel final : public Kernel {
     account_.times.leave(*context.counters);
     account_.traffic += account_.of_one_run;
   }
+  std::string choice() const override { return choice_; }
 
  private:
   NcclCommunicator& communicator_;
   Account& account_;
+  std::string choice_;
   float* buffer_;
   std::int64_t elements_;
   CUstream_st* stream_;
   Patience patience_;
 };
 
-/// The members of this process in one communicator.
+/// What one kernel reduces.
+struct Bucket {
+  std::int64_t group = 0;
+  float* buffer = nullptr;
+  std::int64_t elements = 0;
+};
+
+/// As in a roll.
+std::string text_of(const std::vector<Bucket>& buckets) {
+  std::string text;
+  for (const Bucket& bucket : buckets) {
+    text += (text.empty() ? "" : ",") + std::to_string(bucket.group) + ':' +
+            std::to_string(bucket.elements);
+  }
+  return text;
+}
+
+/// The members of this process in one communicator. By member:
 struct Clique {
-  std::int64_t members = 0;
-  std::map<std::int64_t, StreamPlace> places;  ///< by member
+  std::int64_t members = 0;  ///< in all processes
+  std::map<std::int64_t, StreamPlace> places;
+  std::map<std::int64_t, std::vector<Bucket>> buckets;  ///< in the order of their kernels
   std::map<std::int64_t, std::unique_ptr<NcclCommunicator>> communicators;
 };
 
@@ -124,9 +149,20 @@ struct NcclTransport::State {
                         .of_one_run = member_traffic(as_ring, member),
                         .traffic = {},
                         .times = CollectiveTimes(closed_board, member)});
+    Clique& clique = clique_of(processes, member);
+    clique.buckets[member].push_back({.group = attributes.integer("group"),
+                                      .buffer = request.inputs[0].f32(),
+                                      .elements = elements});
     return std::make_unique<NcclAllReduceKernel>(request, elements, options.limit_ns,
-                                                 communicator(processes, member, *place),
-                                                 accounts.back());
+                                                 communicator(clique, member, *place),
+                                                 accounts.back(), choice());
+  }
+
+  std::string choice() const {
+    int version = 0;
+    nccl_call(calls, calls.get_version(&version), "ncclGetVersion");
+    return "NCCL " + version_text(static_cast<std::size_t>(version)) +
+           (algorithm == kRing ? ", held to its ring" : ", as it chooses");
   }
 
   /// NCCL takes one algorithm a process.
@@ -140,23 +176,26 @@ struct NcclTransport::State {
                                          " in one run: NCCL takes one algorithm a process");
   }
 
-  NcclCommunicator& communicator(const std::vector<std::int64_t>& processes, std::int64_t member,
-                                 const StreamPlace& place) {
+  Clique& clique_of(const std::vector<std::int64_t>& processes, std::int64_t member) {
     const auto members = std::ssize(processes);
     check(member < members && processes[static_cast<std::size_t>(member)] == rendezvous.process(),
           "a part holds the members that live in its process");
     Clique& clique = cliques[NcclRoll::clique_of(processes)];
     clique.members = members;
+    return clique;
+  }
+
+  NcclCommunicator& communicator(Clique& clique, std::int64_t member, const StreamPlace& place) {
     const auto [known, is_new] = clique.places.emplace(member, place);
     check(known->second.stream == place.stream, "buckets of a member are reduced on one stream");
     std::unique_ptr<NcclCommunicator>& communicator = clique.communicators[member];
     if (is_new) {
       communicator = std::make_unique<NcclCommunicator>(NcclCommunicator::Request{
           .calls = &calls,
-          .name = "member " + std::to_string(member) + " of " + std::to_string(members) +
+          .name = "member " + std::to_string(member) + " of " + std::to_string(clique.members) +
                   " in process " + std::to_string(rendezvous.process()),
           .member = member,
-          .members = members,
+          .members = clique.members,
           .device = place.device});
     }
     return *communicator;
@@ -167,7 +206,9 @@ struct NcclTransport::State {
     NcclRoll roll;
     for (const auto& [name, clique] : cliques) {
       for (const auto& [member, place] : clique.places) {
-        roll.add_member(name, member, host_name() + '/' + place.gpu);
+        roll.add_member(
+            name, member,
+            {.gpu = host_name() + '/' + place.gpu, .buckets = text_of(clique.buckets.at(member))});
       }
       if (!clique.places.contains(0)) continue;
       ncclUniqueId id{};
@@ -185,6 +226,31 @@ struct NcclTransport::State {
     for (auto& [name, clique] : cliques) {
       begin(clique, known.at(name).id);
       await(name, clique, patience);
+      warm_up(clique, patience);
+    }
+  }
+
+  /// NCCL joins GPUs to rings and trees when they first reduce: not in a step that is timed. What
+  /// buckets hold before the first step nobody reads.
+  static void warm_up(Clique& clique, const Patience& patience) {
+    std::vector<std::thread> lanes;  // one a member: each waits for the others
+    std::vector<std::exception_ptr> errors(clique.communicators.size());
+    for (const auto& [member, communicator] : clique.communicators) {
+      lanes.emplace_back([&, number = member, &error = errors[lanes.size()]] {
+        try {
+          clique.communicators.at(number)->adopt_thread();
+          for (const Bucket& bucket : clique.buckets.at(number)) {
+            clique.communicators.at(number)->all_reduce(bucket.buffer, bucket.elements,
+                                                        clique.places.at(number).stream, patience);
+          }
+        } catch (...) {
+          error = std::current_exception();
+        }
+      });
+    }
+    for (std::thread& lane : lanes) lane.join();
+    for (const std::exception_ptr& error : errors) {
+      if (error != nullptr) std::rethrow_exception(error);
     }
   }
 

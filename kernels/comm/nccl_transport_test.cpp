@@ -47,6 +47,16 @@ TEST_F(Nccl, MakesACommunicatorForEachMemberAndClosesItTogetherWithTheOthers) {
   EXPECT_EQ(nccl_double::library().aborts, 0);
 }
 
+TEST_F(Nccl, ReducesEachBucketOnceBeforeTheFirstStepWithoutCountingIt) {
+  for_each_process(kThreeProcesses, [](Process& process) {
+    process.connect();
+    for (const auto& [place, traffic] : process.transport().traffic()) EXPECT_EQ(traffic.sent, 0);
+  });
+  for (const nccl_double::Communicator& each : nccl_double::library().communicators) {
+    EXPECT_EQ(each.operations, 3U);
+  }
+}
+
 TEST_F(Nccl, CountsTheBytesOfARingAndTheTimeInside) {
   for_each_process({.processes = {0, 1}, .gpus = {0, 1}, .buckets = {1000}}, [](Process& process) {
     process.connect();
@@ -68,6 +78,21 @@ TEST_F(Nccl, RefusesTwoMembersOnOneGpuBeforeItIsCalled) {
     const std::string text = error.what();
     EXPECT_NE(text.find("members 0 and 1 are both on GPU "), std::string::npos) << text;
     EXPECT_NE(text.find("/gpu5, and NCCL wants a GPU for each"), std::string::npos) << text;
+  });
+  EXPECT_EQ(nccl_double::library().inits, 0);
+}
+
+TEST_F(Nccl, RefusesMembersThatWouldReduceTheirBucketsInAnotherOrder) {
+  const Case test{
+      .processes = {0, 1, 2}, .gpus = {0, 1, 2}, .buckets = {1009, 3, 64}, .backwards = 1};
+  for_each_process(test, [](Process& process) {
+    const RunError error = error_of([&] { process.connect(); });
+    EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
+    EXPECT_EQ(std::string(error.what())
+                  .find("all_reduce by NCCL between processes 0,1,2: member 0 reduces the buckets "
+                        "0:1009,1:3,2:64, member 1 2:64,1:3,0:1009, and NCCL wants one order"),
+              0U)
+        << error.what();
   });
   EXPECT_EQ(nccl_double::library().inits, 0);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cuda_call.h"
 
+#include <array>
 #include <atomic>
-#include <string>
 
 #include "kernels/runtime/shared_library.h"
 
@@ -33,6 +33,13 @@ void cuda_call(cudaError_t status, std::string_view call, std::source_location w
   if (status == cudaSuccess) return;
   cudaGetLastError();  // else the next launch would be blamed for it
   call_failed(call, cudaGetErrorString(status) + std::string(what_to_do(status)), where);
+}
+
+std::string bus_address(int device) {
+  std::array<char, 32> address{};
+  cuda_call(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device),
+            "cudaDeviceGetPCIBusId");
+  return address.data();
 }
 
 void abandon_gpu() { abandoned.store(true); }

@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <source_location>
+#include <string>
 #include <string_view>
 
 namespace regatta::cuda {
@@ -14,6 +15,9 @@ namespace regatta::cuda {
 /// where `status` is not success.
 void cuda_call(cudaError_t status, std::string_view call,
                std::source_location where = std::source_location::current());
+
+/// `0000:1b:00.0`: names a GPU on its host. Throws: RunError(Device).
+std::string bus_address(int device);
 
 /// After a GPU did not finish in time: whatever would wait for it again is left as it is, so that
 /// the process can end and say why. Threads: any, as below.

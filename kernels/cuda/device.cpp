@@ -45,7 +45,17 @@ class Gpu final : public Device {
     return memory;
   }
   void release(void* memory) noexcept override { free_on_gpu(memory); }
+  void take_back(std::span<const Tensor> tensors) override {
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    for (const Tensor& tensor : tensors) {
+      const auto bytes = static_cast<std::size_t>(tensor.type.bytes());
+      cuda_call(cudaMemPrefetchAsync(tensor.data, bytes, location_, 0, nullptr),
+                "cudaMemPrefetchAsync");
+    }
+    cuda_call(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+  }
   std::unique_ptr<LaneQueue> make_queue() override { return cuda::make_queue(device_); }
+  std::string gpu() const override { return bus_address(device_); }
 
  private:
   /// On the GPU from the start: zeroing there is the first touch.

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Turns the language CUDA on where REGATTA_CUDA asks for it, and adds its flags to regatta_flags.
-# After it REGATTA_CUDA_FOUND says whether there is one. cudart is linked statically and loads the
+# After it REGATTA_CUDA_FOUND says whether there is one, and REGATTA_NCCL_FOUND whether there is what
+# NCCL's transport is compiled with, which nvcc is not. cudart is linked statically and loads the
 # driver when it is first called, so that what is built here runs where there is none.
-if(NOT REGATTA_CUDA MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "REGATTA_CUDA is '${REGATTA_CUDA}'; use AUTO, ON or OFF")
+if(NOT REGATTA_CUDA MATCHES "^(AUTO|ON|OFF|HEADERS)$")
+  message(FATAL_ERROR "REGATTA_CUDA is '${REGATTA_CUDA}'; use AUTO, ON, OFF or HEADERS")
 endif()
 set(REGATTA_CUDA_FOUND OFF)
+set(REGATTA_NCCL_FOUND OFF)
 if(REGATTA_CUDA STREQUAL "OFF")
   message(STATUS "CUDA: left out, as REGATTA_CUDA asks")
   return()
@@ -42,6 +44,13 @@ foreach(header REGATTA_CUDNN_HEADER REGATTA_NCCL_HEADER)
     return()
   endif()
 endforeach()
+set(REGATTA_NCCL_FOUND ON)
+if(REGATTA_CUDA STREQUAL "HEADERS")
+  set(CUDAToolkit_ROOT ${toolkit}/..)
+  find_package(CUDAToolkit REQUIRED)
+  message(STATUS "CUDA: kernels are left out, as REGATTA_CUDA asks; NCCL's transport is built")
+  return()
+endif()
 set(CMAKE_CUDA_COMPILER ${REGATTA_NVCC})
 enable_language(CUDA)
 find_package(CUDAToolkit REQUIRED)

@@ -7,26 +7,12 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "kernels/runtime/kernel.h"
+#include "kernels/runtime/chosen_kernel.h"
 
 namespace regatta::cuda {
 
 using KernelPointer = std::unique_ptr<Kernel>;
-
-/// A kernel for which something was chosen before the clock started.
-class ChosenKernel : public Kernel {
- public:
-  /// One line for records: the library and its algorithm or engine, or our own kernel and why.
-  virtual std::string choice() const = 0;
-};
-
-/// What was chosen for a kernel; empty where there was no choice.
-inline std::string choice_of(const Kernel& kernel) {
-  const auto* chosen = dynamic_cast<const ChosenKernel*>(&kernel);
-  return chosen == nullptr ? std::string() : chosen->choice();
-}
 
 // dense.cpp
 KernelPointer dense(const KernelRequest&);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/queue.h"
 
-#include <array>
 #include <string>
 #include <thread>
 
@@ -68,10 +67,7 @@ class StreamQueue final : public Queue {
   bool emulated() const override { return false; }
   CUstream_st* stream() const override { return stream_; }
   std::optional<StreamPlace> stream_place() const override {
-    std::array<char, 32> address{};
-    cuda_call(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device_),
-              "cudaDeviceGetPCIBusId");
-    return StreamPlace{.stream = stream_, .device = device_, .gpu = address.data()};
+    return StreamPlace{.stream = stream_, .device = device_, .gpu = bus_address(device_)};
   }
   const StepValues* values() const override { return &shared_->values; }
 

@@ -93,7 +93,7 @@ std::vector<Part> parts(std::span<const std::int64_t> part_of, std::int64_t grou
 
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member) {
   if (shape.members == 1) return {};
-  if (shape.algorithm == kRing) return ring_traffic(shape, member);
+  if (shape.algorithm == kRing || shape.algorithm == kNccl) return ring_traffic(shape, member);
   if (shape.algorithm == kReduceToOne) return to_one_traffic(shape, member);
   const bool by_parts = !shape.part_of.empty();
   check(shape.algorithm == kHierarchicalCopy || (shape.algorithm == kMpi && by_parts),

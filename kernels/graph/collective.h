@@ -15,7 +15,8 @@ namespace regatta {
 inline constexpr std::string_view kRing = "ring";
 inline constexpr std::string_view kReduceToOne = "reduce_to_one";
 inline constexpr std::string_view kHierarchicalCopy = "hierarchical_copy";
-inline constexpr std::string_view kMpi = "mpi";  ///< MPI_Iallreduce; between processes only
+inline constexpr std::string_view kMpi = "mpi";    ///< MPI_Iallreduce; between processes only
+inline constexpr std::string_view kNccl = "nccl";  ///< as NCCL chooses; between GPUs only
 
 /// Those that need no library: they run inside one process and between several.
 std::span<const std::string_view> all_reduce_algorithms();
@@ -78,7 +79,8 @@ struct CollectiveShape {
 /// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all. Over p parts,
 /// hierarchical_copy moves M each way between a part's root and each of its other members, and the
 /// roots are a ring: still 2 (n - 1) M in all. mpi is counted as that, too, with the bytes of an
-/// optimal all-reduce between the roots: what the library really moves it does not tell.
+/// optimal all-reduce between the roots, and nccl as a ring: what a library really moves it does
+/// not tell.
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member);
 
 }  // namespace regatta

@@ -64,6 +64,19 @@ TEST(MemberTraffic, OfMembersInOneProcessHasNoRing) {
   EXPECT_EQ(member_traffic(shape, 1).sent, 40);
 }
 
+TEST(MemberTraffic, OfNcclIsCountedAsThatOfARing) {
+  CollectiveShape ring{
+      .algorithm = kRing, .members = 3, .group = 0, .elements = 10, .element_bytes = 4};
+  CollectiveShape nccl = ring;
+  nccl.algorithm = kNccl;
+  for (std::int64_t member = 0; member < 3; ++member) {
+    EXPECT_GT(member_traffic(nccl, member).sent, 0);
+    EXPECT_EQ(member_traffic(nccl, member).sent, member_traffic(ring, member).sent);
+    EXPECT_EQ(member_traffic(nccl, member).received, member_traffic(ring, member).received);
+    EXPECT_EQ(member_traffic(nccl, member).messages, member_traffic(ring, member).messages);
+  }
+}
+
 TEST(Traffic, OfAnAllReduceKnowsItsProcesses) {
   Graph graph;
   Builder builder(graph);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "kernels/runtime/kernel.h"
@@ -54,8 +55,14 @@ class Device {
   /// Throws: RunError that says what to do when there is not so much.
   virtual void* allocate(std::int64_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  /// The host has looked at these, or written them, and will not soon again: what has travelled to
+  /// it goes back in one piece, where kernels would otherwise fetch it page by page. While no queue
+  /// holds work.
+  virtual void take_back(std::span<const Tensor>) {}
   /// Null where kernels do their work at once.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
+  /// Names a GPU on its host, as StreamPlace does; empty for the CPU.
+  virtual std::string gpu() const { return {}; }
 };
 
 /// Host memory and no queues. Threads: any.

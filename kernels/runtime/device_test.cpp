@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -85,12 +86,17 @@ class LateDevice final : public Device {
     queues_.push_back(queue.get());
     return queue;
   }
+  void take_back(std::span<const Tensor> tensors) override {
+    for (const Tensor& tensor : tensors) taken_back_.insert(tensor.data);
+  }
   int held() const { return held_; }
+  const std::set<void*>& taken_back() const { return taken_back_; }
   const std::vector<LateQueue*>& queues() const { return queues_; }
 
  private:
   std::int64_t breaks_at_;
   int held_ = 0;
+  std::set<void*> taken_back_;
   std::vector<LateQueue*> queues_;
 };
 
@@ -126,6 +132,7 @@ class LateRun {
         part_, kernels_, testing_support::executor_options(data, run, examples_), device);
   }
   void run() { executor_->run(examples_); }
+  Executor& executor() { return *executor_; }
   std::vector<float> losses() const { return executor_->loops().at(0).losses; }
   std::map<std::string, std::vector<float>> parameters() {
     std::map<std::string, std::vector<float>> all;
@@ -222,6 +229,19 @@ TEST(Device, DivergenceIsExplainedFromFinishedWork) {
               "the loss is not finite at step 0 on replica0; the first tensor that is not finite: "
               "the output of mean_squared_error in layer loss");
   }
+}
+
+TEST(Device, TakesBackEveryVariableThatTheHostMayHaveLookedAt) {
+  LateDevice device;
+  LateRun run(parabola(1), curve(), {}, device);
+  EXPECT_TRUE(device.taken_back().empty());
+  run.executor().take_back_variables();
+  std::set<void*> variables;
+  for (VariableId v = 0; v < std::ssize(run.executor().step().graph.variables()); ++v) {
+    variables.insert(run.executor().variable(v).tensor.data);
+  }
+  EXPECT_GE(variables.size(), 4U);  // two weights and two biases
+  EXPECT_EQ(device.taken_back(), variables);
 }
 
 TEST(Device, GetsAllItsMemoryBack) {

@@ -137,6 +137,7 @@ class Executor::Impl {
   Quorums quorums_;
   std::vector<Gate> gates_;
   std::deque<RequestMemory> requests_;
+  std::set<KernelChoice> choices_;
   std::map<std::pair<int, VariableId>, SeenVersion> versions_seen_;  // by loop
   std::vector<std::vector<float>> losses_;                           // by loss of the step
   std::vector<std::unique_ptr<LaneQueue>> queues_;  // by lane; null where the device needs none
@@ -226,6 +227,10 @@ class Executor::Impl {
                                  .yields = patience.yields,
                                  .quorum = quorums_.at(node.place),
                                  .queue = lane.queue()});
+    if (const std::string choice = choice_of(*kernel); !choice.empty()) {
+      choices_.insert(
+          {.node = std::string(to_string(node.op)) + ' ' + node.layer, .choice = choice});
+    }
     if (lane.queue() == nullptr) {  // a GPU's memory would have to travel to be looked at
       kernel = guarded(std::move(kernel), id, request.outputs);
     }
@@ -318,9 +323,11 @@ std::int64_t Executor::examples_seen() const { return impl_->count_.of_all(impl_
 std::vector<std::string> Executor::lost() const { return impl_->failures_.lost(); }
 const Step& Executor::step() const { return impl_->step_; }
 VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }
+void Executor::take_back_variables() { impl_->memory_.take_back_variables(); }
 Tensor Executor::value(Value value) const { return impl_->memory_.tensor(value); }
 std::vector<WorkerReport> Executor::workers() const { return worker_reports(impl_->state()); }
 std::vector<LoopReport> Executor::loops() const { return loop_reports(impl_->state()); }
+const std::set<KernelChoice>& Executor::kernel_choices() const { return impl_->choices_; }
 std::int64_t Executor::planned_bytes() const { return impl_->memory_.planned_bytes(); }
 std::int64_t Executor::unshared_bytes() const { return impl_->memory_.unshared_bytes(); }
 

@@ -11,12 +11,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
@@ -73,6 +75,9 @@ class Executor {
   const Step& step() const;
   /// Memory of a variable. Not while run() runs.
   VariableStorage& variable(VariableId id);
+  /// After the caller has read or written variables: the device has them back, all at once, before
+  /// steps need them. Likewise.
+  void take_back_variables();
   /// Memory of a value as the last step left it; only values that live to the end of the step.
   Tensor value(Value value) const;
 
@@ -83,6 +88,8 @@ class Executor {
   /// Updates of shared variables of which another worker's write undid the one element, a canary
   /// beside each variable, that is counted. Not while run() runs.
   std::int64_t lost_updates() const;
+  /// What kernels compute by, where that was chosen when they were built.
+  const std::set<KernelChoice>& kernel_choices() const;
   std::int64_t planned_bytes() const;   ///< arenas and variables
   std::int64_t unshared_bytes() const;  ///< what they would take without sharing
   void write_trace(std::ostream& out) const;

@@ -6,7 +6,7 @@
 namespace regatta {
 
 Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, Device& device)
-    : graph_(graph), plan_(plan), addresses_(plan_memory(graph, plan)) {
+    : graph_(graph), plan_(plan), device_(device), addresses_(plan_memory(graph, plan)) {
   const auto allocate = [&device](std::int64_t bytes) {
     return Buffer(device.allocate(bytes), Release{&device});
   };
@@ -29,6 +29,12 @@ Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, Device&
     planned_bytes_ += variable.type.bytes();
     unshared_bytes_ += variable.type.bytes();
   }
+}
+
+void Memory::take_back_variables() {
+  std::vector<Tensor> tensors;
+  for (const auto& variable : variables_) tensors.push_back(variable->tensor);
+  device_.take_back(tensors);
 }
 
 Tensor Memory::tensor(Value value) const {

@@ -23,6 +23,8 @@ class Memory {
 
   Tensor tensor(Value value) const;
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
+  /// After the host has read or written some, while no lane runs.
+  void take_back_variables();
   std::int64_t planned_bytes() const { return planned_bytes_; }
   std::int64_t unshared_bytes() const { return unshared_bytes_; }
 
@@ -35,6 +37,7 @@ class Memory {
 
   const Graph& graph_;
   const Plan& plan_;
+  Device& device_;
   MemoryPlan addresses_;
   std::vector<Buffer> arenas_;
   std::vector<Buffer> variable_buffers_;
