@@ -11,6 +11,7 @@ their inverse, of which a target that was missed has 0.
 import math
 import statistics
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from axes_style import FAINT, INK, tidy  # noqa: E402
 from change_points import LEVEL, ChangePoint, change_points  # noqa: E402
 from commits import commit_time  # noqa: E402
 from palette import style_of  # noqa: E402
-from records import Run, group_runs, labels  # noqa: E402
+from records import Run, Variant, group_runs, labels  # noqa: E402
 
 ALARM = "#B00020"
 MOST_LABELS = 24
@@ -87,12 +88,27 @@ def _has_commits(runs: list[Run]) -> bool:
     return len({(run.commit, run.dirty) for run in runs}) > 1
 
 
+def _by_cell(runs: list[Run]) -> dict[Variant, list[Run]]:
+    """Where a commit fuses and another does not, that is what changed, not another cell."""
+    groups: dict[Variant, list[Run]] = {}
+    for variant, own in group_runs(runs).items():
+        groups.setdefault(replace(variant, fusion=""), []).extend(own)
+    result: dict[Variant, list[Run]] = {}
+    for variant, joined in groups.items():
+        ways = {(build_of(run), run.variant.fusion) for run in joined}
+        if len(ways) == len({build for build, _ in ways}):
+            result[variant] = joined
+        else:  # a commit was run in both ways, as it was told
+            result |= group_runs(joined)
+    return result
+
+
 def cells_of(runs: list[Run]) -> dict[str, list[Run]]:
     """By a name for people; only those with more than one commit."""
     cells = {}
     for workload in dict.fromkeys(run.workload for run in runs):
         groups = {}
-        for variant, own in group_runs(run for run in runs if run.workload == workload).items():
+        for variant, own in _by_cell([run for run in runs if run.workload == workload]).items():
             kept = [run for target in dict.fromkeys(run.target for run in own)
                     if _has_commits(of := [run for run in own if run.target == target])
                     for run in of]
@@ -149,12 +165,13 @@ def changes_of(runs: list[Run], measure: Measure) -> list[ChangePoint]:
 def _draw_series(axes: Axes, series: dict[Build, list[float]], positions: dict[Build, int],
                  measure: Measure, strategy: str, points: list[ChangePoint]) -> None:
     style = style_of(strategy)
+    some_reached = any(math.isfinite(value) for values in series.values() for value in values)
     _set_range(axes, [value for values in series.values() for value in values])
     for build, values in series.items():
         x = positions[build]
         reached = [value for value in values if math.isfinite(value)]
         axes.plot([x] * len(reached), reached, "o", color=style.colour, markersize=3, alpha=0.55)
-        if len(reached) < len(values):
+        if len(reached) < len(values) and some_reached:
             axes.plot(x, 0.94, "x", color=style.colour, markersize=6, clip_on=False,
                       transform=axes.get_xaxis_transform())
     middles = _middles(series)
