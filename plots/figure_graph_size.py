@@ -77,6 +77,7 @@ def draw(runs: list[Run]) -> Figure | None:
     heights = [2.9 + 0.2 * len(lines) for lines, _ in panels.values()]
     figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
                                 figsize=(NARROW, sum(heights)), height_ratios=heights)
+    figure.get_layout_engine().set(h_pad=0.12)  # a title is near its own panel
     for axes, (workload, panel) in zip(grid[:, 0], panels.items()):
         _draw_panel(axes, workload, *panel)
     return tell(figure, others)

@@ -120,6 +120,7 @@ def draw(runs: list[Run]) -> Figure | None:
     figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
                                 figsize=(NARROW, sum(0.36 * count + 1.5 for count in rows)),
                                 height_ratios=[0.36 * count + 1.5 for count in rows])
+    figure.get_layout_engine().set(h_pad=0.12)  # a title is near its own panel
     for axes, ((workload, _, _), panel) in zip(grid[:, 0], panels.items()):
         _draw_panel(axes, workload, panel)
     return tell(figure, {"": others})

@@ -28,7 +28,7 @@ STYLES: dict[str, Style] = {
     "all_reduce+model_parallel": Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),
     "parameter_server": Style("#009E73", (4, 1.2, 4, 3), "<"),
     "parameter_server_async": Style("#999933", (2, 2.5), ">"),
-    "independent": Style("#9A9A9A", (1, 3), "*"),
+    "independent": Style("#9A9A9A", (1, 3), "H"),
 }
 # For strategies and compositions that have no row yet, and for a strategy's further lines.
 SPARE = (Style("#882255", (10, 2, 2, 2), "d"), Style("#117733", (3, 3), "h"),
