@@ -47,8 +47,8 @@ class Race:
     def arguments(self, seed: int, out: Path) -> list[str]:
         """The folder is named by a length that seed and side choose: where the memory of a step of
         a microsecond comes to lie depends on it, and that alone moves one by up to a tenth, the
-        same way every time (Mytkowicz et al., "Producing wrong data without doing anything obviously
-        wrong!", 2009)."""
+        same way every time (Mytkowicz et al., "Producing wrong data without doing anything
+        obviously wrong!", 2009)."""
         detour = "./" * random.Random(f"{seed} {out.name}").randrange(LONGEST_DETOUR)
         return ["run", *self.flags.split(), "--seed", str(seed), "--out", f"{out}/{detour}"]
 
