@@ -24,7 +24,7 @@ void list_workloads(std::ostream& out) {
     const std::string target = workload.metric == Metric::Accuracy
                                    ? fmt::format("accuracy {:g} %", workload.target)
                                    : fmt::format("loss {:g}", workload.target);
-    out << fmt::format("  {:18} {:9} {}; batch {}{}; {}\n      {}\n", workload.name, workload.tier,
+    out << fmt::format("  {:18} {:8} {}; batch {}{}; {}\n      {}\n", workload.name, workload.tier,
                        target, workload.global_batch,
                        workload.batch_scope == BatchScope::Replica ? " a replica" : "",
                        fmt::join(workload.data_sets, ", "), workload.summary);
