@@ -34,6 +34,7 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.dtype = request.dtype;
   cell.fusion = request.fusion;
   cell.global_batch = placement.recipe.global_batch;
+  cell.normalization_group = placement.recipe.normalization_group;
   cell.rate_scale = placement.recipe.rate_scale;
   const auto computing = static_cast<int>(cell.workers + cell.backup_workers);
   // Workers of one process share its GPU; of several, ranks tell when they are ready.

@@ -97,6 +97,7 @@ std::string cell_name(const Record& record) {
   name.add_unless<std::string>("f32", "dtype", cell.dtype);
   name.add_unless<std::string>("cpu", "device", cell.device);
   name.add_unless<std::string>("on", "fusion", cell.fusion);
+  name.add_unless({}, "normalization_group", cell.normalization_group);
   name.add_unless<double>(1, "rate_scale", cell.rate_scale);
   add_exchange(name, cell);
   if (const auto length = length_of(record.command)) {

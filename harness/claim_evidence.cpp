@@ -38,6 +38,8 @@ Setting setting_of(const Record& record) {
       {"device", cell.device},
       {"fusion", cell.fusion},
       {"batch", std::to_string(cell.global_batch)},
+      {"normalization group", cell.normalization_group ? std::to_string(*cell.normalization_group)
+                                                       : std::string("the workload's")},
       {"rate scale", fmt::format("{}", cell.rate_scale)},
       {"target", fmt::format("{} {}", record.target.metric, record.target.value)},
       {"", length_text(record)},

@@ -96,6 +96,8 @@ void declare_run(CLI::App& app, Command& command, std::string& stragglers) {
       ->capture_default_str();
   app.add_option("--target", request.target,
                  "value of the metric that has to be reached (default: the workload's)");
+  app.add_option("--normalization-group", request.normalization_group,
+                 "examples that are normalised together (default: the workload's)");
   app.add_option("--rate-scale", request.rate_scale, "multiplies the recipe's learning rate")
       ->capture_default_str();
   app.add_option("--threads", request.threads, "cores that the run owns; 0: all available")

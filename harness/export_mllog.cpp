@@ -110,7 +110,8 @@ std::optional<std::int64_t> share_of_replica(const Cell& cell, const DataSetSize
     const Step step = find_workload(cell.workload)
                           .training({.global_batch = cell.global_batch,
                                      .train_examples = sizes.train,
-                                     .total_examples = sizes.train});
+                                     .total_examples = sizes.train,
+                                     .normalization_group = cell.normalization_group});
     if (cell.global_batch % (replicas * step.normalization_group) != 0) return std::nullopt;
   } catch (const RunError&) {
     return std::nullopt;

@@ -124,16 +124,16 @@ TEST(CellName, IsShortWhereAllIsAsUsual) {
 TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
   Record record = sample_record();
   EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce x2 global_batch=512 staleness_bound=3 straggler=1:2.5 "
-            "target=90");
+            "resnet9_thin all_reduce x2 global_batch=512 normalization_group=16 "
+            "staleness_bound=3 straggler=1:2.5 target=90");
   record.command += " --epochs 3 --seed 9";
   record.cell.dtype = "bf16";
   record.cell.fusion = "off";
   record.cell.all_reduce = "mpi";
   record.cell.straggler = {};
   EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce x2 global_batch=512 dtype=bf16 fusion=off staleness_bound=3 "
-            "all_reduce=mpi epochs=3 target=90");
+            "resnet9_thin all_reduce x2 global_batch=512 dtype=bf16 fusion=off "
+            "normalization_group=16 staleness_bound=3 all_reduce=mpi epochs=3 target=90");
 }
 
 TEST(CellName, OfAWorkloadThatIsNoMoreNamesDataAndBatch) {

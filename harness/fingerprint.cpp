@@ -41,8 +41,11 @@ std::string buckets_of(const Graph& graph) {
 }
 
 std::string recipe_of(const Recipe& recipe) {
-  return fmt::format("batch {}, {} of {} examples, rate scale {:g}", recipe.global_batch,
-                     recipe.total_examples, recipe.train_examples, recipe.rate_scale);
+  return fmt::format("batch {}, {} of {} examples, rate scale {:g}{}", recipe.global_batch,
+                     recipe.total_examples, recipe.train_examples, recipe.rate_scale,
+                     recipe.normalization_group
+                         ? fmt::format(", normalisation groups of {}", *recipe.normalization_group)
+                         : "");
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ FLAGS = {
     "run": {
         **CELL_FLAGS, "--seed": "=1", "--dataset": "(default: the workload's)",
         "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
-        "--rate-scale": "=1", "--threads": "=0", "--straggler": "(default: none)",
+        "--normalization-group": "(default: the workload's)", "--rate-scale": "=1",
+        "--threads": "=0", "--straggler": "(default: none)",
         "--trace": "(default: none)", "--continue-on-loss": "", "--hosts": "(default: this one)",
         "--checkpoint-every": "(default: none)", "--resume": "(default: none)",
         "--listen": "(default: loopback)", "--tls": "(default: no TLS)", "--out": "=out",

@@ -76,6 +76,10 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
     throw usage("--rate-scale is a finite factor greater than 0");
   }
   recipe.rate_scale = request.rate_scale;
+  if (request.normalization_group.value_or(1) < 1) {
+    throw usage("--normalization-group is 1 or more");
+  }
+  recipe.normalization_group = request.normalization_group;
   recipe.element = request.dtype == "bf16" ? ElementType::BF16 : ElementType::F32;
   recipe.global_batch =
       request.global_batch.value_or(default_global_batch(workload, placement.options.replicas));

@@ -39,7 +39,8 @@ struct RaceRequest {
   std::optional<double> epochs;
   std::optional<std::int64_t> steps;
   std::optional<double> target;
-  double rate_scale = 1;     ///< multiplies the recipe's learning rate
+  std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
+  double rate_scale = 1;                            ///< multiplies the recipe's learning rate
   std::int64_t threads = 0;  ///< cores the cell owns; 0: all that are available
   std::int64_t bucket_bytes = 4 * 1024 * 1024;
   std::map<int, double> stragglers;    ///< worker to factor

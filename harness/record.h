@@ -39,7 +39,8 @@ struct Cell {
   std::string dtype = "f32";
   std::string fusion = "on";      ///< normalise, activate, pool and add as one op: on, off
   std::int64_t global_batch = 0;  ///< Units: examples
-  double rate_scale = 1;          ///< factor on the recipe's learning rate
+  std::optional<std::int64_t> normalization_group;  ///< empty: the workload's. Units: examples
+  double rate_scale = 1;                            ///< factor on the recipe's learning rate
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;       ///< more threads than cores

@@ -14,6 +14,7 @@ Cell sample_cell() {
           .workers = 2,
           .staleness_bound = 3,
           .global_batch = 512,
+          .normalization_group = 16,
           .straggler = {{.worker = 1, .factor = 2.5}},
           .seed = 7};
 }
@@ -123,6 +124,7 @@ Record sample_failed_record() {
                  .sharing = {},
                  .staleness_bound = {},
                  .global_batch = 50,
+                 .normalization_group = {},
                  .straggler = {}};
   record.status = Status::Failed;
   record.failure = Failure{.kind = "diverged", .text = "step 7: the loss is not finite"};

@@ -96,6 +96,8 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--seed 99999999999999999999", r"--seed: .* is not a whole number"),
     ("--target high", r"--target = high"),
     ("--target nan", r"--target is a finite number"),
+    ("--normalization-group 0", r"--normalization-group is 1 or more"),
+    ("--normalization-group 4", r"--normalization-group: this workload normalises nothing"),
     ("--rate-scale 0", r"--rate-scale is a finite factor greater than 0"),
     ("--rate-scale inf", r"--rate-scale is a finite factor greater than 0"),
     ("--bucket-bytes -1", r"--bucket-bytes is 0 or more"),

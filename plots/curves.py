@@ -17,10 +17,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import LogFormatter  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
 from axes_style import FAINT, INK, tidy  # noqa: E402
-from figure_race import footer  # noqa: E402
+from figure_race import PLAIN, footer  # noqa: E402
 from palette import SPARE, style_of  # noqa: E402
 from records import RecordsError, Run, Variant, group_runs, labels, read_records  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
@@ -61,6 +62,8 @@ def draw_curves(runs: list[Run]) -> Figure:
     above.set_ylabel("loss" if runs[0].lower_is_better else "accuracy (%)")
     below.set_ylabel("loss in evaluation (log scale)")
     below.set_yscale("log")
+    below.yaxis.set_major_formatter(PLAIN)
+    below.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
     below.set_xlabel("epoch")
     above.legend(frameon=False)
     above.set_title(f"{runs[0].workload}: the same curves?", loc="left", fontweight="bold",

@@ -55,6 +55,7 @@ class Variant:
     staleness_bound: int | None = None
     stages: int = 1
     bucket_bytes: int | None = None
+    normalization_group: int | None = None  # None: the workload's
     rate_scale: float = 1.0
     oversubscribed: bool = False
     shared_gpu: bool = False  # several workers on one: no scaling result
@@ -149,6 +150,7 @@ def variant_of(cell: dict[str, Any], command: str) -> Variant:
         staleness_bound=cell.get("staleness_bound"),
         stages=int(cell.get("stages", 1)),
         bucket_bytes=cell.get("bucket_bytes"),
+        normalization_group=cell.get("normalization_group"),
         rate_scale=float(cell.get("rate_scale", 1.0)),
         oversubscribed=bool(cell.get("oversubscribed", False)),
         shared_gpu=bool(cell.get("shared_gpu", False)),
@@ -289,7 +291,8 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
     "fusion": ("fusion",), "straggler": ("straggler",), "processes": ("process", "processes"),
     "servers": ("server", "servers"), "backup_workers": ("backup worker", "backup workers"),
     "staleness_bound": ("staleness bound",), "stages": ("stage", "stages"),
-    "bucket_bytes": ("bucket bytes",), "rate_scale": ("rate scale",), "length": (),
+    "bucket_bytes": ("bucket bytes",), "normalization_group": ("normalisation group",),
+    "rate_scale": ("rate scale",), "length": (),
 }
 
 

@@ -168,8 +168,8 @@ LookaheadOptions lookahead(const Recipe& recipe) {
   return options;
 }
 
-Step training(const Recipe& recipe, const Shape& shape) {
-  require_whole_groups(recipe, shape.normalization_group);
+Step training(const Recipe& recipe, Shape shape) {
+  shape.normalization_group = normalization_group_of(recipe, shape.normalization_group);
   Model model(Mode::Training, recipe.element);
   model.layer("input");
   const std::vector<Value> batch =

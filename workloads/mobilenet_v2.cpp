@@ -127,8 +127,8 @@ struct Course {
   Optimizer optimizer;
 };
 
-Step training(const Recipe& recipe, const Shape& shape, const Course& course) {
-  require_whole_groups(recipe, shape.normalization_group);
+Step training(const Recipe& recipe, Shape shape, const Course& course) {
+  shape.normalization_group = normalization_group_of(recipe, shape.normalization_group);
   Model model(Mode::Training, recipe.element);
   model.layer("input");
   const std::vector<Value> batch = model.images(recipe.global_batch, kExample, course.augmentation);

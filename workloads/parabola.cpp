@@ -18,6 +18,7 @@ Value network(Model& model, Value x) {
 }
 
 Step training(const Recipe& recipe) {
+  require_no_groups(recipe);
   Model model(Mode::Training);
   model.layer("input");
   const std::vector<Value> points =

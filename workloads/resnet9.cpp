@@ -70,8 +70,8 @@ Augmentation augmentation(Mode mode) {
 
 const TensorType kExample{ElementType::U8, {32, 32, 3}};
 
-Step training(const Recipe& recipe, const Shape& shape) {
-  require_whole_groups(recipe, shape.normalization_group);
+Step training(const Recipe& recipe, Shape shape) {
+  shape.normalization_group = normalization_group_of(recipe, shape.normalization_group);
   Model model(Mode::Training, recipe.element);
   model.layer("input");
   const std::vector<Value> batch =

@@ -30,12 +30,20 @@ bool reaches(Metric metric, double value, double target) {
   return metric == Metric::Accuracy ? value >= target : value <= target;
 }
 
-void require_whole_groups(const Recipe& recipe, std::int64_t group) {
-  if (recipe.global_batch % group == 0) return;
+std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own) {
+  const std::int64_t group = recipe.normalization_group.value_or(own);
+  if (recipe.global_batch % group == 0) return group;
   throw RunError(ErrorKind::Usage,
                  "--global-batch is " + std::to_string(recipe.global_batch) +
                      "; this workload normalises over groups of " + std::to_string(group) +
-                     " examples, so it is a multiple of " + std::to_string(group));
+                     " examples" + (recipe.normalization_group ? " (--normalization-group)" : "") +
+                     ", so it is a multiple of " + std::to_string(group));
+}
+
+void require_no_groups(const Recipe& recipe) {
+  if (!recipe.normalization_group) return;
+  throw RunError(ErrorKind::Usage,
+                 "--normalization-group: this workload normalises nothing; leave the flag out");
 }
 
 std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas) {

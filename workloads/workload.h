@@ -21,8 +21,9 @@ struct Recipe {
   std::int64_t train_examples = 0;  ///< in the data set
   std::int64_t total_examples = 0;  ///< trained on in the whole run; schedules end there
   std::int64_t evaluation_batch = 0;
-  double rate_scale = 1;                   ///< multiplies the recipe's learning rate
-  ElementType element = ElementType::F32;  ///< of activations and weights
+  double rate_scale = 1;                            ///< multiplies the recipe's learning rate
+  ElementType element = ElementType::F32;           ///< of activations and weights
+  std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
   const DataSet* train = nullptr;  ///< for first weights that are taken from it; may be null
 };
 
@@ -58,8 +59,11 @@ struct Workload {
   Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then examples correct
 };
 
-/// Throws: RunError(Usage) for a batch that is no multiple of a normalisation group.
-void require_whole_groups(const Recipe& recipe, std::int64_t group);
+/// Examples that are normalised together: the recipe's group, or else `own`, the workload's.
+/// Throws: RunError(Usage) for a batch that is no multiple of it.
+std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own);
+/// Throws: RunError(Usage) for a recipe with normalisation groups, where nothing is normalised.
+void require_no_groups(const Recipe& recipe);
 /// What a step trains on where nobody says otherwise. Units: examples.
 std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas);
 
