@@ -17,6 +17,7 @@ VALIDATOR = record_validator()
 BATCH = 30
 PARABOLA = ("--workload", "parabola", "--global-batch", str(BATCH), "--steps", "300",
             "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
+UNEVEN = tuple("31" if word == str(BATCH) else word for word in PARABOLA)
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "64",
         "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
 
@@ -46,11 +47,31 @@ class BackupWorkers(unittest.TestCase):
                 self.check_counts(record, 300)
                 self.assertEqual(record["lost_updates"], 0)
 
+    def test_count_the_examples_of_who_came_first_where_shares_are_uneven(self) -> None:
+        shares = {"replica0": 16, "replica1": 15, "replica2": 16}
+        for more in (("--servers", "2"), ("--processes", "1")):
+            record = record_of(*UNEVEN, *more)
+            with self.subTest(more=more):
+                self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
+                examples = record["evaluations"][-1]["examples"]
+                self.assertIn(examples - 300 * 31, range(32))
+                counted = pushes(record)
+                self.assertEqual(examples, sum(applied * shares[worker]
+                                               for worker, (_, applied, _) in counted.items()))
+                steps = sum(applied for _, applied, _ in counted.values()) // 2
+                self.check_counts(record, steps)
+                self.assertEqual((record["step_examples"]["count"], record["step_examples"]["sum"]),
+                                 (steps, examples))
+                self.assertLessEqual({record["step_examples"][end] for end in ("min", "max")},
+                                     {31, 32})
+
     def test_stand_in_a_record_that_satisfies_the_schema(self) -> None:
         record = record_of(*PARABOLA)
         self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
         cell = record["cell"]
         self.assertEqual((cell["workers"], cell["backup_workers"], cell["processes"]), (2, 1, 4))
+        self.assertEqual(record["step_examples"],
+                         {"count": 300, "sum": 300 * BATCH, "min": BATCH, "max": BATCH})
         self.assertEqual({worker["place"]: worker["rank"] for worker in record["workers"]
                           if worker["place"].startswith("replica")},
                          {"replica0": 1, "replica1": 2, "replica2": 3})

@@ -12,6 +12,7 @@
 
 #include "harness/checkpoint_header.h"
 #include "harness/control_protocol.h"
+#include "harness/merge_reports.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 
@@ -201,13 +202,15 @@ Checkpoint decode(std::vector<char> file, const std::string& name) {
   return checkpoint;
 }
 
-std::vector<LoopPosition> positions_of(const TrainingReport& report) {
-  std::vector<LoopPosition> positions;
-  for (const LoopHistory& loop : report.loops) {
+Positions positions_of(const Checkpoint& checkpoint) {
+  Positions positions{.loops = {},
+                      .steps = std::ssize(beginnings(checkpoint.report.loops)),
+                      .examples = checkpoint.examples};
+  for (const LoopHistory& loop : checkpoint.report.loops) {
     if (loop.examples.empty()) continue;
-    positions.push_back({.number = loop.number,
-                         .steps = std::ssize(loop.examples),
-                         .last_examples = loop.examples.back()});
+    positions.loops.push_back({.number = loop.number,
+                               .steps = std::ssize(loop.examples),
+                               .last_examples = loop.examples.back()});
   }
   return positions;
 }

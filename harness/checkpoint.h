@@ -57,7 +57,7 @@ void encode(const Checkpoint& checkpoint, const std::function<void(std::span<con
 /// `name` is for errors. Throws: RunError(Data) that says what is wrong with it.
 Checkpoint decode(std::vector<char> file, const std::string& name);
 
-/// Where each loop of a report stands.
-std::vector<LoopPosition> positions_of(const TrainingReport& report);
+/// Where the run stands after it.
+Positions positions_of(const Checkpoint& checkpoint);
 
 }  // namespace regatta

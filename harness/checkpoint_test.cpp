@@ -147,11 +147,13 @@ TEST(Checkpoint, HoldsTheSameBitsOnce) {
 }
 
 TEST(Checkpoint, TellsWhereLoopsStand) {
-  const auto positions = positions_of(sample_report());
-  ASSERT_EQ(positions.size(), 1U);
-  EXPECT_EQ(positions[0].number, 4);
-  EXPECT_EQ(positions[0].steps, 3);
-  EXPECT_EQ(positions[0].last_examples, 100);
+  const Positions positions = positions_of(sample());
+  ASSERT_EQ(positions.loops.size(), 1U);
+  EXPECT_EQ(positions.loops[0].number, 4);
+  EXPECT_EQ(positions.loops[0].steps, 3);
+  EXPECT_EQ(positions.loops[0].last_examples, 100);
+  EXPECT_EQ(positions.steps, 3);
+  EXPECT_EQ(positions.examples, sample().examples);
 }
 
 TEST(Checkpoint, IsRefusedCutAnywhere) {

@@ -179,18 +179,26 @@ class Checkpoints(unittest.TestCase):
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_let_backup_workers_go_on(self) -> None:
-        for more in (("--servers", "2"), ("--processes", "1")):
-            record = self.killed_and_resumed(*THIN, "--strategy", "parameter_server", "--workers",
-                                             "2", "--backup-workers", "1", *more)
+        # Three groups of 8 are dealt to two workers as 16 and 8.
+        for batch, shares, most, more in ((BATCH, (16, 16, 16), 0, ("--servers", "2")),
+                                          (24, (16, 8, 16), 31, ("--processes", "1"))):
+            thin = tuple(str(batch) if word == str(BATCH) else word for word in THIN)
+            record = self.killed_and_resumed(*thin, "--strategy", "parameter_server", "--workers",
+                                             "2", "--backup-workers", "1", *more, batch=batch)
             with self.subTest(more=more):
-                self.assertEqual(record["evaluations"][-1]["examples"], 40 * BATCH)
+                examples = record["evaluations"][-1]["examples"]
+                self.assertIn(examples - 40 * batch, range(most + 1))
                 servers = [worker for worker in record["workers"]
                            if worker["place"].startswith("server0")]
-                self.assertEqual(sum(one["updates_applied"] for one in servers), 2 * 40)
+                self.assertEqual(sum(shares[one["replica"]] * one["updates_applied"]
+                                     for one in servers), examples)
+                self.assertEqual(record["step_examples"]["sum"], examples)
+                self.assertEqual(record["step_examples"]["count"] * 2,
+                                 sum(one["updates_applied"] for one in servers))
                 steps = sum(worker["steps"] for worker in record["workers"]
                             if worker["place"].startswith("replica"))
-                dropped = sum(one["updates_dropped"] for one in servers)
-                self.assertEqual(steps, 2 * 40 + dropped)
+                self.assertEqual(steps, sum(one["updates_applied"] + one["updates_dropped"]
+                                            for one in servers))
 
     def test_survive_kills_at_any_moment(self) -> None:
         folder = fresh_folder()

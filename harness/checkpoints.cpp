@@ -79,7 +79,7 @@ void Checkpoints::restore(Trainer& trainer, Record& record) {
                                         ": its variables are not this run's; start again "
                                         "without --resume");
   }
-  trainer.begin_at(variables, positions_of(former_->report));
+  trainer.begin_at(variables, positions_of(*former_));
   record.checkpoints = former_->checkpoints;
   record.evaluations = former_->evaluations;
   record.training_time_to_target_ns = former_->training_time_to_target_ns;

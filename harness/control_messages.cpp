@@ -128,8 +128,10 @@ void send_pieces(VariableId id, const VariableCopy& copy,
   }
 }
 
-void set_positions(control::BeginAt& message, const std::vector<LoopPosition>& positions) {
-  for (const LoopPosition& position : positions) {
+void set_positions(control::BeginAt& message, const Positions& positions) {
+  message.set_steps(positions.steps);
+  message.set_examples(positions.examples);
+  for (const LoopPosition& position : positions.loops) {
     control::LoopPosition& loop = *message.add_loops();
     loop.set_number(position.number);
     loop.set_steps(position.steps);
@@ -137,10 +139,10 @@ void set_positions(control::BeginAt& message, const std::vector<LoopPosition>& p
   }
 }
 
-std::vector<LoopPosition> positions_in(const control::BeginAt& message) {
-  std::vector<LoopPosition> positions;
+Positions positions_in(const control::BeginAt& message) {
+  Positions positions{.loops = {}, .steps = message.steps(), .examples = message.examples()};
   for (const control::LoopPosition& loop : message.loops()) {
-    positions.push_back(
+    positions.loops.push_back(
         {.number = loop.number(), .steps = loop.steps(), .last_examples = loop.last_examples()});
   }
   return positions;

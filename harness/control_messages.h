@@ -23,8 +23,8 @@ Fingerprint fingerprint_in(const control::Join& join);
 void send_pieces(VariableId id, const VariableCopy& copy,
                  const std::function<void(control::Piece)>& send);
 
-void set_positions(control::BeginAt& message, const std::vector<LoopPosition>& positions);
-std::vector<LoopPosition> positions_in(const control::BeginAt& message);
+void set_positions(control::BeginAt& message, const Positions& positions);
+Positions positions_in(const control::BeginAt& message);
 
 /// The report of one process in messages of bounded size, the histories of its loops first.
 void send_report(const TrainingReport& report,

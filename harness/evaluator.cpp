@@ -12,13 +12,17 @@
 namespace regatta {
 namespace {
 
-/// Each replica's share of the normalisation groups of a global batch.
-std::vector<double> weights_of(std::int64_t groups, std::size_t replicas) {
+/// Each copy's share of the normalisation groups of a step: of those of all replicas, or of some
+/// where others are lost.
+std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::size_t copies) {
+  const std::int64_t all = std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
   std::vector<double> weights;
-  for (std::size_t r = 0; r < replicas; ++r) {
-    const Range range =
-        share(groups, static_cast<std::int64_t>(replicas), static_cast<std::int64_t>(r));
-    weights.push_back(static_cast<double>(range.size()) / static_cast<double>(groups));
+  for (std::size_t c = 0; c < copies; ++c) {
+    const std::int64_t own =
+        copies == groups.size()
+            ? groups[c]
+            : share(all, static_cast<std::int64_t>(copies), static_cast<std::int64_t>(c)).size();
+    weights.push_back(static_cast<double>(own) / static_cast<double>(all));
   }
   return weights;
 }

@@ -25,8 +25,8 @@ struct EvaluationResult {
 
 struct EvaluatorOptions {
   std::vector<int> cores;
-  std::int64_t evaluations = 1;  ///< how many there will be
-  std::int64_t groups = 1;       ///< normalisation groups in a global batch of training
+  std::int64_t evaluations = 1;            ///< how many there will be
+  std::vector<std::int64_t> groups = {1};  ///< normalisation groups of each replica in a step
 };
 
 class Evaluator {
@@ -43,8 +43,8 @@ class Evaluator {
   void adopt_variables(Trainer& training);
 
   Metric metric_;
-  std::int64_t groups_;
-  std::int64_t examples_ = 0;  ///< in the test set
+  std::vector<std::int64_t> groups_;  ///< by replica
+  std::int64_t examples_ = 0;         ///< in the test set
   std::unique_ptr<Executor> executor_;
 };
 

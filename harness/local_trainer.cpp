@@ -50,7 +50,7 @@ void LocalTrainer::set_version(VariableId id, std::uint64_t version) {
 }
 
 void LocalTrainer::begin_at(const std::vector<VariableCopy>& variables,
-                            const std::vector<LoopPosition>& positions) {
+                            const Positions& positions) {
   check(variables.size() == executor_.step().graph.variables().size(), "there is a value for each");
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const auto id = static_cast<VariableId>(i);

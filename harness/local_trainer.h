@@ -35,9 +35,8 @@ class LocalTrainer final : public Trainer {
   /// Likewise: the updates that it has had.
   void set_version(VariableId id, std::uint64_t version);
   /// The same for positions alone.
-  void begin_at(const std::vector<LoopPosition>& positions) { executor_.begin_at(positions); }
-  void begin_at(const std::vector<VariableCopy>& variables,
-                const std::vector<LoopPosition>& positions) override;
+  void begin_at(const Positions& positions) { executor_.begin_at(positions); }
+  void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   /// Ends advance_to() with this error. Threads: any.
   void interrupt(const RunError& error) { executor_.interrupt(error); }
   /// Another process is gone: whatever waits for it ends. Threads: any.

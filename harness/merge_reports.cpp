@@ -61,6 +61,16 @@ void forget_partial_losses(const std::vector<Step>& parts,
   }
 }
 
+std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops) {
+  std::vector<std::int64_t> all;
+  for (const LoopHistory& loop : loops) {
+    all.insert(all.end(), loop.examples.begin(), loop.examples.end());
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
 TrainingReport joined(const TrainingReport& former, TrainingReport later) {
   for (const RankedWorker& worker : former.workers) {
     const auto same = std::find_if(later.workers.begin(), later.workers.end(), [&](const auto& w) {

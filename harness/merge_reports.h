@@ -3,6 +3,7 @@
 // The reports of a run's processes as one, and those of a run that went on from a checkpoint.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "harness/trainer.h"
@@ -17,6 +18,10 @@ TrainingReport merged(const std::vector<TrainingReport>& parts);
 /// `parts` and `reports` are by process.
 void forget_partial_losses(const std::vector<Step>& parts,
                            const std::vector<TrainingReport>& reports, TrainingReport& all);
+
+/// Counts of examples at which a step of any loop began: ascending, each once. Loops that have a
+/// quorum make one step together at each.
+std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops);
 
 /// Of one run in two pieces: sums and histories of both, memory and lost processes of the later.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "harness/plant.h"
 #include "kernels/comm/nccl_settings.h"
@@ -111,7 +112,20 @@ bool spans_processes(const Placement& placement) {
   return replicated;
 }
 
-/// The workers together draw more examples of the data order than count.
+/// Workers with backups draw more examples of the data order together than count.
+void check_drawn(const Placement& placement, std::int64_t group) {
+  const StrategyOptions& options = placement.options;
+  if (options.backup_workers == 0) return;
+  const Recipe& recipe = placement.recipe;
+  const auto groups = dealt_groups(recipe.global_batch / group, options);
+  const std::int64_t drawn = group * std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
+  if (drawn <= recipe.train_examples) return;
+  throw usage(fmt::format(
+      "--backup-workers {}: with --workers {} and a global batch of {}, all workers draw {} "
+      "examples for a step, but the data set has {}; use a smaller --global-batch",
+      options.backup_workers, options.replicas, recipe.global_batch, drawn, recipe.train_examples));
+}
+
 void set_backup_workers(const RaceRequest& request, Placement& placement) {
   const std::int64_t backups = request.backup_workers;
   if (backups == 0) return;
@@ -124,15 +138,7 @@ void set_backup_workers(const RaceRequest& request, Placement& placement) {
                 "' no server waits for workers");
   }
   placement.options.backup_workers = backups;
-  const Recipe& recipe = placement.recipe;
-  const std::int64_t workers = placement.options.replicas;
-  const std::int64_t drawn = recipe.global_batch * (workers + backups) / workers;
-  if (drawn > recipe.train_examples) {
-    throw usage(fmt::format(
-        "--backup-workers {}: with --workers {} and a global batch of {}, all workers draw {} "
-        "examples for a step, but the data set has {}; use a smaller --global-batch",
-        backups, workers, recipe.global_batch, drawn, recipe.train_examples));
-  }
+  check_drawn(placement, 1);
 }
 
 /// Servers and the bound on staleness: what only parameter servers have.
@@ -329,6 +335,7 @@ Step fused(const Placement& placement, const Step& step) {
 
 Step placed_step(const Placement& placement) {
   const Step step = fused(placement, placement.workload->training(placement.recipe));
+  check_drawn(placement, step.normalization_group);
   Step placed = apply(placement.strategies, step, placement.options);
   if constexpr (kPlant == "wrong_average") placed = wrongly_averaged(placed);
   return placed;

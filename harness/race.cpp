@@ -71,7 +71,7 @@ class Race {
  private:
   void check_allocation() const;
   void describe(const std::string& dataset);
-  std::int64_t groups_of_replicas(const Step& placed) const;
+  std::int64_t come_to(std::int64_t planned) const;
   void build();
   void unless_a_peer_is_lost(const std::function<void()>& set_up);
   void start_trainer(const Step& placed, std::vector<Step> parts);
@@ -128,10 +128,11 @@ void Race::describe(const std::string& dataset) {
   record_.resumed = checkpoints_.resumed();
 }
 
-/// Normalisation groups of a step, those of backup workers with them.
-std::int64_t Race::groups_of_replicas(const Step& placed) const {
-  const std::int64_t groups = placed.global_batch / placed.normalization_group;
-  return groups + groups * request_.backup_workers / request_.workers;
+/// Shares of a batch may be uneven, and with backup workers so are steps: one may end beyond what
+/// it was to come to.
+std::int64_t Race::come_to(std::int64_t planned) const {
+  if (placement_.options.backup_workers == 0) return planned;
+  return std::max(planned, trainer_->examples_seen());
 }
 
 void Race::build() {
@@ -148,7 +149,8 @@ void Race::build() {
       data_.test, *evaluation_backend_,
       EvaluatorOptions{.cores = cores_,
                        .evaluations = placement_.recipe.total_examples / every + 3,
-                       .groups = groups_of_replicas(placed)});
+                       .groups = dealt_groups(placed.global_batch / placed.normalization_group,
+                                              placement_.options)});
   unless_a_peer_is_lost([&] {
     start_trainer(placed, std::move(parts));
     record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
@@ -204,10 +206,11 @@ void Race::train() {
   const Ticker ticker([this] { report(trainer_->examples_seen(), nullptr); });
   for (std::int64_t examples = begin.examples; examples < total;) {
     const std::int64_t due = checkpoints_.next_after(examples, placement_.recipe.global_batch);
-    examples = std::min(next_evaluation(examples), due);
-    advance_to(examples);
-    if (examples == total || examples % evaluation_period(placement_) == 0) evaluate(examples);
-    if (examples != due || examples == total) continue;
+    const std::int64_t planned = std::min(next_evaluation(examples), due);
+    advance_to(planned);
+    examples = come_to(planned);
+    if (examples >= total || planned % evaluation_period(placement_) == 0) evaluate(examples);
+    if (planned != due || examples >= total) continue;
     checkpoints_.write({.examples = examples,
                         .training_ns = training_clock_.elapsed_ns(),
                         .full_ns = now_ns() - run_begin_ns_},
@@ -314,10 +317,7 @@ void Race::finish() {
   record_.full_ns = run_begin_ns_ == 0 ? 0 : now_ns() - run_begin_ns_;
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
   const TrainingReport report = last_report();
-  const double batches = trainer_ ? static_cast<double>(trainer_->examples_seen()) /
-                                        static_cast<double>(placement_.recipe.global_batch)
-                                  : 0;
-  summarize(report, batches, record_);
+  summarize(report, trainer_ ? trainer_->examples_seen() : 0, record_);
   record_.memory = {.planned_bytes = report.planned_bytes,
                     .evaluation_planned_bytes = evaluator_->planned_bytes(),
                     .data_bytes = data_.train.bytes() + data_.test.bytes(),

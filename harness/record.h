@@ -86,6 +86,14 @@ struct StepTimes {
   std::int64_t max = 0;
 };
 
+/// Of the steps that were completed.
+struct StepExamples {
+  std::int64_t count = 0;
+  std::int64_t sum = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+
 /// Spans of time. Quantiles are known to within 6 %, the rest exactly.
 struct SpanRecord {
   std::int64_t count = 0;
@@ -179,6 +187,7 @@ struct Record {
   std::vector<Evaluation> evaluations;
   double examples_per_s = 0;
   StepTimes step_time_ns;
+  std::optional<StepExamples> step_examples;  ///< empty without backup workers
   std::vector<WorkerRecord> workers;
   std::int64_t lost_updates = 0;            ///< of shared variables, by one canary element each
   std::vector<std::string> lost_processes;  ///< that the run went on without, and why

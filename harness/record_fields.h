@@ -81,6 +81,14 @@ void for_each_field(T& part, Field&& field) {
   field("max", part.max);
 }
 
+template <PartOfRecord<StepExamples> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("count", part.count);
+  field("sum", part.sum);
+  field("min", part.min);
+  field("max", part.max);
+}
+
 template <PartOfRecord<SpanRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("count", part.count);
@@ -209,6 +217,7 @@ void for_each_field(T& part, Field&& field) {
   field("evaluations", part.evaluations);
   field("examples_per_s", part.examples_per_s);
   field("step_time_ns", part.step_time_ns);
+  field("step_examples", part.step_examples);
   field("workers", part.workers);
   field("lost_updates", part.lost_updates);
   field("lost_processes", part.lost_processes);

@@ -143,7 +143,7 @@ void RemoteTrainer::look() {
 }
 
 void RemoteTrainer::begin_at(const std::vector<VariableCopy>& variables,
-                             const std::vector<LoopPosition>& positions) {
+                             const Positions& positions) {
   std::size_t next = 0;
   for (int r = 0; r < ranks(); ++r) {
     const Graph& graph = parts_[static_cast<std::size_t>(r)].graph;

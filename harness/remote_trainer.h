@@ -52,8 +52,7 @@ class RemoteTrainer final : public Trainer {
   std::int64_t examples_seen() const override;
   std::vector<VariableCopy> variables(Copies which) override;
   void look() override;
-  void begin_at(const std::vector<VariableCopy>& variables,
-                const std::vector<LoopPosition>& positions) override;
+  void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   TrainingReport report() override;
   /// Writes nothing: ranks write their own.
   void write_trace(std::ostream&) override {}

@@ -83,6 +83,7 @@ Record sample_record() {
                            .metric = 91}},
           .examples_per_s = 6'400,
           .step_time_ns = {20, 78'000'000, 80'000'000, 84'000'000, 90'000'000, 91'000'000},
+          .step_examples = StepExamples{.count = 20, .sum = 10'240, .min = 480, .max = 544},
           .workers = {worker, other},
           .lost_processes = {"rank 2 (replica1, process 7 on vm) was lost after about 3 steps"},
           .graph = {.nodes = 120,

@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <numeric>
 #include <set>
 
+#include "harness/merge_reports.h"
 #include "harness/wholes.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
@@ -35,6 +37,18 @@ StepTimes step_times(const std::vector<LoopHistory>& loops) {
           .p90 = quantile(0.9),
           .p99 = quantile(0.99),
           .max = times.back()};
+}
+
+/// From the examples applied before each step, and after the last that was completed.
+StepExamples step_examples(const std::vector<LoopHistory>& loops, std::int64_t applied) {
+  std::vector<std::int64_t> counts = beginnings(loops);
+  while (!counts.empty() && counts.back() >= applied) counts.pop_back();  // not completed
+  counts.push_back(applied);
+  std::adjacent_difference(counts.begin(), counts.end(), counts.begin());
+  counts.erase(counts.begin());
+  if (counts.empty()) return {};
+  const auto [least, most] = std::minmax_element(counts.begin(), counts.end());
+  return {.count = std::ssize(counts), .sum = applied, .min = *least, .max = *most};
 }
 
 /// Loops' shares of the loss, each scaled to the whole batch, by examples seen: at most
@@ -135,9 +149,11 @@ std::map<int, Updates> updates_with_backup(const std::vector<RankedWorker>& work
 
 }  // namespace
 
-void summarize(const TrainingReport& report, double batches, Record& record) {
+void summarize(const TrainingReport& report, std::int64_t examples, Record& record) {
   std::int64_t sent = 0;
   for (const auto& [place, traffic] : report.traffic) sent += traffic.sent;
+  const double batches =
+      static_cast<double>(examples) / static_cast<double>(record.cell.global_batch);
   if (batches > 0) record.graph.bytes_per_step_counted = static_cast<double>(sent) / batches;
   const std::map<int, Updates> backed = updates_with_backup(report.workers);
   for (const auto& [rank, worker] : report.workers) {
@@ -170,6 +186,7 @@ void summarize(const TrainingReport& report, double batches, Record& record) {
   record.lost_updates = report.lost_updates;
   record.lost_processes = report.lost_processes;
   record.step_time_ns = step_times(report.loops);
+  if (record.cell.backup_workers > 0) record.step_examples = step_examples(report.loops, examples);
   record.losses = loss_samples(report.loops);
 }
 

@@ -3,6 +3,7 @@
 // From what a trainer measured to the fields of a record.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@
 
 namespace regatta {
 
-/// Workers, step times, training losses, bytes counted. `batches`: that were trained.
-void summarize(const TrainingReport& report, double batches, Record& record);
+/// Workers, step times, training losses, bytes counted. `examples`: that were trained on.
+void summarize(const TrainingReport& report, std::int64_t examples, Record& record);
 
 /// Nodes and bytes; not the build time. `parts`: by process.
 GraphRecord graph_record(const std::vector<Step>& parts);

@@ -89,9 +89,8 @@ class Trainer {
   virtual void look() {}
 
   /// Stands where another trainer of the same graph has come to: with its variables, all that
-  /// variables(Copies::All) gave, in that order, and its loops' positions. Before advance_to().
-  virtual void begin_at(const std::vector<VariableCopy>& variables,
-                        const std::vector<LoopPosition>& positions) = 0;
+  /// variables(Copies::All) gave, in that order, and its positions. Before advance_to().
+  virtual void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) = 0;
 
   /// Also after a failure, with what is known then. What another trainer did before is not in it.
   virtual TrainingReport report() = 0;

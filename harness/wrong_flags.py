@@ -53,8 +53,8 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy parameter_server --workers 2 --backup-workers -1", r"--backup-workers is -1"),
     ("--strategy parameter_server --workers 2 --backup-workers 1",
      r"--backup-workers 1: .* global batch of 50, .* draw 75 .* the data set has 50"),
-    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 31",
-     r"31 examples .* equal shares"),
+    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 35",
+     r"--backup-workers 1: .* global batch of 35, .* draw 53 .* the data set has 50"),
     ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 20 "
      "--staleness-bound 1", r"--staleness-bound is for parameter_server_async"),
     ("--strategy parameter_server --workers 2 --continue-on-loss",

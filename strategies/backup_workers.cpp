@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // parameter_server with b backup workers: a step takes the first n pushes of n + b workers. Each
-// worker is a loop of its own, as in parameter_server_async, with an n-th of the global batch; the
-// n + b draw as many times as many examples of the data order together. Between a push and the
-// updates of a server stands a quorum: a push that comes late, after the parameters it was computed
-// from were replaced, is dropped; the n-th that counts sums them and updates once. The first server
+// worker is a loop of its own, as in parameter_server_async, with its share of the global batch as
+// parameter_server deals it to n; backup worker n + i has the share of worker i once more, and all
+// n + b draw their examples of the data order together. Between a push and the updates of a server
+// stands a quorum: a push that comes late, after the parameters it was computed from were replaced,
+// is dropped; the n-th that counts sums them and updates once. Shares may be uneven: then a step
+// has the examples of who came first, and its gradient is the mean over these. The first server
 // decides for all. Pushes lie where they arrive until then, n + b of them: which of them are terms,
 // in the order of the workers, is known only when the last has come.
 // For M bytes of parameters a worker receives and sends M for each of its steps.
@@ -49,9 +51,12 @@ Step backup_workers(const Step& step, const StrategyOptions& options) {
       std::vector<Value> gradients;
       for (std::size_t t : trainables) gradients.push_back(replicas.gradient(t, r));
       Builder server = replicas.at_shared(trainables.front(), r);
-      const QuorumValues quorum = server.layer("quorum").quorum(
-          std::move(gradients),
-          {.needed = options.replicas, .member = r, .members = replicas.count()}, verdict);
+      const QuorumValues quorum = server.layer("quorum").quorum(std::move(gradients),
+                                                                {.needed = options.replicas,
+                                                                 .member = r,
+                                                                 .members = replicas.count(),
+                                                                 .examples = replicas.examples(r)},
+                                                                verdict);
       verdict = quorum.verdict;
       for (std::size_t i = 0; i < trainables.size(); ++i) {
         replicas.update(trainables[i], r, quorum.sums[i]);

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <numeric>
 #include <thread>
+#include <utility>
 
 #include "kernels/runtime/clock.h"
 #include "strategies/curve_by_adam_for_test.h"
@@ -97,16 +99,32 @@ Step placed(const Step& step, const TrialOptions& options) {
   return apply(find_strategies(options.strategy), step, options.options);
 }
 
-/// The same step, drawing `count` examples of the data order for each step.
-Step drawing(const Step& step, std::int64_t count) {
+/// The same step, drawing `count` examples of the data order for each step, where replicas stand
+/// apart at `offsets`, if they are given.
+Step drawing(const Step& step, std::int64_t count, const std::vector<std::int64_t>& offsets = {}) {
   Step result = step;
   result.graph = Graph();
   for (const Variable& variable : step.graph.variables()) result.graph.add(variable);
   for (Node node : step.graph.nodes()) {
     if (node.op == Op::Input) node.attributes.set("global_batch", count);
+    if (node.op == Op::Input && !offsets.empty()) {
+      node.attributes.set("offset", offsets.at(static_cast<std::size_t>(node.place.replica)));
+    }
     result.graph.add(node);
   }
   return result;
+}
+
+std::vector<std::int64_t> shares_of(const Step& step, const TrialOptions& options) {
+  std::vector<std::int64_t> shares =
+      dealt_groups(step.global_batch / step.normalization_group, options.options);
+  for (std::int64_t& share : shares) share *= step.normalization_group;
+  return shares;
+}
+
+std::int64_t examples_drawn(const Step& step, const TrialOptions& options) {
+  const std::vector<std::int64_t> shares = shares_of(step, options);
+  return std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
 }
 
 struct Deal {
@@ -128,8 +146,8 @@ TEST_P(ForcedQuorum, ComputesTheBitsOfAsManyWorkersAlone) {
   options.options.servers = deal.servers;
   Training backed(placed(step, options), data, options, static_cast<int>(deal.workers));
   backed.run_all();
+  const std::int64_t drawn = examples_drawn(step, options);
   options.options.backup_workers = 0;
-  const std::int64_t drawn = deal.batch / deal.workers * (deal.workers + 1);
   Training alone(drawing(placed(step, options), drawn), data, options);
   alone.run_all();
   EXPECT_EQ(backed.parameters(), alone.parameters());
@@ -153,12 +171,42 @@ TEST_P(ForcedQuorum, ComputesTheBitsOfAsManyWorkersAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Deals, ForcedQuorum,
                          testing::Values(Deal{"parabola", 2, 1, 32, 50},
-                                         Deal{"parabola", 3, 2, 30, 50}, Deal{"adam", 2, 1, 32, 21},
-                                         Deal{"resnet9_thin", 2, 1}, Deal{"resnet9_thin", 2, 2}),
+                                         Deal{"parabola", 3, 2, 30, 50},
+                                         Deal{"parabola", 3, 2, 32, 50}, Deal{"adam", 2, 1, 32, 21},
+                                         Deal{"resnet9_thin", 2, 1}, Deal{"resnet9_thin", 2, 2},
+                                         Deal{"resnet9_thin", 2, 1, 40}),
                          [](const auto& test) {
                            return test.param.workload + '_' + std::to_string(test.param.workers) +
-                                  "_workers_" + std::to_string(test.param.servers) + "_servers";
+                                  "_workers_" + std::to_string(test.param.servers) +
+                                  "_servers_batch_" + std::to_string(test.param.batch);
                          });
+
+/// Of 16, 15 and 16 examples it is always both 16 that count, and those of a batch of 32 drawn at
+/// the same places say what they have to give. 31 steps of 32 are as many as 32 batches of 31.
+TEST(BackupWorkers, StepByTheMeanOverTheExamplesThatCounted) {
+  for (const char* workload : {"parabola", "adam"}) {
+    for (std::int64_t servers : {1, 2}) {
+      const DataSet& data = data_of("parabola");
+      const Step step = step_of(workload, 31, 32);
+      TrialOptions options = with_backups(2, 1, 32);
+      options.options.servers = servers;
+      Training backed(placed(step, options), data, options, 1);
+      backed.run_all();
+      EXPECT_EQ(backed.executor().examples_seen(), 31 * 32);
+      options = with_backups(2, 0, 31);
+      options.options.servers = servers;
+      Training alone(drawing(placed(step_of(workload, 32, 31), options), 47, {0, 31}), data,
+                     options);
+      alone.run_all();
+      const Parameters expected = alone.parameters();
+      for (const auto& [name, values] : backed.parameters()) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          EXPECT_NEAR(values[i], expected.at(name)[i], 2e-5) << workload << ' ' << name;
+        }
+      }
+    }
+  }
+}
 
 TEST(BackupWorkers, WithoutAnyTheGraphIsThatOfTheParameterServer) {
   const Step step = step_of("parabola", 32, 1);
@@ -193,23 +241,32 @@ TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
 
 /// The second executor has the first's variables and positions; what came late there is forgotten.
 TEST(BackupWorkers, GoOnInAnotherExecutorWhereTheLastStepEnded) {
-  for (std::int64_t servers : {1, 2}) {
+  using Case = std::pair<std::int64_t, std::int64_t>;
+  for (const auto& [servers, batch] : {Case{1, 20}, Case{2, 20}, Case{2, 21}}) {
     TrialOptions options = with_backups(2, 1, 40);
     options.options.servers = servers;
-    const Step step = placed(step_of("adam", 20, options.steps), options);
+    const Step whole = step_of("adam", batch, options.steps);
+    const Step step = placed(whole, options);
     Training first(step, data_of("parabola"), options);
-    first.executor().run(25 * 20);
+    first.executor().run(25 * batch);
+    const std::int64_t seen = first.executor().examples_seen();
+    EXPECT_GE(seen, 25 * batch);
+    EXPECT_LE(seen, 25 * batch + batch % 2 * 21);
     Training second(step, data_of("parabola"), options);
     testing_support::copy_variables(first.executor(), second.executor());
     second.executor().begin_at(testing_support::positions_of(first.executor()));
-    EXPECT_EQ(second.executor().examples_seen(), 25 * 20);
+    EXPECT_EQ(second.executor().examples_seen(), seen);
     second.run_all();
-    EXPECT_EQ(second.executor().examples_seen(), 40 * 20);
+    const std::vector<std::int64_t> shares = shares_of(whole, options);
     std::int64_t applied = 0;
-    for (const WorkerReport& push : second.pushes()) applied += push.updates_applied;
-    EXPECT_EQ(applied, 2 * 15);
+    for (const WorkerReport& push : second.pushes()) {
+      applied += push.updates_applied * shares.at(static_cast<std::size_t>(push.place.replica));
+    }
+    EXPECT_EQ(second.executor().examples_seen(), seen + applied);
+    EXPECT_GE(seen + applied, 40 * batch);
+    EXPECT_LE(seen + applied, 40 * batch + batch % 2 * 21);
     for (const LoopReport& loop : second.executor().loops()) {
-      for (std::int64_t before : loop.examples) EXPECT_GE(before, 25 * 20);
+      for (std::int64_t before : loop.examples) EXPECT_GE(before, seen);
     }
   }
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
@@ -49,27 +49,20 @@ void Replicas::deal_out() {
   const std::int64_t groups = source_.global_batch / group;
   const std::int64_t sharers = options_.count - options_.backups;
   check(groups * group == source_.global_batch, "a global batch is a whole number of groups");
-  const std::string batch = "strategy '" + std::string(options_.strategy) + "' with " +
-                            std::to_string(sharers) + " workers: a global batch of " +
-                            std::to_string(source_.global_batch) +
-                            " examples in normalisation groups of " + std::to_string(group);
   if (sharers < 1 || sharers > groups) {
-    throw RunError(ErrorKind::Usage,
-                   batch + " can be dealt to 1 to " + std::to_string(groups) + " workers");
+    throw RunError(ErrorKind::Usage, "strategy '" + std::string(options_.strategy) + "' with " +
+                                         std::to_string(sharers) + " workers: a global batch of " +
+                                         std::to_string(source_.global_batch) +
+                                         " examples in normalisation groups of " +
+                                         std::to_string(group) + " can be dealt to 1 to " +
+                                         std::to_string(groups) + " workers");
   }
-  if (options_.backups > 0 && groups % sharers != 0) {
-    throw RunError(ErrorKind::Usage,
-                   batch +
-                       " cannot be dealt to them in equal shares, which backup workers need, for "
-                       "any of them may stand for any other; a global batch of " +
-                       std::to_string(groups / sharers * sharers * group) + " can");
-  }
-  for (std::int64_t r = 0; r < options_.count; ++r) {
-    const Range range = options_.backups == 0 ? share(groups, sharers, r)
-                                              : Range{.begin = r * groups / sharers,
-                                                      .end = (r + 1) * groups / sharers};
-    offset_.push_back(range.begin * group);
-    batch_.push_back(range.size() * group);
+  std::int64_t offset = 0;
+  for (std::int64_t dealt :
+       dealt_groups(groups, {.replicas = sharers, .backup_workers = options_.backups})) {
+    offset_.push_back(offset);
+    batch_.push_back(dealt * group);
+    offset += batch_.back();
   }
 }
 

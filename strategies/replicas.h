@@ -30,7 +30,9 @@ enum class Feed : std::uint8_t {
 
 struct ReplicaOptions {
   std::int64_t count = 1;
-  std::int64_t backups = 0;  ///< of `count`: beyond those whose shares are a global batch
+  /// Of `count`: beyond those whose shares are a global batch. They have the first ones' shares
+  /// once more.
+  std::int64_t backups = 0;
   Ownership ownership = Ownership::EachReplica;
   Feed feed = Feed::Each;
   Place home;                       ///< of parameters and of a central feed
@@ -44,6 +46,10 @@ class Replicas {
   Replicas(const Step& source, const ReplicaOptions& options);
 
   std::int64_t count() const { return options_.count; }
+  /// Examples of a step.
+  std::int64_t examples(std::int64_t replica) const {
+    return batch_.at(static_cast<std::size_t>(replica));
+  }
   std::size_t trainables() const { return source_.trainables.size(); }
   /// The gradient of trainable `t` at a replica: its share of the sum over the global batch.
   Value gradient(std::size_t t, std::int64_t replica) const;

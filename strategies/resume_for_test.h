@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstring>
+#include <iterator>
+#include <set>
 #include <vector>
 
 #include "kernels/runtime/executor.h"
@@ -21,14 +23,17 @@ inline void copy_variables(Executor& from, Executor& to) {
   }
 }
 
-inline std::vector<LoopPosition> positions_of(const Executor& executor) {
-  std::vector<LoopPosition> positions;
+inline Positions positions_of(const Executor& executor) {
+  Positions positions{.loops = {}, .steps = 0, .examples = executor.examples_seen()};
+  std::set<std::int64_t> beginnings;
   for (const LoopReport& loop : executor.loops()) {
     const bool begun = !loop.examples.empty();  // else another was faster by far
-    positions.push_back({.number = static_cast<int>(positions.size()),
-                         .steps = loop.steps,
-                         .last_examples = begun ? loop.examples.back() : 0});
+    positions.loops.push_back({.number = static_cast<int>(positions.loops.size()),
+                               .steps = loop.steps,
+                               .last_examples = begun ? loop.examples.back() : 0});
+    beginnings.insert(loop.examples.begin(), loop.examples.end());
   }
+  positions.steps = std::ssize(beginnings);
   return positions;
 }
 

@@ -189,9 +189,8 @@ TEST(Resume, KeepsTheBoundOnLoopsThatStandApart) {
                   .steps = 100};
   ClockWatch watch;
   Trial trial = trial_of(test, 1, &watch);
-  const std::vector<LoopPosition> apart{{.number = 0, .steps = 11, .last_examples = 500},
-                                        {.number = 1, .steps = 10, .last_examples = 475}};
-  trial.executor().begin_at(apart);
+  trial.executor().begin_at({.loops = {{.number = 0, .steps = 11, .last_examples = 500},
+                                       {.number = 1, .steps = 10, .last_examples = 475}}});
   watch.begin_at(0, 11);
   watch.begin_at(1, 10);
   trial.executor().run(100 * 50);

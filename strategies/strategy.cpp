@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kernels/graph/bucket.h"
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
 #include "kernels/graph/verify.h"
@@ -112,6 +113,14 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
     verify(result, std::string(strategy->name));
   }
   return bucket(result, options.bucket_bytes);
+}
+
+std::vector<std::int64_t> dealt_groups(std::int64_t groups, const StrategyOptions& options) {
+  std::vector<std::int64_t> dealt;
+  for (std::int64_t r = 0; r < options.replicas + options.backup_workers; ++r) {
+    dealt.push_back(share(groups, options.replicas, r % options.replicas).size());
+  }
+  return dealt;
 }
 
 Exchange exchange_of(std::span<const Strategy* const> strategies) {

@@ -64,6 +64,10 @@ std::vector<const Strategy*> find_strategies(const std::string& name);
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
 
+/// How many of a global batch's normalisation groups each replica has in a step. Backup workers
+/// have what the first ones have once more.
+std::vector<std::int64_t> dealt_groups(std::int64_t groups, const StrategyOptions& options);
+
 /// Synchronous, unless a part is not.
 Exchange exchange_of(std::span<const Strategy* const> strategies);
 

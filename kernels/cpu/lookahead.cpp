@@ -24,7 +24,8 @@ class Lookahead {
         total_examples_(request.node.attributes.integer("total_examples")) {}
 
   void operator()(const StepContext& context) const {
-    const std::int64_t seen = context.examples + global_batch_;
+    const std::int64_t seen =
+        context.examples + (context.step_examples != 0 ? context.step_examples : global_batch_);
     const bool last = seen >= total_examples_;
     const bool moves = due(context);
     if (!moves && !last) return;

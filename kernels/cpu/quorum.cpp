@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// quorum: a worker's push at a server. In the lane of the push that completes a step, the sums over
-// all that count, in the order of the members and by the arithmetic of `sum`; they take the place
-// of that worker's own gradients.
+// quorum: a worker's push at a server. In the lane of the push that completes a step, the weighted
+// sums over all that count, in the order of the members and by the arithmetic of `sum`; they take
+// the place of that worker's own gradients.
 #include <algorithm>
 #include <vector>
 
@@ -29,7 +29,8 @@ class QuorumPush {
       hears_ = request.inputs.back().f32();
     }
     terms_.reserve(static_cast<std::size_t>(quorum_.members()));
-    quorum_.join(member_, gradients_);
+    quorum_.join(member_, {.gradients = gradients_,
+                           .examples = request.node.attributes.integer("examples")});
   }
 
   void operator()(const StepContext&) {
@@ -44,6 +45,7 @@ class QuorumPush {
   static constexpr std::int64_t kBlock = 1024;
 
   void add_up(std::size_t gradient) {
+    weight_ = quorum_.weight();
     terms_.clear();
     for (std::int64_t m = 0; m < quorum_.members(); ++m) {
       const std::span<const Tensor> push = quorum_.counted(m);
@@ -66,7 +68,8 @@ class QuorumPush {
 #pragma omp simd
       for (std::int64_t i = 0; i < count; ++i) sums[i] += term[begin + i];
     }
-    std::copy_n(sums, count, target + begin);
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) target[begin + i] = weight_ * sums[i];
   }
 
   Quorum& quorum_;
@@ -77,6 +80,7 @@ class QuorumPush {
   const float* hears_ = nullptr;
   float* yields_ = nullptr;
   std::vector<const float*> terms_;
+  float weight_ = 1;
 };
 
 }  // namespace

@@ -127,11 +127,12 @@ struct QuorumSeat {
   std::int64_t needed = 1;  ///< pushes that complete a step
   std::int64_t member = 0;  ///< this worker's index, 0 to members - 1
   std::int64_t members = 1;
+  std::int64_t examples = 1;  ///< of this worker's share of a batch
 };
 
 /// What a quorum yields.
 struct QuorumValues {
-  std::vector<Value> sums;  ///< of the gradients, over the pushes that counted
+  std::vector<Value> sums;  ///< of the gradients: means over the examples that counted
   Value verdict;            ///< f32 [1]: 1 when this worker's push counts, else 0
 };
 

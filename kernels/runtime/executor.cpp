@@ -88,13 +88,8 @@ class Executor::Impl {
     failures_.end_all();
   }
 
-  void begin_at(std::span<const LoopPosition> positions) {
-    std::int64_t applied = 0;
-    for (const LoopPosition& position : positions) {
-      // One of the pushes that began last has completed its step; those that came late are dropped.
-      if (position.steps > 0) {
-        applied = std::max(applied, position.last_examples + step_.global_batch);
-      }
+  void begin_at(const Positions& positions) {
+    for (const LoopPosition& position : positions.loops) {
       if (position.number >= loops_.count_of_all()) {
         throw RunError(ErrorKind::Data,
                        "the checkpoint has a loop that this run has not; give the "
@@ -105,7 +100,7 @@ class Executor::Impl {
         if (loops_.number(loop) == position.number) begin_loop_at(loop, position);
       }
     }
-    quorums_.begin_at(applied);
+    quorums_.begin_at(positions.steps, positions.examples);
   }
 
   void run(std::int64_t examples) {
@@ -316,7 +311,7 @@ Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorO
                    Device& device)
     : impl_(std::make_unique<Impl>(part, kernels, options, device)) {}
 Executor::~Executor() = default;
-void Executor::begin_at(std::span<const LoopPosition> positions) { impl_->begin_at(positions); }
+void Executor::begin_at(const Positions& positions) { impl_->begin_at(positions); }
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
 void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
 std::int64_t Executor::examples_seen() const { return impl_->count_.of_all(impl_->count_.claimed); }

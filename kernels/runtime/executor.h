@@ -50,6 +50,13 @@ struct LoopPosition {
   std::int64_t last_examples = 0;  ///< seen by all loops when its last step began
 };
 
+/// Where all loops of a run stand.
+struct Positions {
+  std::vector<LoopPosition> loops;
+  std::int64_t steps = 0;     ///< that loops complete together, where they have a quorum
+  std::int64_t examples = 0;  ///< applied in those
+};
+
 class Executor {
  public:
   /// The device, which the table's kernels are for, outlives the executor.
@@ -62,7 +69,7 @@ class Executor {
 
   /// Stands where another executor of this part has come to; loops that are not named begin with
   /// their first step. Variables are the caller's to set. Before the first step.
-  void begin_at(std::span<const LoopPosition> positions);
+  void begin_at(const Positions& positions);
   /// Advances until all loops together have seen `examples`, counted from the first step ever.
   /// Throws: RunError of the first lane that failed, naming step and tensor or who was missing.
   void run(std::int64_t examples);

@@ -81,6 +81,7 @@ struct StepContext {
   std::int64_t step = 0;             ///< of this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
   std::int64_t examples_before = 0;  ///< likewise of the loop's step before; 0 in its first
+  std::int64_t step_examples = 0;    ///< of an update behind a quorum: that it applies; 0: a batch
   LaneCounters* counters = nullptr;
 };
 

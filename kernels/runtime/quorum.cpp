@@ -16,9 +16,9 @@ class Quorum::Behind final : public Kernel {
 
   void run(const StepContext& context) override {
     if (quorum_.completing_.load(std::memory_order_relaxed) != member_) return;
-    const auto step = static_cast<std::int64_t>(quorum_.version_.value());
-    update_->run({.step = step,
-                  .examples = step * quorum_.options_.step_examples,
+    update_->run({.step = quorum_.steps_,
+                  .examples = static_cast<std::int64_t>(quorum_.applied_.value()),
+                  .step_examples = quorum_.gathered_examples_,
                   .counters = context.counters});
     quorum_.updated(member_);
   }
@@ -35,18 +35,17 @@ Quorum::Quorum(const QuorumOptions& options)
         "a quorum needs no more pushes than there are members");
 }
 
-void Quorum::join(std::int64_t member, std::span<const Tensor> gradients) {
-  seat(member).gradients = gradients;
-}
+void Quorum::join(std::int64_t member, const Push& push) { seat(member).push = push; }
 
 std::unique_ptr<Kernel> Quorum::behind(std::int64_t member, std::unique_ptr<Kernel> update) {
   ++seat(member).updates;
   return std::make_unique<Behind>(*this, member, std::move(update));
 }
 
-void Quorum::begin_at(std::int64_t examples) {
+void Quorum::begin_at(std::int64_t steps, std::int64_t examples) {
+  steps_ = steps;
   if (options_.applied_examples != nullptr) *options_.applied_examples = examples;
-  version_.advance_to(static_cast<std::uint64_t>(examples / options_.step_examples));
+  applied_.advance_to(static_cast<std::uint64_t>(examples));
 }
 
 std::int64_t Quorum::begin(std::int64_t member, const Patience& patience) {
@@ -54,28 +53,29 @@ std::int64_t Quorum::begin(std::int64_t member, const Patience& patience) {
     std::uint64_t now = 0;
     {
       const std::lock_guard lock(mutex_);
-      now = version_.value();
+      now = applied_.value();
       Seat& own = seat(member);
       if (!own.counts && gathered_ < options_.needed) {
         own.began = now;
-        return static_cast<std::int64_t>(now) * options_.step_examples;
+        return static_cast<std::int64_t>(now);
       }
     }
-    if (!version_.wait_for(now + 1, patience)) {
+    if (!applied_.wait_for(now + 1, patience)) {
       fail("worker " + std::to_string(member), patience);
     }
   }
 }
 
 void Quorum::await(std::int64_t examples, const Patience& patience) {
-  const auto version = static_cast<std::uint64_t>(examples / options_.step_examples);
-  if (!version_.wait_for(version, patience)) fail("a server", patience);
+  if (!applied_.wait_for(static_cast<std::uint64_t>(examples), patience)) {
+    fail("a server", patience);
+  }
 }
 
 Verdict Quorum::decide(std::int64_t member) {
   const std::lock_guard lock(mutex_);
   Seat& own = seat(member);
-  if (own.began == version_.value() && gathered_ < options_.needed) return count(member);
+  if (own.began == applied_.value() && gathered_ < options_.needed) return count(member);
   ++own.dropped;
   return Verdict::Dropped;
 }
@@ -90,6 +90,7 @@ Verdict Quorum::count(std::int64_t member) {
   check(!own.counts && gathered_ < options_.needed, "a push counts once, for one step");
   own.counts = true;
   ++own.applied;
+  gathered_examples_ += own.push.examples;
   if (++gathered_ < options_.needed) return Verdict::Counts;
   completing_.store(member, std::memory_order_relaxed);
   return Verdict::Completes;
@@ -97,7 +98,12 @@ Verdict Quorum::count(std::int64_t member) {
 
 /// Nobody changes `counts` between a push that completes a step and the end of the step.
 std::span<const Tensor> Quorum::counted(std::int64_t member) const {
-  return seat(member).counts ? seat(member).gradients : std::span<const Tensor>();
+  return seat(member).counts ? seat(member).push.gradients : std::span<const Tensor>();
+}
+
+float Quorum::weight() const {
+  return static_cast<float>(static_cast<double>(options_.batch) /
+                            static_cast<double>(gathered_examples_));
 }
 
 void Quorum::updated(std::int64_t member) {
@@ -105,13 +111,13 @@ void Quorum::updated(std::int64_t member) {
   updates_run_ = 0;
   const std::lock_guard lock(mutex_);
   completing_.store(-1, std::memory_order_relaxed);
+  const std::int64_t next =
+      static_cast<std::int64_t>(applied_.value()) + std::exchange(gathered_examples_, 0);
   gathered_ = 0;
+  ++steps_;
   for (Seat& each : seats_) each.counts = false;
-  const std::uint64_t next = version_.value() + 1;
-  if (options_.applied_examples != nullptr) {
-    *options_.applied_examples = static_cast<std::int64_t>(next) * options_.step_examples;
-  }
-  version_.advance_to(next);
+  if (options_.applied_examples != nullptr) *options_.applied_examples = next;
+  applied_.advance_to(static_cast<std::uint64_t>(next));
 }
 
 std::string Quorum::retire(std::int64_t member) {
@@ -132,7 +138,7 @@ void Quorum::fail(const std::string& who, const Patience& patience) {
     missing += (missing.empty() ? "worker " : ", worker ") + std::to_string(m);
   }
   throw RunError(ErrorKind::Timeout,
-                 "step " + std::to_string(version_.value()) + ": " + who + " waited " +
+                 "step " + std::to_string(steps_) + ": " + who + " waited " +
                      std::to_string(patience.limit_ns / 1'000'000'000) + " s, but only " +
                      std::to_string(gathered_) + " of the " + std::to_string(options_.needed) +
                      " pushes that a step needs have come; missing: " + missing);

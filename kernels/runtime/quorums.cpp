@@ -27,7 +27,7 @@ Quorums::Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops,
     quorums_.try_emplace(
         server, QuorumOptions{.needed = node.attributes.integer("needed"),
                               .members = node.attributes.integer("members"),
-                              .step_examples = part.global_batch,
+                              .batch = part.global_batch,
                               .applied_examples = server == kDeciding ? &count.claimed : nullptr});
     const int lane = plan.lane_of(id);
     member_of_[loops.number(plan.lanes()[static_cast<std::size_t>(lane)].loop)] =
@@ -48,8 +48,8 @@ std::unique_ptr<Kernel> Quorums::behind(const Graph& graph, const Node& node,
   return quorum->behind(node.place.replica, std::move(kernel));
 }
 
-void Quorums::begin_at(std::int64_t examples) {
-  for (auto& [server, quorum] : quorums_) quorum.begin_at(examples);
+void Quorums::begin_at(std::int64_t steps, std::int64_t examples) {
+  for (auto& [server, quorum] : quorums_) quorum.begin_at(steps, examples);
 }
 
 Ticket Quorums::begin(int loop, const ExampleCount& count, const Patience& patience) {

@@ -32,8 +32,9 @@ class Quorums {
   std::unique_ptr<Kernel> behind(const Graph& graph, const Node& node,
                                  std::unique_ptr<Kernel> kernel);
 
-  /// As if so many examples had been applied and nobody had pushed since. Before the first step.
-  void begin_at(std::int64_t examples);
+  /// As if so many steps had applied so many examples and nobody had pushed since. Before the first
+  /// step.
+  void begin_at(std::int64_t steps, std::int64_t examples);
 
   /// The loop's next step, once it may begin and the last one has ended in all lanes of the loop;
   /// none when the examples of the run have been applied. Threads: the loop's leader lane.

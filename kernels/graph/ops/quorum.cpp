@@ -3,7 +3,8 @@
 // quorum: what one worker pushes to one server, the gradients of all that the server holds. The
 // push counts when the parameters it was computed from are still the current ones, and is dropped
 // else. The needed-th that counts completes a step: in its loop alone outputs hold the sums over
-// the pushes that counted, in the order of the members, and the updates behind the node run.
+// the pushes that counted, in the order of the members and weighted so that they are the mean over
+// these pushes' examples, and the updates behind the node run.
 // The first server decides and yields the verdict, 1 or 0; the others are told.
 //   decides:  gradients -> sums, verdict [1];   told:  gradients, verdict [1] -> sums
 #include "kernels/graph/ops/rules.h"
@@ -18,6 +19,7 @@ QuorumValues Builder::quorum(std::vector<Value> gradients, const QuorumSeat& sea
                            {{"needed", seat.needed},
                             {"member", seat.member},
                             {"members", seat.members},
+                            {"examples", seat.examples},
                             {"decides", static_cast<std::int64_t>(decides)}});
   QuorumValues values{.sums = {}, .verdict = decides ? Value{first.node, count} : verdict};
   for (int i = 0; i < count; ++i) values.sums.push_back({first.node, i});
