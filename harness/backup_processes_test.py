@@ -18,6 +18,9 @@ BATCH = 30
 PARABOLA = ("--workload", "parabola", "--global-batch", str(BATCH), "--steps", "300",
             "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
 UNEVEN = tuple("31" if word == str(BATCH) else word for word in PARABOLA)
+SHARES = {"replica0": 16, "replica1": 15, "replica2": 16}
+LONG_STEPS = 4000
+UNEVEN_FOR_LONG = tuple(str(LONG_STEPS) if word == "300" else word for word in UNEVEN)
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "64",
         "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
 
@@ -48,7 +51,6 @@ class BackupWorkers(unittest.TestCase):
                 self.assertEqual(record["lost_updates"], 0)
 
     def test_count_the_examples_of_who_came_first_where_shares_are_uneven(self) -> None:
-        shares = {"replica0": 16, "replica1": 15, "replica2": 16}
         for more in (("--servers", "2"), ("--processes", "1")):
             record = record_of(*UNEVEN, *more)
             with self.subTest(more=more):
@@ -56,7 +58,7 @@ class BackupWorkers(unittest.TestCase):
                 examples = record["evaluations"][-1]["examples"]
                 self.assertIn(examples - 300 * 31, range(32))
                 counted = pushes(record)
-                self.assertEqual(examples, sum(applied * shares[worker]
+                self.assertEqual(examples, sum(applied * SHARES[worker]
                                                for worker, (_, applied, _) in counted.items()))
                 steps = sum(applied for _, applied, _ in counted.values()) // 2
                 self.check_counts(record, steps)
@@ -92,6 +94,22 @@ class BackupWorkers(unittest.TestCase):
         self.assertEqual(record["evaluations"][-1]["examples"], 150 * 64)
         self.assertEqual(len(record["lost_processes"]), 1)
         self.assertRegex(record["lost_processes"][0], r"^rank 2 \(replica1, .*was lost")
+        self.assertEqual(run.left(), [])
+
+    def test_go_on_without_one_that_dies_with_several_servers(self) -> None:
+        run = Run(*UNEVEN_FOR_LONG, "--servers", "2", "--continue-on-loss", ranks=5)
+        run.await_training()
+        run.send(signal.SIGKILL, run.ranks[3])
+        record = run.end(limit_s=90)
+        self.assertIn(record["status"], ("missed", "reached"), record["failure"])
+        self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
+        (lost,) = record["lost_processes"]
+        self.assertRegex(lost, r"^rank 3 \(replica1, .*was lost")
+        examples = record["evaluations"][-1]["examples"]
+        self.assertIn(examples - LONG_STEPS * 31, range(32))
+        self.assertEqual(record["step_examples"]["sum"], examples)
+        self.assertEqual(examples, sum(applied * SHARES[worker] for worker, (_, applied, _)
+                                       in pushes(record).items()))
         self.assertEqual(run.left(), [])
 
     def test_end_when_fewer_are_left_than_a_step_needs(self) -> None:

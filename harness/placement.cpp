@@ -174,11 +174,6 @@ void set_servers(const RaceRequest& request, Placement& placement) {
         "--continue-on-loss is for parameter_server_async, whose workers wait for nobody, and for "
         "parameter_server with --backup-workers");
   }
-  if (!asynchronous && placement.options.servers > 1) {
-    throw usage(
-        "--continue-on-loss with --backup-workers needs --servers 1: a worker may be lost when "
-        "some servers have its push and others do not");
-  }
 }
 
 void check_algorithm(const RaceRequest& request) {

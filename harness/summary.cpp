@@ -140,7 +140,8 @@ struct Updates {
 std::map<int, Updates> updates_with_backup(const std::vector<RankedWorker>& workers) {
   std::map<int, Updates> result;
   for (const auto& [rank, worker] : workers) {
-    if (worker.updates_applied + worker.updates_dropped == 0) continue;
+    const bool decides = worker.place.role == Role::Server && worker.place.stage == 0;
+    if (!decides || worker.updates_applied + worker.updates_dropped == 0) continue;
     result[worker.place.replica] = {.applied = worker.updates_applied,
                                     .dropped = worker.updates_dropped};
   }

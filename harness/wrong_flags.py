@@ -59,8 +59,6 @@ WRONG_FLAGS: list[tuple[str, str]] = [
      "--staleness-bound 1", r"--staleness-bound is for parameter_server_async"),
     ("--strategy parameter_server --workers 2 --continue-on-loss",
      r"--continue-on-loss is for .*--backup-workers"),
-    ("--strategy parameter_server --workers 2 --backup-workers 1 --global-batch 20 --servers 2 "
-     "--continue-on-loss", r"--continue-on-loss with --backup-workers needs --servers 1"),
     # Stragglers
     ("--straggler 1", r"'1' is not WORKER:FACTOR"),
     ("--straggler 0:fast", r"'0:fast' is not WORKER:FACTOR"),

@@ -7,11 +7,13 @@
 // stands a quorum: a push that comes late, after the parameters it was computed from were replaced,
 // is dropped; the n-th that counts sums them and updates once. Shares may be uneven: then a step
 // has the examples of who came first, and its gradient is the mean over these. The first server
-// decides for all. Pushes lie where they arrive until then, n + b of them: which of them are terms,
-// in the order of the workers, is known only when the last has come.
-// For M bytes of parameters a worker receives and sends M for each of its steps.
-// Term: backup workers, Chen et al., "Revisiting distributed synchronous SGD", 2016; TensorFlow's
-// SyncReplicasOptimizer.
+// decides for all, and a push has come when all servers have it, which they tell the first: so each
+// step is of the same workers on all servers, and a worker that dies while it pushes is in none.
+// (TensorFlow's accumulators decide variable by variable, and a step may mix workers.) Pushes lie
+// where they arrive until then, n + b of them: which of them are terms, in the order of the
+// workers, is known only when the last has come. For M bytes of parameters a worker receives and
+// sends M for each of its steps. Term: backup workers, Chen et al., "Revisiting distributed
+// synchronous SGD", 2016; TensorFlow's SyncReplicasOptimizer.
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,32 @@ std::vector<std::vector<std::size_t>> trainables_of_servers(const Step& sharded,
   return held;
 }
 
+/// What a worker pushes, to all servers, and the updates behind it.
+void push(Replicas& replicas, const std::vector<std::vector<std::size_t>>& held, std::int64_t r) {
+  std::vector<Builder> servers;
+  std::vector<std::vector<Value>> gradients;  // by server
+  std::vector<Value> arrivals;
+  for (const std::vector<std::size_t>& trainables : held) {
+    servers.push_back(replicas.at_shared(trainables.front(), r).layer("quorum"));
+    std::vector<Value>& own = gradients.emplace_back();
+    for (std::size_t t : trainables) own.push_back(replicas.gradient(t, r));
+    if (servers.size() > 1) arrivals.push_back(servers.back().arrival(own));
+  }
+  const QuorumSeat seat{.needed = replicas.count() - replicas.backups(),
+                        .member = r,
+                        .members = replicas.count(),
+                        .examples = replicas.examples(r)};
+  Value verdict;
+  for (std::size_t s = 0; s < held.size(); ++s) {
+    const QuorumValues quorum = s == 0 ? servers[s].quorum(gradients[s], seat, arrivals)
+                                       : servers[s].follow_quorum(gradients[s], seat, verdict);
+    verdict = quorum.verdict;
+    for (std::size_t i = 0; i < held[s].size(); ++i) {
+      replicas.update(held[s][i], r, quorum.sums[i]);
+    }
+  }
+}
+
 }  // namespace
 
 Step backup_workers(const Step& step, const StrategyOptions& options) {
@@ -45,24 +73,7 @@ Step backup_workers(const Step& step, const StrategyOptions& options) {
                               .sharing = Sharing::Quorum,
                               .strategy = "parameter_server"});
   const auto held = trainables_of_servers(sharded, options.servers);
-  for (std::int64_t r = 0; r < replicas.count(); ++r) {
-    Value verdict;
-    for (const std::vector<std::size_t>& trainables : held) {
-      std::vector<Value> gradients;
-      for (std::size_t t : trainables) gradients.push_back(replicas.gradient(t, r));
-      Builder server = replicas.at_shared(trainables.front(), r);
-      const QuorumValues quorum = server.layer("quorum").quorum(std::move(gradients),
-                                                                {.needed = options.replicas,
-                                                                 .member = r,
-                                                                 .members = replicas.count(),
-                                                                 .examples = replicas.examples(r)},
-                                                                verdict);
-      verdict = quorum.verdict;
-      for (std::size_t i = 0; i < trainables.size(); ++i) {
-        replicas.update(trainables[i], r, quorum.sums[i]);
-      }
-    }
-  }
+  for (std::int64_t r = 0; r < replicas.count(); ++r) push(replicas, held, r);
   return replicas.finish();
 }
 

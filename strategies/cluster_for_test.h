@@ -85,6 +85,11 @@ class Cluster {
   GrpcExchange& exchange(int process) {
     return *processes_[static_cast<std::size_t>(process)]->exchange;
   }
+  /// A process hears that another is lost.
+  void lose(int process, int lost, const std::string& reason) {
+    exchange(process).lose(lost, reason);
+    processes_[static_cast<std::size_t>(process)]->tickets->lose(lost, reason);
+  }
   TrafficByPlace counted() const {
     TrafficByPlace all;
     for (const auto& process : processes_) add(all, process->exchange->traffic());

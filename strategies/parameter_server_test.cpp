@@ -5,6 +5,7 @@
 // one keeps its clocks, its bound and its counts.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 #include <tuple>
 
@@ -183,6 +184,15 @@ TEST(ParameterServerAsync, GoesOnWithoutALostWorkerWhereItMay) {
   }
 }
 
+/// Pushes that the server has applied, by worker.
+std::vector<std::int64_t> applied_at(Cluster& cluster, int server) {
+  std::vector<std::int64_t> applied;
+  for (const WorkerReport& worker : cluster.executor(server).workers()) {
+    applied.push_back(worker.updates_applied);
+  }
+  return applied;
+}
+
 TrialOptions with_a_backup_worker(std::int64_t servers, std::int64_t steps) {
   TrialOptions options = options_of("parameter_server", 2, servers);
   options.options.backup_workers = 1;
@@ -205,7 +215,8 @@ TEST(BackupWorkers, OverGrpcEveryPushIsAppliedOrDropped) {
                 loops.at(static_cast<std::size_t>(worker.place.replica)).steps);
     }
     EXPECT_EQ(applied, 2 * options.steps);
-    for (int server = 0; server < servers; ++server) {  // each updated once a step
+    for (int server = 0; server < servers; ++server) {  // each updated once a step, by the same
+      EXPECT_EQ(applied_at(cluster, server), applied_at(cluster, 0));
       std::uint64_t updates = 0;
       for (const WorkerReport& worker : cluster.executor(server).workers()) {
         EXPECT_EQ(std::count(worker.staleness.begin() + 1, worker.staleness.end(), 0), 63);
@@ -242,6 +253,42 @@ TEST(BackupWorkers, GoOnWithoutOneThatIsLostAndEndWhenTooFewAreLeft) {
       }
     }
     killer.join();
+  }
+}
+
+/// Whichever server notices first, and whatever the worker has sent to one of them alone.
+TEST(BackupWorkers, AreLostToAllServersInOneStepAtAnyMoment) {
+  constexpr int kWorker = 3;  // the process of replica 1
+  TrialOptions options = with_a_backup_worker(2, 200);
+  options.loss = OnLoss::Continue;
+  for (int moment = 0; moment < 16; ++moment) {
+    Cluster cluster(training_of("parabola", 31, options.steps), data_of("parabola"), options,
+                    servers_and_workers(2, 3, 3));
+    std::thread killer([&] {
+      while (cluster.executor(0).examples_seen() < (10 + 7 * moment) * 31) {
+        std::this_thread::yield();
+      }
+      for (int server : {moment % 2, 1 - moment % 2}) {
+        cluster.lose(server, kWorker, "it was killed by a test");
+        std::this_thread::sleep_for(std::chrono::microseconds(moment / 2 % 4 * 100));
+      }
+    });
+    cluster.run_without(kWorker);
+    killer.join();
+    const std::int64_t seen = cluster.executor(0).examples_seen();
+    EXPECT_GE(seen, 200 * 31);
+    EXPECT_LT(seen, 200 * 31 + 32);
+    const std::vector<std::int64_t> applied = applied_at(cluster, 0);
+    EXPECT_EQ(applied.at(0) * 16 + applied.at(1) * 15 + applied.at(2) * 16, seen);
+    EXPECT_LT(applied.at(1), 200);
+    const WorkerReport decided = cluster.executor(0).workers().at(1);
+    for (int server : {0, 1}) {
+      EXPECT_EQ(cluster.executor(server).lost().size(), 1U);
+      EXPECT_EQ(applied_at(cluster, server), applied);
+      const Place place{.replica = 1, .stage = server, .role = Role::Server};
+      EXPECT_LE(decided.updates_applied + decided.updates_dropped,
+                cluster.exchange(server).exchange_times().at(place).pushes.value_or(0));
+    }
   }
 }
 

@@ -46,6 +46,7 @@ class Replicas {
   Replicas(const Step& source, const ReplicaOptions& options);
 
   std::int64_t count() const { return options_.count; }
+  std::int64_t backups() const { return options_.backups; }
   /// Examples of a step.
   std::int64_t examples(std::int64_t replica) const {
     return batch_.at(static_cast<std::size_t>(replica));

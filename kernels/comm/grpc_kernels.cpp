@@ -9,6 +9,7 @@
 #include "kernels/comm/scatter.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
+#include "kernels/runtime/absence.h"
 #include "kernels/runtime/clock.h"
 
 namespace regatta::exchange {
@@ -23,6 +24,7 @@ class Message {
   Message(const KernelRequest& request, const ExchangeOptions& options, std::shared_ptr<Link> link)
       : link_(std::move(link)),
         number_(request.node.attributes.integer("message")),
+        absence_(request.absence),
         patience_{.abort = request.abort,
                   .spins = request.spins,
                   .yields = request.yields,
@@ -32,9 +34,12 @@ class Message {
   std::int64_t number() const { return number_; }
   const Patience& patience() const { return patience_; }
 
-  void wait_until_open(std::int64_t step) const {
+  /// False: the peer's absence is noted.
+  bool wait_until_open(std::int64_t step) const {
     if (!link_->wait_until_open(patience_)) fail(step, "there is no connection to");
-    if (link_->is_lost()) lost(step);
+    if (!link_->is_lost()) return true;
+    lost(step);
+    return false;
   }
   [[noreturn]] void fail(std::int64_t step, const std::string& what) const {
     throw RunError(ErrorKind::Timeout, "step " + std::to_string(step) + ", message " +
@@ -42,16 +47,19 @@ class Message {
                                            std::to_string(patience_.limit_ns / 1'000'000) + " ms " +
                                            what + " process " + std::to_string(link_->ends().peer));
   }
-  [[noreturn]] void lost(std::int64_t step) const {
-    throw RunError(ErrorKind::PeerLost, "step " + std::to_string(step) + ", message " +
-                                            std::to_string(number_) + ": process " +
-                                            std::to_string(link_->ends().peer) +
-                                            " is lost: " + link_->reason());
+  /// Notes the peer's absence. Throws: RunError(PeerLost) where that is an error.
+  void lost(std::int64_t step) const {
+    const std::string what = "step " + std::to_string(step) + ", message " +
+                             std::to_string(number_) + ": process " +
+                             std::to_string(link_->ends().peer) + " is lost: " + link_->reason();
+    if (absence_ == nullptr) throw RunError(ErrorKind::PeerLost, what);
+    absence_->note(what);
   }
 
  private:
   std::shared_ptr<Link> link_;
   std::int64_t number_;
+  Absence* absence_;
   Patience patience_;
 };
 
@@ -87,11 +95,11 @@ class SendKernel final : public Kernel {
   }
 
   void run(const StepContext& context) override {
-    message_.wait_until_open(context.step);
+    if (!message_.wait_until_open(context.step)) return;
     parcel_.begin(steps_.number(context.step));
     message_.link().send(parcel_);
     if (!parcel_.wait(message_.patience())) message_.fail(context.step, "not all was taken by");
-    if (parcel_.dropped()) message_.lost(context.step);
+    if (parcel_.dropped()) return message_.lost(context.step);
     traffic_.sent += parcel_.total_bytes();
   }
 
@@ -118,23 +126,29 @@ class ReceiveKernel final : public Kernel {
     steps_.number(context.step);
     scatter_.begin();
     context.counters->peer_waits.begin(ticks());
-    take(context.step, scatter_.bytes());
+    bool takes = take(context.step, scatter_.bytes());
     context.counters->peer_waits.end(ticks());
     std::int64_t left = scatter_.bytes() - land();
-    while (left > 0) {
-      take(context.step, left);
+    while (takes && left > 0) {
+      takes = take(context.step, left);
       left -= land();
     }
+    if (!takes) return;
     if (push_) enter(*push_);
     traffic_.received += scatter_.bytes();
     ++traffic_.messages;
   }
 
  private:
-  void take(std::int64_t step, std::int64_t missing) {
+  /// False: the peer's absence is noted, and no more comes.
+  bool take(std::int64_t step, std::int64_t missing) {
     if (!inbox_.wait(message_.patience())) message_.fail(step, missing_text(missing));
-    if (inbox_.take(slices_) == 0) message_.lost(step);
+    if (inbox_.take(slices_) == 0) {
+      message_.lost(step);
+      return false;
+    }
     taken_ = ticks();
+    return true;
   }
   std::string missing_text(std::int64_t bytes) const {
     if (bytes == scatter_.bytes()) return "nothing has come from";

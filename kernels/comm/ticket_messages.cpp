@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/ticket_messages.h"
 
+#include <algorithm>
+
 #include "kernels/graph/error.h"
 #include "kernels/runtime/counter.h"
 
@@ -13,6 +15,9 @@ constexpr std::int64_t kFirstMessage = std::int64_t{1} << 30;
 
 TicketMessages::TicketMessages(const Step& part, const KernelTable& table) {
   if (part.partition.loops <= 1) return;
+  const auto& nodes = part.graph.nodes();
+  has_quorum_ = std::any_of(nodes.begin(), nodes.end(),
+                            [](const Node& node) { return node.op == Op::Quorum; });
   const int here = part.partition.process;
   for (const LoopPart& loop : part.partition.parts) {
     const int leader = loop.processes.front();
@@ -42,7 +47,7 @@ void TicketMessages::publish(int loop, const Ticket& ticket) {
   const auto examples = static_cast<std::uint64_t>(ticket.examples);
   for (Line& line : lines_.at(loop)) {
     line.words = {ticket.runs ? 1 : 0, static_cast<std::int32_t>(examples & 0xFFFFFFFFU),
-                  static_cast<std::int32_t>(examples >> 32U), 0};
+                  static_cast<std::int32_t>(examples >> 32U), ticket.ends ? 1 : 0};
     run(line, loop);
   }
 }
@@ -65,12 +70,13 @@ Ticket TicketMessages::next(int loop) {
   const auto low = static_cast<std::uint32_t>(line.words[1]);
   const auto high = static_cast<std::uint32_t>(line.words[2]);
   return {.runs = line.words[0] != 0,
+          .ends = line.words[3] != 0,
           .examples = static_cast<std::int64_t>(std::uint64_t{high} << 32U | low)};
 }
 
 void TicketMessages::lose(int process, const std::string& reason) {
   const auto loops = loops_of_.find(process);
-  if (loops == loops_of_.end()) return;
+  if (has_quorum_ || loops == loops_of_.end()) return;
   for (int loop : loops->second) {
     {
       const std::lock_guard lock(mutex_);

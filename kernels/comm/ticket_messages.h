@@ -29,14 +29,15 @@ class TicketMessages final : public TicketPost {
   Ticket next(int loop) override;
   void abandon(int loop) override;
 
-  /// A process is gone: next() of the loops it takes part in throws RunError(PeerLost).
-  /// Threads: any.
+  /// A process is gone: next() of the loops it takes part in throws RunError(PeerLost). Where a
+  /// loop has a quorum it does not: the first server ends the loop and tells the others by a
+  /// ticket. Threads: any.
   void lose(int process, const std::string& reason);
 
  private:
   /// One loop with one other process.
   struct Line {
-    std::array<std::int32_t, 4> words{};  ///< runs, low and high half of examples, nothing
+    std::array<std::int32_t, 4> words{};  ///< runs, low and high half of examples, ends
     Node node;
     std::array<Tensor, 1> tensor;
     AbortFlag abort;
@@ -47,6 +48,7 @@ class TicketMessages final : public TicketPost {
   void run(Line& line, int loop);
   void add_line(const KernelTable& table, Op op, int loop, int peer);
 
+  bool has_quorum_ = false;
   std::map<int, std::vector<int>> loops_of_;  ///< by process
   std::mutex mutex_;
   std::map<int, std::string> lost_;  ///< by loop: why

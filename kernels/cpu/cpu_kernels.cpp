@@ -51,6 +51,7 @@ void add_cpu_kernels(KernelTable& table) {
 
   table.add(Op::Sum, cpu::sum);
   table.add(Op::Copy, cpu::copy);
+  table.add(Op::Arrival, cpu::arrival);
   table.add(Op::Quorum, cpu::quorum);
 
   table.add(Op::Sgd, cpu::sgd);

@@ -75,6 +75,7 @@ KernelPointer mean_squared_error_backward(const KernelRequest&);
 KernelPointer count_correct(const KernelRequest&);
 
 // quorum.cpp
+KernelPointer arrival(const KernelRequest&);
 KernelPointer quorum(const KernelRequest&);
 
 // sgd.cpp, adam.cpp, lookahead.cpp

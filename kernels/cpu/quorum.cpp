@@ -2,13 +2,16 @@
 //
 // quorum: a worker's push at a server. In the lane of the push that completes a step, the weighted
 // sums over all that count, in the order of the members and by the arithmetic of `sum`; they take
-// the place of that worker's own gradients.
+// the place of that worker's own gradients. The push of a worker that is lost, as this server or
+// another knows, is dropped: not all of it has come to all servers.
+// arrival: 1 when all of a worker's gradients have come, else 0.
 #include <algorithm>
 #include <vector>
 
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/absence.h"
 #include "kernels/runtime/quorum.h"
 
 namespace regatta::cpu {
@@ -21,13 +24,11 @@ class QuorumPush {
         member_(request.node.attributes.integer("member")),
         gradients_(gradients),
         sums_(request.outputs.first(gradients.size())),
+        heard_(request.inputs.last(request.inputs.size() - gradients.size())),
+        absence_(request.absence),
         threads_(request.threads) {
     const bool decides = request.node.attributes.integer("decides") != 0;
-    if (decides) {
-      yields_ = request.outputs.back().f32();
-    } else {
-      hears_ = request.inputs.back().f32();
-    }
+    if (decides) yields_ = request.outputs.back().f32();
     terms_.reserve(static_cast<std::size_t>(quorum_.members()));
     quorum_.join(member_, {.gradients = gradients_,
                            .examples = request.node.attributes.integer("examples")});
@@ -35,7 +36,7 @@ class QuorumPush {
 
   void operator()(const StepContext&) {
     const Verdict verdict =
-        hears_ == nullptr ? quorum_.decide(member_) : quorum_.follow(member_, *hears_ != 0);
+        yields_ != nullptr ? decide() : quorum_.follow(member_, *heard_.front().f32() != 0);
     if (yields_ != nullptr) *yields_ = verdict == Verdict::Dropped ? 0 : 1;
     if (verdict != Verdict::Completes) return;
     for (std::size_t i = 0; i < gradients_.size(); ++i) add_up(i);
@@ -43,6 +44,14 @@ class QuorumPush {
 
  private:
   static constexpr std::int64_t kBlock = 1024;
+
+  Verdict decide() {
+    for (const Tensor& arrived : heard_) {
+      if (*arrived.f32() == 0) absence_->note("another server has lost this loop's worker");
+    }
+    const bool absent = absence_ != nullptr && absence_->noted();
+    return absent ? Verdict::Dropped : quorum_.decide(member_);
+  }
 
   void add_up(std::size_t gradient) {
     weight_ = quorum_.weight();
@@ -76,8 +85,9 @@ class QuorumPush {
   std::int64_t member_;
   std::span<const Tensor> gradients_;
   std::span<const Tensor> sums_;
+  std::span<const Tensor> heard_;  ///< arrivals where it decides, else the verdict
+  Absence* absence_;
   int threads_;
-  const float* hears_ = nullptr;
   float* yields_ = nullptr;
   std::vector<const float*> terms_;
   float weight_ = 1;
@@ -85,9 +95,16 @@ class QuorumPush {
 
 }  // namespace
 
+KernelPointer arrival(const KernelRequest& request) {
+  return make_kernel(
+      [absence = request.absence, arrived = request.outputs[0].f32()](const StepContext&) {
+        *arrived = absence != nullptr && absence->noted() ? 0 : 1;
+      });
+}
+
 KernelPointer quorum(const KernelRequest& request) {
-  const bool decides = request.node.attributes.integer("decides") != 0;
-  const auto gradients = request.inputs.first(request.inputs.size() - (decides ? 0 : 1));
+  const auto hears = static_cast<std::size_t>(request.node.attributes.integer("hears"));
+  const auto gradients = request.inputs.first(request.inputs.size() - hears);
   const bool f32 = std::all_of(gradients.begin(), gradients.end(), [](const Tensor& gradient) {
     return gradient.type.element == ElementType::F32;
   });

@@ -27,8 +27,8 @@ KernelTable filled_table() {
 }
 
 TEST(CudaKernels, ComputeEveryOpButWhatCommunicatesAndWhatServersDo) {
-  const std::set<Op> elsewhere{Op::Reshape, Op::Slice,     Op::Send,
-                               Op::Receive, Op::AllReduce, Op::Quorum};
+  const std::set<Op> elsewhere{Op::Reshape,   Op::Slice,   Op::Send,  Op::Receive,
+                               Op::AllReduce, Op::Arrival, Op::Quorum};
   const KernelTable table = filled_table();
   for (const OpInfo& info : all_ops()) {
     EXPECT_EQ(table.has(info.op), !elsewhere.contains(info.op)) << info.name;

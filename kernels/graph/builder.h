@@ -207,8 +207,15 @@ class Builder {
   /// Members stand at different places and name the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);
 
-  /// One worker's push to one server. `verdict`: of the first server; none: this one decides.
-  QuorumValues quorum(std::vector<Value> gradients, const QuorumSeat& seat, Value verdict = {});
+  /// That all of one worker's gradients have come to a server: 1, or 0 where the worker is lost.
+  /// Shapes: [1] f32.
+  Value arrival(std::vector<Value> gradients);
+  /// One worker's push to the server that decides. `arrivals`: at the others.
+  QuorumValues quorum(const std::vector<Value>& gradients, const QuorumSeat& seat,
+                      const std::vector<Value>& arrivals);
+  /// One worker's push to a server that is told the verdict.
+  QuorumValues follow_quorum(const std::vector<Value>& gradients, const QuorumSeat& seat,
+                             Value verdict);
 
   NodeId sgd(Value gradient, VariableId parameter, VariableId velocity, const SgdOptions& options);
   NodeId adam(Value gradient, VariableId parameter, VariableId first, VariableId second,

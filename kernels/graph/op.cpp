@@ -90,6 +90,7 @@ constexpr std::array kOps = {
     crossing(Op::Send, "send", infer_send),
     crossing(Op::Receive, "receive", infer_receive),
     crossing(Op::AllReduce, "all_reduce", infer_all_reduce),
+    compute(Op::Arrival, "arrival", infer_arrival),
     assigning(Op::Quorum, "quorum", infer_quorum),  // keeps pushes from one step to the next
     assigning(Op::Sgd, "sgd", infer_sgd),
     assigning(Op::Adam, "adam", infer_adam),

@@ -66,7 +66,8 @@ enum class Op : std::uint8_t {
   Send,  ///< to another process
   Receive,
   AllReduce,
-  Quorum,  ///< at a server: whether a worker's push counts, and the sum when enough have
+  Arrival,  ///< at a server: that a worker's gradients have come
+  Quorum,   ///< at a server: whether a worker's push counts, and the sum when enough have
   // updates
   Sgd,
   Adam,

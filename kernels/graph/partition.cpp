@@ -21,6 +21,12 @@ std::vector<std::int64_t> coordinates(const Place& place) {
   return {place.replica, place.stage, static_cast<int>(place.role)};
 }
 
+Place place_of(const std::vector<std::int64_t>& words) {
+  return {.replica = static_cast<int>(words.at(0)),
+          .stage = static_cast<int>(words.at(1)),
+          .role = static_cast<Role>(words.at(2))};
+}
+
 Node communication(Op op, const Place& place, const std::string& layer) {
   return {.op = op,
           .attributes = {},
@@ -258,12 +264,8 @@ class Partitioner {
 
 }  // namespace
 
-Place sender_of(const Node& node) {
-  const auto& from = node.attributes.integers("from");
-  return {.replica = static_cast<int>(from.at(0)),
-          .stage = static_cast<int>(from.at(1)),
-          .role = static_cast<Role>(from.at(2))};
-}
+Place sender_of(const Node& node) { return place_of(node.attributes.integers("from")); }
+Place receiver_of(const Node& node) { return place_of(node.attributes.integers("to")); }
 
 std::vector<Step> partition(const Step& step, const Binding& binding) {
   return Partitioner(step, binding).run();

@@ -30,5 +30,7 @@ std::vector<Step> partition(const Step& step, const Binding& binding);
 
 /// The place whose value a copy or a receive takes.
 Place sender_of(const Node& node);
+/// The place that takes what a send carries.
+Place receiver_of(const Node& node);
 
 }  // namespace regatta

@@ -61,7 +61,7 @@ class Executor::Impl {
             [this](int loop) {
               if (options_.tickets != nullptr) options_.tickets->abandon(loops_.number(loop));
             }),
-        quorums_(step_, plan_, loops_, count_),
+        quorums_(step_, plan_, loops_, options.loss, count_),
         gates_(static_cast<std::size_t>(plan_.loop_count())) {
     ns_per_tick();                    // calibrates the clock before it is needed
     if (loops_.led_examples() > 0) {  // else it hears of all its steps
@@ -221,6 +221,7 @@ class Executor::Impl {
                                  .spins = patience.spins,
                                  .yields = patience.yields,
                                  .quorum = quorums_.at(node.place),
+                                 .absence = quorums_.absence(node, loops_.number(lane.plan().loop)),
                                  .queue = lane.queue()});
     if (const std::string choice = choice_of(*kernel); !choice.empty()) {
       choices_.insert(
@@ -291,7 +292,8 @@ class Executor::Impl {
             .sends = !alone && loops_.leads(loop) ? options_.tickets : nullptr,
             .hears = !alone && !loops_.leads(loop) ? options_.tickets : nullptr,
             .bound = bound_ ? &*bound_ : nullptr,
-            .quorums = quorums_.empty() ? nullptr : &quorums_};
+            .quorums = quorums_.empty() ? nullptr : &quorums_,
+            .absence = quorums_.absence(loops_.number(loop))};
   }
 
   /// The loop's first worker that computes, or else what computes at all.

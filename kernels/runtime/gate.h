@@ -29,6 +29,7 @@ struct ExampleCount {
 
 struct Ticket {
   bool runs = false;
+  bool ends = false;          ///< the loop, for good: its worker is lost
   std::int64_t examples = 0;  ///< claimed by all loops before this step
 };
 

@@ -39,6 +39,7 @@ struct Tensor {
 /// read or an update of a block is whole, one of several blocks may have another's between two.
 inline constexpr std::int64_t kShardElements = 16384;
 
+class Absence;
 class LaneQueue;
 class Quorum;
 
@@ -100,6 +101,7 @@ struct KernelRequest {
   int spins = 0;               ///< looks before a wait sleeps (counter.h)
   int yields = 0;              ///< likewise
   Quorum* quorum = nullptr;    ///< of the node's server; null where there is none
+  Absence* absence = nullptr;  ///< of the loop's worker; null where its loss is an error
   LaneQueue* queue = nullptr;  ///< where run() puts its work; null: it does it at once
 };
 

@@ -144,16 +144,35 @@ Ticket Lane::lead_ticket() {
   }
   if (loop.hears != nullptr) return hear_ticket();
   if (loop.bound != nullptr) await_turn();
-  Ticket ticket;
-  if (loop.quorums == nullptr) {
-    ticket = gate_->lead(loop.count, loop.examples);
-  } else {
-    wait_for_loop();  // then it is known whether its push counts
-    ticket = loop.quorums->begin(loop.loop, loop.count, options_.patience);
-    gate_->issue(ticket);
-  }
-  if (loop.sends != nullptr) loop.sends->publish(loop.loop, ticket);
+  const Ticket ticket =
+      loop.quorums == nullptr ? gate_->lead(loop.count, loop.examples) : begin_step();
+  if (loop.sends != nullptr) publish(ticket);
   return ticket;
+}
+
+/// Of a loop that has a quorum. Its other servers hear of the end, or they would wait for a
+/// verdict.
+Ticket Lane::begin_step() {
+  const Leadership& loop = *leadership_;
+  wait_for_loop();  // then it is known whether its push counts
+  if (loop.absence != nullptr && loop.absence->noted()) {
+    if (loop.sends != nullptr) publish({.ends = true});
+    throw RunError(ErrorKind::PeerLost, loop.absence->reason());
+  }
+  const Ticket ticket = loop.quorums->begin(loop.loop, loop.count, options_.patience);
+  gate_->issue(ticket);
+  return ticket;
+}
+
+/// To servers first, who so are told even where the worker cannot be.
+void Lane::publish(const Ticket& ticket) {
+  Absence* const absence = leadership_->absence;
+  try {
+    leadership_->sends->publish(leadership_->loop, ticket);
+  } catch (const RunError& error) {
+    if (absence == nullptr || error.kind() != ErrorKind::PeerLost) throw;
+    absence->note(error.what());
+  }
 }
 
 void Lane::await_turn() {
@@ -164,6 +183,10 @@ void Lane::await_turn() {
 Ticket Lane::hear_ticket() {
   const Leadership& loop = *leadership_;
   const Ticket ticket = loop.hears->next(loop.loop);
+  if (ticket.ends) {
+    wait_for_loop();
+    throw RunError(ErrorKind::PeerLost, "the first server goes on without this loop's worker");
+  }
   if (loop.bound != nullptr && ticket.runs) await_turn();
   if (loop.quorums != nullptr) loop.quorums->await(ticket, options_.patience);
   gate_->issue(ticket);

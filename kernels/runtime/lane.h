@@ -63,6 +63,7 @@ struct Leadership {
   TicketPost* hears = nullptr;      ///< it makes none: they come from there
   StalenessBound* bound = nullptr;  ///< null: none
   Quorums* quorums = nullptr;       ///< likewise
+  Absence* absence = nullptr;       ///< of its worker, if others go on without that
 };
 
 class Lane {
@@ -119,7 +120,9 @@ class Lane {
   void build_segments();
   Ticket next_ticket();
   Ticket lead_ticket();
+  Ticket begin_step();
   Ticket hear_ticket();
+  void publish(const Ticket& ticket);
   void await_turn();
   /// For others: its loop's lanes, other processes, slower loops.
   bool waits_to_begin() const {

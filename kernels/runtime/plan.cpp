@@ -20,6 +20,17 @@ std::int64_t message_bytes(const Graph& graph, const Node& node) {
   return bytes;
 }
 
+/// How many of the node's first outputs take the place of the inputs of the same number.
+std::size_t outputs_in_place(const Node& node) {
+  switch (node.op) {
+    case Op::AllReduce:
+    case Op::Receive: return node.inputs.size();
+    case Op::Quorum:
+      return node.inputs.size() - static_cast<std::size_t>(node.attributes.integer("hears"));
+    default: return 0;
+  }
+}
+
 std::int64_t row_bytes(const TensorType& type) { return type.bytes() / type.dim(0); }
 
 }  // namespace
@@ -53,9 +64,7 @@ void Plan::resolve_storage(const Graph& graph) {
     std::vector<Storage> outputs(node.outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i].owner = {id, static_cast<int>(i)};
-      const bool in_place =
-          node.op == Op::AllReduce || node.op == Op::Quorum || node.op == Op::Receive;
-      if (in_place && i < node.inputs.size()) outputs[i] = storage(node.inputs[i]);
+      if (i < outputs_in_place(node)) outputs[i] = storage(node.inputs[i]);
     }
     if (is_view(graph, node)) {
       if (node.op == Op::Read) {

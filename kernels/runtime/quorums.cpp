@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
 
 namespace regatta {
 namespace {
@@ -18,8 +19,9 @@ bool is_behind_quorum(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-Quorums::Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops,
-                 ExampleCount& count) {
+Quorums::Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops, OnLoss on_loss,
+                 ExampleCount& count)
+    : on_loss_(on_loss) {
   for (NodeId id = 0; id < static_cast<NodeId>(part.graph.nodes().size()); ++id) {
     const Node& node = part.graph.node(id);
     if (node.op != Op::Quorum) continue;
@@ -30,8 +32,9 @@ Quorums::Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops,
                               .batch = part.global_batch,
                               .applied_examples = server == kDeciding ? &count.claimed : nullptr});
     const int lane = plan.lane_of(id);
-    member_of_[loops.number(plan.lanes()[static_cast<std::size_t>(lane)].loop)] =
-        node.attributes.integer("member");
+    const int loop = loops.number(plan.lanes()[static_cast<std::size_t>(lane)].loop);
+    member_of_[loop] = node.attributes.integer("member");
+    absences_.try_emplace(loop);
   }
 }
 
@@ -46,6 +49,19 @@ std::unique_ptr<Kernel> Quorums::behind(const Graph& graph, const Node& node,
   Quorum* const quorum = at(node.place);
   check(quorum != nullptr, "what a quorum assigns stands at its server");
   return quorum->behind(node.place.replica, std::move(kernel));
+}
+
+Absence* Quorums::absence(int loop) {
+  const auto found = absences_.find(loop);
+  return on_loss_ == OnLoss::End || found == absences_.end() ? nullptr : &found->second;
+}
+
+Absence* Quorums::absence(const Node& node, int loop) {
+  Absence* const noted = absence(loop);
+  if (noted == nullptr) return nullptr;
+  if (node.op == Op::Send && receiver_of(node).role == Role::Server) return nullptr;
+  if (node.op == Op::Receive && sender_of(node).role == Role::Server) return nullptr;
+  return noted;
 }
 
 void Quorums::begin_at(std::int64_t steps, std::int64_t examples) {
@@ -67,8 +83,8 @@ void Quorums::await(const Ticket& ticket, const Patience& patience) {
 }
 
 std::pair<std::int64_t, std::int64_t> Quorums::pushes(const Place& place) const {
-  const auto found = quorums_.find(kDeciding);
-  if (place.role != Role::Server || place.stage != kDeciding || found == quorums_.end()) return {};
+  const auto found = quorums_.find(place.stage);
+  if (place.role != Role::Server || found == quorums_.end()) return {};
   return {found->second.applied(place.replica), found->second.dropped(place.replica)};
 }
 

@@ -31,8 +31,8 @@ struct WorkerReport {
   std::int64_t total_ns = 0;             ///< inside steps
   std::vector<std::uint64_t> staleness;  ///< updates by versions missed
   SpanHistogram age;                     ///< of updates, since the reads that they are of
-  std::int64_t updates_applied = 0;      ///< of the replica, where the place decides in a quorum
-  std::int64_t updates_dropped = 0;      ///< likewise: they came late
+  std::int64_t updates_applied = 0;      ///< of the replica, where the place has a quorum
+  std::int64_t updates_dropped = 0;      ///< likewise, where it decides: they came late
 };
 
 /// One loop's history. Entry k is step k of this executor.

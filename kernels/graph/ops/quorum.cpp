@@ -5,40 +5,73 @@
 // else. The needed-th that counts completes a step: in its loop alone outputs hold the sums over
 // the pushes that counted, in the order of the members and weighted so that they are the mean over
 // these pushes' examples, and the updates behind the node run.
-// The first server decides and yields the verdict, 1 or 0; the others are told.
-//   decides:  gradients -> sums, verdict [1];   told:  gradients, verdict [1] -> sums
+// The first server decides, once the push has come to all of them, and yields the verdict, 1 or 0;
+// the others tell it of the arrival and are told the verdict. `hears` values follow the gradients.
+//   arrival:  gradients -> arrived [1]
+//   decides:  gradients, arrived [1] at each other server -> sums, verdict [1]
+//   told:     gradients, verdict [1] -> sums
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
+namespace {
 
-QuorumValues Builder::quorum(std::vector<Value> gradients, const QuorumSeat& seat, Value verdict) {
-  const auto count = static_cast<int>(gradients.size());
-  const bool decides = !verdict.exists();
-  if (!decides) gradients.push_back(verdict);
-  const Value first = node(Op::Quorum, std::move(gradients),
-                           {{"needed", seat.needed},
-                            {"member", seat.member},
-                            {"members", seat.members},
-                            {"examples", seat.examples},
-                            {"decides", static_cast<std::int64_t>(decides)}});
-  QuorumValues values{.sums = {}, .verdict = decides ? Value{first.node, count} : verdict};
-  for (int i = 0; i < count; ++i) values.sums.push_back({first.node, i});
+TensorType word() { return {ElementType::F32, {1}}; }
+
+Attributes seat_attributes(const QuorumSeat& seat, std::size_t hears, std::int64_t decides) {
+  return {{"needed", seat.needed},
+          {"member", seat.member},
+          {"members", seat.members},
+          {"examples", seat.examples},
+          {"hears", static_cast<std::int64_t>(hears)},
+          {"decides", decides}};
+}
+
+std::vector<Value> outputs_of(Value first, std::size_t count) {
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back({first.node, static_cast<int>(i)});
   return values;
+}
+
+}  // namespace
+
+Value Builder::arrival(std::vector<Value> gradients) {
+  return node(Op::Arrival, std::move(gradients), {});
+}
+
+QuorumValues Builder::quorum(const std::vector<Value>& gradients, const QuorumSeat& seat,
+                             const std::vector<Value>& arrivals) {
+  std::vector<Value> inputs = gradients;
+  inputs.insert(inputs.end(), arrivals.begin(), arrivals.end());
+  const Value first =
+      node(Op::Quorum, std::move(inputs), seat_attributes(seat, arrivals.size(), 1));
+  return {.sums = outputs_of(first, gradients.size()),
+          .verdict = {first.node, static_cast<int>(gradients.size())}};
+}
+
+QuorumValues Builder::follow_quorum(const std::vector<Value>& gradients, const QuorumSeat& seat,
+                                    Value verdict) {
+  std::vector<Value> inputs = gradients;
+  inputs.push_back(verdict);
+  const Value first = node(Op::Quorum, std::move(inputs), seat_attributes(seat, 1, 0));
+  return {.sums = outputs_of(first, gradients.size()), .verdict = verdict};
 }
 
 namespace rules {
 
+Types infer_arrival(const InferRequest& request) {
+  check(!request.inputs.empty(), "arrival takes at least one gradient");
+  return {word()};
+}
+
 Types infer_quorum(const InferRequest& request) {
-  const TensorType verdict{ElementType::F32, {1}};
-  const bool decides = request.attributes.integer("decides") != 0;
-  Types types(request.inputs.begin(), request.inputs.end());
-  check(types.size() > (decides ? 0 : 1), "quorum takes at least one gradient");
-  if (decides) {
-    types.push_back(verdict);
-  } else {
-    check(types.back() == verdict, "quorum: the last input of one that is told is the verdict");
-    types.pop_back();
+  const auto hears = static_cast<std::size_t>(request.attributes.integer("hears"));
+  check(request.inputs.size() > hears, "quorum takes at least one gradient");
+  for (const TensorType& heard : request.inputs.last(hears)) {
+    check(heard == word(), "quorum: what it hears is one f32 word each");
   }
+  const auto gradients = request.inputs.first(request.inputs.size() - hears);
+  Types types(gradients.begin(), gradients.end());
+  if (request.attributes.integer("decides") != 0) types.push_back(word());
   return types;
 }
 

@@ -85,6 +85,7 @@ Types infer_receive(const InferRequest&);
 Types infer_all_reduce(const InferRequest&);
 
 // quorum.cpp
+Types infer_arrival(const InferRequest&);
 Types infer_quorum(const InferRequest&);
 
 // update.cpp
