@@ -40,6 +40,7 @@ struct Tensor {
 inline constexpr std::int64_t kShardElements = 16384;
 
 class LaneQueue;
+class QueuedExchange;
 class Quorum;
 
 /// The memory of a variable, and what asynchronous strategies measure on it.
@@ -110,6 +111,8 @@ class Kernel {
   virtual ~Kernel() = default;
   /// Threads: called by one lane at a time, always the same.
   virtual void run(const StepContext& context) = 0;
+  /// How it crosses places without the host; null where it does not, or only computes.
+  virtual QueuedExchange* queued_exchange() { return nullptr; }
 };
 
 using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;
