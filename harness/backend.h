@@ -43,9 +43,9 @@ struct Backend {
 
 /// Of the process with this number among those of its host that compute, whose GPU it is (gpu_of,
 /// layout.h). On GPUs, too, what crosses places is moved by the host, which reads and writes the
-/// GPU's memory, unless it is NCCL's: a lane has finished its queue before its segment of
-/// communication begins (kernels/runtime/lane.h). Throws: RunError(Unsupported, Device) for a
-/// device that this build or this machine does not have.
+/// GPU's memory, but for copies between places and what is NCCL's: a lane has finished its queue
+/// before its segment of communication begins (kernels/runtime/lane.h). Throws:
+/// RunError(Unsupported, Device) for a device that this build or this machine does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host = 0);
 
 /// Adds what members of a collective in several processes need. Together with all ranks.

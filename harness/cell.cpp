@@ -31,6 +31,9 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.backup_workers = placement.options.backup_workers;
   cell.staleness_bound = placement.staleness_bound;
   cell.device = request.device;
+  if (request.device == "cuda") {
+    cell.cuda_graph = placement.launch == LaunchSteps::AsOne ? "on" : "off";
+  }
   cell.dtype = request.dtype;
   cell.fusion = request.fusion;
   cell.global_batch = placement.recipe.global_batch;

@@ -96,6 +96,7 @@ std::string cell_name(const Record& record) {
                                 "global_batch", cell.global_batch);
   name.add_unless<std::string>("f32", "dtype", cell.dtype);
   name.add_unless<std::string>("cpu", "device", cell.device);
+  if (cell.cuda_graph) name.add_unless<std::string>("on", "cuda_graph", *cell.cuda_graph);
   name.add_unless<std::string>("on", "fusion", cell.fusion);
   name.add_unless({}, "normalization_group", cell.normalization_group);
   name.add_unless<double>(1, "rate_scale", cell.rate_scale);

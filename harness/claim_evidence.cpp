@@ -36,6 +36,7 @@ Setting setting_of(const Record& record) {
       {"dataset", cell.dataset},
       {"dtype", cell.dtype},
       {"device", cell.device},
+      {"CUDA graph", cell.cuda_graph.value_or("")},
       {"fusion", cell.fusion},
       {"batch", std::to_string(cell.global_batch)},
       {"normalization group", cell.normalization_group ? std::to_string(*cell.normalization_group)

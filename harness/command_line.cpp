@@ -80,6 +80,10 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
       ->capture_default_str();
   app.add_option("--device", request.device, "what computes: cpu, or cuda (an NVIDIA GPU)")
       ->capture_default_str();
+  app.add_option("--cuda-graph", request.cuda_graph,
+                 "each step on a GPU as one launch: on, off, or auto, which is on where the host "
+                 "has no part in a step")
+      ->capture_default_str();
   app.add_option("--epochs", request.epochs, "passes over the data (default: the workload's)");
   app.add_option("--steps", request.steps,
                  "length of the run in steps, instead of --epochs (default: --epochs)");

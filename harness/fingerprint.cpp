@@ -66,6 +66,7 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
       {"seed", std::to_string(request.seed)},
       {"dtype", request.dtype},
       {"fusion", request.fusion},
+      {"CUDA graph", placement.launch == LaunchSteps::AsOne ? "on" : "off"},
       {"recipe", recipe_of(placement.recipe)},
       {"bucket bytes", std::to_string(placement.options.bucket_bytes)},
       {"data", fmt::format("{} examples of {}, {}", data.count, data.name, hash_of(data))},

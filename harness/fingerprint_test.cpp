@@ -48,6 +48,12 @@ Side points() {
   return side;
 }
 
+Side on_gpus() {
+  Side side = points();
+  side.request.device = "cuda";
+  return side;
+}
+
 Side servers() {
   Side side = images();
   side.request.strategy = "parameter_server";
@@ -111,6 +117,10 @@ std::vector<Difference> differences_of_requests() {
        points(),
        [](Side& s) { s.request.bucket_bytes *= 2; },
        {"bucket bytes"}},
+      {"kernels one by one",
+       on_gpus(),
+       [](Side& s) { s.request.cuda_graph = "off"; },
+       {"CUDA graph"}},
       {"another algorithm",
        points(),
        [](Side& s) { s.request.all_reduce = "reduce_to_one"; },

@@ -27,6 +27,7 @@ LocalTrainer::LocalTrainer(const Step& part, std::unique_ptr<Backend> backend,
 void LocalTrainer::connect() {
   if (backend_->mpi != nullptr) backend_->mpi->connect();
   if (backend_->nccl != nullptr) backend_->nccl->connect();
+  executor_.prepare();
 }
 
 std::vector<VariableCopy> LocalTrainer::variables(Copies which) {

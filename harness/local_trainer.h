@@ -22,8 +22,8 @@ class LocalTrainer final : public Trainer {
   LocalTrainer(const Step& part, std::unique_ptr<Backend> backend, const ExecutorOptions& options,
                std::int64_t rank);
 
-  /// Joins the transports of all ranks, after every one of them was built. Once, before the first
-  /// step.
+  /// Joins the transports of all ranks, after every one of them was built, and records the steps
+  /// that are to be launched as one. Once, before the first step.
   void connect();
 
   void advance_to(std::int64_t examples) override { executor_.run(examples); }

@@ -22,6 +22,7 @@
 namespace regatta {
 namespace {
 
+using testing_support::defer_kernels;
 using testing_support::error_of;
 using testing_support::GpuDouble;
 using testing_support::Meeting;
@@ -35,7 +36,7 @@ const DataSet& images() {
   return data;
 }
 
-RaceRequest request_of(const std::string& algorithm) {
+RaceRequest request_of(const std::string& algorithm, const std::string& cuda_graph = "off") {
   RaceRequest request;
   request.workload = "resnet9_thin";
   request.strategy = "all_reduce";
@@ -46,6 +47,7 @@ RaceRequest request_of(const std::string& algorithm) {
   request.global_batch = kExamples / 2;
   request.steps = 2;
   request.bucket_bytes = 64 << 10;  // several, the last of them a small one
+  request.cuda_graph = cuda_graph;
   return request;
 }
 
@@ -91,7 +93,7 @@ class NcclTraining : public testing_support::Nccl {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < meeting.processes; ++rank) {
       threads.emplace_back([&, rank] {
-        const auto trainer = trainer_of(setup, rank, backend_of(meeting, rank));
+        const auto trainer = trainer_of(setup, rank, backend_of(setup, meeting, rank));
         trainer->connect();
         body(rank, *trainer);
       });
@@ -99,14 +101,69 @@ class NcclTraining : public testing_support::Nccl {
     for (std::thread& thread : threads) thread.join();
   }
 
+  /// Each rank's variables are those of one process on the CPU.
+  void expect_the_bits_of_one_process(RaceRequest request) {
+    const RunParts setup = set_up(request);
+    request = request_of("reduce_to_one");
+    request.device = "cpu";
+    request.processes = 1;
+    const auto together = trainer_of(set_up(request), 0, make_backend("cpu"));
+    together->advance_to(kExamples);
+    const Values expected = values_of(*together);
+    for_each_rank(setup, [&](int, LocalTrainer& trainer) {
+      trainer.advance_to(kExamples);
+      const Values found = values_of(trainer);
+      EXPECT_FALSE(found.empty());
+      for (const auto& [key, values] : found) EXPECT_EQ(values, expected.at(key)) << key.second;
+    });
+    EXPECT_EQ(nccl_double::library().inits, kRanks);
+    EXPECT_EQ(nccl_double::library().destroys, kRanks);
+  }
+
+  void expect_the_bytes_of_the_graph(const RaceRequest& request) {
+    const RunParts setup = set_up(request);
+    for_each_rank(setup, [&](int rank, LocalTrainer& trainer) {
+      trainer.advance_to(kExamples);
+      const TrafficByPlace counted = trainer.report().traffic;
+      for (const auto& [place, step] : traffic(setup.parts[static_cast<std::size_t>(rank)].graph)) {
+        EXPECT_GT(step.sent, 0);
+        EXPECT_EQ(counted.at(place).sent, 2 * step.sent);
+        EXPECT_EQ(counted.at(place).received, 2 * step.received);
+        EXPECT_EQ(counted.at(place).messages, 2 * step.messages);
+      }
+    });
+  }
+
+  /// Rank 0 waits for others when it is told that one of them is lost.
+  void expect_an_end_with_the_reason(const RaceRequest& request) {
+    unsetenv("NCCL_ALGO");
+    const PinnedNcclAlgorithm pinned(kRing);              // as the coordinator and every rank begin
+    options_.close_limit_ns = testing_support::kShortNs;  // who is left closes in vain
+    std::latch ended(1);
+    for_each_rank(set_up(request), [&](int rank, LocalTrainer& trainer) {
+      if (rank > 0) return ended.wait();
+      std::thread hears_of_it([&trainer] {
+        nccl_double::library().await_reduction();
+        trainer.interrupt({ErrorKind::PeerLost, "rank 1 was lost"});
+      });
+      const RunError error = error_of([&] { trainer.advance_to(kExamples); });
+      hears_of_it.join();
+      EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
+      EXPECT_EQ(std::string(error.what()), "rank 1 was lost");
+      EXPECT_EQ(nccl_double::library().aborts, 1);
+      ended.count_down();
+    });
+  }
+
   NcclTransportOptions options_{.calls = &calls_};
 
  private:
   /// As make_backend() makes it, but for what the doubles stand in for.
-  std::unique_ptr<Backend> backend_of(Meeting& meeting, int rank) const {
+  std::unique_ptr<Backend> backend_of(const RunParts& setup, Meeting& meeting, int rank) const {
     auto backend = std::make_unique<Backend>("cuda");
     backend->gpu = std::make_unique<GpuDouble>(rank);
     add_cpu_kernels(backend->kernels);
+    if (setup.placement.launch == LaunchSteps::AsOne) defer_kernels(backend->kernels);
     backend->transport.add_kernels(backend->kernels);
     add_nccl(*backend, std::make_unique<ThreadRendezvous>(meeting, rank), options_);
     return backend;
@@ -117,36 +174,19 @@ class NcclTraining : public testing_support::Nccl {
 
 /// The double adds in the order of ranks, as reduce_to_one does.
 TEST_F(NcclTraining, ComputesTheBitsOfOneProcess) {
-  RaceRequest request = request_of("nccl");
-  const RunParts setup = set_up(request);
-  request.device = "cpu";
-  request.all_reduce = "reduce_to_one";
-  request.processes = 1;
-  const auto together = trainer_of(set_up(request), 0, make_backend("cpu"));
-  together->advance_to(kExamples);
-  const Values expected = values_of(*together);
-  for_each_rank(setup, [&](int, LocalTrainer& trainer) {
-    trainer.advance_to(kExamples);
-    const Values found = values_of(trainer);
-    EXPECT_FALSE(found.empty());
-    for (const auto& [key, values] : found) EXPECT_EQ(values, expected.at(key)) << key.second;
-  });
-  EXPECT_EQ(nccl_double::library().inits, kRanks);
-  EXPECT_EQ(nccl_double::library().destroys, kRanks);
+  expect_the_bits_of_one_process(request_of("nccl"));
+}
+
+TEST_F(NcclTraining, ComputesTheBitsOfOneProcessInsideTheCapturedStep) {
+  expect_the_bits_of_one_process(request_of("nccl", "on"));
 }
 
 TEST_F(NcclTraining, CountsTheBytesThatTheGraphSays) {
-  const RunParts setup = set_up(request_of("nccl"));
-  for_each_rank(setup, [&](int rank, LocalTrainer& trainer) {
-    trainer.advance_to(kExamples);
-    const TrafficByPlace counted = trainer.report().traffic;
-    for (const auto& [place, step] : traffic(setup.parts[static_cast<std::size_t>(rank)].graph)) {
-      EXPECT_GT(step.sent, 0);
-      EXPECT_EQ(counted.at(place).sent, 2 * step.sent);
-      EXPECT_EQ(counted.at(place).received, 2 * step.received);
-      EXPECT_EQ(counted.at(place).messages, 2 * step.messages);
-    }
-  });
+  expect_the_bytes_of_the_graph(request_of("nccl"));
+}
+
+TEST_F(NcclTraining, CountsThemInsideTheCapturedStep) {
+  expect_the_bytes_of_the_graph(request_of("nccl", "on"));
 }
 
 TEST_F(NcclTraining, TellsWhatSumsTheGradients) {
@@ -167,22 +207,31 @@ TEST_F(NcclTraining, TellsWhatSumsTheGradients) {
 }
 
 TEST_F(NcclTraining, EndsWithTheReasonWhenARankIsLostThatItWaitsFor) {
+  expect_an_end_with_the_reason(request_of("ring"));
+}
+
+/// NCCL does not come back from an abort before the graphs are gone that hold its work.
+TEST_F(NcclTraining, EndsSoInsideTheCapturedStepWithoutAGraphThatHoldsACommunicator) {
+  expect_an_end_with_the_reason(request_of("ring", "on"));
+}
+
+TEST_F(NcclTraining, EndsWhereNcclSeesThatARankIsLostInsideTheCapturedStep) {
   unsetenv("NCCL_ALGO");
-  const PinnedNcclAlgorithm pinned(kRing);              // as the coordinator and every rank begin
-  options_.close_limit_ns = testing_support::kShortNs;  // who is left closes in vain
-  const RunParts setup = set_up(request_of("ring"));
+  const PinnedNcclAlgorithm pinned(kRing);
+  options_.close_limit_ns = testing_support::kShortNs;
   std::latch ended(1);
-  for_each_rank(setup, [&](int rank, LocalTrainer& trainer) {
+  for_each_rank(set_up(request_of("ring", "on")), [&](int rank, LocalTrainer& trainer) {
     if (rank > 0) return ended.wait();
-    std::thread hears_of_it([&trainer] {
-      nccl_double::library().await_reduction();
-      trainer.interrupt({ErrorKind::PeerLost, "rank 1 was lost"});
-    });
+    std::thread sees([] { nccl_double::library().lose(1); });
     const RunError error = error_of([&] { trainer.advance_to(kExamples); });
-    hears_of_it.join();
+    sees.join();
     EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
-    EXPECT_EQ(std::string(error.what()), "rank 1 was lost");
-    EXPECT_EQ(nccl_double::library().aborts, 1);
+    EXPECT_EQ(
+        std::string(error.what())
+            .find("step 0 on replica0: all_reduce by NCCL, member 0 of 3 in process 0: remote "
+                  "process exited"),
+        0U)
+        << error.what();
     ended.count_down();
   });
 }
@@ -230,6 +279,7 @@ TEST(NcclRun, IsToldByItsRecord) {
   EXPECT_EQ(link_between(setup.placement), "NCCL");
   const Cell cell = cell_of(setup.request, setup.placement, {.dataset = "shapes", .cores = 2});
   EXPECT_EQ(cell.all_reduce, "ring");
+  EXPECT_EQ(cell.cuda_graph, "off");
   EXPECT_EQ(environment_facts().at("NCCL_ALGO"), "Ring");
   RaceRequest on_cpus = setup.request;
   on_cpus.device = "cpu";

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/capture_rule.h"
 #include "harness/plant.h"
 #include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/collective.h"
@@ -295,6 +296,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
              {dtypes.begin(), dtypes.end()});
   check_name("fusion", request.fusion, {"on", "off"});
   check_name("device", request.device, {"cpu", "cuda"});
+  check_name("cuda_graph", request.cuda_graph, {"auto", "on", "off"});
   check_name("sharing", request.sharing, {"relaxed", "locked"});
   check_algorithm(request);
   deal_workers(request, placement);
@@ -307,6 +309,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   deal_processes(request, placement);
   deal_gpus(request, placement);
   check_stragglers(request);
+  placement.launch = launch_of_steps(request, placement);
   check_checkpoints(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
   return placement;

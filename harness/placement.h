@@ -10,6 +10,7 @@
 
 #include "harness/race.h"
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/executor.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
@@ -29,6 +30,7 @@ struct Placement {
   int worker_processes = 1;
   bool has_servers = false;  ///< in whichever process
   bool by_nccl = false;      ///< gradients are summed by NCCL, between GPUs
+  LaunchSteps launch = LaunchSteps::ByKernel;
   std::optional<std::int64_t> staleness_bound;
 };
 

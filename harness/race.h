@@ -34,6 +34,7 @@ struct RaceRequest {
   std::string dtype = "f32";
   std::string fusion = "on";
   std::string device = "cpu";
+  std::string cuda_graph = "auto";
   std::uint64_t seed = 1;
   std::optional<std::int64_t> global_batch;
   std::optional<double> epochs;

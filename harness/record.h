@@ -36,6 +36,7 @@ struct Cell {
   std::int64_t backup_workers = 0;
   std::optional<std::int64_t> staleness_bound;  ///< empty where nothing bounds it. Units: steps
   std::string device = "cpu";
+  std::optional<std::string> cuda_graph;  ///< steps are launched as one: on, off; empty on CPUs
   std::string dtype = "f32";
   std::string fusion = "on";      ///< normalise, activate, pool and add as one op: on, off
   std::int64_t global_batch = 0;  ///< Units: examples

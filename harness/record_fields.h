@@ -36,6 +36,7 @@ void for_each_field(T& part, Field&& field) {
   field("backup_workers", part.backup_workers);
   field("staleness_bound", part.staleness_bound);
   field("device", part.device);
+  field("cuda_graph", part.cuda_graph);
   field("dtype", part.dtype);
   field("fusion", part.fusion);
   field("global_batch", part.global_batch);

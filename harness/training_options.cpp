@@ -44,6 +44,7 @@ ExecutorOptions executor_options(const RaceRequest& request, const Placement& pl
   options.loss = request.on_loss;
   // NCCL wants one order of buckets at all ranks, so all of them are in one lane.
   if (placement.by_nccl) options.plan.inline_bytes = 0;
+  options.launch = placement.launch;
   return options;
 }
 

@@ -46,6 +46,7 @@ class Variant:
     dataset: str = ""
     global_batch: int = 0
     device: str = "cpu"
+    cuda_graph: str = ""
     dtype: str = "f32"
     fusion: str = "off"
     straggler: str = ""
@@ -141,6 +142,7 @@ def variant_of(cell: dict[str, Any], command: str) -> Variant:
         dataset=str(cell.get("dataset", "")),
         global_batch=int(cell.get("global_batch", 0)),
         device=str(cell.get("device", "cpu")),
+        cuda_graph=str(cell.get("cuda_graph") or ""),
         dtype=str(cell.get("dtype", "f32")),
         fusion=str(cell.get("fusion", "off")),
         straggler=_straggler(cell),
@@ -288,6 +290,7 @@ def ranked(groups: dict[Variant, list[Run]]) -> list[tuple[Variant, list[Run]]]:
 # nothing beside a value that speaks for itself.
 DIFFERENCES: dict[str, tuple[str, ...]] = {
     "all_reduce": (), "sharing": (), "dataset": (), "device": (), "dtype": (),
+    "cuda_graph": ("CUDA graph",),
     "fusion": ("fusion",), "straggler": ("straggler",), "processes": ("process", "processes"),
     "servers": ("server", "servers"), "backup_workers": ("backup worker", "backup workers"),
     "staleness_bound": ("staleness bound",), "stages": ("stage", "stages"),

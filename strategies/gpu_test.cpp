@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Steps of workloads under strategies with the kernels of a GPU, all replicas on one: the emulated
-// one, everywhere, and a real one, where there is one. They follow `single` on the CPU.
+// one, everywhere, and a real one, where there is one. They follow `single` on the CPU, also where
+// they are recorded once and launched as one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,18 +40,22 @@ struct Setup {
   On on = On::Emulated;
   Case test;
   std::string strategy;
+  LaunchSteps launch = LaunchSteps::ByKernel;
 };
 
 std::vector<Setup> setups() {
   std::vector<Setup> all;
   for (const On on : {On::Emulated, On::Gpu}) {
     for (const Case& test : kCases) {
+      const bool is_slow = test.workload == "airbench94_narrow" && on == On::Emulated;
       all.push_back({on, test, "single"});
+      if (!is_slow) all.push_back({on, test, "single", LaunchSteps::AsOne});
       if (test.workload == "airbench94_narrow") continue;  // seconds a step where it is emulated
       all.push_back({on, test, "all_reduce"});
       if (test.workload != "parabola") continue;
       for (const char* strategy : {"in_graph", "central_storage", "model_parallel"}) {
         all.push_back({on, test, strategy});
+        all.push_back({on, test, strategy, LaunchSteps::AsOne});
       }
     }
   }
@@ -59,6 +64,7 @@ std::vector<Setup> setups() {
 
 std::string name_of(const testing::TestParamInfo<Setup>& info) {
   return info.param.test.workload + "_" + identifier_of(info.param.strategy) +
+         (info.param.launch == LaunchSteps::AsOne ? "_captured" : "") +
          (info.param.on == On::Gpu ? "_gpu" : "_emulated");
 }
 
@@ -90,7 +96,10 @@ TEST_P(OnGpu, FollowsSingleOnTheCpu) {
   const Step part =
       partition(apply(find_strategies(options.strategy), step, options.options), Binding{}).front();
   const std::int64_t examples = test.steps * test.global_batch;
-  Executor executor(part, kernels, executor_options(data, options, examples), *device_);
+  ExecutorOptions executor_options = testing_support::executor_options(data, options, examples);
+  executor_options.launch = GetParam().launch;
+  Executor executor(part, kernels, executor_options, *device_);
+  executor.prepare();
   executor.run(examples);
 
   const std::vector<float> losses = executor.loops().at(0).losses, wanted = expected.losses();

@@ -5,12 +5,14 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/comm/all_reduce.h"
 #include "kernels/comm/collective_times.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
+#include "kernels/runtime/queued_exchange.h"
 
 namespace regatta {
 namespace {
@@ -54,6 +56,29 @@ class CopyKernel final : public Kernel {
  private:
   const void* from_;
   void* to_;
+  std::int64_t bytes_;
+  Received& received_;
+};
+
+/// Between places of one GPU: by a kernel in the receiver's queue.
+class QueuedCopyKernel final : public Kernel, public QueuedExchange {
+ public:
+  QueuedCopyKernel(std::unique_ptr<Kernel> copy, std::int64_t bytes, Received& received)
+      : copy_(std::move(copy)), bytes_(bytes), received_(received) {}
+
+  void run(const StepContext&) override {
+    enqueue();
+    count_step();
+  }
+  QueuedExchange* queued_exchange() override { return this; }
+  void enqueue() override { copy_->run({}); }
+  void count_step() override {
+    received_.bytes += bytes_;
+    ++received_.messages;
+  }
+
+ private:
+  std::unique_ptr<Kernel> copy_;
   std::int64_t bytes_;
   Received& received_;
 };
@@ -104,7 +129,10 @@ struct InProcessTransport::State {
   std::unique_ptr<Kernel> build_copy(const KernelRequest& request) {
     Account& account = add_account(request.node.place, 1);
     account.from[0].from = sender_of(request.node);
-    return std::make_unique<CopyKernel>(request, account.from[0]);
+    if (request.queue == nullptr) return std::make_unique<CopyKernel>(request, account.from[0]);
+    check(copy_in_queue != nullptr, "a device with queues copies in them");
+    return std::make_unique<QueuedCopyKernel>(copy_in_queue(request),
+                                              request.outputs[0].type.bytes(), account.from[0]);
   }
 
   std::unique_ptr<Kernel> build_all_reduce(const KernelRequest& request) {
@@ -134,12 +162,14 @@ struct InProcessTransport::State {
   }
 
   std::map<const Account*, std::int64_t> collective_of;
+  KernelFactory copy_in_queue;  ///< the device's own
 };
 
 InProcessTransport::InProcessTransport() : state_(std::make_unique<State>()) {}
 InProcessTransport::~InProcessTransport() = default;
 
 void InProcessTransport::add_kernels(KernelTable& table) {
+  state_->copy_in_queue = table.factory(Op::Copy);
   table.add(Op::Copy, [this](const auto& request) { return state_->build_copy(request); });
   table.add(Op::AllReduce,
             [this](const auto& request) { return state_->build_all_reduce(request); });

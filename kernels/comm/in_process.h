@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What crosses places inside one process: copy and all_reduce, through shared memory. Members run
-// on threads of their own; each reads from the other's memory (pull) and counts what it received,
-// by sender, so that bytes are counted where they move.
+// What crosses places inside one process: copy and all_reduce, through shared memory; a copy on a
+// GPU is a kernel in its queue. Members run on threads of their own; each reads from the other's
+// memory (pull) and counts what it received, by sender, so that bytes are counted where they move.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,8 @@ void NcclCommunicator::all_reduce(float* buffer, std::int64_t elements, cudaStre
                                   const Patience& patience) {
   check(communicator_ != nullptr, "a communicator is connected before it is used");
   try {
-    issue(buffer, elements, stream, patience);
+    enqueue(buffer, elements, stream, patience);
+    cuda_call_for_nccl(request_.calls->event_record(done_, stream), "cudaEventRecord");
     await_event(patience);
   } catch (...) {
     abort();
@@ -57,18 +58,22 @@ void NcclCommunicator::all_reduce(float* buffer, std::int64_t elements, cudaStre
   }
 }
 
-void NcclCommunicator::issue(float* buffer, std::int64_t elements, cudaStream_t stream,
-                             const Patience& patience) {
+void NcclCommunicator::enqueue(float* buffer, std::int64_t elements, cudaStream_t stream,
+                               const Patience& patience) {
   const ncclResult_t result =
       request_.calls->all_reduce(buffer, buffer, static_cast<std::size_t>(elements), ncclFloat32,
                                  ncclSum, communicator_, stream);
   if (result != ncclSuccess && result != ncclInProgress) fail(result);
-  // Before this the stream may not hold it yet, and an event would be passed at once.
+  // Before this the stream may not hold it yet, and what is put in next would come before it.
   Backoff backoff(patience);
   while (!is_settled()) {
     if (!backoff.wait()) give_up_waiting();
   }
-  cuda_call_for_nccl(request_.calls->event_record(done_, stream), "cudaEventRecord");
+}
+
+void NcclCommunicator::look(std::int64_t waited_ns, const Patience& patience) {
+  is_settled();  // throws where a peer is gone
+  if (waited_ns > patience.limit_ns) give_up_waiting();
 }
 
 void NcclCommunicator::await_event(const Patience& patience) {
@@ -111,7 +116,6 @@ void NcclCommunicator::abort() noexcept {
 void NcclCommunicator::fail(ncclResult_t result) {
   const bool is_peer = result == ncclRemoteError || result == ncclSystemError;
   const std::string words = nccl_words(*request_.calls, result, communicator_);
-  abort();
   throw RunError(is_peer ? ErrorKind::PeerLost : ErrorKind::Device,
                  "all_reduce by NCCL, " + request_.name + ": " + words +
                      (is_peer ? "; another member or the network to it is gone: look at what the "

@@ -9,7 +9,10 @@
 //   - no thread calls into a communicator while it is aborted: only its lane uses it, and aborts it
 //     (before the first step, one thread in place of the lane)
 //   - after an error, or when a peer is gone, every member aborts its own
-// Source: NCCL user guide, Creating a Communicator; Fault Tolerance; Thread Safety; Group Calls.
+//   - what one member captures into a CUDA graph all of them capture, and launch as often; neither
+//     abort nor destroy comes back before the graphs that hold a communicator's work are gone
+// Source: NCCL user guide, Creating a Communicator; Fault Tolerance; Thread Safety; Group Calls;
+// Using NCCL with CUDA Graphs; NCCL 2.28.9, init.cc, commDestroySync.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +45,8 @@ class NcclCommunicator {
   void begin(const std::string& id);
 
   /// Whether all that was begun has been done. Throws: RunError(PeerLost) where others or the way
-  /// to them are gone, RunError(Device) of everything else; the communicator is aborted then.
+  /// to them are gone, RunError(Device) of everything else; the caller aborts the communicator
+  /// then.
   bool is_settled();
 
   /// The calling thread is one of this communicator's GPU.
@@ -53,6 +57,13 @@ class NcclCommunicator {
   void all_reduce(float* buffer, std::int64_t elements, cudaStream_t stream,
                   const Patience& patience);
 
+  /// Puts the same into a stream that is captured.
+  /// Throws: as is_settled(), RunError(Timeout), Aborted.
+  void enqueue(float* buffer, std::int64_t elements, cudaStream_t stream, const Patience& patience);
+
+  /// While what was captured runs, and has been awaited for so long. Throws: likewise.
+  void look(std::int64_t waited_ns, const Patience& patience);
+
   /// Begins to end it together with the others.
   void begin_close() noexcept;
   /// Whether that is done; then the communicator is gone.
@@ -62,7 +73,6 @@ class NcclCommunicator {
   void abort() noexcept;
 
  private:
-  void issue(float* buffer, std::int64_t elements, cudaStream_t stream, const Patience& patience);
   void await_event(const Patience& patience);
   [[noreturn]] void fail(ncclResult_t result);
   [[noreturn]] void give_up_waiting();

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,6 +41,23 @@ class Stream {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty(); });
   }
+  bool is_idle() {
+    const std::scoped_lock lock(mutex_);
+    return tasks_.empty();
+  }
+  /// What is put in from now on goes there, with what a graph of it keeps alive.
+  struct Capture {
+    std::function<void(std::function<void()>)> take;
+    std::vector<std::shared_ptr<void>>* held = nullptr;
+  };
+  void capture(std::optional<Capture> capture) { capture_ = std::move(capture); }
+  bool is_captured() const { return capture_.has_value(); }
+  /// Of what NCCL puts in. Threads: whoever captures.
+  void submit_of(const std::shared_ptr<void>& communicator, std::function<void()> task) {
+    if (!capture_) return submit(std::move(task));
+    capture_->held->push_back(communicator);
+    capture_->take(std::move(task));
+  }
   CUstream_st* handle() { return reinterpret_cast<CUstream_st*>(this); }
   static Stream& of(CUstream_st* handle) { return *reinterpret_cast<Stream*>(handle); }
 
@@ -62,6 +80,7 @@ class Stream {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
+  std::optional<Capture> capture_;
   std::thread thread_;
 };
 
@@ -88,7 +107,9 @@ struct Communicator {
   World* world = nullptr;
   int rank = 0;
   ncclResult_t state = ncclInProgress;
-  std::uint64_t operations = 0;
+  std::uint64_t operations = 0;                            ///< called for
+  std::uint64_t reductions = 0;                            ///< begun in the stream
+  std::shared_ptr<void> graphs = std::make_shared<int>();  ///< one use of it is that of no graph
   std::function<void()> issue;  ///< puts into its stream what all_reduce was called for
   int looks = 0;                ///< at the state since then
   bool aborted = false;
@@ -178,10 +199,10 @@ inline ncclResult_t group_end() {
 }
 
 /// What a stream does for one member: waits for the others, adds in the order of ranks.
-inline void reduce(Communicator& own, std::uint64_t number, float* buffer, std::size_t count) {
+inline void reduce(Communicator& own, float* buffer, std::size_t count) {
   Library& all = library();
   std::unique_lock lock(all.mutex);
-  Operation& operation = own.world->operations[number];
+  Operation& operation = own.world->operations[own.reductions++];
   operation.parts[own.rank] = std::vector<float>(buffer, buffer + count);
   all.changed.notify_all();
   all.changed.wait(lock,
@@ -209,9 +230,10 @@ inline ncclResult_t all_reduce(const void* from, void* to, std::size_t count, nc
   if (own.state != ncclSuccess) return own.state;
   own.state = ncclInProgress;
   own.looks = 0;
-  own.issue = [&own, number = own.operations++, to, count, stream] {
-    Stream::of(stream).submit(
-        [&own, number, to, count] { reduce(own, number, static_cast<float*>(to), count); });
+  ++own.operations;
+  own.issue = [&own, to, count, stream] {
+    Stream::of(stream).submit_of(
+        own.graphs, [&own, to, count] { reduce(own, static_cast<float*>(to), count); });
   };
   all.changed.notify_all();
   return ncclInProgress;
@@ -230,11 +252,19 @@ inline ncclResult_t state_of(ncclComm_t handle, ncclResult_t* state) {
   return ncclSuccess;
 }
 
+/// NCCL would wait for ever.
+inline void note_graphs(const Communicator& own) {
+  if (own.graphs.use_count() > 1) {
+    library().violations.push_back("an end of a communicator that a graph holds");
+  }
+}
+
 inline ncclResult_t abort(ncclComm_t handle) {
   Library& all = library();
   const std::scoped_lock lock(all.mutex);
   Communicator& own = all.of(handle);
   if (own.aborted || own.destroyed) all.violations.push_back("an end of what has ended");
+  note_graphs(own);
   own.aborted = true;
   ++all.aborts;
   all.changed.notify_all();
@@ -260,6 +290,7 @@ inline ncclResult_t destroy(ncclComm_t handle) {
   const std::scoped_lock lock(all.mutex);
   Communicator& own = all.of(handle);
   if (own.state != ncclSuccess) all.violations.push_back("destroyed before it was finalized");
+  note_graphs(own);
   own.destroyed = true;
   ++all.destroys;
   return ncclSuccess;
@@ -307,6 +338,10 @@ inline NcclCalls calls() {
   table.event_record = [](cudaEvent_t event, cudaStream_t stream) {
     auto* passed = reinterpret_cast<std::atomic<bool>*>(event);
     *passed = false;
+    if (Stream::of(stream).is_captured()) {
+      const std::scoped_lock lock(library().mutex);
+      library().violations.push_back("an event in a capture that is asked for outside");
+    }
     Stream::of(stream).submit([passed] { *passed = true; });
     return cudaSuccess;
   };

@@ -22,6 +22,7 @@
 #include "kernels/comm/nccl_settings.h"
 #include "kernels/comm/nccl_transport.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/deferred_for_test.h"
 #include "kernels/runtime/device.h"
 
 namespace regatta::testing_support {
@@ -56,24 +57,75 @@ class ThreadRendezvous final : public Rendezvous {
   int process_;
 };
 
-class StreamQueue final : public LaneQueue {
+class StreamQueue final : public DeferringQueue {
  public:
   explicit StreamQueue(int device) : device_(device) {}
-  void begin_step(const StepContext&) override {}
-  void fetch(const float* value) override {
-    stream_.submit([this, value] { fetched_ = *value; });
-  }
-  float fetched() const override { return fetched_; }
   void finish() override { stream_.finish(); }
+  void finish_while(const std::function<void()>& look) override {
+    while (!stream_.is_idle()) {
+      look();
+      std::this_thread::yield();
+    }
+  }
+  /// NCCL puts into the stream what kernels put into the queue.
+  void capture(std::vector<std::shared_ptr<void>>* held) {
+    if (held == nullptr) return stream_.capture(std::nullopt);
+    stream_.capture(
+        {{.take = [this](std::function<void()> work) { put(std::move(work)); }, .held = held}});
+  }
+  void submit(std::function<void()> work) { stream_.submit(std::move(work)); }
   std::optional<StreamPlace> stream_place() const override {
     return StreamPlace{
         .stream = stream_.handle(), .device = device_, .gpu = "gpu" + std::to_string(device_)};
   }
 
  private:
+  void start(std::function<void()> work) override { stream_.submit(std::move(work)); }
+
   int device_;
-  float fetched_ = 0;
   mutable nccl_double::Stream stream_;
+};
+
+/// What was recorded of streams that are doubles. It holds the communicators that it reduces by.
+class StreamStep final : public RecordedStep {
+ public:
+  StreamStep(std::shared_ptr<RecordedStep> step, StreamQueue& origin,
+             std::vector<std::shared_ptr<void>> held)
+      : step_(std::move(step)), origin_(origin), held_(std::move(held)) {}
+  void launch() override {
+    origin_.submit([step = step_] { step->launch(); });
+  }
+
+ private:
+  std::shared_ptr<RecordedStep> step_;
+  StreamQueue& origin_;
+  std::vector<std::shared_ptr<void>> held_;
+};
+
+class StreamRecorder final : public StepRecorder {
+ public:
+  ~StreamRecorder() override { capture(nullptr); }
+  void begin(std::span<LaneQueue* const> queues) override {
+    for (LaneQueue* queue : queues) queues_.push_back(&dynamic_cast<StreamQueue&>(*queue));
+    recorder_->begin(queues);
+    capture(&held_);
+  }
+  Mark mark(std::size_t queue) override { return recorder_->mark(queue); }
+  void wait(std::size_t queue, Mark mark) override { recorder_->wait(queue, mark); }
+  void look() override {}
+  std::unique_ptr<RecordedStep> end() override {
+    capture(nullptr);
+    return std::make_unique<StreamStep>(recorder_->end(), *queues_.front(), std::move(held_));
+  }
+
+ private:
+  void capture(std::vector<std::shared_ptr<void>>* held) {
+    for (StreamQueue* queue : queues_) queue->capture(held);
+  }
+
+  std::unique_ptr<StepRecorder> recorder_ = make_function_recorder();
+  std::vector<StreamQueue*> queues_;
+  std::vector<std::shared_ptr<void>> held_;
 };
 
 /// A GPU whose streams are doubles: kernels of the CPU compute at once, NCCL's work comes later.
@@ -84,6 +136,9 @@ class GpuDouble final : public Device {
   void release(void* memory) noexcept override { cpu_device().release(memory); }
   std::unique_ptr<LaneQueue> make_queue() override {
     return std::make_unique<StreamQueue>(number_);
+  }
+  std::unique_ptr<StepRecorder> make_recorder() override {
+    return std::make_unique<StreamRecorder>();
   }
 
  private:

@@ -20,6 +20,7 @@
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/device.h"
+#include "kernels/runtime/queued_exchange.h"
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta {
@@ -44,7 +45,7 @@ std::int64_t bucket_elements(std::span<const Tensor> inputs) {
   return elements;
 }
 
-class NcclAllReduceKernel final : public ChosenKernel {
+class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
  public:
   NcclAllReduceKernel(const KernelRequest& request, std::int64_t elements, std::int64_t limit_ns,
                       NcclCommunicator& communicator, Account& account, std::string choice)
@@ -65,8 +66,14 @@ class NcclAllReduceKernel final : public ChosenKernel {
     communicator_.all_reduce(buffer_, elements_, stream_, patience_);
     context.counters->peer_waits.end(ticks());
     account_.times.leave(*context.counters);
-    account_.traffic += account_.of_one_run;
+    count_step();
   }
+  QueuedExchange* queued_exchange() override { return this; }
+  void enqueue() override { communicator_.enqueue(buffer_, elements_, stream_, patience_); }
+  bool awaits_others() const override { return true; }
+  void look(std::int64_t waited_ns) override { communicator_.look(waited_ns, patience_); }
+  void count_step() override { account_.traffic += account_.of_one_run; }
+  void give_up() noexcept override { communicator_.abort(); }
   std::string choice() const override { return choice_; }
 
  private:

@@ -6,9 +6,10 @@
 // their lane's plan, which is the same at all members; connect() sees to that. So buckets cannot
 // overtake each other, which NCCL forbids. All buckets of a member need one lane for it
 // (PlanOptions::inline_bytes = 0). A kernel returns when its sum is done: it looks out for its
-// peers while it waits. In a build without CUDA nccl_absent.cpp stands in for all of it. Order of
-// use in every process: transport, kernels, connect(), runs. The executor whose kernels these are
-// is destroyed first, then the transport, then the rendezvous.
+// peers while it waits; or else it is part of a recorded step (QueuedExchange), and whoever waits
+// for that looks. In a build without CUDA nccl_absent.cpp stands in for all of it. Order of use in
+// every process: transport, kernels, connect(), runs. The executor whose kernels these are is
+// destroyed first, then the transport, then the rendezvous.
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,10 @@
 #include "kernels/cuda/cuda_call.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/cuda/room.h"
+#include "kernels/cuda/stream_recorder.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
+#include "kernels/runtime/function_recording.h"
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
@@ -55,6 +57,7 @@ class Gpu final : public Device {
     cuda_call(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
   std::unique_ptr<LaneQueue> make_queue() override { return cuda::make_queue(device_); }
+  std::unique_ptr<StepRecorder> make_recorder() override { return make_stream_recorder(device_); }
   std::string gpu() const override { return bus_address(device_); }
 
  private:
@@ -75,6 +78,7 @@ class EmulatedGpu final : public Device {
   void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
   void release(void* memory) noexcept override { cpu_device().release(memory); }
   std::unique_ptr<LaneQueue> make_queue() override { return make_emulated_queue(); }
+  std::unique_ptr<StepRecorder> make_recorder() override { return make_function_recorder(); }
 };
 
 }  // namespace

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Turns the language CUDA on where REGATTA_CUDA asks for it, and adds its flags to regatta_flags.
-# After it REGATTA_CUDA_FOUND says whether there is one, and REGATTA_NCCL_FOUND whether there is what
-# NCCL's transport is compiled with, which nvcc is not. cudart is linked statically and loads the
+# After it REGATTA_CUDA_FOUND says whether kernels are built, by nvcc or, EMULATED, by the C++
+# compiler for queues that are emulated, and REGATTA_NCCL_FOUND whether there is what NCCL's transport
+# is compiled with, which nvcc is not. cudart is linked statically and loads the
 # driver when it is first called, so that what is built here runs where there is none.
-if(NOT REGATTA_CUDA MATCHES "^(AUTO|ON|OFF|HEADERS)$")
-  message(FATAL_ERROR "REGATTA_CUDA is '${REGATTA_CUDA}'; use AUTO, ON, OFF or HEADERS")
+if(NOT REGATTA_CUDA MATCHES "^(AUTO|ON|OFF|HEADERS|EMULATED)$")
+  message(FATAL_ERROR "REGATTA_CUDA is '${REGATTA_CUDA}'; use AUTO, ON, OFF, HEADERS or EMULATED")
 endif()
 set(REGATTA_CUDA_FOUND OFF)
 set(REGATTA_NCCL_FOUND OFF)
@@ -45,10 +46,13 @@ foreach(header REGATTA_CUDNN_HEADER REGATTA_NCCL_HEADER)
   endif()
 endforeach()
 set(REGATTA_NCCL_FOUND ON)
-if(REGATTA_CUDA STREQUAL "HEADERS")
+if(REGATTA_CUDA MATCHES "HEADERS|EMULATED")
   set(CUDAToolkit_ROOT ${toolkit}/..)
   find_package(CUDAToolkit REQUIRED)
-  message(STATUS "CUDA: kernels are left out, as REGATTA_CUDA asks; NCCL's transport is built")
+  message(STATUS "CUDA: ${REGATTA_CUDA}, as REGATTA_CUDA asks: nothing is compiled for GPUs")
+  if(REGATTA_CUDA STREQUAL "EMULATED")
+    set(REGATTA_CUDA_FOUND ON)
+  endif()
   return()
 endif()
 set(CMAKE_CUDA_COMPILER ${REGATTA_NVCC})

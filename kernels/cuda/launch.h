@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/cuda_call.h"
@@ -51,6 +52,7 @@ inline constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 31;
 /// capabilities.
 inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;
 
+#ifdef __CUDACC__
 template <class Body>
 __global__ void run_elements(std::int64_t n, Body body) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -64,9 +66,45 @@ __global__ void run_block(Body body) {
   body(Block{.index = blockIdx.x, .threads = static_cast<int>(blockDim.x), .shared = shared});
 }
 
+template <class Body>
+void launch_elements(const Queue& queue, std::int64_t n, const Body& body) {
+  const std::int64_t wanted = (n + kThreads - 1) / kThreads;
+  const auto blocks = static_cast<unsigned>(std::min(wanted, kBlocks));
+  run_elements<<<blocks, kThreads, 0, queue.stream()>>>(n, body);
+  cuda_call(cudaGetLastError(), "a launch of for_each");
+}
+
+template <class Body>
+void launch_blocks(const Queue& queue, std::int64_t blocks, int threads, std::size_t shared_bytes,
+                   const Body& body) {
+  if (shared_bytes > kPlainSharedBytes) {
+    cuda_call(cudaFuncSetAttribute(run_block<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(shared_bytes)),
+              "cudaFuncSetAttribute");
+  }
+  run_block<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes,
+              queue.stream()>>>(body);
+  cuda_call(cudaGetLastError(), "a launch of for_each_block");
+}
+#else
+/// A build for a sanitizer has no code for devices (REGATTA_CUDA=EMULATED).
+[[noreturn]] inline void refuse_to_launch() {
+  throw RunError(ErrorKind::Unsupported,
+                 "this build emulates GPUs only; build with -D REGATTA_CUDA=ON");
+}
+template <class Body>
+void launch_elements(const Queue&, std::int64_t, const Body&) {
+  refuse_to_launch();
+}
+template <class Body>
+void launch_blocks(const Queue&, std::int64_t, int, std::size_t, const Body&) {
+  refuse_to_launch();
+}
+#endif
+
 /// Shared memory begins as bytes of all ones, not-a-number as floats: nobody may count on zeros.
 template <class Body>
-void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, Body& body) {
+void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, const Body& body) {
   struct alignas(16) Chunk {
     char bytes[16];
   };
@@ -77,6 +115,16 @@ void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, 
   }
 }
 
+/// Now, or whenever the step is launched that the queue records.
+template <class Work>
+void emulate(Queue& queue, Work work) {
+  if (queue.keeps_work()) {
+    queue.keep(std::move(work));
+  } else {
+    work();
+  }
+}
+
 }  // namespace detail
 
 template <class Body>
@@ -84,13 +132,11 @@ void for_each(Queue& queue, std::int64_t n, Body body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a body is copied to the device as bytes");
   if (n <= 0) return;
   if (queue.emulated()) {
-    for (std::int64_t i = 0; i < n; ++i) body(i);
-    return;
+    return detail::emulate(queue, [n, body] {
+      for (std::int64_t i = 0; i < n; ++i) body(i);
+    });
   }
-  const std::int64_t wanted = (n + detail::kThreads - 1) / detail::kThreads;
-  const auto blocks = static_cast<unsigned>(std::min(wanted, detail::kBlocks));
-  detail::run_elements<<<blocks, detail::kThreads, 0, queue.stream()>>>(n, body);
-  cuda_call(cudaGetLastError(), "a launch of for_each");
+  detail::launch_elements(queue, n, body);
 }
 
 /// `threads` at most 1024.
@@ -102,18 +148,11 @@ void for_each_block(Queue& queue, std::int64_t blocks, int threads, std::size_t 
   check(blocks < detail::kMaxBlocks, "a launch has fewer than 2^31 blocks");
   if (blocks <= 0) return;
   if (queue.emulated()) {
-    detail::emulate_blocks(blocks, threads, shared_bytes, body);
-    return;
+    return detail::emulate(queue, [blocks, threads, shared_bytes, body] {
+      detail::emulate_blocks(blocks, threads, shared_bytes, body);
+    });
   }
-  if (shared_bytes > detail::kPlainSharedBytes) {
-    cuda_call(
-        cudaFuncSetAttribute(detail::run_block<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)),
-        "cudaFuncSetAttribute");
-  }
-  detail::run_block<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), shared_bytes,
-                      queue.stream()>>>(body);
-  cuda_call(cudaGetLastError(), "a launch of for_each_block");
+  detail::launch_blocks(queue, blocks, threads, shared_bytes, body);
 }
 
 }  // namespace regatta::cuda

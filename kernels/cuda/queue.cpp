@@ -3,11 +3,13 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "kernels/cuda/cuda_call.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/counter.h"
+#include "kernels/runtime/function_recording.h"
 
 namespace regatta::cuda {
 namespace {
@@ -48,10 +50,12 @@ class StreamQueue final : public Queue {
   float fetched() const override { return shared_->fetched; }
   /// Looks again and again, as CUDA's own wait does by default, but not for ever, and soon lets
   /// other lanes have the core.
-  void finish() override {
+  void finish() override { finish_while({}); }
+  void finish_while(const std::function<void()>& look) override {
     const std::int64_t limit_ns = now_ns() + Patience().limit_ns;
     cudaError_t status = cudaStreamQuery(stream_);
     for (int looks = 1; status == cudaErrorNotReady && now_ns() < limit_ns; ++looks) {
+      if (look) look();
       if (looks > kLooks) std::this_thread::yield();
       status = cudaStreamQuery(stream_);
     }
@@ -85,16 +89,25 @@ class StreamQueue final : public Queue {
   Shared* shared_ = nullptr;
 };
 
-class EmulatedQueue final : public Queue {
+class EmulatedQueue final : public Queue, public FunctionQueue {
  public:
   void begin_step(const StepContext& context) override {
     values_ = {.step = context.step,
                .examples = context.examples,
                .examples_before = context.examples_before};
   }
-  void fetch(const float* value) override { fetched_ = *value; }
+  void fetch(const float* value) override {
+    if (recording_ != nullptr) return keep([this, value] { fetched_ = *value; });
+    fetched_ = *value;
+  }
   float fetched() const override { return fetched_; }
   void finish() override {}
+  void record_into(FunctionRecording* recording, std::size_t number) override {
+    recording_ = recording;
+    number_ = number;
+  }
+  bool keeps_work() const override { return recording_ != nullptr; }
+  void keep(std::function<void()> work) override { recording_->add(number_, std::move(work)); }
   bool emulated() const override { return true; }
   CUstream_st* stream() const override { return nullptr; }
   const StepValues* values() const override { return &values_; }
@@ -102,6 +115,8 @@ class EmulatedQueue final : public Queue {
  private:
   StepValues values_;
   float fetched_ = 0;
+  FunctionRecording* recording_ = nullptr;
+  std::size_t number_ = 0;  ///< in it
 };
 
 }  // namespace

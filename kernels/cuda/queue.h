@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A lane's queue on a GPU: one CUDA stream. For tests there is one that is emulated: the same
-// kernels run as loops on the calling thread, done when the launch returns. No CUDA header is
-// needed to include this.
+// kernels run as loops on the calling thread, done when the launch returns, or when the step that
+// they are recorded in is launched. No CUDA header is needed to include this.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "kernels/runtime/device.h"
@@ -29,6 +30,9 @@ class Queue : public LaneQueue {
   virtual CUstream_st* stream() const = 0;
   /// For code on the device to read; written by begin_step().
   virtual const StepValues* values() const = 0;
+  /// Whether an emulated queue keeps() work in place of having it done at once.
+  virtual bool keeps_work() const { return false; }
+  virtual void keep(std::function<void()> /*work*/) {}
 };
 
 /// A stream on GPU number `device`. Throws: RunError(Device) that says what is missing.

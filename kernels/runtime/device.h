@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/step_recorder.h"
 
 struct CUstream_st;
 
@@ -40,6 +42,8 @@ class LaneQueue {
   virtual float fetched() const = 0;
   /// Returns when all that was put in is done. Throws: RunError(Device) of what the device reports.
   virtual void finish() = 0;
+  /// Likewise, and calls `look` again and again while it waits; what that throws ends the wait.
+  virtual void finish_while(const std::function<void()>& /*look*/) { finish(); }
   /// Nothing where the queue is not a GPU's stream.
   virtual std::optional<StreamPlace> stream_place() const { return std::nullopt; }
 };
@@ -61,6 +65,8 @@ class Device {
   virtual void take_back(std::span<const Tensor>) {}
   /// Null where kernels do their work at once.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
+  /// Records what is put into its queues. Null where it cannot.
+  virtual std::unique_ptr<StepRecorder> make_recorder() { return nullptr; }
   /// Names a GPU on its host, as StreamPlace does; empty for the CPU.
   virtual std::string gpu() const { return {}; }
 };

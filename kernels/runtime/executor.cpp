@@ -11,6 +11,7 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
 #include "kernels/runtime/affinity.h"
+#include "kernels/runtime/captured_loop.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/expiring.h"
 #include "kernels/runtime/gradient_guard.h"
@@ -62,7 +63,8 @@ class Executor::Impl {
               if (options_.tickets != nullptr) options_.tickets->abandon(loops_.number(loop));
             }),
         quorums_(step_, plan_, loops_, options.loss, count_),
-        gates_(static_cast<std::size_t>(plan_.loop_count())) {
+        gates_(static_cast<std::size_t>(plan_.loop_count())),
+        device_(device) {
     ns_per_tick();                    // calibrates the clock before it is needed
     if (loops_.led_examples() > 0) {  // else it hears of all its steps
       count_.led = loops_.led_examples();
@@ -73,7 +75,7 @@ class Executor::Impl {
             "who bounds staleness has a part of all loops");
       bound_.emplace(static_cast<std::size_t>(loops_.count_of_all()), *options_.staleness_bound);
     }
-    for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i, device);
+    for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i);
     build_kernels(kernels);
     add_probes();
     connect_lanes();
@@ -86,6 +88,13 @@ class Executor::Impl {
   void interrupt(const RunError& error) {
     threads_->end(std::make_exception_ptr(error));
     failures_.end_all();
+  }
+
+  void prepare() {
+    if (options_.launch == LaunchSteps::ByKernel) return;
+    check(options_.trace_events == 0 && options_.stragglers.empty(),
+          "who looks at single kernels does not launch steps as one");
+    captured_ = capture_loops(step_.graph, lanes_, expiries_, device_);
   }
 
   void begin_at(const Positions& positions) {
@@ -105,6 +114,8 @@ class Executor::Impl {
 
   void run(std::int64_t examples) {
     check(examples <= options_.max_examples, "a run sees no more examples than it was built for");
+    check(options_.launch == LaunchSteps::ByKernel || !captured_.empty(),
+          "steps that are launched as one are recorded before the first");
     count_.target = count_.of_led(examples);
     threads_->run();
   }
@@ -137,6 +148,8 @@ class Executor::Impl {
   std::vector<std::vector<float>> losses_;                           // by loss of the step
   std::vector<std::unique_ptr<LaneQueue>> queues_;  // by lane; null where the device needs none
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<CapturedLoop>> captured_;  ///< by loop; empty where none is
+  Device& device_;
 
  private:
   void begin_loop_at(int loop, const LoopPosition& position) {
@@ -161,7 +174,7 @@ class Executor::Impl {
     return patience;
   }
 
-  void add_lane(std::size_t index, Device& device) {
+  void add_lane(std::size_t index) {
     const LanePlan& plan = plan_.lanes()[index];
     const auto straggler = options_.stragglers.find(workers_.worker_of(plan.place));
     const LaneOptions options{
@@ -170,7 +183,7 @@ class Executor::Impl {
         .patience = patience_of(plan),
         .cores = workers_.cores_of(plan.place),
         .threads = plan.communication ? 1 : options_.threads_per_worker,
-        .queue = queues_.emplace_back(device.make_queue()).get()};
+        .queue = queues_.emplace_back(device_.make_queue()).get()};
     lanes_.push_back(std::make_unique<Lane>(step_.graph, plan, options));
   }
 
@@ -313,6 +326,7 @@ Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorO
                    Device& device)
     : impl_(std::make_unique<Impl>(part, kernels, options, device)) {}
 Executor::~Executor() = default;
+void Executor::prepare() { impl_->prepare(); }
 void Executor::begin_at(const Positions& positions) { impl_->begin_at(positions); }
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
 void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }

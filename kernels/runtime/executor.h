@@ -28,6 +28,12 @@
 
 namespace regatta {
 
+/// How the steps of a device with queues get into them.
+enum class LaunchSteps : std::uint8_t {
+  ByKernel,  ///< each kernel in its turn
+  AsOne,     ///< all that was recorded before the first step (captured_loop.h)
+};
+
 struct ExecutorOptions {
   std::vector<int> cores;  ///< that the run owns; empty: no pinning
   int threads_per_worker = 1;
@@ -41,6 +47,7 @@ struct ExecutorOptions {
   OnLoss loss = OnLoss::End;
   TicketPost* tickets = nullptr;  ///< needed where loops span processes; outlives the executor
   PlanOptions plan;
+  LaunchSteps launch = LaunchSteps::ByKernel;
 };
 
 /// Where a loop stands between two calls of run().
@@ -67,6 +74,10 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  /// Once, when transports are connected, before the first step: records the steps that are to be
+  /// launched as one.
+  /// Throws: RunError(Unsupported, Device) where they cannot be, naming the op.
+  void prepare();
   /// Stands where another executor of this part has come to; loops that are not named begin with
   /// their first step. Variables are the caller's to set. Before the first step.
   void begin_at(const Positions& positions);

@@ -18,6 +18,7 @@ class Expiring final : public Kernel {
   void run(const StepContext& context) override {
     if (context.examples < expiry_) kernel_->run(context);
   }
+  QueuedExchange* queued_exchange() override { return kernel_->queued_exchange(); }
 
  private:
   std::unique_ptr<Kernel> kernel_;

@@ -41,6 +41,7 @@ inline constexpr std::int64_t kShardElements = 16384;
 
 class Absence;
 class LaneQueue;
+class QueuedExchange;
 class Quorum;
 
 /// The memory of a variable, and what asynchronous strategies measure on it.
@@ -113,6 +114,8 @@ class Kernel {
   virtual ~Kernel() = default;
   /// Threads: called by one lane at a time, always the same.
   virtual void run(const StepContext& context) = 0;
+  /// How it crosses places without the host; null where it does not, or only computes.
+  virtual QueuedExchange* queued_exchange() { return nullptr; }
 };
 
 using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;

@@ -112,13 +112,14 @@ void Lane::adopt_thread() const {
 }
 
 void Lane::run() {
+  if (captured_ != nullptr && !leads()) return;
   std::uint64_t now = ticks();
   for (;;) {
     const Ticket ticket = next_ticket();
     if (!ticket.runs) break;
     now = run_step(ticket, now);
   }
-  if (loop_.empty()) return;
+  if (loop_.empty() || captured_ != nullptr) return;
   const std::uint64_t for_leader = ticks() - now;
   waited_ += for_leader;
   total_ += for_leader;
@@ -199,6 +200,23 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
                             .examples = ticket.examples,
                             .examples_before = examples_before_,
                             .counters = &counters_};
+  std::uint64_t now =
+      captured_ != nullptr ? run_captured(context, begin) : run_segments(context, begin);
+  if (leadership_) {
+    if constexpr (kPlant == "slow_step") {
+      const std::uint64_t end = now + (now - begin) / kPlantedSlowness;
+      while (now < end) now = ticks();
+    }
+    const auto index = static_cast<std::size_t>(step_);
+    check(index < step_ticks_.size(), "a run has no more steps than it was built for");
+    step_ticks_[index] = now - begin;
+    step_examples_[index] = ticket.examples;
+  }
+  end_step(context, now - begin);
+  return now;
+}
+
+std::uint64_t Lane::run_segments(const StepContext& context, std::uint64_t begin) {
   std::uint64_t now = begin;
   if (!loop_.empty()) wait_for_loop();
   if (options_.queue != nullptr) options_.queue->begin_step(context);
@@ -210,23 +228,16 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
     if (segment.waits) now = wait_for_dependencies(plan_.instructions[segment.begin], now);
     now = run_segment(segment, context, now);
   }
-  if (leadership_) {
-    if constexpr (kPlant == "slow_step") {
-      const std::uint64_t end = now + (now - begin) / kPlantedSlowness;
-      while (now < end) now = ticks();
-    }
-    const auto index = static_cast<std::size_t>(step_);
-    check(index < step_ticks_.size(), "a run has no more steps than it was built for");
-    step_ticks_[index] = now - begin;
-    step_examples_[index] = ticket.examples;
-  }
-  total_ += now - begin;
+  return now;
+}
+
+void Lane::end_step(const StepContext& context, std::uint64_t span) {
+  total_ += span;
   ++step_;
-  examples_before_ = ticket.examples;
+  examples_before_ = context.examples;
   if (!loop_.empty()) {
     progress_.advance_to(static_cast<std::uint64_t>(step_) * plan_.instructions.size());
   }
-  return now;
 }
 
 /// No lane begins a step before all lanes of its loop have finished the one before.
@@ -329,8 +340,7 @@ void Lane::finish_queue() {
   try {
     options_.queue->finish();
   } catch (const RunError& error) {
-    throw RunError(error.kind(),
-                   "step " + std::to_string(step_) + " on " + name() + ": " + error.what());
+    throw RunError(error.kind(), where_in_step() + error.what());
   }
 }
 

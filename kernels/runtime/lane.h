@@ -53,6 +53,8 @@ struct LaneOptions {
   LaneQueue* queue = nullptr;  ///< of its device; null: kernels do their work at once
 };
 
+class CapturedLoop;
+
 /// What the first lane of a loop does for it.
 struct Leadership {
   ExampleCount& count;
@@ -84,6 +86,8 @@ class Lane {
   /// The first step that it runs, and the examples seen by all when the one before began. Before it
   /// runs any.
   void begin_at(std::int64_t step, std::int64_t examples_before);
+  /// From now on the loop's steps are launched as one, which its leader does.
+  void set_captured(CapturedLoop& captured) { captured_ = &captured; }
 
   /// Pins and prepares the calling thread. Threads: the lane's thread, as all below but the
   /// reports.
@@ -92,6 +96,10 @@ class Lane {
   void run();
 
   const LanePlan& plan() const { return plan_; }
+  Kernel& kernel(std::size_t index) const { return *kernels_[index]; }
+  /// Has the queue fetch the losses that the node makes.
+  void fetch_losses_of(NodeId node) const;
+  bool leads() const { return leadership_.has_value(); }
   LaneQueue* queue() const { return options_.queue; }
   const LaneCounters& counters() const { return counters_; }
   std::int64_t first_step() const { return first_step_; }
@@ -130,6 +138,10 @@ class Lane {
            (leadership_ && (leadership_->bound || leadership_->quorums || leadership_->hears));
   }
   std::uint64_t run_step(const Ticket& ticket, std::uint64_t begin);
+  std::uint64_t run_segments(const StepContext& context, std::uint64_t begin);
+  std::uint64_t run_captured(const StepContext& context, std::uint64_t begin);
+  void end_captured(std::uint64_t span);
+  void end_step(const StepContext& context, std::uint64_t span);
   void wait_for_loop();
   std::uint64_t wait_for_dependencies(const Instruction& instruction, std::uint64_t now);
   void wait_for(Lane& other, std::uint64_t progress, std::string_view what);
@@ -137,6 +149,9 @@ class Lane {
   void run_kernels_slowly(const Segment& segment, const StepContext& context);
   /// Throws: RunError of what the device reports, naming step and lane.
   void finish_queue();
+  std::string where_in_step() const {
+    return "step " + std::to_string(step_) + " on " + name() + ": ";
+  }
   const LossProbe& probe_of(const Segment& segment) const {
     return probes_[static_cast<std::size_t>(segment.probe)];
   }
@@ -155,6 +170,7 @@ class Lane {
   std::vector<Lane*> loop_;
 
   Gate* gate_ = nullptr;
+  CapturedLoop* captured_ = nullptr;
   std::optional<Leadership> leadership_;
   std::uint64_t tickets_ = 0;
 

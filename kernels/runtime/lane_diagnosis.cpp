@@ -10,10 +10,18 @@ namespace regatta {
 /// Names the first tensor that is not finite: a variable that the step began with, or else the
 /// output of the first kernel that makes one when the step so far is run again. What is shared is
 /// looked at as its reader copies it, and what came from others is copied once more, as the memory
-/// of both may have been used again.
+/// of both may have been used again. A captured step has already been run to its end, so nothing
+/// is left to look at.
 void Lane::diverged(const LossProbe& probe) {
-  const std::string where = "the loss is not finite at step " + std::to_string(step_) + " on " +
-                            to_string(plan_.place) + "; the first tensor that is not finite: ";
+  const std::string loss = "the loss is not finite at step " + std::to_string(step_) + " on " +
+                           to_string(plan_.place) + "; ";
+  if (captured_ != nullptr) {
+    throw RunError(ErrorKind::Diverged,
+                   loss +
+                       "the step was launched as one CUDA graph: with --cuda-graph off a run "
+                       "names the first tensor that is not finite");
+  }
+  const std::string where = loss + "the first tensor that is not finite: ";
   for (const Evidence& evidence : evidence_) {
     for (const auto& [name, tensor] : evidence.state) {
       if (!all_finite(tensor)) throw RunError(ErrorKind::Diverged, where + "variable " + name);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What we call of the CUDA runtime to record a step and to launch it, named as in the runtime
+// without its prefix. A test puts a table of its own below everything that is above this file.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace regatta::cuda {
+
+struct GraphCalls {
+  cudaError_t (*set_device)(int) = nullptr;
+  cudaError_t (*event_create)(cudaEvent_t*, unsigned flags) = nullptr;
+  cudaError_t (*event_destroy)(cudaEvent_t) = nullptr;
+  cudaError_t (*event_record)(cudaEvent_t, cudaStream_t) = nullptr;
+  cudaError_t (*stream_wait_event)(cudaStream_t, cudaEvent_t, unsigned flags) = nullptr;
+  cudaError_t (*stream_begin_capture)(cudaStream_t, cudaStreamCaptureMode) = nullptr;
+  cudaError_t (*stream_is_capturing)(cudaStream_t, cudaStreamCaptureStatus*) = nullptr;
+  cudaError_t (*stream_end_capture)(cudaStream_t, cudaGraph_t*) = nullptr;
+  cudaError_t (*graph_instantiate)(cudaGraphExec_t*, cudaGraph_t, unsigned long long) = nullptr;
+  cudaError_t (*graph_destroy)(cudaGraph_t) = nullptr;
+  cudaError_t (*graph_upload)(cudaGraphExec_t, cudaStream_t) = nullptr;
+  cudaError_t (*graph_launch)(cudaGraphExec_t, cudaStream_t) = nullptr;
+  cudaError_t (*graph_exec_destroy)(cudaGraphExec_t) = nullptr;
+};
+
+/// The runtime's own.
+const GraphCalls& cuda_graph_calls();
+
+}  // namespace regatta::cuda

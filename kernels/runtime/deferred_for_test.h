@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests of steps that are recorded: the CPU's kernels as a GPU's would be, which only put work
+// into a queue, and read there what changes from step to step.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "kernels/runtime/device.h"
+#include "kernels/runtime/function_recording.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::testing_support {
+
+/// A queue that takes functions, and can be recorded.
+class DeferringQueue : public LaneQueue, public FunctionQueue {
+ public:
+  void begin_step(const StepContext& context) override { context_ = context; }
+  const StepContext& context() const { return context_; }
+  void put(std::function<void()> work) {
+    if (recording_ == nullptr) return start(std::move(work));
+    recording_->add(number_, std::move(work));
+  }
+  void fetch(const float* value) override {
+    put([this, value] { fetched_ = *value; });
+  }
+  float fetched() const override { return fetched_; }
+  void record_into(FunctionRecording* recording, std::size_t number) override {
+    recording_ = recording;
+    number_ = number;
+  }
+
+ protected:
+  /// Outside of a recording.
+  virtual void start(std::function<void()> work) = 0;
+
+ private:
+  StepContext context_;
+  float fetched_ = 0;
+  FunctionRecording* recording_ = nullptr;
+  std::size_t number_ = 0;
+};
+
+class DeferredKernel final : public Kernel {
+ public:
+  DeferredKernel(std::unique_ptr<Kernel> kernel, LaneQueue* queue)
+      : kernel_(std::move(kernel)), queue_(dynamic_cast<DeferringQueue&>(*queue)) {}
+  void run(const StepContext&) override {
+    queue_.put([this] { kernel_->run(queue_.context()); });
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  DeferringQueue& queue_;
+};
+
+/// What the table has by now for ops that compute, and for copies.
+inline void defer_kernels(KernelTable& table) {
+  for (const OpInfo& info : all_ops()) {
+    if (!table.has(info.op)) continue;
+    table.add(info.op, [build = table.factory(info.op)](const KernelRequest& request) {
+      auto kernel = build(request);
+      return kernel == nullptr ? nullptr
+                               : std::make_unique<DeferredKernel>(std::move(kernel), request.queue);
+    });
+  }
+}
+
+}  // namespace regatta::testing_support
