@@ -187,8 +187,9 @@ Step train_full_narrow(const Recipe& recipe) {
 Step evaluate(const Recipe& recipe) { return evaluation(recipe, kFull); }
 Step evaluate_narrow(const Recipe& recipe) { return evaluation(recipe, kNarrow); }
 
-/// A placeholder: to be chosen from reference runs of `single`, of which there are none yet.
-constexpr double kTextbookTarget = 60.0;
+/// Of one reference run of `single`, in f32 (results/xeon-no-amx-2-cores/mobilenet_v2): reached after
+/// 3.0 epochs and at each of the nine evaluations from there on; 78.24 at the end.
+constexpr double kTextbookTarget = 75.0;
 
 }  // namespace
 
