@@ -187,7 +187,7 @@ Step train_full_narrow(const Recipe& recipe) {
 Step evaluate(const Recipe& recipe) { return evaluation(recipe, kFull); }
 Step evaluate_narrow(const Recipe& recipe) { return evaluation(recipe, kNarrow); }
 
-/// Of one reference run of `single`, in f32 (results/xeon-no-amx-2-cores/mobilenet_v2): reached after
+/// Of one reference run of `single`, f32 (results/xeon-no-amx-2-cores/mobilenet_v2): reached after
 /// 3.0 epochs and at each of the nine evaluations from there on; 78.24 at the end.
 constexpr double kTextbookTarget = 75.0;
 
