@@ -50,11 +50,6 @@ class DeviceOp {
                                   .versions_seen = {},
                                   .queue = queue_.get()});
   }
-  ~DeviceOp() {
-    kernel_.reset();
-    queue_.reset();
-    for (void* memory : memory_) device_.release(memory);
-  }
   DeviceOp(const DeviceOp&) = delete;
   DeviceOp& operator=(const DeviceOp&) = delete;
 
@@ -74,6 +69,11 @@ class DeviceOp {
   }
 
  private:
+  struct Release {
+    Device* device;
+    void operator()(void* memory) const { device->release(memory); }
+  };
+
   static Node node_of(const cpu::test::OpCase& op_case) {
     std::vector<TensorType> inputs, variables;
     for (const Array& input : op_case.inputs) inputs.push_back(input.type);
@@ -85,8 +85,8 @@ class DeviceOp {
 
   Tensor add(const Array& array, Place place) {
     const std::int64_t skipped = place == Place::Aligned ? 0 : size_of(array.type.element);
-    memory_.push_back(device_.allocate(skipped + array.type.bytes()));
-    void* const data = static_cast<std::byte*>(memory_.back()) + skipped;
+    memory_.push_back({device_.allocate(skipped + array.type.bytes()), Release{&device_}});
+    void* const data = static_cast<std::byte*>(memory_.back().get()) + skipped;
     std::memcpy(data, array.bytes.get(), static_cast<std::size_t>(array.type.bytes()));
     return {.type = array.type, .data = data};
   }
@@ -98,7 +98,7 @@ class DeviceOp {
   }
 
   Device& device_;
-  std::vector<void*> memory_;
+  std::vector<std::unique_ptr<void, Release>> memory_;  // outlives the kernel, and a failed build
   Node node_;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;
