@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A double of NCCL and of streams, below the table of calls (nccl_calls.h): members in threads of
-// one process, streams that do their work later on threads of their own, communicators that do not
-// block. It keeps account of calls, and of those that break NCCL's rules.
+// A double of NCCL below the table of its calls (nccl_calls.h): members in threads of one process,
+// streams that do their work later, communicators that do not block. It keeps account of calls, and
+// of those that break NCCL's rules.
 #pragma once
 
 #include <algorithm>
@@ -14,75 +14,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "kernels/comm/nccl_calls.h"
+#include "kernels/comm/stream_double_for_test.h"
 
 namespace regatta::nccl_double {
-
-/// Does what is put into it, in order, on a thread of its own.
-class Stream {
- public:
-  Stream() : thread_([this] { work(); }) {}
-  ~Stream() {
-    submit({});
-    thread_.join();
-  }
-  void submit(std::function<void()> task) {
-    const std::scoped_lock lock(mutex_);
-    tasks_.push_back(std::move(task));
-    changed_.notify_all();
-  }
-  void finish() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return tasks_.empty(); });
-  }
-  bool is_idle() {
-    const std::scoped_lock lock(mutex_);
-    return tasks_.empty();
-  }
-  /// What is put in from now on goes there, with what a graph of it keeps alive.
-  struct Capture {
-    std::function<void(std::function<void()>)> take;
-    std::vector<std::shared_ptr<void>>* held = nullptr;
-  };
-  void capture(std::optional<Capture> capture) { capture_ = std::move(capture); }
-  bool is_captured() const { return capture_.has_value(); }
-  /// Of what NCCL puts in. Threads: whoever captures.
-  void submit_of(const std::shared_ptr<void>& communicator, std::function<void()> task) {
-    if (!capture_) return submit(std::move(task));
-    capture_->held->push_back(communicator);
-    capture_->take(std::move(task));
-  }
-  CUstream_st* handle() { return reinterpret_cast<CUstream_st*>(this); }
-  static Stream& of(CUstream_st* handle) { return *reinterpret_cast<Stream*>(handle); }
-
- private:
-  /// A task is taken away when it is done; an empty one is the last.
-  void work() {
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return !tasks_.empty(); });
-      const std::function<void()> task = tasks_.front();
-      lock.unlock();
-      if (task) task();
-      lock.lock();
-      tasks_.pop_front();
-      changed_.notify_all();
-      if (!task) return;
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  std::optional<Capture> capture_;
-  std::thread thread_;
-};
 
 /// One all-reduce: buffers by rank, until all have come.
 struct Operation {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A double of a CUDA stream: what is put into it is done later on a thread of its own, or goes into
+// a graph while it is captured.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+struct CUstream_st;
+
+namespace regatta::nccl_double {
+
+/// Does what is put into it, in order, on a thread of its own.
+class Stream {
+ public:
+  Stream() : thread_([this] { work(); }) {}
+  ~Stream() {
+    submit({});
+    thread_.join();
+  }
+  void submit(std::function<void()> task) {
+    const std::scoped_lock lock(mutex_);
+    tasks_.push_back(std::move(task));
+    changed_.notify_all();
+  }
+  void finish() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return tasks_.empty(); });
+  }
+  bool is_idle() {
+    const std::scoped_lock lock(mutex_);
+    return tasks_.empty();
+  }
+  /// What is put in from now on goes there, with what a graph of it keeps alive.
+  struct Capture {
+    std::function<void(std::function<void()>)> take;
+    std::vector<std::shared_ptr<void>>* held = nullptr;
+  };
+  void capture(std::optional<Capture> capture) { capture_ = std::move(capture); }
+  bool is_captured() const { return capture_.has_value(); }
+  /// Of what NCCL puts in. Threads: whoever captures.
+  void submit_of(const std::shared_ptr<void>& communicator, std::function<void()> task) {
+    if (!capture_) return submit(std::move(task));
+    capture_->held->push_back(communicator);
+    capture_->take(std::move(task));
+  }
+  CUstream_st* handle() { return reinterpret_cast<CUstream_st*>(this); }
+  static Stream& of(CUstream_st* handle) { return *reinterpret_cast<Stream*>(handle); }
+
+ private:
+  /// A task is taken away when it is done; an empty one is the last.
+  void work() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !tasks_.empty(); });
+      const std::function<void()> task = tasks_.front();
+      lock.unlock();
+      if (task) task();
+      lock.lock();
+      tasks_.pop_front();
+      changed_.notify_all();
+      if (!task) return;
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  std::optional<Capture> capture_;
+  std::thread thread_;
+};
+
+}  // namespace regatta::nccl_double
