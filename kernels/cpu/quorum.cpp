@@ -39,6 +39,7 @@ class QuorumPush {
         yields_ != nullptr ? decide() : quorum_.follow(member_, *heard_.front().f32() != 0);
     if (yields_ != nullptr) *yields_ = verdict == Verdict::Dropped ? 0 : 1;
     if (verdict != Verdict::Completes) return;
+    weight_ = quorum_.weight();
     for (std::size_t i = 0; i < gradients_.size(); ++i) add_up(i);
   }
 
@@ -47,14 +48,15 @@ class QuorumPush {
 
   Verdict decide() {
     for (const Tensor& arrived : heard_) {
-      if (*arrived.f32() == 0) absence_->note("another server has lost this loop's worker");
+      if (*arrived.f32() != 0) continue;
+      check(absence_ != nullptr, "a server tells of a loss where others go on without the worker");
+      absence_->note("another server has lost this loop's worker");
     }
     const bool absent = absence_ != nullptr && absence_->noted();
     return absent ? Verdict::Dropped : quorum_.decide(member_);
   }
 
   void add_up(std::size_t gradient) {
-    weight_ = quorum_.weight();
     terms_.clear();
     for (std::int64_t m = 0; m < quorum_.members(); ++m) {
       const std::span<const Tensor> push = quorum_.counted(m);
