@@ -113,7 +113,8 @@ bool spans_processes(const Placement& placement) {
   return replicated;
 }
 
-/// Workers with backups draw more examples of the data order together than count.
+/// Workers with backups draw more examples of the data order together than count. By single
+/// examples before there is a graph to tell of normalisation groups, and then by those.
 void check_drawn(const Placement& placement, std::int64_t group) {
   const StrategyOptions& options = placement.options;
   if (options.backup_workers == 0) return;
