@@ -36,8 +36,8 @@ class GroupedBatchNorm(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         parts = [nn.functional.batch_norm(part, self.mean, self.variance, self.scale, self.bias,
-                                          training=True, momentum=0.4, eps=1e-12)
-                 for part in x.split(self.group)]
+                                          training=self.training, momentum=0.4, eps=1e-12)
+                 for part in (x.split(self.group) if self.training else (x,))]
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
