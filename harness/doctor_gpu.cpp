@@ -75,11 +75,12 @@ std::vector<Diagnosis> diagnose_gpus(const MachineFacts& machine, const GpuFindi
                                      const std::vector<GpuLibrary>& libraries) {
   std::vector<Diagnosis> rows{diagnose_toolkit(found), diagnose_driver(machine, found)};
   for (std::size_t i = 0; i < found.gpus.size(); ++i) {
-    rows.push_back({.feature = fmt::format("CUDA GPU {}", i),
-                    .finding = Finding::Ok,
-                    .detail = to_text(found.gpus[i]),
-                    .purpose = i == 0 ? kDevice : "nothing yet: every process computes on GPU 0",
-                    .mend = ""});
+    rows.push_back(
+        {.feature = fmt::format("CUDA GPU {}", i),
+         .finding = Finding::Ok,
+         .detail = to_text(found.gpus[i]),
+         .purpose = i == 0 ? kDevice : fmt::format("{}, in process {} of a host", kDevice, i),
+         .mend = ""});
   }
   if (found.gpus.empty()) rows.push_back(diagnose_no_gpu(machine, found));
   for (const GpuLibrary& library : libraries) rows.push_back(diagnose_library(library));

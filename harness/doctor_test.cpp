@@ -61,6 +61,13 @@ TEST(Doctor, NamesGpuLinksAndDriver) {
   EXPECT_EQ(find_gpu_row("CUDA", machine, kH200).detail, "built with 13.0");
 }
 
+TEST(Doctor, NamesTheProcessOfEachGpu) {
+  GpuFindings two = kH200;
+  two.gpus.push_back(two.gpus.front());
+  EXPECT_EQ(find_gpu_row("CUDA GPU 0", {}, two).purpose, "--device cuda");
+  EXPECT_EQ(find_gpu_row("CUDA GPU 1", {}, two).purpose, "--device cuda, in process 1 of a host");
+}
+
 TEST(Doctor, TellsAMachineWithoutAGpuFromOneThatCannotUseIts) {
   const GpuFindings none{.toolkit = {}, .driver = {}, .gpus = {}, .missing = "build with CUDA"};
   EXPECT_EQ(find_gpu_row("CUDA", {}, none).finding, Finding::Missing);

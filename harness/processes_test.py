@@ -7,6 +7,7 @@ What happens when a process dies: faults_test.py.
 """
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -43,9 +44,11 @@ class Processes(unittest.TestCase):
         self.assertEqual(sum(record["graph"]["nodes_per_process"]), record["graph"]["nodes"])
 
     def test_follow_one_process_bit_for_bit(self) -> None:
-        for algorithm, workers, processes in (("ring", 2, 2), ("ring", 3, 2), ("ring", 3, 3),
-                                              ("reduce_to_one", 5, 2)):
-            cell = (*PARABOLA, "--strategy", "all_reduce", "--workers", str(workers),
+        for algorithm, workers, processes, batch in (
+                ("ring", 2, 2, 50), ("ring", 3, 2, 50), ("ring", 3, 3, 49), ("ring", 5, 5, 49),
+                ("reduce_to_one", 5, 2, 50)):
+            cell = ("--workload", "parabola", "--steps", "200", "--global-batch", str(batch),
+                    "--strategy", "all_reduce", "--workers", str(workers),
                     "--all-reduce", algorithm)
             with self.subTest(algorithm=algorithm, workers=workers, processes=processes):
                 one = record_of(*cell)
@@ -189,11 +192,13 @@ class ParameterServers(unittest.TestCase):
     def test_of_a_bounded_run_let_no_worker_run_away(self) -> None:
         cell = ("--workload", "parabola", "--steps", "1000", "--strategy",
                 "parameter_server_async", "--workers", "2", "--straggler", "1:50")
-        for servers in ("1", "2"):
-            bounded = record_of(*cell, "--staleness-bound", "1", "--servers", servers)
-            steps = [w["steps"] for w in bounded["workers"] if "server" not in w["place"]]
-            self.assertLessEqual(abs(steps[0] - steps[1]), 2)
-            self.assertEqual(bounded["cell"]["staleness_bound"], 1)
+        for servers, bound in itertools.product(("1", "2"), (0, 1, 4)):
+            with self.subTest(servers=servers, bound=bound):
+                bounded = record_of(*cell, "--staleness-bound", str(bound), "--servers", servers)
+                steps = [w["steps"] for w in bounded["workers"] if "server" not in w["place"]]
+                # Clocks are the steps that workers are at: one ahead of those they have done.
+                self.assertLessEqual(abs(steps[0] - steps[1]), bound + 1)
+                self.assertEqual(bounded["cell"]["staleness_bound"], bound)
 
 
 class BadInput(unittest.TestCase):

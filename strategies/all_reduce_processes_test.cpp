@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // all_reduce between the ranks of a real mpirun, each with its own part of the graph: training
-// follows what one process computes, bit by bit where the order of sums is the same, and moves the
-// bytes that the graph says. Every rank runs every test, and the whole in one process beside it.
+// follows what one process computes, bit by bit where the order of sums is the same, moves the
+// bytes that the graph says, and allocates nothing in a step. Every rank runs every test, and the
+// whole in one process beside it.
 #include <gtest/gtest.h>
 
 #include "kernels/comm/mpi_transport.h"
+#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
+#include "kernels/runtime/count_allocations.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -27,6 +30,7 @@ struct Case {
   std::int64_t stages = 1;
   std::int64_t global_batch = 49;
   std::string algorithm = "ring";
+  ElementType element = ElementType::F32;
 
   bool small() const { return workload == "parabola"; }
 };
@@ -44,7 +48,7 @@ TrialOptions options_of(const Case& test) {
 }
 
 Step step_of(const Case& test) {
-  return training_of(test.workload, test.global_batch, options_of(test).steps);
+  return training_of(test.workload, test.global_batch, options_of(test).steps, test.element);
 }
 
 /// Workers dealt to all ranks in contiguous shares.
@@ -59,8 +63,10 @@ Binding binding_of(const Case& test) {
 /// This rank's part of a run.
 class Participant {
  public:
-  explicit Participant(const Case& test)
-      : transport_(*session),
+  /// Trains as far as the case says; it may go on to `most_steps`.
+  explicit Participant(const Case& test, std::int64_t most_steps = 0)
+      : global_batch_(test.global_batch),
+        transport_(*session),
         part_(partition(
                   apply(find_strategies(test.strategy), step_of(test), options_of(test).options),
                   binding_of(test))
@@ -69,12 +75,20 @@ class Participant {
     in_process_.add_kernels(kernels_);
     transport_.add_kernels(kernels_);
     const TrialOptions options = options_of(test);
-    const std::int64_t examples = options.steps * test.global_batch;
+    examples_ = options.steps * test.global_batch;
+    const std::int64_t most = std::max(examples_, most_steps * test.global_batch);
     executor_ = std::make_unique<Executor>(
-        part_, kernels_,
-        testing_support::executor_options(data_of(test.workload), options, examples));
+        part_, kernels_, testing_support::executor_options(data_of(test.workload), options, most));
     transport_.connect();
-    executor_->run(examples);
+    executor_->run(examples_);
+  }
+
+  /// Of so many more steps, in this process.
+  std::int64_t allocations_of(std::int64_t steps) {
+    examples_ += steps * global_batch_;
+    const std::int64_t before = allocation_count();
+    executor_->run(examples_);
+    return allocation_count() - before;
   }
 
   Executor& executor() { return *executor_; }
@@ -86,6 +100,8 @@ class Participant {
   }
 
  private:
+  std::int64_t global_batch_;
+  std::int64_t examples_ = 0;
   KernelTable kernels_{"cpu"};
   InProcessTransport in_process_;
   MpiTransport transport_;
@@ -120,17 +136,27 @@ std::vector<Case> cases(const std::string& algorithm) {
                  .workers = ranks,
                  .stages = 2,
                  .algorithm = algorithm});
-  all.push_back({.workload = "resnet9_thin",
-                 .workers = std::min<std::int64_t>(ranks + 1, 5),
-                 .global_batch = 80,
-                 .algorithm = algorithm});
+  for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+    if (!why_cpu_lacks(element).empty()) continue;
+    all.push_back({.workload = "resnet9_thin",
+                   .workers = std::min<std::int64_t>(ranks + 1, 5),
+                   .global_batch = 80,
+                   .algorithm = algorithm,
+                   .element = element});
+  }
   return all;
+}
+
+/// Without those that want other processes where there are none.
+std::vector<std::string_view> available(std::vector<std::string_view> algorithms) {
+  if (session->size() == 1) std::erase(algorithms, kMpi);
+  return algorithms;
 }
 
 std::string text(const Case& test) {
   return test.workload + ", " + test.strategy + " by " + test.algorithm + ", " +
          std::to_string(test.workers) + " workers in " + std::to_string(session->size()) +
-         " processes";
+         " processes, " + std::string(to_string(test.element));
 }
 
 TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcess) {
@@ -149,7 +175,7 @@ TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcess) {
 
 /// Bounds as in equivalence_test.cpp: of sums that are taken in another order.
 TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
-  for (const std::string_view algorithm : {kHierarchicalCopy, kMpi}) {
+  for (const std::string_view algorithm : available({kHierarchicalCopy, kMpi})) {
     for (Case test : cases(std::string(algorithm))) {
       SCOPED_TRACE(text(test));
       Participant here(test);
@@ -166,7 +192,8 @@ TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
 }
 
 TEST(AllReduceOverProcesses, MovesTheBytesThatTheGraphSays) {
-  for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+  for (const std::string_view algorithm :
+       available({kRing, kReduceToOne, kHierarchicalCopy, kMpi})) {
     for (const Case& test : cases(std::string(algorithm))) {
       SCOPED_TRACE(text(test));
       Participant here(test);
@@ -179,6 +206,19 @@ TEST(AllReduceOverProcesses, MovesTheBytesThatTheGraphSays) {
         EXPECT_EQ(counted.at(place).messages, steps * step.messages) << to_string(place);
       }
     }
+  }
+}
+
+/// What starts and ends a part of a run allocates, so a long part is held against a short one.
+TEST(AllReduceOverProcesses, AllocatesNothingInAStep) {
+  constexpr std::int64_t kFew = 5, kMany = 45;
+  for (const std::string_view algorithm :
+       available({kRing, kReduceToOne, kHierarchicalCopy, kMpi})) {
+    const Case test{.workers = session->size() + 1, .algorithm = std::string(algorithm)};
+    SCOPED_TRACE(text(test));
+    Participant here(test, 50 + kFew + kMany);
+    const std::int64_t of_few = here.allocations_of(kFew);
+    EXPECT_EQ(here.allocations_of(kMany), of_few);
   }
 }
 

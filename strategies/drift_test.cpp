@@ -83,7 +83,8 @@ std::vector<Planted> planted_on_images() {
         std::tuple("resnet9_thin", 3, 80, ElementType::BF16),
         std::tuple("airbench94_narrow", 2, 64, ElementType::BF16),
         std::tuple("mobilenet_v2_full_narrow", 3, 40, ElementType::F32),
-        std::tuple("resnet9", 2, 64, ElementType::F32)}) {
+        std::tuple("resnet9", 2, 64, ElementType::F32),
+        std::tuple("resnet9", 2, 64, ElementType::BF16)}) {
     for (const Planted& each : with_each_fault({.workload = workload,
                                .strategy = "all_reduce",
                                .replicas = replicas,

@@ -52,6 +52,38 @@ TEST(SoftmaxCrossEntropyBackward, AgreesWithTheReference) {
   }
 }
 
+TEST(SoftmaxCrossEntropy, TakesLogitsInBf16) {
+  for (const Shape& s : kShapes) {
+    Array logits = random_array({s.batch, s.classes}, 1);
+    for (std::int64_t i = 0; i < logits.type.elements(); ++i) logits.f32()[i] *= 16;
+    const OpCase op_case{Op::SoftmaxCrossEntropy,
+                         loss_attributes(0.2, s.batch),
+                         {logits, random_labels(s.batch, static_cast<int>(s.classes), 2)},
+                         {},
+                         "softmax_cross_entropy"};
+    expect_agrees_in_bf16(op_case, 1, {.absolute = 1e-6, .relative = 2e-6});
+  }
+}
+
+TEST(SoftmaxCrossEntropyBackward, RoundsOnceToBf16) {
+  for (const Shape& s : kShapes) {
+    OpCase op_case{Op::SoftmaxCrossEntropyBackward,
+                   loss_attributes(0.2, 3),
+                   {random_array({s.batch, s.classes}, 1),
+                    random_labels(s.batch, static_cast<int>(s.classes), 2)},
+                   {},
+                   "softmax_cross_entropy_backward in bf16"};
+    op_case.attributes.set("element", static_cast<std::int64_t>(ElementType::F32));
+    const OpResult expected = run_op(reference_table(), op_case, 1);
+    op_case.attributes.set("element", static_cast<std::int64_t>(ElementType::BF16));
+    for (const Subject& subject : subjects()) {
+      const OpResult actual = subject.run(op_case, 1);
+      ASSERT_EQ(actual.outputs[0].type.element, ElementType::BF16) << subject.name;
+      expect_close(actual.outputs, expected.outputs, rounded_to_bf16(kBound), subject.name);
+    }
+  }
+}
+
 TEST(SoftmaxCrossEntropy, IsNaNWhereALogitIs) {
   Array logits = random_array({4, 10}, 1);
   logits.f32()[17] = std::numeric_limits<float>::quiet_NaN();
@@ -90,6 +122,7 @@ TEST(CountCorrect, AgreesWithTheReferenceOnTiesAndNaN) {
                          {},
                          "count_correct"};
     expect_agrees(op_case, {});
+    expect_agrees_in_bf16(op_case, 1, {});
   }
 }
 

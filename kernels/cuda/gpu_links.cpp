@@ -28,8 +28,9 @@ Nvml load_nvml() {
   library.find(nvml.init, "nvmlInit_v2");
   library.find(nvml.shutdown, "nvmlShutdown");
   library.find(nvml.device_by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
-  library.find(nvml.pcie_generation, "nvmlDeviceGetCurrPcieLinkGeneration");
-  library.find(nvml.pcie_width, "nvmlDeviceGetCurrPcieLinkWidth");
+  // What the card and its slot can do together: an idle card lowers what it does at the moment.
+  library.find(nvml.pcie_generation, "nvmlDeviceGetMaxPcieLinkGeneration");
+  library.find(nvml.pcie_width, "nvmlDeviceGetMaxPcieLinkWidth");
   library.find(nvml.nvlink_state, "nvmlDeviceGetNvLinkState");
   return nvml;
 }
