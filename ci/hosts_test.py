@@ -90,7 +90,7 @@ class AcrossHosts(unittest.TestCase):
                                  2, DELAY_MS, steps=30)
         first, second = record["clocks"]
         self.assertEqual(first, {"rank": 0, "offset_ns": 0, "drift_ppb": 0, "error_ns": 0})
-        self.assertGreaterEqual(second["error_ns"], 0.9e6 * DELAY_MS)  # half of a way there and back
+        self.assertGreaterEqual(second["error_ns"], 0.9e6 * DELAY_MS)  # half of a round trip
         # These hosts share a kernel and so its clock.
         self.assertLessEqual(abs(second["offset_ns"]), second["error_ns"])
         for worker in record["workers"]:
