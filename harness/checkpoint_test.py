@@ -100,7 +100,10 @@ def results_of(record: dict[str, Any]) -> dict[str, Any]:
     evaluations = [{key: value for key, value in evaluation.items() if not key.endswith("_ns")}
                    for evaluation in record["evaluations"]]
     steps = {worker["place"]: worker["steps"] for worker in record["workers"]}
+    arrivals = {worker["place"]: worker["late_ns"] and worker["late_ns"]["count"]
+                for worker in record["workers"]}
     return {"evaluations": evaluations, "losses": record["losses"], "steps": steps,
+            "arrivals": arrivals,
             "checksums": record["checksums"], "status": record["status"],
             "bytes": record["graph"]["bytes_per_step_counted"],
             "step_count": record["step_time_ns"]["count"],

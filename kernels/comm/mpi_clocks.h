@@ -11,7 +11,7 @@
 namespace regatta {
 
 /// Of this rank, whose own clock is `clock`; rank 0's offset and error are 0. Together with all
-/// ranks, while nothing else travels by `all` without a lane. Throws: RunError(PeerLost).
+/// ranks, while lanes rest. Throws: RunError(PeerLost).
 ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock);
 
 }  // namespace regatta
