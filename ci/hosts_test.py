@@ -85,6 +85,18 @@ class AcrossHosts(unittest.TestCase):
             self.assertEqual(record["cell"]["threads_per_worker"], 1)
             self.assertEqual(record["cell"]["oversubscribed"], shared)
 
+    def test_records_tell_who_came_late_and_what_the_clocks_cannot_tell(self) -> None:
+        _, record = final_losses(["--strategy", "all_reduce", "--workers", "2", "--processes", "2"],
+                                 2, DELAY_MS, steps=30)
+        first, second = record["clocks"]
+        self.assertEqual(first, {"rank": 0, "offset_ns": 0, "drift_ppb": 0, "error_ns": 0})
+        self.assertGreaterEqual(second["error_ns"], 0.9e6 * DELAY_MS)  # half of a round trip
+        # These hosts share a kernel and so its clock.
+        self.assertLessEqual(abs(second["offset_ns"]), second["error_ns"])
+        for worker in record["workers"]:
+            self.assertEqual(worker["late_ns"]["count"], 30)
+            self.assertEqual(worker["late_uncertainty_ns"], second["error_ns"])
+
     def test_a_step_takes_its_two_messages_one_after_the_other(self) -> None:
         ring = ["--strategy", "all_reduce", "--processes", "2"]  # a share there, the sum back
         server = ["--strategy", "parameter_server"]  # push, then pull

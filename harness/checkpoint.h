@@ -32,7 +32,7 @@ struct SavedVariable {
 };
 
 struct Checkpoint {
-  static constexpr std::uint64_t kFormat = 3;
+  static constexpr std::uint64_t kFormat = 4;
 
   std::string run_id;   ///< of the run that began it
   std::string command;  ///< likewise

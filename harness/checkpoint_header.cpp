@@ -99,6 +99,7 @@ RankedWorker worker_in(const Json& json) {
 
 Json to_json(const ExchangeTimes& times) {
   return {{"late", to_json(times.late)},
+          {"late_uncertainty_ns", times.late_uncertainty_ns},
           {"wait", to_json(times.wait)},
           {"barrier", to_json(times.barrier)},
           {"queue", to_json(times.queue)},
@@ -108,6 +109,7 @@ Json to_json(const ExchangeTimes& times) {
 
 ExchangeTimes exchange_times_in(const Json& json) {
   ExchangeTimes times{.late = spans_in(json.at("late")),
+                      .late_uncertainty_ns = json.at("late_uncertainty_ns").get<std::int64_t>(),
                       .wait = spans_in(json.at("wait")),
                       .barrier = spans_in(json.at("barrier")),
                       .queue = spans_in(json.at("queue")),

@@ -53,6 +53,7 @@ TrainingReport sample_report() {
   ExchangeTimes& times = report.exchange_times[{.replica = 1, .stage = 2, .role = Role::Worker}];
   times.late.add(1'000);
   times.late.add(70);
+  times.late_uncertainty_ns = 12;
   times.pushes = 5;
   report.workers[0].report.age.add(600);
   report.lost_updates = 11;

@@ -49,7 +49,7 @@ def header_of(file: Path) -> dict[str, Any]:
     """Of a checkpoint, whose lengths have to be the file's."""
     data = file.read_bytes()
     magic, version, header, payload = (data[i:i + 8] for i in range(0, 32, 8))
-    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 3:
+    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 4:
         raise AssertionError(f"{file} begins with {data[:16]!r}")
     sizes = [int.from_bytes(word, "little") for word in (header, payload)]
     if len(data) != 32 + sum(sizes) + 8:
@@ -100,7 +100,10 @@ def results_of(record: dict[str, Any]) -> dict[str, Any]:
     evaluations = [{key: value for key, value in evaluation.items() if not key.endswith("_ns")}
                    for evaluation in record["evaluations"]]
     steps = {worker["place"]: worker["steps"] for worker in record["workers"]}
+    arrivals = {worker["place"]: worker["late_ns"] and worker["late_ns"]["count"]
+                for worker in record["workers"]}
     return {"evaluations": evaluations, "losses": record["losses"], "steps": steps,
+            "arrivals": arrivals,
             "checksums": record["checksums"], "status": record["status"],
             "bytes": record["graph"]["bytes_per_step_counted"],
             "step_count": record["step_time_ns"]["count"],

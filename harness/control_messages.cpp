@@ -72,6 +72,7 @@ WorkerReport worker_in(const control::Worker& message) {
 
 void set_exchange_times(control::ExchangeTimes& message, const ExchangeTimes& times) {
   set_spans(*message.mutable_late(), times.late);
+  message.set_late_uncertainty_ns(times.late_uncertainty_ns);
   set_spans(*message.mutable_wait(), times.wait);
   set_spans(*message.mutable_barrier(), times.barrier);
   set_spans(*message.mutable_queue(), times.queue);
@@ -82,12 +83,25 @@ void set_exchange_times(control::ExchangeTimes& message, const ExchangeTimes& ti
 ExchangeTimes exchange_times_in(const control::ExchangeTimes& message) {
   ExchangeTimes times;
   times.late = spans_in(message.late());
+  times.late_uncertainty_ns = std::max<std::int64_t>(0, message.late_uncertainty_ns());
   times.wait = spans_in(message.wait());
   times.barrier = spans_in(message.barrier());
   times.queue = spans_in(message.queue());
   times.wire = spans_in(message.wire());
   if (message.has_pushes()) times.pushes = std::max<std::int64_t>(0, message.pushes());
   return times;
+}
+
+void set_clock(control::Clock& message, const ClockFacts& clock) {
+  message.set_offset_ns(clock.offset_ns);
+  message.set_drift_ppb(clock.drift_ppb);
+  message.set_error_ns(clock.error_ns);
+}
+
+ClockFacts clock_in(const control::Clock& message) {
+  return {.offset_ns = message.offset_ns(),
+          .drift_ppb = message.drift_ppb(),
+          .error_ns = std::max<std::int64_t>(0, message.error_ns())};
 }
 
 /// Elements [begin, end) of `values`, as far as there are so many.
@@ -187,6 +201,7 @@ void send_report(const TrainingReport& report,
     entry.set_node(node);
     entry.set_choice(choice);
   }
+  for (const auto& [rank, clock] : report.clocks) set_clock(*last.mutable_clock(), clock);
   last.set_lost_updates(report.lost_updates);
   last.set_planned_bytes(report.planned_bytes);
   last.set_peak_rss_bytes(report.peak_rss_bytes);
@@ -228,6 +243,7 @@ TrainingReport ReportReader::finish(const control::Report& message, int rank) {
   for (const control::KernelChoice& entry : message.kernels()) {
     report.kernels.insert({.node = entry.node(), .choice = entry.choice()});
   }
+  if (message.has_clock()) report.clocks[rank] = clock_in(message.clock());
   report.lost_updates = message.lost_updates();
   report.planned_bytes = message.planned_bytes();
   report.peak_rss_bytes = message.peak_rss_bytes();

@@ -197,6 +197,10 @@ TEST(ControlMessages, CarryAReport) {
   report.loops.push_back(loop);
   report.traffic[{.replica = 1, .stage = 0, .role = Role::Server}] = {
       .sent = 1, .received = 2, .messages = 3};
+  ExchangeTimes& times = report.exchange_times[{.replica = 3}];
+  times.late.add(70);
+  times.late_uncertainty_ns = 9;
+  report.clocks[0] = {.offset_ns = -4, .drift_ppb = 5, .error_ns = 6};
   report.kernels = {{.node = "convolution one", .choice = "an engine"},
                     {.node = "dense two", .choice = "tiles"}};
   report.planned_bytes = 11;
@@ -219,6 +223,9 @@ TEST(ControlMessages, CarryAReport) {
   EXPECT_EQ(read.loops[0].losses, loop.losses);
   EXPECT_EQ(read.loops[0].examples, loop.examples);
   EXPECT_EQ(read.traffic.begin()->first, report.traffic.begin()->first);
+  EXPECT_EQ(read.exchange_times.at({.replica = 3}).late.sum(), 70);
+  EXPECT_EQ(read.exchange_times.at({.replica = 3}).late_uncertainty_ns, 9);
+  EXPECT_EQ(read.clocks.at(4), report.clocks.at(0));
   EXPECT_EQ(read.kernels, report.kernels);
   EXPECT_EQ(read.planned_bytes, 11);
 }

@@ -4,9 +4,9 @@
 // a quote or a line break is quoted, its quotes doubled. Columns are the fields of a record by
 // their names in results/schema.json, as `cell.workload`; what is null is empty. Lists of one word
 // each are joined by "; ", and so are `kernels` (NODE=CHOICE) and `environment` (NAME=VALUE);
-// stragglers stand as --straggler takes them. Evaluations, workers and training losses do not fit a
-// row: the last evaluation stands for the first of these. A field that an older record lacks has
-// its default. Every run has a row, failed and missed ones, too.
+// stragglers stand as --straggler takes them. Evaluations, workers, clocks and training losses do
+// not fit a row: the last evaluation stands for the first of these. A field that an older record
+// lacks has its default. Every run has a row, failed and missed ones, too.
 #include <fmt/format.h>
 
 #include <type_traits>
@@ -80,6 +80,7 @@ class Row {
     }
   }
   void add(const std::string&, const std::vector<WorkerRecord>&) {}
+  void add(const std::string&, const std::vector<ClockRecord>&) {}
   void add(const std::string&, const std::vector<LossSample>&) {}
   template <HasFields T>
   void add(const std::string& column, const T& part) {

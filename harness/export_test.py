@@ -134,7 +134,7 @@ def columns_of(schema: dict[str, Any], path: str = "") -> Iterator[str]:
             yield from columns_of(inner["items"], "last_evaluation.")
         elif "properties" in inner:
             yield from columns_of(inner, f"{path}{name}.")
-        elif path + name not in ("workers", "losses"):
+        elif path + name not in ("workers", "clocks", "losses"):
             yield path + name
 
 

@@ -64,6 +64,10 @@ void LocalTrainer::begin_at(const std::vector<VariableCopy>& variables,
   begin_at(positions);
 }
 
+void LocalTrainer::settle_arrivals() {
+  if (backend_->mpi != nullptr) backend_->mpi->settle_arrivals();
+}
+
 void LocalTrainer::lose(int process, const std::string& reason) {
   if (backend_->grpc != nullptr) backend_->grpc->lose(process, reason);
   if (backend_->tickets != nullptr) backend_->tickets->lose(process, reason);
@@ -72,6 +76,8 @@ void LocalTrainer::lose(int process, const std::string& reason) {
 TrainingReport LocalTrainer::report() {
   TrainingReport report = report_of(executor_, backend_->traffic(), rank_);
   report.exchange_times = backend_->exchange_times();
+  if (backend_->mpi == nullptr) return report;
+  if (const auto clock = backend_->mpi->clock()) report.clocks[rank_] = *clock;
   return report;
 }
 

@@ -39,6 +39,9 @@ class LocalTrainer final : public Trainer {
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   /// Ends advance_to() with this error. Threads: any.
   void interrupt(const RunError& error) { executor_.interrupt(error); }
+  /// Finds out how late workers came, together with all ranks, between two calls of advance_to().
+  /// Throws: RunError(PeerLost).
+  void settle_arrivals();
   /// Another process is gone: whatever waits for it ends. Threads: any.
   void lose(int process, const std::string& reason);
   TrainingReport report() override;

@@ -23,7 +23,7 @@ def worker_at(record: dict[str, Any], place: str) -> dict[str, Any]:
 
 
 class Collectives(unittest.TestCase):
-    def check_straggler(self, *arguments: str) -> None:
+    def check_straggler(self, *arguments: str) -> dict[str, Any]:
         record = record_of(*STRAGGLER, "--strategy", "all_reduce", *arguments)
         quick, slow = (worker_at(record, f"replica{r}") for r in (0, 1))
         self.assertGreater(slow["late_ns"]["p50"], 2 * quick["late_ns"]["p50"])
@@ -39,17 +39,24 @@ class Collectives(unittest.TestCase):
             self.assertIsNone(worker["pushes"])
             self.assertEqual(worker["updates_applied"], STEPS)
         self.assertIsNone(record["graph"]["shard_imbalance"])
+        return record
 
-    def test_in_one_process_tell_who_came_late(self) -> None:
-        self.check_straggler()
+    def test_over_processes_of_one_host_find_that_these_share_a_clock(self) -> None:
+        record = self.check_straggler("--processes", "2")
+        self.assertEqual(record["clocks"],
+                         [{"rank": rank, "offset_ns": 0, "drift_ppb": 0, "error_ns": 0}
+                          for rank in (0, 1)])
+        self.assertEqual([w["late_uncertainty_ns"] for w in record["workers"]], [0, 0])
 
-    def test_over_processes_of_one_host_tell_who_came_late(self) -> None:
-        self.check_straggler("--processes", "2")
+    def test_in_one_process_are_told_of_by_one_clock(self) -> None:
+        record = self.check_straggler()
+        self.assertEqual(record["clocks"], [])
+        self.assertEqual([w["late_uncertainty_ns"] for w in record["workers"]], [0, 0])
 
     def test_are_not_told_of_where_there_are_none(self) -> None:
         for cell in (("--strategy", "single"), ("--strategy", "in_graph", "--workers", "2")):
             for worker in record_of(*PARABOLA, *cell)["workers"]:
-                for name in ("late_ns", "exchange_wait_ns", "pushes"):
+                for name in ("late_ns", "late_uncertainty_ns", "exchange_wait_ns", "pushes"):
                     self.assertIsNone(worker[name], (cell, name))
                 self.assertEqual(worker["updates_applied"], worker["steps"])
 
@@ -73,6 +80,9 @@ class ParameterServers(unittest.TestCase):
                          [STEPS, STEPS, 2 * STEPS])
         self.assertIsNone(quick["pushes"])
         self.assertIsNone(server["late_ns"])
+        self.assertIsNone(server["late_uncertainty_ns"])
+        self.assertEqual(slow["late_uncertainty_ns"], 0)  # by the server's clock
+        self.assertEqual(record["clocks"], [])
         self.assertIsNone(server["age_ns"])
 
     def test_that_wait_for_nobody_tell_how_old_what_an_update_is_of_has_become(self) -> None:

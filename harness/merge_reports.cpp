@@ -106,6 +106,7 @@ TrainingReport merged(const std::vector<TrainingReport>& parts) {
     for (const LoopHistory& loop : part.loops) add_history(loops[loop.number], loop);
     add(all.traffic, part.traffic);
     add(all.exchange_times, part.exchange_times);
+    all.clocks.insert(part.clocks.begin(), part.clocks.end());
     all.kernels.insert(part.kernels.begin(), part.kernels.end());
     all.lost_updates += part.lost_updates;
     all.planned_bytes += part.planned_bytes;

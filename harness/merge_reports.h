@@ -23,7 +23,8 @@ void forget_partial_losses(const std::vector<Step>& parts,
 /// quorum make one step together at each.
 std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops);
 
-/// Of one run in two pieces: sums and histories of both, memory and lost processes of the later.
+/// Of one run in two pieces: sums and histories of both, memory, clocks and lost processes of the
+/// later.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);
 
 }  // namespace regatta

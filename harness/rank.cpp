@@ -74,7 +74,7 @@ class Rank {
   void send_variables(const control::SendVariables& wanted);
   void take_piece(const control::Piece& piece);
   void begin_at(const control::BeginAt& begin);
-  void send_the_report();
+  void send_the_report(const control::SendReport& wanted);
   /// Of a loss, or that it has to stop. Threads: any.
   void hear(const control::ToRank& command);
   /// What the run left in the trace, beside the file that it asks for.
@@ -214,8 +214,9 @@ void Rank::begin_at(const control::BeginAt& begin) {
   send_advanced();
 }
 
-void Rank::send_the_report() {
+void Rank::send_the_report(const control::SendReport& wanted) {
   if (stopped_) write_trace();  // the end of a failed run ends this process at once
+  if (wanted.settle_arrivals()) trainer_->settle_arrivals();
   send_report(trainer_->report(), [this](const auto& message) { client_.send(message); });
 }
 
@@ -247,7 +248,7 @@ bool obey(Rank& rank, const control::ToRank& command) {
     case control::ToRank::kSendVariables: rank.send_variables(command.send_variables()); break;
     case control::ToRank::kPiece: rank.take_piece(command.piece()); break;
     case control::ToRank::kBeginAt: rank.begin_at(command.begin_at()); break;
-    case control::ToRank::kSendReport: rank.send_the_report(); break;
+    case control::ToRank::kSendReport: rank.send_the_report(command.send_report()); break;
     case control::ToRank::kEnd: return false;
     case control::ToRank::kLost:
     case control::ToRank::kStop:

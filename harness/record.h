@@ -124,13 +124,22 @@ struct WorkerRecord {
   std::int64_t update_ns = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
-  std::vector<std::int64_t> staleness_histogram;  ///< element s: updates that missed s versions
-  std::optional<SpanRecord> age_ns;               ///< of those; empty where there are none
-  std::int64_t updates_applied = 0;               ///< that hold its gradients
-  std::int64_t updates_dropped = 0;               ///< with backup workers, because they came late
-  std::optional<SpanRecord> late_ns;              ///< empty where nobody knows
-  std::optional<SpanRecord> exchange_wait_ns;     ///< empty where there is no collective
-  std::optional<PushRecord> pushes;               ///< empty where none come
+  std::vector<std::int64_t> staleness_histogram;    ///< element s: updates that missed s versions
+  std::optional<SpanRecord> age_ns;                 ///< of those; empty where there are none
+  std::int64_t updates_applied = 0;                 ///< that hold its gradients
+  std::int64_t updates_dropped = 0;                 ///< with backup workers, because they came late
+  std::optional<SpanRecord> late_ns;                ///< empty where nobody knows
+  std::optional<std::int64_t> late_uncertainty_ns;  ///< of each of these spans, either way
+  std::optional<SpanRecord> exchange_wait_ns;       ///< empty where there is no collective
+  std::optional<PushRecord> pushes;                 ///< empty where none come
+};
+
+/// The clock of a process beside that of process 0, by which workers' arrivals are told.
+struct ClockRecord {
+  std::int64_t rank = 0;
+  std::int64_t offset_ns = 0;  ///< what process 0's clock showed beyond it before the first step
+  std::int64_t drift_ppb = 0;  ///< what that has gained since
+  std::int64_t error_ns = 0;   ///< of an offset, at most, either way
 };
 
 struct GraphRecord {
@@ -190,6 +199,7 @@ struct Record {
   StepTimes step_time_ns;
   std::optional<StepExamples> step_examples;  ///< empty without backup workers
   std::vector<WorkerRecord> workers;
+  std::vector<ClockRecord> clocks;          ///< empty where none were compared
   std::int64_t lost_updates = 0;            ///< of shared variables, by one canary element each
   std::vector<std::string> lost_processes;  ///< that the run went on without, and why
   GraphRecord graph;

@@ -124,8 +124,17 @@ void for_each_field(T& part, Field&& field) {
   field("updates_applied", part.updates_applied);
   field("updates_dropped", part.updates_dropped);
   field("late_ns", part.late_ns);
+  field("late_uncertainty_ns", part.late_uncertainty_ns);
   field("exchange_wait_ns", part.exchange_wait_ns);
   field("pushes", part.pushes);
+}
+
+template <PartOfRecord<ClockRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("rank", part.rank);
+  field("offset_ns", part.offset_ns);
+  field("drift_ppb", part.drift_ppb);
+  field("error_ns", part.error_ns);
 }
 
 template <PartOfRecord<GraphRecord> T, typename Field>
@@ -220,6 +229,7 @@ void for_each_field(T& part, Field&& field) {
   field("step_time_ns", part.step_time_ns);
   field("step_examples", part.step_examples);
   field("workers", part.workers);
+  field("clocks", part.clocks);
   field("lost_updates", part.lost_updates);
   field("lost_processes", part.lost_processes);
   field("graph", part.graph);

@@ -168,7 +168,7 @@ TrainingReport RemoteTrainer::report() {
     ask_the_living_to_report();
   } else {
     control::ToRank message;
-    message.mutable_send_report();
+    message.mutable_send_report()->set_settle_arrivals(true);
     reports_.assign(parts_.size(), {});
     finished_reports_.assign(parts_.size(), {});
     send_all(message);

@@ -61,6 +61,7 @@ Record sample_record() {
                             .updates_applied = 16,
                             .updates_dropped = 4,
                             .late_ns = spans,
+                            .late_uncertainty_ns = 40'000,
                             .exchange_wait_ns = spans,
                             .pushes = PushRecord{spans, spans, spans}};
   WorkerRecord other = worker;
@@ -85,6 +86,7 @@ Record sample_record() {
           .step_time_ns = {20, 78'000'000, 80'000'000, 84'000'000, 90'000'000, 91'000'000},
           .step_examples = StepExamples{.count = 20, .sum = 10'240, .min = 480, .max = 544},
           .workers = {worker, other},
+          .clocks = {{.rank = 1, .offset_ns = -3'000, .drift_ppb = 200, .error_ns = 40'000}},
           .lost_processes = {"rank 2 (replica1, process 7 on vm) was lost after about 3 steps"},
           .graph = {.nodes = 120,
                     .nodes_per_process = {130},

@@ -131,6 +131,12 @@ std::vector<std::int64_t> trimmed(const std::vector<std::uint64_t>& counts) {
   return {counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
+/// Nothing where there is no lateness to be uncertain of.
+std::optional<std::int64_t> late_uncertainty_ns(const ExchangeTimes& times) {
+  if (times.late.count() == 0) return std::nullopt;
+  return times.late_uncertainty_ns;
+}
+
 struct Updates {
   std::int64_t applied = 0;
   std::int64_t dropped = 0;
@@ -180,8 +186,15 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
                               .updates_applied = updates.applied,
                               .updates_dropped = updates.dropped,
                               .late_ns = span_record(times.late),
+                              .late_uncertainty_ns = late_uncertainty_ns(times),
                               .exchange_wait_ns = span_record(times.wait),
                               .pushes = push_record(times)});
+  }
+  for (const auto& [rank, clock] : report.clocks) {
+    record.clocks.push_back({.rank = rank,
+                             .offset_ns = clock.offset_ns,
+                             .drift_ppb = clock.drift_ppb,
+                             .error_ns = clock.error_ns});
   }
   record.kernels.assign(report.kernels.begin(), report.kernels.end());
   record.lost_updates = report.lost_updates;

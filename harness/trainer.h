@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,9 +53,10 @@ struct RankedWorker {
 struct TrainingReport {
   std::vector<RankedWorker> workers;
   std::vector<LoopHistory> loops;
-  TrafficByPlace traffic;               ///< counted at the transports
-  ExchangeTimesByPlace exchange_times;  ///< likewise
-  std::set<KernelChoice> kernels;       ///< of all processes
+  TrafficByPlace traffic;                     ///< counted at the transports
+  ExchangeTimesByPlace exchange_times;        ///< likewise
+  std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty where none were compared
+  std::set<KernelChoice> kernels;             ///< of all processes
   std::int64_t lost_updates = 0;
   std::vector<std::string> lost_processes;  ///< that training went on without, and why
   std::int64_t planned_bytes = 0;           ///< of all processes, as below

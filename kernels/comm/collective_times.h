@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the members of a collective come to it. Each leaves the time on a board that all of them
-// see: in memory of the process, or shared by processes of one host, whose cores share a clock.
+// When the members of a collective in one process come to it. Each leaves the time on a board that
+// all of them see, as cores of one host share a clock; over processes there is mpi_arrivals.h.
 // Rounds take turns with two columns of the board: a round ends for nobody before all have come to
 // it, so nobody is two rounds ahead of one who still reads.
 #pragma once
@@ -20,7 +20,6 @@ namespace regatta {
 class ArrivalBoard {
  public:
   using Stamp = std::atomic<std::uint64_t>;
-  static_assert(Stamp::is_always_lock_free, "processes share them");
   static std::size_t stamps_of(std::int64_t members) {
     return 2 * static_cast<std::size_t>(members);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What transports measure of exchanges, by place: when workers came, and what a push went through
-// at a server. Spans are taken on one clock each; a figure that would compare the clocks of two
-// hosts is left out.
+// at a server. Spans are taken on one clock each; only who came late to a collective over processes
+// is told by several clocks, which were compared, and beside it what that cannot tell.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace regatta {
 
 struct ExchangeTimes {
   SpanHistogram late;  ///< of a worker, behind the first to come: to a collective, or by its push
-  SpanHistogram wait;  ///< of a worker, inside a collective for the others
+  std::int64_t late_uncertainty_ns = 0;  ///< of each span of it, either way; 0 by one clock
+  SpanHistogram wait;                    ///< of a worker, inside a collective for the others
   SpanHistogram barrier;  ///< of a server: from the first worker's push of a step to the last's
   SpanHistogram queue;    ///< of a server: from a message's last chunk until its lane has it
   SpanHistogram wire;     ///< of a server: from a message's first chunk to its last
@@ -25,10 +26,20 @@ struct ExchangeTimes {
   std::optional<std::int64_t> pushes;
 };
 
+/// A process's clock, as that of process 0 tells.
+struct ClockFacts {
+  std::int64_t offset_ns = 0;  ///< what process 0's clock showed beyond it before the first step
+  std::int64_t drift_ppb = 0;  ///< what that has gained since. Units: parts per billion
+  std::int64_t error_ns = 0;   ///< of an offset, at most, either way
+
+  bool operator==(const ClockFacts&) const = default;
+};
+
 using ExchangeTimesByPlace = std::map<Place, ExchangeTimes>;
 
 inline void add_spans(ExchangeTimes& sum, const ExchangeTimes& part) {
   sum.late.add(part.late);
+  sum.late_uncertainty_ns = std::max(sum.late_uncertainty_ns, part.late_uncertainty_ns);
   sum.wait.add(part.wait);
   sum.barrier.add(part.barrier);
   sum.queue.add(part.queue);

@@ -124,6 +124,7 @@ class Members {
 
   const std::vector<std::unique_ptr<Member>>& all() const { return all_; }
   TrafficByPlace traffic() const { return transport_.traffic(); }
+  void settle_arrivals() { transport_.settle_arrivals(); }
   ExchangeTimesByPlace exchange_times() const { return transport_.exchange_times(); }
 
  private:

@@ -22,13 +22,14 @@ struct Account {
   Place place;
   MemberTraffic traffic;
   CollectiveTimes times;
+  ArrivalLog& arrivals;
 };
 
 /// The member's schedules in order; at roots, the library's reduction after the first.
 class MpiAllReduceKernel final : public Kernel {
  public:
-  MpiAllReduceKernel(const Patience& patience, Account& account)
-      : patience_(patience), times_(account.times) {
+  MpiAllReduceKernel(const Patience& patience, Account& account, const ProcessClock& clock)
+      : patience_(patience), times_(account.times), arrivals_(account.arrivals), clock_(clock) {
     observer_.traffic = &account.traffic;
   }
   void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
@@ -36,6 +37,7 @@ class MpiAllReduceKernel final : public Kernel {
 
   void run(const StepContext& context) override {
     observer_.peer_waits = &context.counters->peer_waits;
+    arrivals_.arrive(clock_.now());
     times_.arrive(*context.counters);
     runners_.front()->run(patience_, observer_);
     if (reduce_ != nullptr) reduce_->run(patience_, *observer_.traffic);
@@ -49,6 +51,8 @@ class MpiAllReduceKernel final : public Kernel {
   Patience patience_;
   MpiRunner::Observer observer_;
   CollectiveTimes& times_;
+  ArrivalLog& arrivals_;
+  const ProcessClock& clock_;
 };
 
 /// Elements of the bucket that the inputs are; -1 where they are not f32.
@@ -72,9 +76,10 @@ struct MpiTransport::State {
   std::deque<Account> accounts;
   std::map<std::int64_t, MpiGroup> groups;
   MpiArrivals arrivals;
+  ArrivalBoard closed_board;  ///< other processes would not see it
 
   State(MpiSession& the_session, const MpiTransportOptions& the_options)
-      : session(the_session), options(the_options) {
+      : session(the_session), options(the_options), arrivals(the_options.clock) {
     mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
   }
 
@@ -100,15 +105,16 @@ struct MpiTransport::State {
     if (elements < 0) return nullptr;
     MpiGroup& group = group_of(attributes);
     const std::int64_t member = attributes.integer("member");
-    ArrivalBoard& board =
-        arrivals.board(attributes.integer("group"), attributes.integer("members"));
     accounts.push_back(
-        {.place = request.node.place, .traffic = {}, .times = CollectiveTimes(board, member)});
+        {.place = request.node.place,
+         .traffic = {},
+         .times = CollectiveTimes(closed_board, member),
+         .arrivals = arrivals.log(attributes.integer("group"), attributes.integer("members"))});
     auto kernel = std::make_unique<MpiAllReduceKernel>(Patience{.abort = request.abort,
                                                                 .spins = request.spins,
                                                                 .yields = request.yields,
                                                                 .limit_ns = options.limit_ns},
-                                                       accounts.back());
+                                                       accounts.back(), arrivals.clock());
     const std::int64_t chunk_bytes =
         group.between_hosts() ? options.chunk_bytes_between_hosts : options.chunk_bytes;
     const auto chunk_elements = chunk_bytes / static_cast<std::int64_t>(sizeof(float));
@@ -151,6 +157,8 @@ void MpiTransport::connect() {
   state_->arrivals.connect(state_->communicator, state_->session);
 }
 
+void MpiTransport::settle_arrivals() { state_->arrivals.settle(state_->communicator); }
+
 TrafficByPlace MpiTransport::traffic() const {
   TrafficByPlace all;
   for (const Account& account : state_->accounts) all[account.place] += account.traffic;
@@ -159,8 +167,15 @@ TrafficByPlace MpiTransport::traffic() const {
 
 ExchangeTimesByPlace MpiTransport::exchange_times() const {
   ExchangeTimesByPlace all;
-  for (const Account& account : state_->accounts) add(all[account.place], account.times.times());
+  for (const Account& account : state_->accounts) {
+    ExchangeTimes times = account.times.times();
+    times.late = account.arrivals.late();
+    times.late_uncertainty_ns = state_->arrivals.uncertainty_ns();
+    add(all[account.place], times);
+  }
   return all;
 }
+
+std::optional<ClockFacts> MpiTransport::clock() const { return state_->arrivals.facts(); }
 
 }  // namespace regatta

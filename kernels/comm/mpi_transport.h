@@ -11,9 +11,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "kernels/comm/exchange_times.h"
 #include "kernels/comm/mpi_session.h"
+#include "kernels/comm/process_clock.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/kernel.h"
@@ -32,6 +34,7 @@ struct MpiTransportOptions {
   int receives_in_flight_between_hosts = 16;
   int sends_in_flight = 8;
   std::int64_t limit_ns = 120'000'000'000;  ///< of one wait
+  ProcessClock clock = {};                  ///< of this process
 };
 
 class MpiTransport {
@@ -52,9 +55,15 @@ class MpiTransport {
   /// What each place of this process has sent and received since the start. Not while lanes run.
   TrafficByPlace traffic() const;
 
-  /// How long members waited in their collectives and, where all ranks are on one host, how late
-  /// they came. Likewise.
+  /// Finds out how late members came (mpi_arrivals.h). Together with all ranks, between two steps
+  /// of all loops. Throws: RunError(PeerLost).
+  void settle_arrivals();
+
+  /// How long members waited in their collectives and how late they came, the latter as far as it
+  /// was settled. Not while lanes run.
   ExchangeTimesByPlace exchange_times() const;
+  /// This process's clock; empty before anything was settled. Likewise.
+  std::optional<ClockFacts> clock() const;
 
  private:
   struct State;

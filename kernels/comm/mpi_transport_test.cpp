@@ -179,12 +179,16 @@ TEST(MpiTransport, TellsWhichRankCameLate) {
   constexpr std::int64_t kRounds = 5;
   const int last = session->size() - 1;
   for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+    MpiTransportOptions options = Members::small_chunks();
+    options.clock = ProcessClock({.offset_ns = std::int64_t{1'000'000'000} * session->rank()});
     Members members({.algorithm = std::string(algorithm),
                      .processes = processes(Dealing::TwoEach),
-                     .elements = 100});
+                     .elements = 100},
+                    options);
     members.run(kRounds, [&](Member&, std::int64_t) {
       if (session->rank() == last) std::this_thread::sleep_for(std::chrono::milliseconds(150));
     });
+    members.settle_arrivals();
     for (const auto& [place, times] : members.exchange_times()) {
       EXPECT_EQ(times.late.count(), kRounds) << algorithm;
       EXPECT_EQ(times.wait.count(), kRounds) << algorithm;
