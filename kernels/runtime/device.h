@@ -72,6 +72,9 @@ class Device {
   /// it goes back in one piece, where kernels would otherwise fetch it page by page. While no queue
   /// holds work.
   virtual void take_back(std::span<const Tensor>) {}
+  /// Whether kernels lock shards of variables by words of its memory (VariableStorage), in their
+  /// queues, and not by the host's mutexes.
+  virtual bool locks_by_words() const { return false; }
   /// Null where kernels do their work at once.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
   /// Records what is put into its queues. Null where it cannot.
