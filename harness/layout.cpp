@@ -92,6 +92,10 @@ std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all) {
   return cores;
 }
 
+std::string device_of(const Placement& placement, int process, const std::string& asked) {
+  return workers_in(placement, process) == 0 ? "cpu" : asked;
+}
+
 int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_host % gpus; }
 
 int threads_per_worker(const HostCores& host) {

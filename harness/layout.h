@@ -52,6 +52,10 @@ struct HostCores {
   int most_on_a_gpu = 0;  ///< workers that share one; 0: nobody computes on a GPU
 };
 
+/// What a process computes on, where `--device` asks for one. Servers compute on the CPU: they only
+/// add and update what passes through the host in any case.
+std::string device_of(const Placement& placement, int process, const std::string& asked);
+
 /// The GPU of a process, one of as many as it sees: processes of a host that compute take turns,
 /// and one that is shown a single GPU has that.
 int gpu_of(int process_on_host, int gpus);

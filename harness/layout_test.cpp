@@ -92,6 +92,15 @@ TEST(Layout, DealsTheGpusOfAHostToItsProcessesInTurn) {
   EXPECT_EQ(gpu_of(3, 0), 0);
 }
 
+TEST(Layout, LetsServersComputeOnTheCpu) {
+  const Placement placement = placement_of(3, 2, 2);
+  EXPECT_EQ(device_of(placement, 0, "cuda"), "cpu");
+  EXPECT_EQ(device_of(placement, 1, "cuda"), "cpu");
+  EXPECT_EQ(device_of(placement, 2, "cuda"), "cuda");
+  EXPECT_EQ(device_of(placement, 3, "cuda"), "cuda");
+  EXPECT_EQ(device_of(placement, 2, "cpu"), "cpu");
+}
+
 TEST(Layout, LetsServersFloat) {
   const CoreShare server{.first_worker = 0, .workers = 0, .workers_on_host = 2};
   EXPECT_EQ(cores_of(server, {0, 1}), (std::vector<int>{0, 1}));

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -30,9 +31,17 @@ inline Binding servers_and_workers(int servers, int processes, std::int64_t work
           }};
 }
 
+/// What a process of a cluster computes on.
+struct ClusterDevice {
+  std::unique_ptr<Device> device;  ///< null: the CPU
+  void (*add_kernels)(KernelTable&) = add_cpu_kernels;
+};
+using DeviceOfProcess = std::function<ClusterDevice(int process)>;
+
 class Cluster {
  public:
-  Cluster(const Step& step, const DataSet& data, const TrialOptions& run, const Binding& binding) {
+  Cluster(const Step& step, const DataSet& data, const TrialOptions& run, const Binding& binding,
+          const DeviceOfProcess& device_of = {}) {
     const Step placed = apply(find_strategies(run.strategy), step, run.options);
     examples_ = run.steps * step.global_batch;
     std::vector<std::string> addresses;
@@ -40,6 +49,7 @@ class Cluster {
       const int process = part.partition.process;
       Process& added = *processes_.emplace_back(std::make_unique<Process>());
       added.part = part;
+      if (device_of) added.computes_on = device_of(process);
       added.exchange =
           std::make_unique<GrpcExchange>(ExchangeOptions{.run_id = std::string(32, '7'),
                                                          .token = std::string(64, 'c'),
@@ -128,14 +138,15 @@ class Cluster {
 
   struct Process {
     Step part;
+    ClusterDevice computes_on;
     std::unique_ptr<GrpcExchange> exchange;
-    KernelTable kernels{"cpu"};
+    KernelTable kernels{"cluster"};
     InProcessTransport transport;
     std::unique_ptr<TicketMessages> tickets;
     std::unique_ptr<Executor> executor;
 
     void build(const DataSet& data, const TrialOptions& run, std::int64_t examples) {
-      add_cpu_kernels(kernels);
+      computes_on.add_kernels(kernels);
       transport.add_kernels(kernels);
       exchange->add_kernels(kernels);
       tickets = std::make_unique<TicketMessages>(part, kernels);
@@ -143,7 +154,8 @@ class Cluster {
       options.tickets = tickets.get();
       if (part.partition.process >= run.options.servers) options.staleness_bound.reset();
       if (run.watch != nullptr) run.watch->attach(kernels);
-      executor = std::make_unique<Executor>(part, kernels, options);
+      Device& device = computes_on.device == nullptr ? cpu_device() : *computes_on.device;
+      executor = std::make_unique<Executor>(part, kernels, options, device);
     }
   };
 

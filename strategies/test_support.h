@@ -74,6 +74,7 @@ struct TrialOptions {
   std::size_t trace_events = 0;
   std::optional<std::int64_t> staleness_bound = {};
   OnLoss loss = OnLoss::End;
+  PlanOptions plan = {};
   ClockWatch* watch = nullptr;  ///< outlives the executors; null: none
   double rounding = 0;          ///< first weights are multiplied by 1 + or - this, by element
 };
@@ -91,6 +92,7 @@ inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions&
   options.trace_events = run.trace_events;
   options.staleness_bound = run.staleness_bound;
   options.loss = run.loss;
+  options.plan = run.plan;
   return options;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/comm/grpc_stream.h"
 #include "kernels/comm/scatter.h"
+#include "kernels/comm/staging.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/absence.h"
@@ -82,7 +83,8 @@ class SendKernel final : public Kernel {
   SendKernel(const KernelRequest& request, Message message, std::int64_t chunk_bytes,
              MemberTraffic& traffic)
       : message_(std::move(message)),
-        parcel_(message_.link().announce(message_.number(), request.inputs, chunk_bytes)),
+        staging_(request.queue, request.inputs),
+        parcel_(message_.link().announce(message_.number(), staging_.tensors(), chunk_bytes)),
         traffic_(traffic) {}
 
   /// The tensors may go away only when gRPC points at them no more.
@@ -96,6 +98,7 @@ class SendKernel final : public Kernel {
 
   void run(const StepContext& context) override {
     if (!message_.wait_until_open(context.step)) return;
+    staging_.fetch();
     parcel_.begin(steps_.number(context.step));
     message_.link().send(parcel_);
     if (!parcel_.wait(message_.patience())) message_.fail(context.step, "not all was taken by");
@@ -105,6 +108,7 @@ class SendKernel final : public Kernel {
 
  private:
   Message message_;
+  Staging staging_;
   Parcel& parcel_;
   MemberTraffic& traffic_;
   StepCount steps_;
@@ -115,24 +119,30 @@ class ReceiveKernel final : public Kernel {
   ReceiveKernel(const KernelRequest& request, Message message, MemberTraffic& traffic,
                 const std::optional<PushAccount>& push)
       : message_(std::move(message)),
-        scatter_(request.outputs, request.inputs.empty() ? Landing::Replaces : Landing::Adds),
+        staging_(request.queue, request.outputs),
+        scatter_(staging_.tensors(), request.inputs.empty() ? Landing::Replaces : Landing::Adds),
         inbox_(message_.link().expect(message_.number(), scatter_.bytes())),
         traffic_(traffic),
         push_(push) {
+    check(request.queue == nullptr || request.inputs.empty(),
+          "servers, who add up what they receive, compute on the CPU");
     if (push_) number_in_push_ = push_->ledger.expect(sender_of(request.node));
   }
 
   void run(const StepContext& context) override {
     steps_.number(context.step);
     scatter_.begin();
+    staging_.begin();
     context.counters->peer_waits.begin(ticks());
     bool takes = take(context.step, scatter_.bytes());
     context.counters->peer_waits.end(ticks());
-    std::int64_t left = scatter_.bytes() - land();
-    while (takes && left > 0) {
-      takes = take(context.step, left);
-      left -= land();
+    std::int64_t landed = land();
+    while (takes && landed < scatter_.bytes()) {
+      staging_.store_until(landed);
+      takes = take(context.step, scatter_.bytes() - landed);
+      landed += land();
     }
+    staging_.store_until(landed);
     if (!takes) return;
     if (push_) enter(*push_);
     traffic_.received += scatter_.bytes();
@@ -172,6 +182,7 @@ class ReceiveKernel final : public Kernel {
   }
 
   Message message_;
+  Staging staging_;
   Scatter scatter_;
   Inbox& inbox_;
   MemberTraffic& traffic_;

@@ -3,7 +3,7 @@
 // Send and Receive over a link. A Send ends when its tensors' memory is free again: gRPC has
 // written everything to the socket, or copied it where parts are small. A Receive copies chunks
 // into its tensors as they arrive, or adds them onto what is there: onto its inputs, which are the
-// same memory.
+// same memory. Tensors of a GPU pass through host memory (staging.h).
 #pragma once
 
 #include <memory>

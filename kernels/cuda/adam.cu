@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
-// w -= weight * rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t the loop's step
-// from 1. Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
+// w -= weight * rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1.
+// t is the loop's step + 1; where loops share the variable, the updates finished before + 1.
+// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
 #include <cmath>
 
 #include "kernels/cuda/update.h"
@@ -24,12 +25,18 @@ struct Adam {
   double beta2;
   double weight;
   float epsilon;
+  const std::uint64_t* shared_version;  ///< null: nobody shares the variable
 
   __host__ __device__ Factors factors(const StepValues& step) const {
-    const auto t = static_cast<double>(step.step + 1);
+    const auto t = static_cast<double>(updates_before(step) + 1);
     return {.rate = static_cast<float>(weight * rate_at(step.examples) / (1 - pow(beta1, t))),
             .second = static_cast<float>(1 / (1 - pow(beta2, t))),
             .idle = false};
+  }
+
+  __host__ __device__ std::int64_t updates_before(const StepValues& step) const {
+    if (shared_version == nullptr) return step.step;
+    return static_cast<std::int64_t>(finished_version(shared_version));
   }
 
   __host__ __device__ void update(const Factors& factors, float g,
@@ -52,7 +59,8 @@ KernelPointer adam(const KernelRequest& request) {
                 .beta1 = attributes.real("beta1"),
                 .beta2 = attributes.real("beta2"),
                 .weight = attributes.real("weight"),
-                .epsilon = static_cast<float>(attributes.real("epsilon"))};
+                .epsilon = static_cast<float>(attributes.real("epsilon")),
+                .shared_version = shared_version(request)};
   });
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What moves elements and computes nothing: copy, read, concatenate, translate.
+// What moves elements and computes nothing: copy, concatenate, translate.
 #include <vector>
 
 #include "kernels/cuda/element.h"
 #include "kernels/cuda/factories.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/refuse_shared.h"
 
 namespace regatta::cuda {
 namespace {
@@ -82,12 +81,6 @@ struct Translate {
 
 KernelPointer copy(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
-  return copies(request, {{.from = x.data, .to = y.data, .bytes = y.type.bytes()}});
-}
-
-KernelPointer read(const KernelRequest& request) {
-  refuse_shared(request);
-  const Tensor x = request.variables[0]->tensor, y = request.outputs[0];
   return copies(request, {{.from = x.data, .to = y.data, .bytes = y.type.bytes()}});
 }
 

@@ -56,6 +56,7 @@ class Gpu final : public Device {
     }
     cuda_call(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
+  bool locks_by_words() const override { return true; }
   std::unique_ptr<LaneQueue> make_queue() override { return cuda::make_queue(device_); }
   std::unique_ptr<StepRecorder> make_recorder() override { return make_stream_recorder(device_); }
   std::string gpu() const override { return bus_address(device_); }
@@ -77,6 +78,7 @@ class EmulatedGpu final : public Device {
  public:
   void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
   void release(void* memory) noexcept override { cpu_device().release(memory); }
+  bool locks_by_words() const override { return true; }
   std::unique_ptr<LaneQueue> make_queue() override { return make_emulated_queue(); }
   std::unique_ptr<StepRecorder> make_recorder() override { return make_function_recorder(); }
 };

@@ -47,9 +47,11 @@ KernelPointer cast(const KernelRequest&);
 
 // copy.cu
 KernelPointer copy(const KernelRequest&);
-KernelPointer read(const KernelRequest&);
 KernelPointer concatenate(const KernelRequest&);
 KernelPointer translate(const KernelRequest&);
+
+// read.cu
+KernelPointer read(const KernelRequest&);
 
 // loss.cu
 KernelPointer softmax_cross_entropy(const KernelRequest&);

@@ -9,7 +9,6 @@
 
 #include "kernels/cuda/factories.h"
 #include "kernels/cuda/normalize_apply.h"
-#include "kernels/cuda/refuse_shared.h"
 #include "kernels/cuda/scratch.h"
 
 namespace regatta::cuda {
@@ -219,7 +218,9 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
 }  // namespace
 
 KernelPointer normalize(const KernelRequest& request) {
-  refuse_shared(request);
+  for (const VariableStorage* running : request.variables) {
+    check(running->sharing == Sharing::None, "running statistics are each replica's own");
+  }
   const Plan plan(request);
   check(plan.counted_rows() > 1, "normalize: the variance of a single value is not defined");
   return with_element(plan.x.type.element, [&]<typename T>(T) {

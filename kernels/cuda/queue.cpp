@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/queue.h"
 
+#include <cstring>
 #include <string>
 #include <thread>
 #include <utility>
@@ -48,6 +49,20 @@ class StreamQueue final : public Queue {
               "cudaMemcpyAsync");
   }
   float fetched() const override { return shared_->fetched; }
+  HostBuffer make_host_buffer(std::int64_t bytes) override {
+    void* memory = nullptr;
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    cuda_call(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault),
+              "cudaHostAlloc");
+    return {static_cast<std::byte*>(memory), [](void* pinned) {
+              if (!is_gpu_abandoned()) cudaFreeHost(pinned);
+            }};
+  }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    cuda_call(
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_),
+        "cudaMemcpyAsync");
+  }
   /// Looks again and again, as CUDA's own wait does by default, but not for ever, and soon lets
   /// other lanes have the core.
   void finish() override { finish_while({}); }
@@ -101,6 +116,11 @@ class EmulatedQueue final : public Queue, public FunctionQueue {
     fetched_ = *value;
   }
   float fetched() const override { return fetched_; }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    const auto work = [=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); };
+    if (keeps_work()) return keep(work);
+    work();
+  }
   void finish() override {}
   void record_into(FunctionRecording* recording, std::size_t number) override {
     recording_ = recording;

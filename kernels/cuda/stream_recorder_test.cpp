@@ -177,6 +177,7 @@ class NamedQueue final : public LaneQueue {
   void begin_step(const StepContext&) override {}
   void fetch(const float*) override {}
   float fetched() const override { return 0; }
+  void copy(void*, const void*, std::int64_t) override {}
   void finish() override {}
   std::optional<StreamPlace> stream_place() const override {
     return StreamPlace{

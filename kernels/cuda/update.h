@@ -2,7 +2,7 @@
 //
 // What every update does around its formula: what holds for the whole step is worked out by one
 // thread of each block, from the step's values in the queue; then the block updates its elements.
-// A Formula has
+// Where other queues touch the variables at any time, shared_update.h does. A Formula has
 //   Factors factors(const StepValues&):  what holds for the step, with `bool idle`: nothing to do
 //   update(factors, gradient, variables): one element of each of kVariables variables
 // Variables and gradients are f32. For .cu files only.
@@ -15,7 +15,7 @@
 #include "kernels/cuda/element.h"
 #include "kernels/cuda/factories.h"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/refuse_shared.h"
+#include "kernels/cuda/shared_update.h"
 #include "kernels/graph/error.h"
 
 namespace regatta::cuda {
@@ -88,11 +88,16 @@ struct Update {
 /// make(schedule) is the formula. Variables are those of the request, in its order.
 template <typename MakeFormula>
 KernelPointer build_update(const KernelRequest& request, const MakeFormula& make) {
-  refuse_shared(request);
   if (request.variables[0]->tensor.type.element != ElementType::F32) return nullptr;
   Queue* queue = &queue_of(request);
   const auto uploaded = std::make_shared<UploadedSchedule>(*queue, request.node.attributes);
   const auto formula = make(uploaded->schedule());
+  for (const VariableStorage* variable : request.variables) {
+    check(are_aligned({variable->tensor.data}), "variables are aligned to 64 bytes");
+  }
+  if (request.variables[0]->sharing != Sharing::None) {
+    return build_shared_update(request, formula, uploaded);
+  }
   using Body = Update<std::remove_const_t<decltype(formula)>>;
   Body body{.formula = formula,
             .step = queue->values(),
@@ -102,7 +107,6 @@ KernelPointer build_update(const KernelRequest& request, const MakeFormula& make
             .gradient_aligned = are_aligned({address_of(request.inputs, 0)})};
   for (int k = 0; k < Body::kVariables; ++k) {
     body.variables[k] = request.variables[static_cast<std::size_t>(k)]->tensor.f32();
-    check(are_aligned({body.variables[k]}), "variables are aligned to 64 bytes");
   }
   const std::int64_t blocks = (body.count + Body::kBlockElements - 1) / Body::kBlockElements;
   return make_kernel([=, keep = uploaded](const StepContext&) {

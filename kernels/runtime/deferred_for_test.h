@@ -4,6 +4,7 @@
 // into a queue, and read there what changes from step to step.
 #pragma once
 
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -27,6 +28,9 @@ class DeferringQueue : public LaneQueue, public FunctionQueue {
     put([this, value] { fetched_ = *value; });
   }
   float fetched() const override { return fetched_; }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    put([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
+  }
   void record_into(FunctionRecording* recording, std::size_t number) override {
     recording_ = recording;
     number_ = number;

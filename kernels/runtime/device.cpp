@@ -31,6 +31,11 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
+HostBuffer LaneQueue::make_host_buffer(std::int64_t bytes) {
+  return {static_cast<std::byte*>(cpu_device().allocate(bytes)),
+          [](void* memory) { cpu_device().release(memory); }};
+}
+
 Device& cpu_device() {
   static CpuDevice device;
   return device;

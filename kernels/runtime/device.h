@@ -5,6 +5,7 @@
 // where the host or another lane looks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,6 +27,10 @@ struct StreamPlace {
   std::string gpu;  ///< names the GPU on its host, without blanks: its address on the PCI bus
 };
 
+/// Host memory that a device's queues copy from and to by themselves, while the host does other
+/// things.
+using HostBuffer = std::unique_ptr<std::byte, void (*)(void*)>;
+
 /// Where the kernels of one lane put their work.
 /// Threads: the lane's.
 class LaneQueue {
@@ -40,6 +45,10 @@ class LaneQueue {
   /// memory; fetched() tells it once the queue is finished.
   virtual void fetch(const float* value) = 0;
   virtual float fetched() const = 0;
+  /// For copy(); before the clock starts. Throws: RunError where there is not so much.
+  virtual HostBuffer make_host_buffer(std::int64_t bytes);
+  /// Puts a copy into the queue, between the device's memory and such a buffer.
+  virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
   /// Returns when all that was put in is done. Throws: RunError(Device) of what the device reports.
   virtual void finish() = 0;
   /// Likewise, and calls `look` again and again while it waits; what that throws ends the wait.
@@ -63,6 +72,9 @@ class Device {
   /// it goes back in one piece, where kernels would otherwise fetch it page by page. While no queue
   /// holds work.
   virtual void take_back(std::span<const Tensor>) {}
+  /// Whether kernels lock shards of variables by words of its memory (VariableStorage), in their
+  /// queues, and not by the host's mutexes.
+  virtual bool locks_by_words() const { return false; }
   /// Null where kernels do their work at once.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
   /// Records what is put into its queues. Null where it cannot.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <set>
 #include <string>
@@ -50,6 +51,9 @@ class LateQueue final : public LaneQueue {
   float fetched() const override {
     EXPECT_TRUE(work_.empty()) << "the queue was not finished";
     return fetched_;
+  }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    put([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
   }
   void finish() override {
     calls_.emplace_back("finish");

@@ -19,7 +19,9 @@
 #include "kernels/runtime/lane_threads.h"
 #include "kernels/runtime/loop_failures.h"
 #include "kernels/runtime/memory.h"
+#include "kernels/runtime/on_device.h"
 #include "kernels/runtime/process_loops.h"
+#include "kernels/runtime/queued_counts.h"
 #include "kernels/runtime/quorums.h"
 #include "kernels/runtime/worker_cores.h"
 
@@ -144,9 +146,10 @@ class Executor::Impl {
   std::vector<Gate> gates_;
   std::deque<RequestMemory> requests_;
   std::set<KernelChoice> choices_;
-  std::map<std::pair<int, VariableId>, SeenVersion> versions_seen_;  // by loop
-  std::vector<std::vector<float>> losses_;                           // by loss of the step
+  std::map<std::pair<int, VariableId>, OnDevice<SeenVersion>> versions_seen_;  // by loop
+  std::vector<std::vector<float>> losses_;          // by loss of the step
   std::vector<std::unique_ptr<LaneQueue>> queues_;  // by lane; null where the device needs none
+  std::vector<OnDevice<QueuedCounts>> counts_;      // likewise
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<CapturedLoop>> captured_;  ///< by loop; empty where none is
   Device& device_;
@@ -177,13 +180,16 @@ class Executor::Impl {
   void add_lane(std::size_t index) {
     const LanePlan& plan = plan_.lanes()[index];
     const auto straggler = options_.stragglers.find(workers_.worker_of(plan.place));
+    LaneQueue* const queue = queues_.emplace_back(device_.make_queue()).get();
+    counts_.push_back(queue == nullptr ? nullptr : make_on_device<QueuedCounts>(device_));
     const LaneOptions options{
         .slowdown = straggler == options_.stragglers.end() ? 1 : straggler->second,
         .trace_events = options_.trace_events,
         .patience = patience_of(plan),
         .cores = workers_.cores_of(plan.place),
         .threads = plan.communication ? 1 : options_.threads_per_worker,
-        .queue = queues_.emplace_back(device_.make_queue()).get()};
+        .queue = queue,
+        .counts = counts_.back().get()};
     lanes_.push_back(std::make_unique<Lane>(step_.graph, plan, options));
   }
 
@@ -217,7 +223,7 @@ class Executor::Impl {
     for (VariableId v : node.variables) {
       request.variables.push_back(&memory_.variable(v));
       const bool shared = step_.graph.variable(v).sharing != Sharing::None;
-      request.versions_seen.push_back(shared ? &versions_seen_[{lane.plan().loop, v}] : nullptr);
+      request.versions_seen.push_back(shared ? version_seen(lane.plan().loop, v) : nullptr);
       if (!shared) add_state(evidence, v);
     }
     evidence.outputs = request.outputs;
@@ -235,7 +241,8 @@ class Executor::Impl {
                                  .yields = patience.yields,
                                  .quorum = quorums_.at(node.place),
                                  .absence = quorums_.absence(node, loops_.number(lane.plan().loop)),
-                                 .queue = lane.queue()});
+                                 .queue = lane.queue(),
+                                 .counts = lane.queued_counts()});
     if (const std::string choice = choice_of(*kernel); !choice.empty()) {
       choices_.insert(
           {.node = std::string(to_string(node.op)) + ' ' + node.layer, .choice = choice});
@@ -259,6 +266,12 @@ class Executor::Impl {
     if (gradients.empty()) return kernel;
     return std::make_unique<GradientGuard>(std::move(kernel), std::move(gradients),
                                            step_.graph.node(id));
+  }
+
+  SeenVersion* version_seen(int loop, VariableId v) {
+    OnDevice<SeenVersion>& seen = versions_seen_[{loop, v}];
+    if (seen == nullptr) seen = make_on_device<SeenVersion>(device_);
+    return seen.get();
   }
 
   void add_state(Evidence& evidence, VariableId v) {

@@ -6,12 +6,20 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/runtime/clock.h"
+#include "kernels/runtime/queued_counts.h"
 
 namespace regatta {
 
 void LaneCounters::count_update(const SeenVersion& seen, std::uint64_t previous) {
   staleness[std::min<std::size_t>(previous - seen.number, staleness.size() - 1)] += 1;
   age.add(span_ns(seen.ticks, ticks()));
+}
+
+void add(const QueuedCounts& counts, std::vector<std::uint64_t>& staleness, SpanHistogram& age) {
+  for (std::size_t i = 0; i < staleness.size(); ++i) staleness[i] += counts.staleness[i];
+  SpanHistogram::Counts ages;
+  std::copy_n(counts.ages, ages.size(), ages.begin());
+  age.add(SpanHistogram::of(ages, counts.age_sum_ns, counts.longest_age_ns));
 }
 
 std::unique_ptr<Kernel> KernelTable::build(const KernelRequest& request) const {

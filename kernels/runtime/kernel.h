@@ -43,8 +43,10 @@ class Absence;
 class LaneQueue;
 class QueuedExchange;
 class Quorum;
+struct QueuedCounts;
 
-/// The memory of a variable, and what asynchronous strategies measure on it.
+/// The memory of a variable, and what asynchronous strategies measure on it. It is in the device's
+/// memory itself: kernels in queues count versions there.
 struct VariableStorage {
   Tensor tensor;
   Sharing sharing = Sharing::None;
@@ -52,6 +54,8 @@ struct VariableStorage {
   std::atomic<std::uint64_t> canary{
       0};                          ///< counted like a relaxed element: version - canary were lost
   std::vector<std::mutex> shards;  ///< Locked and Quorum: one for each kShardElements
+  /// In their place where kernels in queues lock (Device::locks_by_words()): 0 is free.
+  std::uint32_t* shard_words = nullptr;
 
   VariableStorage() = default;
 };
@@ -60,13 +64,16 @@ struct VariableStorage {
 /// when that was.
 struct SeenVersion {
   std::uint64_t number = 0;
-  std::uint64_t ticks = 0;
+  std::uint64_t ticks = 0;  ///< kernels in queues: nanoseconds of their device's clock
 };
+
+/// Updates that missed 0, 1, ... versions; the last: so many or more.
+inline constexpr std::size_t kStalenessCounts = 64;
 
 /// What a lane measures while it runs; a kernel adds to it. Only its own lane writes it.
 struct LaneCounters {
   WaitClock peer_waits;  ///< inside communication: waiting for others to arrive
-  std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(64);  ///< last: 63 or more
+  std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(kStalenessCounts);
   SpanHistogram age;  ///< likewise in time: from the read that an update is of until it is applied
 
   /// A gradient's update is finished, and is the one after `previous` versions.
@@ -99,11 +106,12 @@ struct KernelRequest {
   const DataSet* data = nullptr;  ///< what input nodes yield
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
-  int spins = 0;               ///< looks before a wait sleeps (counter.h)
-  int yields = 0;              ///< likewise
-  Quorum* quorum = nullptr;    ///< of the node's server; null where there is none
-  Absence* absence = nullptr;  ///< of the loop's worker; null where its loss is an error
-  LaneQueue* queue = nullptr;  ///< where run() puts its work; null: it does it at once
+  int spins = 0;                   ///< looks before a wait sleeps (counter.h)
+  int yields = 0;                  ///< likewise
+  Quorum* quorum = nullptr;        ///< of the node's server; null where there is none
+  Absence* absence = nullptr;      ///< of the loop's worker; null where its loss is an error
+  LaneQueue* queue = nullptr;      ///< where run() puts its work; null: it does it at once
+  QueuedCounts* counts = nullptr;  ///< of the lane with a queue, in place of its LaneCounters
 };
 
 class Kernel {

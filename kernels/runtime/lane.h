@@ -48,9 +48,10 @@ struct LaneOptions {
   double slowdown = 1;  ///< factor on the time of compute kernels
   std::size_t trace_events = 0;
   Patience patience;
-  std::vector<int> cores;      ///< to pin the thread to; empty: none
-  int threads = 1;             ///< for OpenMP
-  LaneQueue* queue = nullptr;  ///< of its device; null: kernels do their work at once
+  std::vector<int> cores;          ///< to pin the thread to; empty: none
+  int threads = 1;                 ///< for OpenMP
+  LaneQueue* queue = nullptr;      ///< of its device; null: kernels do their work at once
+  QueuedCounts* counts = nullptr;  ///< of what is in the queue
 };
 
 class CapturedLoop;
@@ -102,6 +103,7 @@ class Lane {
   bool leads() const { return leadership_.has_value(); }
   LaneQueue* queue() const { return options_.queue; }
   const LaneCounters& counters() const { return counters_; }
+  QueuedCounts* queued_counts() const { return options_.counts; }
   std::int64_t first_step() const { return first_step_; }
   std::int64_t steps() const { return step_; }  ///< since the first step ever
   std::uint64_t spent(Category category) const {

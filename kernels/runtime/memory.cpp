@@ -18,17 +18,26 @@ Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, Device&
   for (VariableId id = 0; id < static_cast<VariableId>(graph.variables().size()); ++id) {
     const Variable& variable = graph.variable(id);
     variable_buffers_.push_back(allocate(variable.type.bytes()));
-    auto& storage = *variables_.emplace_back(std::make_unique<VariableStorage>());
+    auto& storage = *variables_.emplace_back(make_on_device<VariableStorage>(device));
     storage.tensor = {.type = variable.type, .data = variable_buffers_.back().get()};
     storage.sharing = variable.sharing;
-    if (variable.sharing == Sharing::Locked || variable.sharing == Sharing::Quorum) {
-      const auto shards = (variable.type.elements() + kShardElements - 1) / kShardElements;
-      storage.shards = std::vector<std::mutex>(static_cast<std::size_t>(shards));
-    }
+    add_locks(storage);
     initialize(graph, id, seed, storage.tensor.f32());
     planned_bytes_ += variable.type.bytes();
     unshared_bytes_ += variable.type.bytes();
   }
+}
+
+void Memory::add_locks(VariableStorage& storage) {
+  if (storage.sharing != Sharing::Locked && storage.sharing != Sharing::Quorum) return;
+  const std::int64_t shards = (storage.tensor.elements() + kShardElements - 1) / kShardElements;
+  if (!device_.locks_by_words()) {
+    storage.shards = std::vector<std::mutex>(static_cast<std::size_t>(shards));
+    return;
+  }
+  const std::int64_t bytes = shards * static_cast<std::int64_t>(sizeof *storage.shard_words);
+  shard_words_.push_back(Buffer(device_.allocate(bytes), Release{&device_}));
+  storage.shard_words = static_cast<std::uint32_t*>(shard_words_.back().get());
 }
 
 void Memory::take_back_variables() {

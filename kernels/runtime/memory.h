@@ -11,6 +11,7 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/memory_plan.h"
+#include "kernels/runtime/on_device.h"
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
@@ -29,6 +30,8 @@ class Memory {
   std::int64_t unshared_bytes() const { return unshared_bytes_; }
 
  private:
+  void add_locks(VariableStorage& storage);
+
   struct Release {
     Device* device;
     void operator()(void* memory) const { device->release(memory); }
@@ -41,7 +44,8 @@ class Memory {
   MemoryPlan addresses_;
   std::vector<Buffer> arenas_;
   std::vector<Buffer> variable_buffers_;
-  std::vector<std::unique_ptr<VariableStorage>> variables_;
+  std::vector<OnDevice<VariableStorage>> variables_;
+  std::vector<Buffer> shard_words_;
   std::int64_t planned_bytes_ = 0;
   std::int64_t unshared_bytes_ = 0;
 };

@@ -9,6 +9,7 @@
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/plan.h"
 #include "kernels/runtime/process_loops.h"
+#include "kernels/runtime/queued_counts.h"
 #include "kernels/runtime/quorums.h"
 
 namespace regatta {
@@ -28,6 +29,9 @@ std::vector<WorkerReport> worker_reports(const RunState& run) {
     report.total_ns = ticks_to_ns(lane->total());
     report.staleness = lane->counters().staleness;
     report.age = lane->counters().age;
+    if (lane->queued_counts() != nullptr) {
+      add(*lane->queued_counts(), report.staleness, report.age);
+    }
     std::tie(report.updates_applied, report.updates_dropped) = run.quorums.pushes(report.place);
     reports.push_back(std::move(report));
   }

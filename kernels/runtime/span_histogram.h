@@ -45,6 +45,12 @@ class SpanHistogram {
     return histogram;
   }
 
+  static constexpr std::size_t bucket_of(std::uint64_t span) {
+    if (span < kPerDoubling) return span;
+    const auto shift = static_cast<std::size_t>(std::bit_width(span) - 4);
+    return (shift + 1) * kPerDoubling + ((span >> shift) & (kPerDoubling - 1));
+  }
+
   std::int64_t count() const { return count_; }
   std::int64_t sum() const { return sum_; }
   std::int64_t largest() const { return largest_; }
@@ -62,11 +68,6 @@ class SpanHistogram {
   }
 
  private:
-  static std::size_t bucket_of(std::uint64_t span) {
-    if (span < kPerDoubling) return span;
-    const auto shift = static_cast<std::size_t>(std::bit_width(span) - 4);
-    return (shift + 1) * kPerDoubling + ((span >> shift) & (kPerDoubling - 1));
-  }
   static std::int64_t middle_of(std::size_t bucket) {
     if (bucket < 2 * kPerDoubling) return static_cast<std::int64_t>(bucket);
     const std::size_t shift = bucket / kPerDoubling - 1;
