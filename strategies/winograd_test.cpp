@@ -32,7 +32,7 @@ std::int64_t marked_nodes(const Step& step) {
 }
 
 std::int64_t marked_of(const std::string& workload) {
-  return marked_nodes(by_winograd(training_of(workload, 64, kRecipeSteps)));
+  return marked_nodes(by_winograd(training_of(workload, 512, kRecipeSteps)));
 }
 
 TEST(Winograd, IsForTheWideWorkloadsAlone) {

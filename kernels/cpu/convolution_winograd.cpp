@@ -6,8 +6,10 @@
 // that layout, computed and copied back, in memory that the lane's kernels use in turn and that is
 // small enough to stay near the core. Gradients of weights add up over the blocks, in order.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/convolution_paths.h"
@@ -86,55 +88,59 @@ class WinogradConvolution final : public Kernel {
     return {};
   }
 
-  /// Memory for each layout, one after the other in the scratch.
-  std::vector<dnnl::memory> set_aside(const std::vector<Descriptor>& layouts) {
-    std::vector<std::size_t> offsets{0};
-    for (const Descriptor& layout : layouts) {
-      offsets.push_back(offsets.back() + (layout.get_size() + kBufferAlignment - 1) /
-                                             kBufferAlignment * kBufferAlignment);
-    }
-    std::byte* const begin = scratch_->at_least(offsets.back());
-    std::vector<dnnl::memory> memories;
-    for (std::size_t i = 0; i < layouts.size(); ++i) {
-      memories.push_back(program_.bind(layouts[i], begin + offsets[i]));
-    }
-    return memories;
+  /// What computes blocks of so many images, and where in the scratch they lie.
+  struct Block {
+    Choice choice;
+    dnnl::memory x, weights, y, scratchpad;
+  };
+
+  const Block& block_of(std::int64_t count) {
+    const auto [found, is_new] = blocks_.try_emplace(count);
+    Block& block = found->second;
+    if (!is_new) return block;
+    const Range range{0, count};
+    block.choice = onednn::choose(onednn::Convolution{
+        .pass = pass_,
+        .algorithm = onednn::Algorithm::Winograd,
+        .x = onednn::describe_images(images(tensors_.x, range).type, Layout::Preferred),
+        .weights = onednn::describe_weights(tensors_.weights.type, 1, Layout::Preferred),
+        .y = onednn::describe_images(images(tensors_.y, range).type, Layout::Preferred),
+        .padding = 1});
+    const Choice& choice = block.choice;
+    std::vector<std::pair<dnnl::memory, std::size_t>> places;
+    std::size_t end = 0;
+    const auto set_aside = [&](const Descriptor& layout) {
+      places.emplace_back(program_.bind(layout, nullptr), end);
+      end += (layout.get_size() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      return places.back().first;
+    };
+    block.x = set_aside(choice.x);
+    block.y = set_aside(choice.y);
+    block.scratchpad = set_aside(choice.scratchpad);
+    block.weights = pass_ == Pass::BackwardWeights
+                        ? set_aside(choice.weights)
+                        : program_.read_as(choice.weights, plain_weights_, tensors_.weights.data);
+    scratch_->reserve(end, [places](std::byte* begin) mutable {
+      for (auto& [memory, offset] : places) memory.set_data_handle(begin + offset);
+    });
+    return block;
   }
 
   void add_block(const Range& range) {
+    const Block& block = block_of(range.end - range.begin);
     const Tensor x = images(tensors_.x, range), y = images(tensors_.y, range);
-    const Choice choice = onednn::choose(onednn::Convolution{
-        .pass = pass_,
-        .algorithm = onednn::Algorithm::Winograd,
-        .x = onednn::describe_images(x.type, Layout::Preferred),
-        .weights = onednn::describe_weights(tensors_.weights.type, 1, Layout::Preferred),
-        .y = onednn::describe_images(y.type, Layout::Preferred),
-        .padding = 1});
-    const auto memories = set_aside({choice.x, choice.y, choice.scratchpad, choice.weights});
-    const dnnl::memory &block_x = memories[0], &block_y = memories[1];
     const dnnl::memory given_x = program_.bind(onednn::describe_images(x.type), x.data);
     const dnnl::memory given_y = program_.bind(onednn::describe_images(y.type), y.data);
-    const dnnl::memory weights =
-        pass_ == Pass::BackwardWeights ? memories[3] : weights_as(choice.weights);
-
-    if (pass_ != Pass::BackwardData) program_.copy(given_x, block_x);
-    if (pass_ != Pass::Forward) program_.copy(given_y, block_y);
+    if (pass_ != Pass::BackwardData) program_.copy(given_x, block.x);
+    if (pass_ != Pass::Forward) program_.copy(given_y, block.y);
     const Arguments index = arguments_of(pass_);
-    program_.add(choice.primitive, {{index.x, block_x},
-                                    {index.weights, weights},
-                                    {index.y, block_y},
-                                    {DNNL_ARG_SCRATCHPAD, memories[2]}});
-    if (pass_ == Pass::Forward) program_.copy(block_y, given_y);
-    if (pass_ == Pass::BackwardData) program_.copy(block_x, given_x);
-    if (pass_ == Pass::BackwardWeights) add_up(weights, range);
-  }
-
-  /// Blocks of as many images want one layout; those of one image fewer may want another.
-  dnnl::memory weights_as(const Descriptor& layout) {
-    if (!weights_ || weights_.get_desc() != layout) {
-      weights_ = program_.read_as(layout, plain_weights_, tensors_.weights.data);
-    }
-    return weights_;
+    program_.add(block.choice.primitive, {{index.x, block.x},
+                                          {index.weights, block.weights},
+                                          {index.y, block.y},
+                                          {DNNL_ARG_SCRATCHPAD, block.scratchpad}});
+    if (pass_ == Pass::Forward) program_.copy(block.y, given_y);
+    if (pass_ == Pass::BackwardData) program_.copy(block.x, given_x);
+    if (pass_ == Pass::BackwardWeights) add_up(block.weights, range);
   }
 
   void add_up(const dnnl::memory& of_block, const Range& range) {
@@ -150,7 +156,7 @@ class WinogradConvolution final : public Kernel {
   Pass pass_;
   std::shared_ptr<Scratch> scratch_ = Scratch::of_the_lane();
   Descriptor plain_weights_;
-  dnnl::memory weights_;  ///< where they are read: in the layout of the block before
+  std::map<std::int64_t, Block> blocks_;  ///< by images: some have one more than others
   onednn::Program program_;
 };
 

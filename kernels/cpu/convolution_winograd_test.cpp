@@ -13,6 +13,7 @@
 #include "kernels/cpu/test_support.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
+#include "kernels/runtime/scratch.h"
 
 namespace regatta::cpu::test {
 namespace {
@@ -75,10 +76,30 @@ class Winograd : public testing::Test {
 };
 
 TEST_F(Winograd, AgreesWithTheReferenceInAllPasses) {
+  // Kernels share memory, as those of a lane do, and find in it what others left: here, NaN.
+  const Scratch::Scope lane;
+  constexpr std::size_t kBytes = 64 << 20;
+  Scratch::of_the_lane()->reserve(kBytes,
+                                  [](std::byte* begin) { std::memset(begin, 0xFF, kBytes); });
   for (const Shape& shape : kShapes) {
     for (const Case& pass : passes_of(shape)) {
       expect_agrees(marked(pass.op), winograd_sum_of(pass.terms));
     }
+  }
+}
+
+TEST_F(Winograd, GoesOnWhereALaterKernelOfItsLaneNeedsMoreMemory) {
+  for (std::size_t pass = 0; pass < 3; ++pass) {
+    const Scratch::Scope lane;
+    const OpCase small = passes_of({2, 8, 8, 16, 32})[pass].op;
+    BuiltOp first(cpu_table(), marked(small), 1);
+    const std::size_t before = Scratch::of_the_lane()->bytes();
+    BuiltOp second(cpu_table(), marked(passes_of({2, 8, 8, 128, 128})[pass].op), 1);
+    ASSERT_GT(Scratch::of_the_lane()->bytes(), before);
+    second.run({});
+    first.run({});
+    expect_close(first.outputs(), run_op(reference_table(), small, 1).outputs,
+                 winograd_sum_of(9 * 2 * 8 * 8), small.name);
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <vector>
@@ -30,12 +31,12 @@ class Scratch {
   /// What a kernel that is being built keeps: the scope's, or one of its own where there is none.
   static std::shared_ptr<Scratch> of_the_lane();
 
-  /// At least so many bytes, aligned to 64, which stay where they are; the same for all who ask for
-  /// no more than there is.
-  std::byte* at_least(std::size_t bytes);
+  /// Tells a kernel where its memory begins, aligned to 64: at once, and again whenever a later
+  /// kernel needs more than there is. Not while one runs.
+  using Place = std::function<void(std::byte* begin)>;
+  void reserve(std::size_t bytes, Place place);
 
-  /// Set aside so far, in all.
-  std::size_t bytes() const;
+  std::size_t bytes() const { return bytes_; }
 
  private:
   static constexpr std::align_val_t kAlignment{64};
@@ -43,11 +44,9 @@ class Scratch {
   struct Delete {
     void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
   };
-  struct Chunk {
-    std::unique_ptr<std::byte, Delete> memory;
-    std::size_t bytes = 0;
-  };
-  std::vector<Chunk> chunks_;  ///< each larger than the one before, which kernels were given
+  std::unique_ptr<std::byte, Delete> memory_;
+  std::size_t bytes_ = 0;
+  std::vector<Place> kernels_;
 };
 
 }  // namespace regatta
