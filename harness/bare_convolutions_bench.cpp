@@ -40,18 +40,18 @@ std::unique_ptr<Kernel> bare_primitive(const Node& node, const Operands& t) {
                             : data  ? onednn::Pass::BackwardData
                                     : onednn::Pass::BackwardWeights;
   const std::int64_t groups = t.x.type.dim(3) / t.weights.type.dim(3);
-  const auto weights = [&](onednn::WeightsLayout layout) {
+  const auto weights = [&](onednn::Layout layout) {
     return onednn::describe_weights(t.weights.type, groups, layout);
   };
   const onednn::Choice choice =
       onednn::choose(onednn::Convolution{.pass = pass,
                                          .x = onednn::describe_images(t.x.type),
-                                         .weights = weights(onednn::WeightsLayout::Preferred),
+                                         .weights = weights(onednn::Layout::Preferred),
                                          .y = onednn::describe_images(t.y.type),
                                          .stride = node.attributes.integer("stride"),
                                          .padding = node.attributes.integer("padding")});
   auto program = std::make_unique<onednn::Program>();
-  const auto plain = weights(onednn::WeightsLayout::Plain);
+  const auto plain = weights(onednn::Layout::Plain);
   // write_as() sets memory aside where the layouts differ, and copies nothing by itself.
   const dnnl::memory w = program->write_as(choice.weights, plain, t.weights.data);
   program->add(choice.primitive, choice.scratchpad,

@@ -36,6 +36,7 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   }
   cell.dtype = request.dtype;
   cell.fusion = request.fusion;
+  cell.winograd = placement.winograd == UseWinograd::Yes ? "on" : "off";
   cell.global_batch = placement.recipe.global_batch;
   cell.normalization_group = placement.recipe.normalization_group;
   cell.rate_scale = placement.recipe.rate_scale;

@@ -98,6 +98,7 @@ std::string cell_name(const Record& record) {
   name.add_unless<std::string>("cpu", "device", cell.device);
   if (cell.cuda_graph) name.add_unless<std::string>("on", "cuda_graph", *cell.cuda_graph);
   name.add_unless<std::string>("on", "fusion", cell.fusion);
+  name.add_unless<std::string>("off", "winograd", cell.winograd);
   name.add_unless({}, "normalization_group", cell.normalization_group);
   name.add_unless<double>(1, "rate_scale", cell.rate_scale);
   add_exchange(name, cell);

@@ -38,6 +38,7 @@ Setting setting_of(const Record& record) {
       {"device", cell.device},
       {"CUDA graph", cell.cuda_graph.value_or("")},
       {"fusion", cell.fusion},
+      {"winograd", cell.winograd},
       {"batch", std::to_string(cell.global_batch)},
       {"normalization group", cell.normalization_group ? std::to_string(*cell.normalization_group)
                                                        : std::string("the workload's")},

@@ -124,7 +124,7 @@ TEST(CellName, IsShortWhereAllIsAsUsual) {
 TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
   Record record = sample_record();
   EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce x2 global_batch=512 normalization_group=16 "
+            "resnet9_thin all_reduce x2 global_batch=512 winograd=on normalization_group=16 "
             "staleness_bound=3 straggler=1:2.5 target=90");
   record.command += " --epochs 3 --seed 9";
   record.cell.dtype = "bf16";
@@ -132,7 +132,7 @@ TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
   record.cell.all_reduce = "mpi";
   record.cell.straggler = {};
   EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce x2 global_batch=512 dtype=bf16 fusion=off "
+            "resnet9_thin all_reduce x2 global_batch=512 dtype=bf16 fusion=off winograd=on "
             "normalization_group=16 staleness_bound=3 all_reduce=mpi epochs=3 target=90");
 }
 

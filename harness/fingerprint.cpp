@@ -66,6 +66,7 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
       {"seed", std::to_string(request.seed)},
       {"dtype", request.dtype},
       {"fusion", request.fusion},
+      {"winograd", placement.winograd == UseWinograd::Yes ? "on" : "off"},
       {"CUDA graph", placement.launch == LaunchSteps::AsOne ? "on" : "off"},
       {"recipe", recipe_of(placement.recipe)},
       {"bucket bytes", std::to_string(placement.options.bucket_bytes)},

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/control_protocol.h"
+#include "kernels/runtime/devices.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
 
@@ -131,7 +132,10 @@ std::vector<Difference> differences_of_requests() {
        {"strategy", "buckets", "graph"}},
       {"another model",
        images(),
-       [](Side& s) { s.request.workload = "resnet9"; },
+       [](Side& s) {
+         s.request.workload = "resnet9";
+         s.request.winograd = "off";
+       },
        {"workload", "buckets", "graph"}},
       {"fewer processes", points(), [](Side& s) { s.request.processes = 1; }, {"processes"}},
       {"another server", servers(), [](Side& s) { s.request.servers = 2; }, {"processes", "graph"}},
@@ -166,9 +170,21 @@ std::vector<Difference> differences_of_software() {
   };
 }
 
+/// Where the processor leaves a choice.
+std::vector<Difference> differences_of_processors() {
+  if (!why_cpu_lacks_winograd().empty()) return {};
+  Side wide = images();
+  wide.request.workload = "resnet9";
+  return {{"direct convolutions",
+           wide,
+           [](Side& s) { s.request.winograd = "off"; },
+           {"winograd", "graph"}}};
+}
+
 std::vector<Difference> all_differences() {
   std::vector<Difference> all = differences_of_requests();
-  for (const auto& more : {differences_of_data(), differences_of_software()}) {
+  for (const auto& more :
+       {differences_of_data(), differences_of_software(), differences_of_processors()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

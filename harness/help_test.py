@@ -18,6 +18,7 @@ CELL_FLAGS = {
     "--staleness-bound": "(default: none)", "--stages": "=0",
     "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
+    "--winograd": "=auto",
     "--device": "=cpu", "--cuda-graph": "=auto",
     "--epochs": "(default: the workload's)", "--steps": "(default: --epochs)",
 }

@@ -9,11 +9,13 @@
 
 #include "harness/capture_rule.h"
 #include "harness/plant.h"
+#include "harness/winograd_rule.h"
 #include "kernels/comm/nccl_settings.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"
 #include "kernels/graph/names.h"
+#include "kernels/graph/winograd.h"
 #include "kernels/runtime/plant.h"
 
 namespace regatta {
@@ -296,6 +298,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_name("dtype for workload '" + request.workload + "'", request.dtype,
              {dtypes.begin(), dtypes.end()});
   check_name("fusion", request.fusion, {"on", "off"});
+  check_name("winograd", request.winograd, {"auto", "on", "off"});
   check_name("device", request.device, {"cpu", "cuda"});
   check_name("cuda_graph", request.cuda_graph, {"auto", "on", "off"});
   check_name("sharing", request.sharing, {"relaxed", "locked"});
@@ -310,6 +313,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   deal_processes(request, placement);
   deal_gpus(request, placement);
   check_stragglers(request);
+  placement.winograd = use_of_winograd(request, placement);
   placement.launch = launch_of_steps(request, placement);
   check_checkpoints(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
@@ -328,12 +332,13 @@ std::int64_t evaluation_period(const Placement& placement) {
   return std::max<std::int64_t>(1, placement.workload->evaluation_every / batch) * batch;
 }
 
-Step fused(const Placement& placement, const Step& step) {
-  return placement.fuse_steps == FuseSteps::Yes ? fuse(step) : step;
+Step as_computed(const Placement& placement, const Step& step) {
+  const Step fused = placement.fuse_steps == FuseSteps::Yes ? fuse(step) : step;
+  return placement.winograd == UseWinograd::Yes ? by_winograd(fused) : fused;
 }
 
 Step placed_step(const Placement& placement) {
-  const Step step = fused(placement, placement.workload->training(placement.recipe));
+  const Step step = as_computed(placement, placement.workload->training(placement.recipe));
   check_drawn(placement, step.normalization_group);
   Step placed = apply(placement.strategies, step, placement.options);
   if constexpr (kPlant == "wrong_average") placed = wrongly_averaged(placed);

@@ -19,12 +19,16 @@ namespace regatta {
 /// Whether steps go through fuse() before they are placed.
 enum class FuseSteps : std::uint8_t { No, Yes };
 
+/// Whether wide convolutions go by Winograd's algorithm (kernels/graph/winograd.h).
+enum class UseWinograd : std::uint8_t { No, Yes };
+
 struct Placement {
   const Workload* workload = nullptr;
   std::vector<const Strategy*> strategies;
   StrategyOptions options;
   Recipe recipe;
   FuseSteps fuse_steps = FuseSteps::Yes;
+  UseWinograd winograd = UseWinograd::No;
   int processes = 1;  ///< of servers and workers
   int servers = 0;    ///< that are processes of their own
   int worker_processes = 1;
@@ -46,8 +50,8 @@ bool sums_by_nccl(const RaceRequest& request);
 /// judged at the same counts.
 std::int64_t evaluation_period(const Placement& placement);
 
-/// The step as `--fusion` wants it.
-Step fused(const Placement& placement, const Step& step);
+/// The step as `--fusion` and `--winograd` want it.
+Step as_computed(const Placement& placement, const Step& step);
 
 /// The placed step, whole and not yet partitioned. Throws: RunError(Usage).
 Step placed_step(const Placement& placement);

@@ -145,8 +145,9 @@ void Race::build() {
 
   const std::int64_t every = evaluation_period(placement_);
   evaluator_ = std::make_unique<Evaluator>(
-      *placement_.workload, fused(placement_, placement_.workload->evaluation(placement_.recipe)),
-      data_.test, *evaluation_backend_,
+      *placement_.workload,
+      as_computed(placement_, placement_.workload->evaluation(placement_.recipe)), data_.test,
+      *evaluation_backend_,
       EvaluatorOptions{.cores = cores_,
                        .evaluations = placement_.recipe.total_examples / every + 3,
                        .groups = dealt_groups(placed.global_batch / placed.normalization_group,

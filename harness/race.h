@@ -33,6 +33,7 @@ struct RaceRequest {
   std::string sharing = "relaxed";
   std::string dtype = "f32";
   std::string fusion = "on";
+  std::string winograd = "auto";
   std::string device = "cpu";
   std::string cuda_graph = "auto";
   std::uint64_t seed = 1;

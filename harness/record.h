@@ -39,6 +39,7 @@ struct Cell {
   std::optional<std::string> cuda_graph;  ///< steps are launched as one: on, off; empty on CPUs
   std::string dtype = "f32";
   std::string fusion = "on";      ///< normalise, activate, pool and add as one op: on, off
+  std::string winograd = "off";   ///< some convolutions go by Winograd's algorithm: on, off
   std::int64_t global_batch = 0;  ///< Units: examples
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's. Units: examples
   double rate_scale = 1;                            ///< factor on the recipe's learning rate

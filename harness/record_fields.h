@@ -39,6 +39,7 @@ void for_each_field(T& part, Field&& field) {
   field("cuda_graph", part.cuda_graph);
   field("dtype", part.dtype);
   field("fusion", part.fusion);
+  field("winograd", part.winograd);
   field("global_batch", part.global_batch);
   field("normalization_group", part.normalization_group);
   field("rate_scale", part.rate_scale);

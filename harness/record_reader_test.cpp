@@ -67,10 +67,12 @@ TEST(RecordReader, KeepsTheOrderAndSkipsALineThatWasCutShort) {
 TEST(RecordReader, GivesDefaultsForFieldsThatOlderRecordsLack) {
   auto json = sample_json();
   json["cell"].erase("fusion");
+  json["cell"].erase("winograd");
   json.erase("checkpoints");
   json["a field of tomorrow"] = 1;
   const Record record = record_from_json(json.dump());
   EXPECT_EQ(record.cell.fusion, "off");
+  EXPECT_EQ(record.cell.winograd, "off");
   EXPECT_EQ(record.checkpoints.written, 0);
   EXPECT_EQ(record.examples_to_target, sample_record().examples_to_target);
 }

@@ -13,6 +13,7 @@ Cell sample_cell() {
           .sharing = "relaxed",
           .workers = 2,
           .staleness_bound = 3,
+          .winograd = "on",
           .global_batch = 512,
           .normalization_group = 16,
           .straggler = {{.worker = 1, .factor = 2.5}},

@@ -210,6 +210,7 @@ int run(int argc, char** argv) {
   app.add_option("--workload", request.workload)->required();
   app.add_option("--dtype", request.dtype)->capture_default_str();
   app.add_option("--batch", request.global_batch, "default: the workload's");
+  app.add_option("--winograd", request.winograd)->capture_default_str();
   app.add_option("--threads", request.threads)->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--dataset", request.dataset, "default: shapes where the workload takes it");
   app.add_option("--data-dir", request.data_dir)->capture_default_str();

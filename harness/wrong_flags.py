@@ -24,6 +24,8 @@ WRONG_FLAGS: list[tuple[str, str]] = [
      r"a GPU for each stage, .* use --all-reduce reduce_to_one"),
     ("--sharing relaxt", r"unknown sharing 'relaxt'; did you mean 'relaxed'\?"),
     ("--fusion of", r"unknown fusion 'of'.*\(valid: on off\)"),
+    ("--winograd of", r"unknown winograd 'of'.*\(valid: auto on off\)"),
+    ("--winograd on", r"--winograd on cannot be: .*; leave it out, or give --winograd off"),
     ("--dtype f23", r"unknown dtype 'f23'.*\(valid: f32 bf16\)"),
     ("--dtype bf16", r"unknown dtype for workload 'parabola' 'bf16'.*\(valid: f32\)"),
     ("--device cqu", r"unknown device 'cqu'; did you mean 'cpu'\?"),

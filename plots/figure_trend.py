@@ -89,14 +89,15 @@ def _has_commits(runs: list[Run]) -> bool:
 
 
 def _by_cell(runs: list[Run]) -> dict[Variant, list[Run]]:
-    """Where a commit fuses and another does not, that is what changed, not another cell."""
+    """Where one commit fuses, or uses Winograd's algorithm, and another does not, that is what
+    changed, not another cell."""
     groups: dict[Variant, list[Run]] = {}
     for variant, own in group_runs(runs).items():
-        groups.setdefault(replace(variant, fusion=""), []).extend(own)
+        groups.setdefault(replace(variant, fusion="", winograd=""), []).extend(own)
     result: dict[Variant, list[Run]] = {}
     for variant, joined in groups.items():
-        ways = {(build_of(run), run.variant.fusion) for run in joined}
-        if len(ways) == len({build for build, _ in ways}):
+        ways = {(build_of(run), run.variant.fusion, run.variant.winograd) for run in joined}
+        if len(ways) == len({build for build, *_ in ways}):
             result[variant] = joined
         else:  # a commit was run in both ways, as it was told
             result |= group_runs(joined)

@@ -49,6 +49,7 @@ class Variant:
     cuda_graph: str = ""
     dtype: str = "f32"
     fusion: str = "off"
+    winograd: str = "off"
     straggler: str = ""
     processes: int = 1
     servers: int = 0
@@ -145,6 +146,7 @@ def variant_of(cell: dict[str, Any], command: str) -> Variant:
         cuda_graph=str(cell.get("cuda_graph") or ""),
         dtype=str(cell.get("dtype", "f32")),
         fusion=str(cell.get("fusion", "off")),
+        winograd=str(cell.get("winograd", "off")),
         straggler=_straggler(cell),
         processes=int(cell.get("processes", 1)),
         servers=int(cell.get("servers", 0)),
@@ -291,7 +293,8 @@ def ranked(groups: dict[Variant, list[Run]]) -> list[tuple[Variant, list[Run]]]:
 DIFFERENCES: dict[str, tuple[str, ...]] = {
     "all_reduce": (), "sharing": (), "dataset": (), "device": (), "dtype": (),
     "cuda_graph": ("CUDA graph",),
-    "fusion": ("fusion",), "straggler": ("straggler",), "processes": ("process", "processes"),
+    "fusion": ("fusion",), "winograd": ("Winograd",), "straggler": ("straggler",),
+    "processes": ("process", "processes"),
     "servers": ("server", "servers"), "backup_workers": ("backup worker", "backup workers"),
     "staleness_bound": ("staleness bound",), "stages": ("stage", "stages"),
     "bucket_bytes": ("bucket bytes",), "normalization_group": ("normalisation group",),

@@ -185,17 +185,18 @@ class Figure(unittest.TestCase):
         self.assertIn("all_reduce", figure.axes[0].get_title(loc="left"))
         self.assertIn(f"{MOST_CELLS} of 27 cells", figure.texts[-1].get_text())
 
-    def test_joins_commits_that_fuse_with_those_before_unless_one_did_both(self) -> None:
-        records = history()
-        for at, one in enumerate(records):
-            one["cell"]["fusion"] = "on" if at >= 60 else "off"
-        self.assertEqual(list(cells_of(runs_of(records))), ["resnet9_thin, single, to accuracy 85",
-                                                            "resnet9_thin, all_reduce, "
-                                                            "to accuracy 85"])
-        for seed, fusion in enumerate(("off", "on")):
-            records.append(record("single", 19, 900 + seed))
-            records[-1]["cell"]["fusion"] = fusion
-        self.assertEqual(len(cells_of(runs_of(records))), 3)
+    def test_joins_commits_that_compute_faster_with_those_before_unless_one_did_both(self) -> None:
+        for how in ("fusion", "winograd"):
+            records = history()
+            for at, one in enumerate(records):
+                one["cell"][how] = "on" if at >= 60 else "off"
+            self.assertEqual(list(cells_of(runs_of(records))),
+                             ["resnet9_thin, single, to accuracy 85",
+                              "resnet9_thin, all_reduce, to accuracy 85"])
+            for seed, used in enumerate(("off", "on")):
+                records.append(record("single", 19, 900 + seed))
+                records[-1]["cell"][how] = used
+            self.assertEqual(len(cells_of(runs_of(records))), 3)
 
     def test_makes_no_claim_for_independent(self) -> None:
         figure = draw(runs_of([record("independent", number, 1) for number in range(3)]))

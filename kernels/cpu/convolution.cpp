@@ -2,6 +2,7 @@
 //
 // Which of the ways computes a convolution (convolution_paths.h).
 #include "kernels/cpu/convolution_paths.h"
+#include "kernels/graph/winograd.h"
 
 namespace regatta::cpu {
 namespace {
@@ -20,17 +21,20 @@ bool by_pixels(const KernelRequest& request, std::int64_t limit) {
 }  // namespace
 
 KernelPointer convolution(const KernelRequest& request) {
+  if (is_by_winograd(request.node)) return convolution_winograd(request);
   return by_pixels(request, kForwardPixels) ? convolution_pixels(request)
                                             : convolution_onednn(request);
 }
 
 KernelPointer convolution_backward_data(const KernelRequest& request) {
+  if (is_by_winograd(request.node)) return convolution_backward_data_winograd(request);
   if (by_pixels(request, kBackwardPixels)) return convolution_backward_data_pixels(request);
   return can_flip(request) ? convolution_backward_data_flipped(request)
                            : convolution_backward_data_onednn(request);
 }
 
 KernelPointer convolution_backward_weights(const KernelRequest& request) {
+  if (is_by_winograd(request.node)) return convolution_backward_weights_winograd(request);
   if (is_product_of_pixels(request)) return convolution_backward_weights_product(request);
   if (is_depthwise_of_lanes(request)) return convolution_backward_weights_depthwise(request);
   return can_use_tiles(request) ? convolution_backward_weights_tiles(request)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The convolutions of airbench94 and ResNet-9 in bf16, each pass by each way that computes it
-// (convolution_paths.h): where the conditions of our own ways come from. The label names the layer
-// as side, inputs -> outputs. Arguments: index of the layer, batch, threads.
+// The convolutions of airbench94 and ResNet-9, each pass by each way that computes it
+// (convolution_paths.h): where the conditions of these ways come from. In bf16, where a way's name
+// does not say f32. The label names the layer as side, inputs -> outputs. Arguments: index of the
+// layer, batch, threads.
 #include <benchmark/benchmark.h>
 
 #include <span>
@@ -29,12 +30,15 @@ constexpr Layer kResNet9[] = {
 constexpr Layer kResNet9Thin[] = {
     {32, 16, 32}, {16, 32, 32}, {16, 32, 64}, {8, 64, 128}, {4, 128, 128}};
 
-OpCase case_of(const Layer& layer, std::int64_t batch, Op op) {
+OpCase case_of(const Layer& layer, std::int64_t batch, Op op, ElementType element) {
+  const auto as_element = [element](const Array& array) {
+    return element == ElementType::BF16 ? to_bf16(array) : array;
+  };
   const std::int64_t side = layer.result_side();
-  const Array x = to_bf16(random_array({batch, layer.side, layer.side, layer.inputs}, 1));
+  const Array x = as_element(random_array({batch, layer.side, layer.side, layer.inputs}, 1));
   const Array w =
-      to_bf16(random_array({layer.outputs, layer.kernel, layer.kernel, layer.inputs}, 2));
-  const Array dy = to_bf16(random_array({batch, side, side, layer.outputs}, 3));
+      as_element(random_array({layer.outputs, layer.kernel, layer.kernel, layer.inputs}, 2));
+  const Array dy = as_element(random_array({batch, side, side, layer.outputs}, 3));
   Attributes attributes{
       {"kernel", layer.kernel}, {"stride", std::int64_t{1}}, {"padding", layer.padding}};
   if (op == Op::Convolution) return {op, attributes, {x, w}, {}, ""};
@@ -42,21 +46,6 @@ OpCase case_of(const Layer& layer, std::int64_t batch, Op op) {
   attributes.set("dims", data ? x.type.dims : w.type.dims);
   if (data) attributes.set("images", std::int64_t{1});
   return {op, attributes, {dy, data ? w : x}, {}, ""};
-}
-
-void run(benchmark::State& state, const Layer& layer, Op op, KernelFactory factory) {
-  const std::int64_t batch = state.range(1);
-  KernelTable table("one way");
-  table.add(op, std::move(factory));
-  BuiltOp built(table, case_of(layer, batch, op), static_cast<int>(state.range(2)));
-  for (auto _ : state) built.run({});
-  const std::int64_t side = layer.result_side();
-  state.counters["FLOP/s"] =
-      benchmark::Counter(2.0 * static_cast<double>(batch * side * side * layer.kernel *
-                                                   layer.kernel * layer.inputs * layer.outputs),
-                         benchmark::Counter::kIsIterationInvariantRate);
-  state.SetLabel(std::to_string(layer.side) + ", " + std::to_string(layer.inputs) + " -> " +
-                 std::to_string(layer.outputs));
 }
 
 struct Network {
@@ -73,6 +62,7 @@ struct Way {
   Op op;
   KernelPointer (*factory)(const KernelRequest&);
   Channels channels = Channels::Any;
+  ElementType element = ElementType::BF16;
 
   bool takes(const Layer& layer) const {
     return channels == Channels::Any || (layer.inputs % 32 == 0 && layer.outputs % 32 == 0);
@@ -88,15 +78,41 @@ const Way kWays[] = {
      Channels::MultiplesOf32},
     {"backward_weights_onednn", Op::ConvolutionBackwardWeights,
      convolution_backward_weights_onednn},
-    {"backward_weights_tiles", Op::ConvolutionBackwardWeights, convolution_backward_weights_tiles}};
+    {"backward_weights_tiles", Op::ConvolutionBackwardWeights, convolution_backward_weights_tiles},
+    {"forward_f32_onednn", Op::Convolution, convolution_onednn, Channels::Any, ElementType::F32},
+    {"forward_f32_winograd", Op::Convolution, convolution_winograd, Channels::Any,
+     ElementType::F32},
+    {"backward_data_f32_onednn", Op::ConvolutionBackwardData, convolution_backward_data_onednn,
+     Channels::Any, ElementType::F32},
+    {"backward_data_f32_winograd", Op::ConvolutionBackwardData, convolution_backward_data_winograd,
+     Channels::Any, ElementType::F32},
+    {"backward_weights_f32_onednn", Op::ConvolutionBackwardWeights,
+     convolution_backward_weights_onednn, Channels::Any, ElementType::F32},
+    {"backward_weights_f32_winograd", Op::ConvolutionBackwardWeights,
+     convolution_backward_weights_winograd, Channels::Any, ElementType::F32}};
+
+void run(benchmark::State& state, const Layer& layer, const Way& way) {
+  const std::int64_t batch = state.range(1);
+  KernelTable table("one way");
+  table.add(way.op, way.factory);
+  BuiltOp built(table, case_of(layer, batch, way.op, way.element),
+                static_cast<int>(state.range(2)));
+  for (auto _ : state) built.run({});
+  const std::int64_t side = layer.result_side();
+  state.counters["FLOP/s"] =
+      benchmark::Counter(2.0 * static_cast<double>(batch * side * side * layer.kernel *
+                                                   layer.kernel * layer.inputs * layer.outputs),
+                         benchmark::Counter::kIsIterationInvariantRate);
+  state.SetLabel(std::to_string(layer.side) + ", " + std::to_string(layer.inputs) + " -> " +
+                 std::to_string(layer.outputs));
+}
 
 void add(const Network& network, const Way& way) {
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
     if (!way.takes(layer)) continue;
-    benchmark::RegisterBenchmark(
-        (network.name + '/' + way.name).c_str(),
-        [layer, way](benchmark::State& state) { run(state, layer, way.op, way.factory); })
+    benchmark::RegisterBenchmark((network.name + '/' + way.name).c_str(),
+                                 [layer, way](benchmark::State& state) { run(state, layer, way); })
         ->Args({static_cast<std::int64_t>(i), network.batch, 2})
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();

@@ -22,13 +22,12 @@ struct Tensors {
 /// In the layout that an implementation wants.
 Descriptor any_weights(const Tensors& tensors) {
   return onednn::describe_weights(tensors.weights.type, tensors.groups(),
-                                  onednn::WeightsLayout::Preferred);
+                                  onednn::Layout::Preferred);
 }
 
 /// As they lie in the graph's tensor.
 Descriptor plain_weights(const Tensors& tensors) {
-  return onednn::describe_weights(tensors.weights.type, tensors.groups(),
-                                  onednn::WeightsLayout::Plain);
+  return onednn::describe_weights(tensors.weights.type, tensors.groups(), onednn::Layout::Plain);
 }
 
 onednn::Choice choose(const KernelRequest& request, const Tensors& tensors, Pass pass) {

@@ -88,27 +88,28 @@ dnnl::memory::data_type type_of(ElementType element) {
 Choice choose_convolution(const Convolution& c) {
   const dnnl::memory::dims strides{c.stride, c.stride};
   const dnnl::memory::dims padding{c.padding, c.padding};
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+  const auto algorithm = c.algorithm == Algorithm::Winograd ? dnnl::algorithm::convolution_winograd
+                                                            : dnnl::algorithm::convolution_direct;
   // Backward passes are hinted at by the forward one, whose weights have the images' type even
   // where the gradient of bf16 weights is f32.
   const Descriptor weights = c.pass == Pass::Forward
                                  ? c.weights
                                  : Descriptor(dims_of(c.weights), type_of(c.x), Format::any);
   const auto forward = implementation<dnnl::convolution_forward>(
-      dnnl::prop_kind::forward_training, kDirect, c.x, weights, c.y, strides, padding, padding);
+      dnnl::prop_kind::forward_training, algorithm, c.x, weights, c.y, strides, padding, padding);
   switch (c.pass) {
     case Pass::Forward:
       return {dnnl::convolution_forward(forward), forward.src_desc(), forward.weights_desc(),
               forward.dst_desc(), forward.scratchpad_desc()};
     case Pass::BackwardData: {
       const auto backward = implementation_of_backward<dnnl::convolution_backward_data>(
-          forward, kDirect, c.x, c.weights, c.y, strides, padding, padding);
+          forward, algorithm, c.x, c.weights, c.y, strides, padding, padding);
       return {dnnl::convolution_backward_data(backward), backward.diff_src_desc(),
               backward.weights_desc(), backward.diff_dst_desc(), backward.scratchpad_desc()};
     }
     case Pass::BackwardWeights: {
       const auto backward = implementation_of_backward<dnnl::convolution_backward_weights>(
-          forward, kDirect, c.x, c.weights, c.y, strides, padding, padding);
+          forward, algorithm, c.x, c.weights, c.y, strides, padding, padding);
       return {dnnl::convolution_backward_weights(backward), backward.src_desc(),
               backward.diff_weights_desc(), backward.diff_dst_desc(), backward.scratchpad_desc()};
     }
@@ -123,20 +124,44 @@ bool computes_bf16() {
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
 }
 
+bool computes_winograd() {
+  static const bool found = [] {
+    const dnnl::memory::dims sides{1, 16, 8, 8}, window{16, 16, 3, 3};
+    const Descriptor images(sides, type_of(ElementType::F32), Format::any);
+    const Descriptor weights(window, type_of(ElementType::F32), Format::any);
+    try {
+      for (Pass pass : {Pass::Forward, Pass::BackwardData, Pass::BackwardWeights}) {
+        choose_convolution({.pass = pass,
+                            .algorithm = Algorithm::Winograd,
+                            .x = images,
+                            .weights = weights,
+                            .y = images,
+                            .padding = 1});
+      }
+    } catch (const dnnl::error& error) {
+      if (error.status != dnnl_unimplemented) throw;
+      return false;
+    }
+    return true;
+  }();
+  return found;
+}
+
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
                     std::source_location where) {
   return checked(where, [&] { return Descriptor(dims, type_of(element), format); });
 }
 
-Descriptor describe_images(const TensorType& t) {
-  return describe({t.dim(0), t.dim(3), t.dim(1), t.dim(2)}, t.element, Format::nhwc);
+Descriptor describe_images(const TensorType& t, Layout layout) {
+  return describe({t.dim(0), t.dim(3), t.dim(1), t.dim(2)}, t.element,
+                  layout == Layout::Plain ? Format::nhwc : Format::any);
 }
 
-Descriptor describe_weights(const TensorType& w, std::int64_t groups, WeightsLayout layout) {
+Descriptor describe_weights(const TensorType& w, std::int64_t groups, Layout layout) {
   dnnl::memory::dims dims{w.dim(0) / groups, w.dim(3), w.dim(1), w.dim(2)};
   if (groups > 1) dims.insert(dims.begin(), groups);
   const Format plain = groups > 1 ? Format::gohwi : Format::ohwi;
-  return describe(dims, w.element, layout == WeightsLayout::Plain ? plain : Format::any);
+  return describe(dims, w.element, layout == Layout::Plain ? plain : Format::any);
 }
 
 Choice choose(const Convolution& convolution, std::source_location where) {
@@ -177,6 +202,10 @@ void Program::add(const dnnl::primitive& primitive, const Descriptor& scratchpad
   if (scratchpad.get_size() > 0) {
     arguments.push_back({DNNL_ARG_SCRATCHPAD, allocate(scratchpad)});
   }
+  add(primitive, std::move(arguments));
+}
+
+void Program::add(const dnnl::primitive& primitive, std::vector<Argument> arguments) {
   Instruction& instruction = instructions_.emplace_back();
   instruction.primitive = primitive;
   instruction.memories = std::move(arguments);
@@ -187,9 +216,22 @@ void Program::add(const dnnl::primitive& primitive, const Descriptor& scratchpad
 
 void Program::copy(const dnnl::memory& source, const dnnl::memory& target) {
   if (source.get_data_handle() == target.get_data_handle()) return;
+  reorder(source, target, own_scratchpad());
+}
+
+void Program::accumulate(const dnnl::memory& source, const dnnl::memory& target) {
+  dnnl::post_ops sum;
+  sum.append_sum(1);
+  dnnl::primitive_attr attributes = own_scratchpad();
+  attributes.set_post_ops(sum);
+  reorder(source, target, attributes);
+}
+
+void Program::reorder(const dnnl::memory& source, const dnnl::memory& target,
+                      const dnnl::primitive_attr& attributes) {
   checked(std::source_location::current(), [&] {
     const dnnl::reorder::primitive_desc chosen(engine(), source.get_desc(), engine(),
-                                               target.get_desc(), own_scratchpad());
+                                               target.get_desc(), attributes);
     add(dnnl::reorder(chosen), chosen.scratchpad_desc(),
         {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
   });

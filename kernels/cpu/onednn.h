@@ -22,20 +22,24 @@ using Format = dnnl::memory::format_tag;
 /// Whether it has products and convolutions of bf16 for this processor.
 bool computes_bf16();
 
+/// Whether it has Winograd's algorithm for this processor: versions 2.x with AVX-512.
+bool computes_winograd();
+
 /// Dimensions in oneDNN's logical order (images NCHW, weights OIHW, matrices rows first), elements
 /// laid out as `format` says.
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
                     std::source_location where = std::source_location::current());
 
-/// Images [B, H, W, C].
-Descriptor describe_images(const TensorType& images);
-
-enum class WeightsLayout : std::uint8_t {
-  Plain,     ///< as they lie in the graph's tensor, [O, K, K, I / groups]
+enum class Layout : std::uint8_t {
+  Plain,     ///< as the elements lie in the graph's tensor
   Preferred  ///< whatever an implementation wants
 };
-/// Weights of a convolution. With several groups, oneDNN has them as the first dimension.
-Descriptor describe_weights(const TensorType& weights, std::int64_t groups, WeightsLayout layout);
+/// Images, in the graph [B, H, W, C].
+Descriptor describe_images(const TensorType& images, Layout layout = Layout::Plain);
+
+/// Weights of a convolution, in the graph [O, K, K, I / groups]. With several groups, oneDNN has
+/// them as the first dimension.
+Descriptor describe_weights(const TensorType& weights, std::int64_t groups, Layout layout);
 
 /// A primitive that is chosen, with the layouts it wants for its three tensors.
 struct Choice {
@@ -47,9 +51,11 @@ struct Choice {
 };
 
 enum class Pass : std::uint8_t { Forward, BackwardData, BackwardWeights };
+enum class Algorithm : std::uint8_t { Direct, Winograd };
 
 struct Convolution {
   Pass pass = Pass::Forward;
+  Algorithm algorithm = Algorithm::Direct;
   Descriptor x;
   Descriptor weights;
   Descriptor y;
@@ -82,8 +88,12 @@ class Program final : public Kernel {
   };
   void add(const dnnl::primitive& primitive, const Descriptor& scratchpad,
            std::vector<Argument> arguments);
+  /// Likewise where the arguments hold the scratchpad, or there is none.
+  void add(const dnnl::primitive& primitive, std::vector<Argument> arguments);
   /// Appends the copy from `source` to `target` where they are not the same memory.
   void copy(const dnnl::memory& source, const dnnl::memory& target);
+  /// Appends target += source. They are not the same memory.
+  void accumulate(const dnnl::memory& source, const dnnl::memory& target);
 
   void run(const StepContext&) override;
 
@@ -95,6 +105,8 @@ class Program final : public Kernel {
   };
 
   dnnl::memory allocate(const Descriptor& layout);
+  void reorder(const dnnl::memory& source, const dnnl::memory& target,
+               const dnnl::primitive_attr& attributes);
 
   std::vector<Instruction> instructions_;
   std::vector<Buffer<std::byte>> buffers_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
@@ -12,6 +13,10 @@ namespace regatta {
 
 /// kernels/cpu: every op that computes.
 void add_cpu_kernels(KernelTable& table);
+
+/// Why the CPU cannot compute nodes that are marked for Winograd's algorithm (kernels/graph/
+/// winograd.h); empty: it can.
+std::string why_cpu_lacks_winograd();
 
 /// kernels/cuda: the same ops, in the queues of a GPU.
 void add_cuda_kernels(KernelTable& table);

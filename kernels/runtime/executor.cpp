@@ -23,6 +23,7 @@
 #include "kernels/runtime/process_loops.h"
 #include "kernels/runtime/queued_counts.h"
 #include "kernels/runtime/quorums.h"
+#include "kernels/runtime/scratch.h"
 #include "kernels/runtime/worker_cores.h"
 
 namespace regatta {
@@ -201,6 +202,7 @@ class Executor::Impl {
       const LanePlan& plan = lanes_[lane]->plan();
       const int threads = plan.communication ? 1 : options_.threads_per_worker;
       omp_set_num_threads(threads);
+      const Scratch::Scope scratch_of_the_lane;
       for (const Instruction& instruction : plan.instructions) {
         add_kernel(kernels, *lanes_[lane], instruction.node, threads);
       }
