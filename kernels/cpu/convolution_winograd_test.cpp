@@ -88,6 +88,19 @@ TEST_F(Winograd, AgreesWithTheReferenceInAllPasses) {
   }
 }
 
+TEST(ScratchOfALane, TellsEveryKernelWhereItsMemoryIsWhenItMoves) {
+  Scratch scratch;
+  std::byte *first = nullptr, *second = nullptr, *third = nullptr;
+  scratch.reserve(64, [&first](std::byte* begin) { first = begin; });
+  EXPECT_NE(first, nullptr);
+  first = nullptr;  // it may move to where it was
+  scratch.reserve(1 << 20, [&second](std::byte* begin) { second = begin; });
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(first, second);
+  scratch.reserve(128, [&third](std::byte* begin) { third = begin; });
+  EXPECT_EQ(third, second);
+}
+
 TEST_F(Winograd, GoesOnWhereALaterKernelOfItsLaneNeedsMoreMemory) {
   for (std::size_t pass = 0; pass < 3; ++pass) {
     const Scratch::Scope lane;
