@@ -86,15 +86,17 @@ Values values_of(LocalTrainer& trainer) {
 
 class NcclTraining : public testing_support::Nccl {
  protected:
-  /// Runs body(rank, trainer) on a thread for each rank, once it is connected.
+  /// Runs body(rank, trainer) on a thread for each rank, once all are connected.
   void for_each_rank(const RunParts& setup, const std::function<void(int, LocalTrainer&)>& body) {
     Meeting meeting;
     meeting.processes = setup.placement.processes;
+    std::latch connected(meeting.processes);
     std::vector<std::thread> threads;
     for (int rank = 0; rank < meeting.processes; ++rank) {
       threads.emplace_back([&, rank] {
         const auto trainer = trainer_of(setup, rank, backend_of(setup, meeting, rank));
         trainer->connect();
+        connected.arrive_and_wait();  // as a coordinator has them wait for each other
         body(rank, *trainer);
       });
     }
