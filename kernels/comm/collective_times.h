@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kernels/comm/exchange_times.h"
 #include "kernels/runtime/clock.h"
@@ -19,22 +20,18 @@ namespace regatta {
 
 class ArrivalBoard {
  public:
-  using Stamp = std::atomic<std::uint64_t>;
-  static std::size_t stamps_of(std::int64_t members) {
-    return 2 * static_cast<std::size_t>(members);
-  }
-
-  /// Memory for stamps_of(members); until then nobody's arrival is known.
-  void open(std::span<Stamp> stamps) { stamps_ = stamps; }
-  bool is_open() const { return !stamps_.empty(); }
+  explicit ArrivalBoard(std::int64_t members)
+      : members_(static_cast<std::size_t>(members)), stamps_(2 * members_) {}
 
   /// Threads: the member's lane, as below. Units: ticks.
   void arrive(std::int64_t member, std::uint64_t round, std::uint64_t now) {
-    column(round)[static_cast<std::size_t>(member)].store(now, std::memory_order_relaxed);
+    stamps_[round % 2 * members_ + static_cast<std::size_t>(member)].store(
+        now, std::memory_order_relaxed);
   }
   /// Behind the first. When the collective has ended for this member.
   std::uint64_t lateness(std::int64_t member, std::uint64_t round) const {
-    const std::span<Stamp> stamps = column(round);
+    const std::span<const Stamp> stamps =
+        std::span(stamps_).subspan(round % 2 * members_, members_);
     const std::uint64_t own =
         stamps[static_cast<std::size_t>(member)].load(std::memory_order_relaxed);
     std::uint64_t first = own;
@@ -45,28 +42,28 @@ class ArrivalBoard {
   }
 
  private:
-  std::span<Stamp> column(std::uint64_t round) const {
-    const std::size_t members = stamps_.size() / 2;
-    return stamps_.subspan(round % 2 * members, members);
-  }
-  std::span<Stamp> stamps_;
+  using Stamp = std::atomic<std::uint64_t>;
+
+  std::size_t members_;
+  std::vector<Stamp> stamps_;
 };
 
-/// One member's account of one collective.
+/// One member's account of one collective: how long it waited and, by a board, how late it came.
 class CollectiveTimes {
  public:
+  CollectiveTimes() = default;
   CollectiveTimes(ArrivalBoard& board, std::int64_t member) : board_(&board), member_(member) {}
 
   /// Around the exchange. Threads: the member's lane.
   void arrive(const LaneCounters& counters) {
     const std::uint64_t now = ticks();
-    if (board_->is_open()) board_->arrive(member_, round_, now);
+    if (board_ != nullptr) board_->arrive(member_, round_, now);
     waited_ = counters.peer_waits.until(now);
   }
   void leave(const LaneCounters& counters) {
     const std::uint64_t waited = counters.peer_waits.until(ticks()) - waited_;
     times_.wait.add(ticks_to_ns(waited));
-    if (board_->is_open()) times_.late.add(ticks_to_ns(board_->lateness(member_, round_)));
+    if (board_ != nullptr) times_.late.add(ticks_to_ns(board_->lateness(member_, round_)));
     ++round_;
   }
 
@@ -74,8 +71,8 @@ class CollectiveTimes {
   const ExchangeTimes& times() const { return times_; }
 
  private:
-  ArrivalBoard* board_;
-  std::int64_t member_;
+  ArrivalBoard* board_ = nullptr;
+  std::int64_t member_ = 0;
   std::uint64_t round_ = 0;
   std::uint64_t waited_ = 0;
   ExchangeTimes times_;

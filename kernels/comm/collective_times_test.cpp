@@ -16,10 +16,7 @@ namespace regatta {
 namespace {
 
 TEST(ArrivalBoard, KnowsHowFarEachMemberCameAfterTheFirst) {
-  std::vector<ArrivalBoard::Stamp> stamps(ArrivalBoard::stamps_of(3));
-  ArrivalBoard board;
-  EXPECT_FALSE(board.is_open());
-  board.open(stamps);
+  ArrivalBoard board(3);
   board.arrive(0, 0, 700);
   board.arrive(1, 0, 400);
   board.arrive(2, 0, 900);

@@ -28,8 +28,7 @@ struct Received {
 struct Group {
   std::unique_ptr<AllReduceGroup> collective;
   std::vector<Place> places;
-  std::vector<ArrivalBoard::Stamp> stamps;
-  ArrivalBoard board;
+  std::optional<ArrivalBoard> board;
 };
 
 /// What one node counts.
@@ -143,8 +142,7 @@ struct InProcessTransport::State {
       group.collective = std::make_unique<AllReduceGroup>(attributes.text("algorithm"), members,
                                                           attributes.integer("group"));
       group.places.resize(static_cast<std::size_t>(members));
-      group.stamps = std::vector<ArrivalBoard::Stamp>(ArrivalBoard::stamps_of(members));
-      group.board.open(group.stamps);
+      group.board.emplace(members);
     }
     std::int64_t elements = 0;
     for (const Tensor& input : request.inputs) {
@@ -156,7 +154,7 @@ struct InProcessTransport::State {
     group.collective->join(member, request.inputs[0].f32(), elements);
     group.places[static_cast<std::size_t>(member)] = request.node.place;
     Account& account = add_account(request.node.place, static_cast<std::size_t>(members));
-    account.times.emplace(group.board, member);
+    account.times.emplace(*group.board, member);
     collective_of[&account] = attributes.integer("group");
     return std::make_unique<AllReduceKernel>(request, *group.collective, account);
   }

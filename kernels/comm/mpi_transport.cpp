@@ -21,7 +21,7 @@ namespace {
 struct Account {
   Place place;
   MemberTraffic traffic;
-  CollectiveTimes times;
+  CollectiveTimes times;  ///< without a board: other processes would not see it
   ArrivalLog& arrivals;
 };
 
@@ -76,7 +76,6 @@ struct MpiTransport::State {
   std::deque<Account> accounts;
   std::map<std::int64_t, MpiGroup> groups;
   MpiArrivals arrivals;
-  ArrivalBoard closed_board;  ///< other processes would not see it
 
   State(MpiSession& the_session, const MpiTransportOptions& the_options)
       : session(the_session), options(the_options), arrivals(the_options.clock) {
@@ -108,7 +107,7 @@ struct MpiTransport::State {
     accounts.push_back(
         {.place = request.node.place,
          .traffic = {},
-         .times = CollectiveTimes(closed_board, member),
+         .times = {},
          .arrivals = arrivals.log(attributes.integer("group"), attributes.integer("members"))});
     auto kernel = std::make_unique<MpiAllReduceKernel>(Patience{.abort = request.abort,
                                                                 .spins = request.spins,

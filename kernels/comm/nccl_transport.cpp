@@ -31,7 +31,7 @@ struct Account {
   Place place;
   MemberTraffic of_one_run;
   MemberTraffic traffic;
-  CollectiveTimes times;
+  CollectiveTimes times;  ///< without a board: GPUs leave no stamps
 };
 
 /// Elements of the bucket that the inputs are; -1 where they are not f32.
@@ -124,7 +124,6 @@ struct NcclTransport::State {
   std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators
   std::map<std::string, Clique> cliques;
   std::deque<Account> accounts;
-  ArrivalBoard closed_board;  ///< GPUs leave no stamps
 
   State(Rendezvous& the_rendezvous, const NcclTransportOptions& the_options)
       : rendezvous(the_rendezvous),
@@ -155,7 +154,7 @@ struct NcclTransport::State {
     accounts.push_back({.place = request.node.place,
                         .of_one_run = member_traffic(as_ring, member),
                         .traffic = {},
-                        .times = CollectiveTimes(closed_board, member)});
+                        .times = {}});
     Clique& clique = clique_of(processes, member);
     clique.buckets[member].push_back({.group = attributes.integer("group"),
                                       .buffer = request.inputs[0].f32(),
