@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <set>
 
@@ -15,6 +14,7 @@
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/expiring.h"
 #include "kernels/runtime/gradient_guard.h"
+#include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
 #include "kernels/runtime/loop_failures.h"
@@ -35,14 +35,6 @@ constexpr int kSpins = 400;
 /// two cores take 30 us a step so, 80 us when they sleep at once.
 constexpr int kYields = 50;
 
-/// What one kernel was built from; kernels keep references into it.
-struct RequestMemory {
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> outputs;
-  std::vector<VariableStorage*> variables;
-  std::vector<SeenVersion*> versions_seen;
-};
-
 }  // namespace
 
 class Executor::Impl {
@@ -53,6 +45,7 @@ class Executor::Impl {
         plan_(step_, options.plan),
         loops_(step_, plan_),
         memory_(step_.graph, plan_, options.seed, device),
+        kernel_memories_(step_.graph, plan_, memory_, device),
         expiries_(part.partition.expiry.empty() ? expiries(step_) : part.partition.expiry),
         leaving_backward_(gradients_leaving_backward(step_.graph)),
         workers_(plan_, options.cores, options.threads_per_worker),
@@ -137,6 +130,7 @@ class Executor::Impl {
   Plan plan_;
   ProcessLoops loops_;
   Memory memory_;
+  KernelMemories kernel_memories_;
   std::vector<std::int64_t> expiries_;  ///< by node
   std::set<Value> leaving_backward_;
   WorkerCores workers_;
@@ -145,9 +139,7 @@ class Executor::Impl {
   std::optional<StalenessBound> bound_;
   Quorums quorums_;
   std::vector<Gate> gates_;
-  std::deque<RequestMemory> requests_;
   std::set<KernelChoice> choices_;
-  std::map<std::pair<int, VariableId>, OnDevice<SeenVersion>> versions_seen_;  // by loop
   std::vector<std::vector<float>> losses_;          // by loss of the step
   std::vector<std::unique_ptr<LaneQueue>> queues_;  // by lane; null where the device needs none
   std::vector<OnDevice<QueuedCounts>> counts_;      // likewise
@@ -212,23 +204,7 @@ class Executor::Impl {
 
   void add_kernel(const KernelTable& kernels, Lane& lane, NodeId id, int threads) {
     const Node& node = step_.graph.node(id);
-    RequestMemory& request = requests_.emplace_back();
-    Evidence evidence;
-    for (Value input : node.inputs) {
-      request.inputs.push_back(memory_.tensor(input));
-      const VariableId source = plan_.storage(input).variable;
-      if (source >= 0) add_state(evidence, source);  // never shared: those are read by a kernel
-    }
-    for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
-      request.outputs.push_back(memory_.tensor({id, i}));
-    }
-    for (VariableId v : node.variables) {
-      request.variables.push_back(&memory_.variable(v));
-      const bool shared = step_.graph.variable(v).sharing != Sharing::None;
-      request.versions_seen.push_back(shared ? version_seen(lane.plan().loop, v) : nullptr);
-      if (!shared) add_state(evidence, v);
-    }
-    evidence.outputs = request.outputs;
+    const KernelMemory& request = kernel_memories_.of(id, lane.plan().loop);
     const Patience patience = patience_of(lane.plan());
     auto kernel = kernels.build({.node = node,
                                  .inputs = request.inputs,
@@ -254,7 +230,7 @@ class Executor::Impl {
     }
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
     if (expiry != kNever) kernel = std::make_unique<Expiring>(std::move(kernel), expiry);
-    lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), evidence);
+    lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), request.evidence);
   }
 
   std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> kernel, NodeId id,
@@ -268,16 +244,6 @@ class Executor::Impl {
     if (gradients.empty()) return kernel;
     return std::make_unique<GradientGuard>(std::move(kernel), std::move(gradients),
                                            step_.graph.node(id));
-  }
-
-  SeenVersion* version_seen(int loop, VariableId v) {
-    OnDevice<SeenVersion>& seen = versions_seen_[{loop, v}];
-    if (seen == nullptr) seen = make_on_device<SeenVersion>(device_);
-    return seen.get();
-  }
-
-  void add_state(Evidence& evidence, VariableId v) {
-    evidence.state.emplace_back(step_.graph.variable(v).name, memory_.variable(v).tensor);
   }
 
   std::int64_t max_steps(int loop) const {

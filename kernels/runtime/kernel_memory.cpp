@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/kernel_memory.h"
+
+namespace regatta {
+
+const KernelMemory& KernelMemories::of(NodeId id, int loop) {
+  const Node& node = graph_.node(id);
+  KernelMemory& kernel = memories_.emplace_back();
+  for (Value input : node.inputs) {
+    kernel.inputs.push_back(memory_.tensor(input));
+    const VariableId source = plan_.storage(input).variable;
+    if (source >= 0) add_state(kernel.evidence, source);  // never shared: a kernel reads those
+  }
+  for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
+    kernel.outputs.push_back(memory_.tensor({id, i}));
+  }
+  for (VariableId v : node.variables) {
+    kernel.variables.push_back(&memory_.variable(v));
+    const bool shared = graph_.variable(v).sharing != Sharing::None;
+    kernel.versions_seen.push_back(shared ? version_seen(loop, v) : nullptr);
+    if (!shared) add_state(kernel.evidence, v);
+  }
+  kernel.evidence.outputs = kernel.outputs;
+  return kernel;
+}
+
+SeenVersion* KernelMemories::version_seen(int loop, VariableId variable) {
+  OnDevice<SeenVersion>& seen = versions_seen_[{loop, variable}];
+  if (seen == nullptr) seen = make_on_device<SeenVersion>(device_);
+  return seen.get();
+}
+
+void KernelMemories::add_state(Evidence& evidence, VariableId variable) {
+  evidence.state.emplace_back(graph_.variable(variable).name, memory_.variable(variable).tensor);
+}
+
+}  // namespace regatta

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory that one node's kernel works on: its tensors, its variables and, where loops share
+// these, what the loop has noted of their versions. Kernels keep references into it.
+// Threads: the one that builds the executor.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/kernel.h"
+#include "kernels/runtime/lane.h"
+#include "kernels/runtime/memory.h"
+#include "kernels/runtime/on_device.h"
+#include "kernels/runtime/plan.h"
+
+namespace regatta {
+
+struct KernelMemory {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<VariableStorage*> variables;
+  std::vector<SeenVersion*> versions_seen;  ///< of the variables; null where nobody shares them
+  Evidence evidence;
+};
+
+class KernelMemories {
+ public:
+  /// All of them outlive this.
+  KernelMemories(const Graph& graph, const Plan& plan, Memory& memory, Device& device)
+      : graph_(graph), plan_(plan), memory_(memory), device_(device) {}
+
+  /// Of a node of the loop, whose lane it is in. It stays where it is.
+  const KernelMemory& of(NodeId id, int loop);
+
+ private:
+  SeenVersion* version_seen(int loop, VariableId variable);
+  void add_state(Evidence& evidence, VariableId variable);
+
+  const Graph& graph_;
+  const Plan& plan_;
+  Memory& memory_;
+  Device& device_;
+  std::deque<KernelMemory> memories_;
+  std::map<std::pair<int, VariableId>, OnDevice<SeenVersion>> versions_seen_;  ///< by loop
+};
+
+}  // namespace regatta
