@@ -7,6 +7,7 @@ import unittest
 from typing import Any
 
 import matplotlib.pyplot as plt
+from matplotlib.text import Text
 
 import figure_bytes
 import figure_efficiency
@@ -65,6 +66,19 @@ class Figures(unittest.TestCase):
         self.assertEqual([line.get_marker() for line in marks].count("X"), 1)
         bars = [line for line in axes.get_lines() if line.get_linestyle() == "-"]
         self.assertEqual(len(bars), 3)
+
+    def test_write_missed_where_no_other_text_is(self) -> None:
+        missed = made_up_record("resnet9_thin", "single", 4)
+        missed.update(status="missed", training_time_to_target_ns=None)
+        figure = figure_time_to_target.draw([*some_runs(), *runs_of(missed)])
+        renderer = figure.canvas.get_renderer()
+        figure.draw(renderer)
+        boxes = {text.get_text(): text.get_window_extent(renderer)
+                 for text in figure.findobj(Text) if text.get_text() and text.get_visible()}
+        self.assertIn("missed", boxes)
+        for words, box in boxes.items():
+            if words != "missed":
+                self.assertFalse(box.overlaps(boxes["missed"]), words)
 
     def test_split_a_step_into_parts_that_add_up(self) -> None:
         runs = some_runs()
