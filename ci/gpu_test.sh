@@ -31,14 +31,16 @@ mkdir -p "$tree/ci" "$tree/build/gpu/bin"
 cp ci/gpu "$tree/ci/"
 stand_in() { printf '#!/bin/bash\n%s\n' "$2" >"$1"; chmod +x "$1"; }
 stand_in "$work/nvidia-smi" 'echo "GPU 0: none (UUID: none)"'
-stand_in "$work/compute-sanitizer" 'echo "sanitizing ${!#}"; [[ ${!#} != *products* ]]'
+stand_in "$work/compute-sanitizer" 'echo "sanitizing $*"; [[ $* != *products* ]]'
 stand_in "$tree/build/gpu/bin/regatta" 'echo "cuda  here"'
 programs=(cuda_launch_test cuda_kernels_test cuda_products_test gpu_test)
 for name in "${programs[@]}"; do
   stand_in "$tree/build/gpu/bin/$name" "echo 'ran $name'; [[ $name != cuda_products_test ]]"
 done
 printf '%s\n' cuda_launch_test cuda_kernels_test gpu_test >"$tree/build/gpu/gpu_tests"
-for tool in grep cat timeout tee mkdir tr; do ln -s "$(command -v "$tool")" "$work/$tool"; done
+for tool in grep cat timeout tee mkdir tr sleep; do
+  ln -s "$(command -v "$tool")" "$work/$tool"
+done
 cd "$tree"
 expect 0 "ran gpu_test" test
 grep -q 'ran cuda_launch_test' out/gpu/test.log
@@ -47,7 +49,17 @@ if grep -q cuda_launch_test "$work/said"; then echo "FAILED: test:PROGRAM runs o
 expect 1 "there is no program 'nothing'; there are: cuda_launch_test" test:nothing
 expect 1 "there is no program 'cuda_products_test'" sanitize  # not labelled gpu in this tree
 echo cuda_products_test >>build/gpu/gpu_tests
-expect 1 "sanitize failed" sanitize  # of which one reports an error
-expect 0 "sanitizing build/gpu/bin/gpu_test" sanitize:gpu_test
-expect 1 "test failed" test  # one of the programs fails
+expect 1 "sanitize: exit code 1" sanitize  # of which one reports an error
+expect 0 "build/gpu/bin/gpu_test --gtest_filter=" sanitize:gpu_test
+expect 0 "sanitizing --tool synccheck --error-exitcode 1 build/gpu/bin/gpu_test" race_check:gpu_test
+# One of the programs fails; those behind it run all the same, and so do other steps.
+echo gpu_test_behind >>build/gpu/gpu_tests
+stand_in build/gpu/bin/gpu_test_behind 'echo "ran the last"'
+expect 1 "ran the last" test
+expect 1 "exit code 1: timeout 200 build/gpu/bin/cuda_products_test" test
+expect 1 "test: exit code 1" test test:gpu_test
+[[ $(grep -c "ran gpu_test" "$work/said") == 2 ]] || { echo "FAILED: a step was left out"; exit 1; }
+stand_in build/gpu/bin/gpu_test 'sleep 60'
+REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 124" test:gpu_test
+REGATTA_GPU_STEP_LIMIT=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
 echo "all good"

@@ -4,6 +4,8 @@
 // if in a process of its own: all of them, and one alone. Skips where there is no GPU, or no NCCL.
 #include <gtest/gtest.h>
 
+#include <exception>
+
 #include "kernels/comm/nccl_members_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
@@ -102,10 +104,14 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
     std::vector<std::thread> threads;
     for (int number = 0; number < members; ++number) {
       threads.emplace_back([&meeting, number, members] {
-        GpuMember member(meeting, std::string(GetParam()), number);
-        for (std::int64_t round = 0; round < 3; ++round) {
-          member.run(round);
-          expect_sums(member, round, members);
+        try {
+          GpuMember member(meeting, std::string(GetParam()), number);
+          for (std::int64_t round = 0; round < 3; ++round) {
+            member.run(round);
+            expect_sums(member, round, members);
+          }
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << "member " << number << ": " << error.what();
         }
       });
     }

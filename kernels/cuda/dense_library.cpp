@@ -94,6 +94,9 @@ class LibraryDense final : public ChosenKernel {
     handle_.reset(handle);
     choose();
     workspace_ = Scratch(queue, static_cast<std::int64_t>(found_.workspaceSize));
+    if (!has_algorithm()) return;
+    run({});  // what the library loads at its first call is not loaded while a step is captured
+    queue_.finish();
   }
 
   bool has_algorithm() const { return algorithms_ > 0; }

@@ -42,7 +42,7 @@ struct DrawOrder {
   std::int32_t* targets;  ///< [count + 1] by swap
   std::int32_t* links;    ///< [count + 1] by swap: another one with the same target; 0: none
 
-  static constexpr int kThreads = 512;  ///< what registers allow for certain
+  static constexpr int kThreads = 512;  ///< the most of a launch
 
   __host__ __device__ void operator()(const Block& block) const {
     const std::int64_t epoch = position.epoch_of(step->step);

@@ -73,9 +73,7 @@ std::size_t version_of_nccl(const SharedLibrary& library) {
   return get(&version) == 0 ? static_cast<std::size_t>(version) : 0;
 }
 
-}  // namespace
-
-GpuFindings find_gpus() {
+GpuFindings look_for_gpus() {
   // Before CUDA's first call: kernels are loaded now and not inside the first step that is timed.
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   GpuFindings findings{
@@ -92,6 +90,13 @@ GpuFindings find_gpus() {
     return findings;
   }
   for (int device = 0; device < count; ++device) findings.gpus.push_back(facts_of(device));
+  return findings;
+}
+
+}  // namespace
+
+GpuFindings find_gpus() {
+  static const GpuFindings findings = look_for_gpus();  // they do not change while a program runs
   return findings;
 }
 

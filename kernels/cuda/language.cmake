@@ -62,7 +62,8 @@ set(REGATTA_CUDA_FOUND ON)
 message(STATUS "CUDA: ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
 
 # CMake 3.25 knows no CUDA_STANDARD 20. What nvcc writes for g++ would not pass -Wpedantic.
-set(cuda_flags -std=c++20 --extended-lambda --expt-relaxed-constexpr)
+# -lineinfo: the compute sanitizer and the profiler name lines.
+set(cuda_flags -std=c++20 --extended-lambda --expt-relaxed-constexpr -lineinfo)
 foreach(flag ${warnings} ${sanitizer})
   list(APPEND cuda_flags -Xcompiler=${flag})
 endforeach()

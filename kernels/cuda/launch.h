@@ -45,6 +45,9 @@ struct Block {
 namespace detail {
 
 inline constexpr int kThreads = 256;
+/// So that each may have 128 registers, whatever the body wants. Source: CUDA C++ Programming
+/// Guide, compute capabilities: 65,536 in a block.
+inline constexpr int kMostThreads = 512;
 /// More elements than these blocks have threads are dealt out in turns.
 inline constexpr std::int64_t kBlocks = 65536;
 inline constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 31;
@@ -61,7 +64,7 @@ __global__ void run_elements(std::int64_t n, Body body) {
 }
 
 template <class Body>
-__global__ void run_block(Body body) {
+__global__ void __launch_bounds__(kMostThreads) run_block(Body body) {
   extern __shared__ __align__(16) char shared[];
   body(Block{.index = blockIdx.x, .threads = static_cast<int>(blockDim.x), .shared = shared});
 }
@@ -139,12 +142,12 @@ void for_each(Queue& queue, std::int64_t n, Body body) {
   detail::launch_elements(queue, n, body);
 }
 
-/// `threads` at most 1024.
+/// `threads` at most detail::kMostThreads.
 template <class Body>
 void for_each_block(Queue& queue, std::int64_t blocks, int threads, std::size_t shared_bytes,
                     Body body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a body is copied to the device as bytes");
-  check(threads > 0 && threads <= 1024, "a block has 1 to 1024 threads");
+  check(threads > 0 && threads <= detail::kMostThreads, "a block has 1 to 512 threads");
   check(blocks < detail::kMaxBlocks, "a launch has fewer than 2^31 blocks");
   if (blocks <= 0) return;
   if (queue.emulated()) {
