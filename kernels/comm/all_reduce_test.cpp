@@ -97,10 +97,33 @@ TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
   }
 }
 
+TEST_P(AllReduce, AddsUpInTheOrderThatIsWrittenDown) {
+  constexpr std::int64_t kRounds = 2;
+  const Case& test = GetParam();
+  const CollectiveShape shape{
+      .algorithm = test.algorithm, .members = test.members, .group = 1, .elements = test.elements};
+  std::vector<float> expected;
+  for (const AdditionOrder& order : addition_orders(shape)) {
+    ASSERT_EQ(order.elements.begin, std::ssize(expected));
+    for (std::int64_t i = order.elements.begin; i < order.elements.end; ++i) {
+      const auto sum = [i](const std::vector<std::int64_t>& members) {
+        float total = contribution(members[0], kRounds - 1, i);
+        for (std::size_t m = 1; m < members.size(); ++m) {
+          total += contribution(members[m], kRounds - 1, i);
+        }
+        return total;
+      };
+      const float first = sum(order.first);
+      expected.push_back(order.second.empty() ? first : first + sum(order.second));
+    }
+  }
+  EXPECT_EQ(all_reduce(test, kRounds)[0].buffer, expected);
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const std::string_view algorithm : all_reduce_algorithms()) {
-    for (std::int64_t members : {1, 2, 3, 5}) {
+    for (std::int64_t members : {1, 2, 3, 5, 8}) {
       for (std::int64_t elements : {1, 7, 1000}) {
         all.push_back(
             {.algorithm = std::string(algorithm), .members = members, .elements = elements});

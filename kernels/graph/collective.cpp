@@ -54,6 +54,29 @@ MemberTraffic by_parts_traffic(const CollectiveShape& shape, std::int64_t member
   return traffic;
 }
 
+/// `count` members from `first` on, behind the one that begins.
+std::vector<std::int64_t> behind(std::int64_t root, std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> members;
+  if (count > 0) members.push_back(root);
+  for (std::int64_t member = first; member < first + count; ++member) {
+    if (member != root) members.push_back(member);
+  }
+  return members;
+}
+
+std::vector<AdditionOrder> ring_orders(const CollectiveShape& shape) {
+  std::vector<AdditionOrder> orders;
+  for (std::int64_t index = 0; index < shape.members; ++index) {
+    AdditionOrder order{.elements = share(shape.elements, shape.members, index)};
+    if (order.elements.size() == 0) continue;
+    for (std::int64_t step = 0; step < shape.members; ++step) {
+      order.first.push_back((index + step) % shape.members);
+    }
+    orders.push_back(std::move(order));
+  }
+  return orders;
+}
+
 }  // namespace
 
 std::span<const std::string_view> all_reduce_algorithms() { return kAlgorithms; }
@@ -89,6 +112,20 @@ std::vector<Part> parts(std::span<const std::int64_t> part_of, std::int64_t grou
     part.root = part.members[static_cast<std::size_t>(group) % part.members.size()];
   }
   return dealt;
+}
+
+std::vector<AdditionOrder> addition_orders(const CollectiveShape& shape) {
+  if (shape.algorithm == kRing) return ring_orders(shape);
+  AdditionOrder order{.elements = {0, shape.elements}};
+  if (shape.algorithm == kReduceToOne) {
+    order.first = behind(0, 0, shape.members);
+  } else {
+    check(shape.algorithm == kHierarchicalCopy, "an all_reduce algorithm whose order is known");
+    const Halves split = halves(shape.members, shape.group);
+    order.first = behind(split.first_root, 0, split.first_size);
+    order.second = behind(split.second_root, split.first_size, shape.members - split.first_size);
+  }
+  return {order};
 }
 
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member) {

@@ -74,6 +74,18 @@ struct CollectiveShape {
   std::span<const std::int64_t> part_of = {};
 };
 
+/// In which order elements of all members are added up: those of `first` one after the other, those
+/// of `second` likewise, then the second sum to the first.
+struct AdditionOrder {
+  Range elements;
+  std::vector<std::int64_t> first;
+  std::vector<std::int64_t> second;  ///< often none
+};
+
+/// Of an all_reduce in one process, for ascending ranges of all its elements: ring, where share k
+/// begins with member k, reduce_to_one, hierarchical_copy.
+std::vector<AdditionOrder> addition_orders(const CollectiveShape& shape);
+
 /// What `member` sends and receives. For M = elements * element_bytes and n members:
 /// ring 2 (n - 1) / n M each way (exactly: all shares but one, twice); reduce_to_one (n - 1) M each
 /// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all. Over p parts,

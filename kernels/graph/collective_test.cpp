@@ -27,6 +27,39 @@ TEST(Parts, HoldTheMembersOfAProcessAndRotateTheirRoots) {
   EXPECT_EQ(later[1].root, 4);
 }
 
+CollectiveShape shape_of(std::string_view algorithm, std::int64_t members, std::int64_t elements) {
+  return {.algorithm = algorithm, .members = members, .group = 4, .elements = elements};
+}
+
+TEST(AdditionOrders, OfARingBeginEachShareWithTheMemberOfItsNumber) {
+  const std::vector<AdditionOrder> orders = addition_orders(shape_of(kRing, 3, 7));
+  ASSERT_EQ(orders.size(), 3U);
+  const Numbers begins = {0, 3, 5}, ends = {3, 5, 7};
+  const Numbers members[] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}};
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    EXPECT_EQ(orders[i].elements.begin, begins[i]);
+    EXPECT_EQ(orders[i].elements.end, ends[i]);
+    EXPECT_EQ(orders[i].first, members[i]);
+    EXPECT_EQ(orders[i].second, Numbers{});
+  }
+  EXPECT_EQ(addition_orders(shape_of(kRing, 3, 2)).size(), 2U);  // the third share is empty
+}
+
+TEST(AdditionOrders, OfTheOthersAreOneForAllElements) {
+  const auto to_one = addition_orders(shape_of(kReduceToOne, 3, 7));
+  ASSERT_EQ(to_one.size(), 1U);
+  EXPECT_EQ(to_one[0].elements.end, 7);
+  EXPECT_EQ(to_one[0].first, (Numbers{0, 1, 2}));
+  EXPECT_EQ(to_one[0].second, Numbers{});
+  const auto halves = addition_orders(shape_of(kHierarchicalCopy, 5, 7));  // group 4: roots 1, 3
+  ASSERT_EQ(halves.size(), 1U);
+  EXPECT_EQ(halves[0].first, (Numbers{1, 0, 2}));
+  EXPECT_EQ(halves[0].second, (Numbers{3, 4}));
+  const auto alone = addition_orders(shape_of(kHierarchicalCopy, 1, 7));
+  EXPECT_EQ(alone.at(0).first, Numbers{0});
+  EXPECT_EQ(alone.at(0).second, Numbers{});
+}
+
 TEST(MemberTraffic, OverProcessesIsARingOfRootsAndOneBufferEachWayForTheOthers) {
   const Numbers part_of = {0, 0, 0, 1, 1, 2};
   for (const std::string_view algorithm : {kHierarchicalCopy, kMpi}) {
