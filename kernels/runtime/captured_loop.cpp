@@ -27,22 +27,39 @@ std::string text_of(const Node& node) {
 }  // namespace
 
 CapturedLoop::CapturedLoop(const Request& request) : request_(request) {
-  for (std::size_t lane = 0; lane < request_.lanes.size(); ++lane) {
-    const auto& instructions = request_.lanes[lane]->plan().instructions;
-    for (std::size_t index = 0; index < instructions.size(); ++index) {
-      turns_.push_back({.node = instructions[index].node, .lane = lane, .index = index});
+  add_nodes(request.all_lanes);
+  request_.all_lanes = {};
+  turns_ = order_turns(nodes_);
+}
+
+void CapturedLoop::add_nodes(std::span<Lane* const> all_lanes) {
+  std::map<const Lane*, std::size_t> numbers;
+  for (const Lane* lane : request_.lanes) numbers.emplace(lane, numbers.size());
+  for (const Lane* lane : request_.lanes) {
+    std::vector<QueuedNode>& nodes = nodes_.emplace_back();
+    for (const Instruction& instruction : lane->plan().instructions) {
+      const QueuedExchange* const exchange = lane->kernel(nodes.size()).queued_exchange();
+      QueuedNode node{.node = instruction.node,
+                      .waits = {},
+                      .meeting = exchange == nullptr ? nullptr : exchange->meeting()};
+      for (const Dependency& wait : instruction.waits) {
+        const Lane* const other = all_lanes[static_cast<std::size_t>(wait.lane)];
+        node.waits.push_back(
+            {.lane = numbers.at(other), .index = static_cast<std::size_t>(wait.index)});
+      }
+      nodes.push_back(std::move(node));
     }
   }
-  std::sort(turns_.begin(), turns_.end(),
-            [](const Turn& a, const Turn& b) { return a.node < b.node; });
 }
 
 CapturedLoop::~CapturedLoop() = default;
 
 void CapturedLoop::record() {
   std::set<std::int64_t> ends{kNever};
-  for (const Turn& turn : turns_) {
-    ends.insert(request_.expiries[static_cast<std::size_t>(turn.node)]);
+  for (const std::vector<QueuedNode>& nodes : nodes_) {
+    for (const QueuedNode& node : nodes) {
+      ends.insert(request_.expiries[static_cast<std::size_t>(node.node)]);
+    }
   }
   std::int64_t begin = 0;
   for (const std::int64_t end : ends) {
@@ -59,55 +76,78 @@ CapturedLoop::Phase CapturedLoop::record_phase(std::int64_t begin) const {
     throw RunError(ErrorKind::Unsupported, "steps are captured on a GPU only");
   }
   std::vector<LaneQueue*> queues;
-  std::map<const Lane*, std::size_t> numbers;
-  for (Lane* lane : request_.lanes) {
-    numbers[lane] = queues.size();
-    queues.push_back(lane->queue());
-  }
+  for (const Lane* lane : request_.lanes) queues.push_back(lane->queue());
   recorder->begin(queues);
   LaneCounters counters;
   const StepContext context{.step = 0, .examples = begin, .counters = &counters};
-  std::map<std::pair<std::size_t, std::size_t>, StepRecorder::Mark> marks;
+  std::map<Stand, StepRecorder::Mark> marks;
   Phase phase;
   for (const Turn& turn : turns_) {
-    const Lane& lane = *request_.lanes[turn.lane];
-    const Instruction& instruction = lane.plan().instructions[turn.index];
     try {
-      for (const Dependency& wait : instruction.waits) {
-        const Lane* const other = request_.all_lanes[static_cast<std::size_t>(wait.lane)];
-        recorder->wait(turn.lane,
-                       marks.at({numbers.at(other), static_cast<std::size_t>(wait.index)}));
+      for (const Stand& stand : turn) {
+        for (const Stand& wait : node_at(stand).waits) recorder->wait(stand.lane, marks.at(wait));
       }
-      put(turn, context, phase);
+      put(turn, context, *recorder, phase);
       recorder->look();
-      if (instruction.awaited) marks[{turn.lane, turn.index}] = recorder->mark(turn.lane);
+      for (const Stand& stand : turn) {
+        if (is_awaited(stand)) marks[stand] = recorder->mark(stand.lane);
+      }
     } catch (const RunError& error) {
-      throw RunError(error.kind(), "a step cannot be captured because of " +
-                                       text_of(request_.graph.node(turn.node)) + ": " +
-                                       error.what());
+      const Node& node = request_.graph.node(node_at(turn.front()).node);
+      throw RunError(error.kind(),
+                     "a step cannot be captured because of " + text_of(node) + ": " + error.what());
     }
   }
   phase.step = recorder->end();
   return phase;
 }
 
-/// Nothing for a node that has expired.
-void CapturedLoop::put(const Turn& turn, const StepContext& context, Phase& phase) const {
-  if (context.examples >= request_.expiries[static_cast<std::size_t>(turn.node)]) return;
-  Lane& lane = *request_.lanes[turn.lane];
-  Kernel& kernel = lane.kernel(turn.index);
-  if (!needs_an_exchange(request_.graph.node(turn.node))) {
-    kernel.run(context);
-    lane.fetch_losses_of(turn.node);
+Kernel& CapturedLoop::kernel(const Stand& stand) const {
+  return request_.lanes[stand.lane]->kernel(stand.index);
+}
+
+bool CapturedLoop::is_awaited(const Stand& stand) const {
+  return request_.lanes[stand.lane]->plan().instructions[stand.index].awaited;
+}
+
+/// Nothing for a node that has expired, which members of a meeting do together.
+void CapturedLoop::put(const Turn& turn, const StepContext& context, StepRecorder& recorder,
+                       Phase& phase) const {
+  const NodeId id = node_at(turn.front()).node;
+  if (context.examples >= request_.expiries[static_cast<std::size_t>(id)]) return;
+  if (!needs_an_exchange(request_.graph.node(id))) {
+    kernel(turn.front()).run(context);
+    request_.lanes[turn.front().lane]->fetch_losses_of(id);
     return;
   }
-  QueuedExchange* const exchange = kernel.queued_exchange();
-  if (exchange == nullptr) {
-    throw RunError(ErrorKind::Unsupported, "it is the host's work, done between others");
+  std::vector<QueuedExchange*> exchanges;
+  for (const Stand& stand : turn) {
+    exchanges.push_back(kernel(stand).queued_exchange());
+    if (exchanges.back() == nullptr) {
+      throw RunError(ErrorKind::Unsupported, "it is the host's work, done between others");
+    }
+    phase.exchanges.push_back(exchanges.back());
+    if (exchanges.back()->awaits_others()) phase.awaiting.push_back(exchanges.back());
   }
-  exchange->enqueue();
-  phase.exchanges.push_back(exchange);
-  if (exchange->awaits_others()) phase.awaiting.push_back(exchange);
+  if (exchanges.front()->meeting() == nullptr) return exchanges.front()->enqueue();
+  meet(turn, exchanges, recorder);
+}
+
+/// The queue of who is in charge waits for the others', and they for its work.
+void CapturedLoop::meet(const Turn& turn, std::span<QueuedExchange* const> exchanges,
+                        StepRecorder& recorder) {
+  const auto in_charge =
+      std::find(exchanges.begin(), exchanges.end(), exchanges.front()->meeting()->in_charge);
+  check(in_charge != exchanges.end(), "who is in charge of a meeting takes part in it");
+  const std::size_t lane = turn[static_cast<std::size_t>(in_charge - exchanges.begin())].lane;
+  for (const Stand& other : turn) {
+    if (other.lane != lane) recorder.wait(lane, recorder.mark(other.lane));
+  }
+  (*in_charge)->enqueue();
+  const StepRecorder::Mark done = recorder.mark(lane);
+  for (const Stand& other : turn) {
+    if (other.lane != lane) recorder.wait(other.lane, done);
+  }
 }
 
 CapturedLoop::Phase& CapturedLoop::phase_at(std::int64_t examples) {

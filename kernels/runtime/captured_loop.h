@@ -2,9 +2,11 @@
 //
 // The lanes of one loop as one recorded step. The rule: every node's work has to be in a queue. So
 // it is where a device computes what does not cross places; what does has to be a QueuedExchange
-// (copies and NCCL's sums are, messages and sums of the host are not). Kernels read what
-// changes from step to step (LaneQueue::begin_step), so one recording serves all steps but for
-// nodes that expire (kernels/graph/expiry.h): there is one for each set of those that still run.
+// (copies, NCCL's sums and those of replicas that share a GPU are, messages and sums of the host
+// are not). Where members of an exchange meet, one of them puts the work in, behind what all their
+// queues hold, and the others' queues go on behind that. Kernels read what changes from step to
+// step (LaneQueue::begin_step), so one recording serves all steps but for nodes that expire
+// (kernels/graph/expiry.h): there is one for each set of those that still run.
 // Threads: record() by the executor's owner, before the first run; run() by the loop's leader.
 #pragma once
 
@@ -17,22 +19,24 @@
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/step_recorder.h"
+#include "kernels/runtime/turn_order.h"
 
 namespace regatta {
 
 class Lane;
-class QueuedExchange;
 
 class CapturedLoop {
  public:
   struct Request {
     const Graph& graph;
     std::vector<Lane*> lanes;                ///< of the loop, the leader first
-    std::span<Lane* const> all_lanes;        ///< as dependencies number them; needed by record()
+    std::span<Lane* const> all_lanes;        ///< as dependencies number them; not kept
     std::span<const std::int64_t> expiries;  ///< by node
     Device& device;
   };
 
+  /// When the lanes have their kernels.
   explicit CapturedLoop(const Request& request);
   ~CapturedLoop();
 
@@ -54,21 +58,23 @@ class CapturedLoop {
     std::vector<QueuedExchange*> exchanges;
     std::vector<QueuedExchange*> awaiting;  ///< those of them that wait for others
   };
-  /// Where a node runs.
-  struct Turn {
-    NodeId node = -1;
-    std::size_t lane = 0;  ///< of the loop's
-    std::size_t index = 0;
-  };
 
+  void add_nodes(std::span<Lane* const> all_lanes);
   Phase record_phase(std::int64_t begin) const;
-  void put(const Turn& turn, const StepContext& context, Phase& phase) const;
+  void put(const Turn& turn, const StepContext& context, StepRecorder& recorder,
+           Phase& phase) const;
+  static void meet(const Turn& turn, std::span<QueuedExchange* const> exchanges,
+                   StepRecorder& recorder);
+  Kernel& kernel(const Stand& stand) const;
+  const QueuedNode& node_at(const Stand& stand) const { return nodes_[stand.lane][stand.index]; }
+  bool is_awaited(const Stand& stand) const;
   Phase& phase_at(std::int64_t examples);
   void await(const Phase& phase, const Patience& patience) const;
   void give_up() noexcept;
 
   Request request_;
-  std::vector<Turn> turns_;  ///< in the order of the graph
+  std::vector<std::vector<QueuedNode>> nodes_;  ///< by lane
+  std::vector<Turn> turns_;
   std::vector<Phase> phases_;
 };
 

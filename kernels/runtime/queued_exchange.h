@@ -5,9 +5,19 @@
 // look whether they are still there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace regatta {
+
+class QueuedExchange;
+
+/// Exchanges of several lanes of one loop that are one piece of work. When what is in the queues of
+/// all members before it is done, one of them has it done in its own queue; then all go on.
+struct Meeting {
+  std::size_t members = 0;
+  const QueuedExchange* in_charge = nullptr;  ///< the one whose enqueue() puts the work in
+};
 
 /// Threads: whoever records, then the one lane that launches.
 class QueuedExchange {
@@ -20,6 +30,9 @@ class QueuedExchange {
   virtual void enqueue() = 0;
   /// A launched step has ended.
   virtual void count_step() = 0;
+
+  /// The same object for all members; null: the work is the lane's own.
+  virtual const Meeting* meeting() const { return nullptr; }
 
   /// Whether its work waits for others; the rest is for such ones.
   virtual bool awaits_others() const { return false; }
