@@ -129,6 +129,7 @@ TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
                           *device);
   std::set<std::string> nodes;  // of both replicas
   for (const auto& [node, choice] : executor.kernel_choices()) {
+    if (node.rfind("all_reduce ", 0) == 0) continue;  // gpu_sums_test
     EXPECT_EQ(choice, "own tiles: the queue is emulated") << node;
     EXPECT_TRUE(nodes.insert(node).second) << node;
   }

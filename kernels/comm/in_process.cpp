@@ -10,8 +10,11 @@
 
 #include "kernels/comm/all_reduce.h"
 #include "kernels/comm/collective_times.h"
+#include "kernels/comm/queued_sum.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
+#include "kernels/runtime/chosen_kernel.h"
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/queued_exchange.h"
 
 namespace regatta {
@@ -27,6 +30,7 @@ struct Received {
 /// A collective and who takes part.
 struct Group {
   std::unique_ptr<AllReduceGroup> collective;
+  std::unique_ptr<QueuedSum> sum;  ///< null where lanes have no queues
   std::vector<Place> places;
   std::optional<ArrivalBoard> board;
 };
@@ -36,6 +40,7 @@ struct Account {
   Place place;
   std::vector<Received> from;              ///< one entry a possible sender
   std::optional<CollectiveTimes> times{};  ///< of a collective
+  MemberTraffic summed{};                  ///< what a kernel in a queue stood for
 };
 
 class CopyKernel final : public Kernel {
@@ -82,34 +87,78 @@ class QueuedCopyKernel final : public Kernel, public QueuedExchange {
   Received& received_;
 };
 
-class AllReduceKernel final : public Kernel {
+/// By the host, or where members share a GPU by a kernel of it. Then nothing travels: counted are
+/// the messages of the algorithm whose order of additions the kernel follows.
+class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
  public:
-  AllReduceKernel(const KernelRequest& request, AllReduceGroup& group, Account& account)
-      : group_(group),
+  /// `bucket` is [elements] f32.
+  AllReduceKernel(const KernelRequest& request, const Tensor& bucket, Group& group,
+                  Account& account)
+      : group_(*group.collective),
+        sum_(group.sum.get()),
+        account_(account),
         member_(request.node.attributes.integer("member")),
-        patience_{.abort = request.abort, .spins = request.spins, .yields = request.yields},
-        times_(*account.times) {
+        algorithm_(request.node.attributes.text("algorithm")),
+        queue_(request.queue),
+        patience_{.abort = request.abort, .spins = request.spins, .yields = request.yields} {
     observer_.received = [&account](std::int64_t from, std::int64_t bytes) {
       Received& received = account.from[static_cast<std::size_t>(from)];
       received.bytes += bytes;
       ++received.messages;
     };
+    if (sum_ == nullptr) return;
+    of_one_run_ = member_traffic({.algorithm = algorithm_,
+                                  .members = group_.members(),
+                                  .group = request.node.attributes.integer("group"),
+                                  .elements = bucket.elements()},
+                                 member_);
+    sum_->join(request, bucket);
+    if (sum_->is_in_charge(member_)) sum_->meeting().in_charge = this;
   }
 
   void run(const StepContext& context) override {
     observer_.peer_waits = &context.counters->peer_waits;
     if (group_.members() == 1) return;
-    times_.arrive(*context.counters);
-    group_.run(member_, patience_, observer_);
-    times_.leave(*context.counters);
+    if (queue_ != nullptr) queue_->finish();
+    account_.times->arrive(*context.counters);
+    if (is_queued()) {
+      sum_->run(member_, patience_, context.counters->peer_waits);
+      count_step();
+    } else {
+      group_.run(member_, patience_, observer_);
+    }
+    account_.times->leave(*context.counters);
+  }
+
+  QueuedExchange* queued_exchange() override {
+    return is_queued() || group_.members() == 1 ? this : nullptr;
+  }
+  const Meeting* meeting() const override { return is_queued() ? &sum_->meeting() : nullptr; }
+  void enqueue() override {
+    if (is_queued()) sum_->enqueue();
+  }
+  void count_step() override { account_.summed += of_one_run_; }
+
+  /// Known to the member that joined last; the others' is the same.
+  std::string choice() const override {
+    if (sum_ == nullptr || group_.members() == 1 || !sum_->all_joined()) return {};
+    if (!is_queued()) return "the host, by " + algorithm_ + ": " + sum_->why_not();
+    return "own kernel: adds up " + std::to_string(group_.members()) +
+           " replicas on their GPU, in the order of " + algorithm_;
   }
 
  private:
+  bool is_queued() const { return sum_ != nullptr && sum_->is_built(); }
+
   AllReduceGroup& group_;
+  QueuedSum* sum_;
+  Account& account_;
   std::int64_t member_;
+  std::string algorithm_;
+  LaneQueue* queue_;
   Patience patience_;
   AllReduceGroup::Observer observer_;
-  CollectiveTimes& times_;
+  MemberTraffic of_one_run_;
 };
 
 }  // namespace
@@ -134,13 +183,18 @@ struct InProcessTransport::State {
                                               request.outputs[0].type.bytes(), account.from[0]);
   }
 
-  std::unique_ptr<Kernel> build_all_reduce(const KernelRequest& request) {
+  /// `in_queue`: the device's own, which sums members that share it.
+  std::unique_ptr<Kernel> build_all_reduce(const KernelRequest& request,
+                                           const KernelFactory& in_queue) {
     const Attributes& attributes = request.node.attributes;
     const std::int64_t members = attributes.integer("members");
     Group& group = groups[attributes.integer("group")];
     if (group.collective == nullptr) {
       group.collective = std::make_unique<AllReduceGroup>(attributes.text("algorithm"), members,
                                                           attributes.integer("group"));
+      if (request.queue != nullptr) {
+        group.sum = std::make_unique<QueuedSum>(in_queue, members, attributes.integer("group"));
+      }
       group.places.resize(static_cast<std::size_t>(members));
       group.board.emplace(members);
     }
@@ -156,7 +210,8 @@ struct InProcessTransport::State {
     Account& account = add_account(request.node.place, static_cast<std::size_t>(members));
     account.times.emplace(*group.board, member);
     collective_of[&account] = attributes.integer("group");
-    return std::make_unique<AllReduceKernel>(request, *group.collective, account);
+    const Tensor bucket{.type = {ElementType::F32, {elements}}, .data = request.inputs[0].data};
+    return std::make_unique<AllReduceKernel>(request, bucket, group, account);
   }
 
   std::map<const Account*, std::int64_t> collective_of;
@@ -169,8 +224,9 @@ InProcessTransport::~InProcessTransport() = default;
 void InProcessTransport::add_kernels(KernelTable& table) {
   state_->copy_in_queue = table.factory(Op::Copy);
   table.add(Op::Copy, [this](const auto& request) { return state_->build_copy(request); });
-  table.add(Op::AllReduce,
-            [this](const auto& request) { return state_->build_all_reduce(request); });
+  table.add(Op::AllReduce, [this, in_queue = table.factory(Op::AllReduce)](const auto& request) {
+    return state_->build_all_reduce(request, in_queue);
+  });
 }
 
 TrafficByPlace InProcessTransport::traffic() const {
@@ -185,6 +241,7 @@ TrafficByPlace InProcessTransport::traffic() const {
       all[from].sent += received.bytes;
       all[account->place] += {.sent = 0, .received = received.bytes, .messages = received.messages};
     }
+    all[account->place] += account->summed;
   }
   return all;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What crosses places inside one process: copy and all_reduce, through shared memory; a copy on a
-// GPU is a kernel in its queue. Members run on threads of their own; each reads from the other's
-// memory (pull) and counts what it received, by sender, so that bytes are counted where they move.
+// What crosses places inside one process: copy and all_reduce, through shared memory. On a GPU a
+// copy is a kernel in its queue, and the sum over places that share the GPU is one kernel for all
+// of them (queued_sum.h). Members run on threads of their own; each reads from the other's memory
+// (pull) and counts what it received, by sender, so that bytes are counted where they move; of a
+// sum by one kernel, which moves them by no message, those of its algorithm are counted.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +22,8 @@ class InProcessTransport {
   InProcessTransport();
   ~InProcessTransport();
 
-  /// Adds copy and all_reduce. The transport outlives the kernels.
+  /// Adds copy and all_reduce, which use what the table has for them by now where lanes have
+  /// queues. The transport outlives the kernels.
   void add_kernels(KernelTable& table);
 
   /// What each place has sent and received since the start. Not while lanes run.

@@ -61,6 +61,7 @@ void add_cuda_kernels(KernelTable& table) {
   add_fused(table);
   table.add(Op::Sum, cuda::sum);
   table.add(Op::Copy, cuda::copy);
+  table.add(Op::AllReduce, cuda::sum_replicas);
   table.add(Op::Sgd, cuda::sgd);
   table.add(Op::Adam, cuda::adam);
   table.add(Op::Lookahead, cuda::lookahead);

@@ -50,6 +50,10 @@ KernelPointer copy(const KernelRequest&);
 KernelPointer concatenate(const KernelRequest&);
 KernelPointer translate(const KernelRequest&);
 
+// sum_replicas.cu: of an all_reduce, built once for all members, whose buckets are its inputs, in
+// their order; sums are left there
+KernelPointer sum_replicas(const KernelRequest&);
+
 // read.cu
 KernelPointer read(const KernelRequest&);
 
