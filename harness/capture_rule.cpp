@@ -15,9 +15,9 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
   const bool sums = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* strategy) {
     return strategy->name == "all_reduce";
   });
-  if (sums && !placement.by_nccl) {
-    return "the host sums by --all-reduce " + request.all_reduce +
-           "; NCCL's ring and nccl can be captured";
+  if (sums && placement.processes > 1 && !placement.by_nccl) {
+    return "the host sums between processes by --all-reduce " + request.all_reduce +
+           "; NCCL's ring and nccl can be captured, as can sums in one process";
   }
   if (!request.stragglers.empty()) return "--straggler slows single kernels down";
   if (!request.trace.empty()) return "--trace looks at single kernels";

@@ -2,8 +2,9 @@
 //
 // Which runs launch their steps as one CUDA graph (kernels/runtime/captured_loop.h). The rule: on a
 // GPU, where the host has no part in a step. It has one where gradients or parameters pass through
-// it: to and from processes of servers, and in all_reduce but by NCCL; and where single kernels are
-// looked at, by --straggler and --trace.
+// it: to and from processes of servers, and in all_reduce between processes but by NCCL (replicas
+// of one process are summed by a kernel of their GPU, kernels/comm/queued_sum.h); and where single
+// kernels are looked at, by --straggler and --trace.
 #pragma once
 
 #include <string>

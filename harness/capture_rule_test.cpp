@@ -75,7 +75,19 @@ TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
   }
 }
 
-TEST(CaptureRule, TakesNcclsSumsAndNoOthers) {
+TEST(CaptureRule, TakesEverySumInOneProcess) {
+  RaceRequest request = request_of("all_reduce");
+  for (const char* algorithm : {"reduce_to_one", "hierarchical_copy"}) {
+    for (const int workers : {1, 2, 5}) {
+      request.all_reduce = algorithm;
+      request.workers = workers;
+      EXPECT_EQ(why_not_captured(request, placement_of(request)), "");
+      EXPECT_EQ(why_not_recorded(request), "");
+    }
+  }
+}
+
+TEST(CaptureRule, TakesNcclsSumsBetweenProcessesAndNoOthers) {
   RaceRequest request = request_of("all_reduce");
   request.processes = 2;
   for (const char* algorithm : {"ring", "nccl"}) {
@@ -85,8 +97,8 @@ TEST(CaptureRule, TakesNcclsSumsAndNoOthers) {
   for (const char* algorithm : {"reduce_to_one", "mpi"}) {
     request.all_reduce = algorithm;
     EXPECT_EQ(why_not_captured(request, placement_of(request)),
-              "the host sums by --all-reduce " + request.all_reduce +
-                  "; NCCL's ring and nccl can be captured");
+              "the host sums between processes by --all-reduce " + request.all_reduce +
+                  "; NCCL's ring and nccl can be captured, as can sums in one process");
   }
 }
 

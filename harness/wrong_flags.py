@@ -33,8 +33,9 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--cuda-graph on", r"--cuda-graph on cannot be: it is for --device cuda; leave it out"),
     ("--device cuda --strategy parameter_server --cuda-graph on --workers 2",
      r"cannot be: the host carries what goes to and from servers"),
-    ("--device cuda --strategy all_reduce --all-reduce reduce_to_one --workers 2 --cuda-graph on",
-     r"cannot be: the host sums by --all-reduce reduce_to_one; NCCL's ring and nccl can"),
+    ("--device cuda --strategy all_reduce --all-reduce mpi --workers 2 --processes 2 "
+     "--cuda-graph on",
+     r"cannot be: the host sums between processes by --all-reduce mpi; NCCL's ring and nccl can"),
     ("--device cuda --straggler 0:2 --cuda-graph on", r"cannot be: --straggler slows single"),
     ("--device cuda --trace t.json --cuda-graph on", r"cannot be: --trace looks at single"),
     ("--device cudo", r"unknown device 'cudo'; did you mean 'cuda'\?"),
