@@ -43,9 +43,10 @@ struct Backend {
 
 /// Of the process with this number among those of its host that compute, whose GPU it is (gpu_of,
 /// layout.h). On GPUs, too, what crosses places is moved by the host, which reads and writes the
-/// GPU's memory, but for copies between places, what is NCCL's, and what goes to and from servers,
-/// which passes through pinned memory (kernels/comm/staging.h): a lane has finished its queue
-/// before its segment of communication begins (kernels/runtime/lane.h). Throws:
+/// GPU's memory, but for copies and sums between places of one GPU (kernels/comm/in_process.h),
+/// what is NCCL's, and what goes to and from servers, which passes through pinned memory
+/// (kernels/comm/staging.h): a lane has finished its queue before its segment of communication
+/// begins (kernels/runtime/lane.h). Throws:
 /// RunError(Unsupported, Device) for a device that this build or this machine does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host = 0);
 
