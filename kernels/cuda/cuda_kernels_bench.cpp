@@ -97,6 +97,21 @@ OpCase loss() {
           "softmax_cross_entropy"};
 }
 
+/// Bytes are those of the buckets, which are inputs and outputs: each is read and written once.
+OpCase sum_of_replicas(std::int64_t members) {
+  OpCase op_case{Op::AllReduce,
+                 {{"group", std::int64_t{0}},
+                  {"member", std::int64_t{0}},
+                  {"members", members},
+                  {"algorithm", std::string("ring")}},
+                 {},
+                 {},
+                 "all_reduce"};
+  const Array bucket = random_array({2'000'000}, 1);
+  for (std::int64_t member = 0; member < members; ++member) op_case.inputs.push_back(bucket);
+  return op_case;
+}
+
 /// Launches among others; the queue is emptied before it grows long.
 void measure(benchmark::State& state, const OpCase& op_case) {
   constexpr std::int64_t kQueued = 100;
@@ -137,6 +152,10 @@ void add_all() {
   add("gelu of 1024x32x32x64", {Op::Gelu, {}, {images(32, 64, 1)}, {}, "gelu"});
   add("sgd of 2 million parameters", update());
   add("softmax_cross_entropy of 1024x10", loss());
+  for (const std::int64_t members : {2, 4, 8}) {
+    add("all_reduce of 2 million gradients of " + std::to_string(members) + " replicas",
+        sum_of_replicas(members));
+  }
 }
 
 }  // namespace
