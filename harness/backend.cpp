@@ -3,17 +3,17 @@
 
 #include "harness/layout.h"
 #include "kernels/graph/error.h"
-#include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
 
-std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host) {
+std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host,
+                                      EngineRule engines) {
   auto backend = std::make_unique<Backend>(device);
   if (device == "cuda") {
     const auto gpus = static_cast<int>(find_gpus().gpus.size());
     backend->gpu = make_cuda_device(gpu_of(process_on_host, gpus));
-    add_cuda_kernels(backend->kernels);
+    add_cuda_kernels(backend->kernels, engines);
   } else {
     check(device == "cpu", "a device has a name that --device takes");
     add_cpu_kernels(backend->kernels);

@@ -17,6 +17,7 @@
 #include "kernels/comm/ticket_messages.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/device.h"
+#include "kernels/runtime/devices.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -48,7 +49,8 @@ struct Backend {
 /// (kernels/comm/staging.h): a lane has finished its queue before its segment of communication
 /// begins (kernels/runtime/lane.h). Throws:
 /// RunError(Unsupported, Device) for a device that this build or this machine does not have.
-std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host = 0);
+std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host = 0,
+                                      EngineRule engines = EngineRule::Heuristic);
 
 /// Adds what members of a collective in several processes need. Together with all ranks.
 void add_mpi(Backend& backend, MpiSession& session);

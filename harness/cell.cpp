@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "harness/engine_rule.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -34,6 +35,7 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   if (request.device == "cuda") {
     cell.cuda_graph = placement.launch == LaunchSteps::AsOne ? "on" : "off";
   }
+  if (placement.engines) cell.cudnn_engine = to_string(*placement.engines);
   cell.dtype = request.dtype;
   cell.fusion = request.fusion;
   cell.winograd = placement.winograd == UseWinograd::Yes ? "on" : "off";

@@ -97,6 +97,9 @@ std::string cell_name(const Record& record) {
   name.add_unless<std::string>("f32", "dtype", cell.dtype);
   name.add_unless<std::string>("cpu", "device", cell.device);
   if (cell.cuda_graph) name.add_unless<std::string>("on", "cuda_graph", *cell.cuda_graph);
+  if (cell.cudnn_engine) {
+    name.add_unless<std::string>("timed", "cudnn_engine", *cell.cudnn_engine);
+  }
   name.add_unless<std::string>("on", "fusion", cell.fusion);
   name.add_unless<std::string>("off", "winograd", cell.winograd);
   name.add_unless({}, "normalization_group", cell.normalization_group);

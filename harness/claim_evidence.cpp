@@ -37,6 +37,7 @@ Setting setting_of(const Record& record) {
       {"dtype", cell.dtype},
       {"device", cell.device},
       {"CUDA graph", cell.cuda_graph.value_or("")},
+      {"cuDNN engine", cell.cudnn_engine.value_or("")},
       {"fusion", cell.fusion},
       {"winograd", cell.winograd},
       {"batch", std::to_string(cell.global_batch)},

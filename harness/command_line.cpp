@@ -88,6 +88,10 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
                  "each step on a GPU as one launch: on, off, or auto, which is on where the host "
                  "has no part in a step")
       ->capture_default_str();
+  app.add_option("--cudnn-engine", request.cudnn_engine,
+                 "cuDNN's engine for each convolution on a GPU: timed, the fastest by trials "
+                 "before the clock starts, or heuristic, the first that the library names, which "
+                 "gives the same bits in every run (default: timed)");
   app.add_option("--epochs", request.epochs, "passes over the data (default: the workload's)");
   app.add_option("--steps", request.steps,
                  "length of the run in steps, instead of --epochs (default: --epochs)");

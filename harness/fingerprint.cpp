@@ -6,6 +6,7 @@
 #include <map>
 
 #include "harness/control_protocol.h"
+#include "harness/engine_rule.h"
 #include "kernels/comm/nccl_transport.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/text.h"
@@ -68,6 +69,7 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
       {"fusion", request.fusion},
       {"winograd", placement.winograd == UseWinograd::Yes ? "on" : "off"},
       {"CUDA graph", placement.launch == LaunchSteps::AsOne ? "on" : "off"},
+      {"cuDNN engine", placement.engines ? to_string(*placement.engines) : "none"},
       {"recipe", recipe_of(placement.recipe)},
       {"bucket bytes", std::to_string(placement.options.bucket_bytes)},
       {"data", fmt::format("{} examples of {}, {}", data.count, data.name, hash_of(data))},

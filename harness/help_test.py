@@ -19,7 +19,7 @@ CELL_FLAGS = {
     "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
     "--winograd": "=auto",
-    "--device": "=cpu", "--cuda-graph": "=auto",
+    "--device": "=cpu", "--cuda-graph": "=auto", "--cudnn-engine": "(default: timed)",
     "--epochs": "(default: the workload's)", "--steps": "(default: --epochs)",
 }
 FLAGS = {

@@ -7,6 +7,7 @@
 #include "harness/allocation.h"
 #include "harness/backend.h"
 #include "harness/control_protocol.h"
+#include "harness/engine_rule.h"
 #include "harness/layout.h"
 #include "harness/local_trainer.h"
 #include "harness/remote_trainer.h"
@@ -23,7 +24,8 @@ std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step&
   ExecutorOptions options = executor_options(wanted.request, wanted.placement, wanted.data, 0);
   options.cores = wanted.cores;
   options.threads_per_worker = static_cast<int>(wanted.threads_per_worker);
-  std::unique_ptr<Backend> backend = make_backend(wanted.request.device);
+  std::unique_ptr<Backend> backend =
+      make_backend(wanted.request.device, 0, engines_of(wanted.placement));
   if (wanted.placement.by_nccl) add_nccl(*backend, std::make_unique<RendezvousAlone>());
   auto trainer = std::make_unique<LocalTrainer>(part, std::move(backend), options, 0);
   trainer->connect();

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "harness/capture_rule.h"
+#include "harness/engine_rule.h"
 #include "harness/plant.h"
 #include "harness/winograd_rule.h"
 #include "kernels/comm/nccl_settings.h"
@@ -315,6 +316,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_stragglers(request);
   placement.winograd = use_of_winograd(request, placement);
   placement.launch = launch_of_steps(request, placement);
+  placement.engines = engine_rule_of(request);
   check_checkpoints(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
   return placement;

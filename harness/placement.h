@@ -10,6 +10,7 @@
 
 #include "harness/race.h"
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
@@ -35,6 +36,7 @@ struct Placement {
   bool has_servers = false;  ///< in whichever process
   bool by_nccl = false;      ///< gradients are summed by NCCL, between GPUs
   LaunchSteps launch = LaunchSteps::ByKernel;
+  std::optional<EngineRule> engines;  ///< of cuDNN; empty where the CPU computes
   std::optional<std::int64_t> staleness_bound;
 };
 

@@ -11,6 +11,7 @@
 #include "harness/cell.h"
 #include "harness/checkpoints.h"
 #include "harness/control_protocol.h"
+#include "harness/engine_rule.h"
 #include "harness/evaluator.h"
 #include "harness/fingerprint.h"
 #include "harness/layout.h"
@@ -136,7 +137,7 @@ std::int64_t Race::come_to(std::int64_t planned) const {
 }
 
 void Race::build() {
-  evaluation_backend_ = make_backend(request_.device);  // complains of what is missing
+  evaluation_backend_ = make_backend(request_.device, 0, engines_of(placement_));  // may complain
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);
   std::vector<Step> parts = partition(placed, binding_of(placement_));

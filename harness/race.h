@@ -36,6 +36,7 @@ struct RaceRequest {
   std::string winograd = "auto";
   std::string device = "cpu";
   std::string cuda_graph = "auto";
+  std::optional<std::string> cudnn_engine;  ///< of --device cuda; empty: timed
   std::uint64_t seed = 1;
   std::optional<std::int64_t> global_batch;
   std::optional<double> epochs;

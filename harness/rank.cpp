@@ -17,6 +17,7 @@
 #include "harness/allocation.h"
 #include "harness/control_client.h"
 #include "harness/control_messages.h"
+#include "harness/engine_rule.h"
 #include "harness/layout.h"
 #include "harness/local_address.h"
 #include "harness/local_trainer.h"
@@ -149,8 +150,8 @@ void Rank::start(const control::Start& start) {
                                    ? 1
                                    : threads_per_worker({.workers = share.workers_on_host,
                                                          .cores = static_cast<int>(all.size())});
-  std::unique_ptr<Backend> backend =
-      make_backend(device_of(placement_, rank_, request_.device), start.process_on_host());
+  std::unique_ptr<Backend> backend = make_backend(device_of(placement_, rank_, request_.device),
+                                                  start.process_on_host(), engines_of(placement_));
   control::FromRank message;
   message.mutable_ready()->set_gpu(backend->device().gpu());
   if (needs_mpi(parts_)) {

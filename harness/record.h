@@ -36,7 +36,8 @@ struct Cell {
   std::int64_t backup_workers = 0;
   std::optional<std::int64_t> staleness_bound;  ///< empty where nothing bounds it. Units: steps
   std::string device = "cpu";
-  std::optional<std::string> cuda_graph;  ///< steps are launched as one: on, off; empty on CPUs
+  std::optional<std::string> cuda_graph;    ///< steps are launched as one: on, off; empty on CPUs
+  std::optional<std::string> cudnn_engine;  ///< chosen how: timed, heuristic; empty on CPUs
   std::string dtype = "f32";
   std::string fusion = "on";      ///< normalise, activate, pool and add as one op: on, off
   std::string winograd = "off";   ///< some convolutions go by Winograd's algorithm: on, off

@@ -37,6 +37,7 @@ void for_each_field(T& part, Field&& field) {
   field("staleness_bound", part.staleness_bound);
   field("device", part.device);
   field("cuda_graph", part.cuda_graph);
+  field("cudnn_engine", part.cudnn_engine);
   field("dtype", part.dtype);
   field("fusion", part.fusion);
   field("winograd", part.winograd);

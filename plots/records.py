@@ -47,6 +47,7 @@ class Variant:
     global_batch: int = 0
     device: str = "cpu"
     cuda_graph: str = ""
+    cudnn_engine: str = ""
     dtype: str = "f32"
     fusion: str = "off"
     winograd: str = "off"
@@ -144,6 +145,7 @@ def variant_of(cell: dict[str, Any], command: str) -> Variant:
         global_batch=int(cell.get("global_batch", 0)),
         device=str(cell.get("device", "cpu")),
         cuda_graph=str(cell.get("cuda_graph") or ""),
+        cudnn_engine=str(cell.get("cudnn_engine") or ""),
         dtype=str(cell.get("dtype", "f32")),
         fusion=str(cell.get("fusion", "off")),
         winograd=str(cell.get("winograd", "off")),
@@ -292,7 +294,7 @@ def ranked(groups: dict[Variant, list[Run]]) -> list[tuple[Variant, list[Run]]]:
 # nothing beside a value that speaks for itself.
 DIFFERENCES: dict[str, tuple[str, ...]] = {
     "all_reduce": (), "sharing": (), "dataset": (), "device": (), "dtype": (),
-    "cuda_graph": ("CUDA graph",),
+    "cuda_graph": ("CUDA graph",), "cudnn_engine": ("cuDNN engine",),
     "fusion": ("fusion",), "winograd": ("Winograd",), "straggler": ("straggler",),
     "processes": ("process", "processes"),
     "servers": ("server", "servers"), "backup_workers": ("backup worker", "backup workers"),

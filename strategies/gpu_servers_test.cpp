@@ -31,8 +31,9 @@ using testing_support::TrialOptions;
 DeviceOfProcess gpus_for_workers(On on, int servers) {
   return [=](int process) -> ClusterDevice {
     if (process < servers) return {};
-    if (on == On::Gpu) return {make_cuda_device(0), add_cuda_kernels};
-    return {std::make_unique<LateGpu>(), add_cuda_kernels};
+    const auto kernels = [](KernelTable& table) { add_cuda_kernels(table); };
+    if (on == On::Gpu) return {make_cuda_device(0), kernels};
+    return {std::make_unique<LateGpu>(), kernels};
   };
 }
 

@@ -14,7 +14,7 @@ constexpr char kMissing[] =
 
 }  // namespace
 
-void add_cuda_kernels(KernelTable&) {}
+void add_cuda_kernels(KernelTable&, EngineRule) {}
 
 std::unique_ptr<Device> make_cuda_device(int) { throw RunError(ErrorKind::Unsupported, kMissing); }
 

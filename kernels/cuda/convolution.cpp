@@ -15,11 +15,11 @@ std::string why_not_library(ConvolutionPass pass, const KernelRequest& request) 
   return why_no_cudnn();
 }
 
-KernelPointer choose(ConvolutionPass pass, const KernelRequest& request) {
+KernelPointer choose(ConvolutionPass pass, const KernelRequest& request, EngineRule engines) {
   if (!is_computed(request)) return nullptr;
   std::string why = why_not_library(pass, request);
   if (why.empty()) {
-    KernelPointer kernel = convolution_library(pass, request);
+    KernelPointer kernel = convolution_library(pass, request, engines);
     if (kernel != nullptr) return kernel;
     why = "cuDNN has no engine for it";
   }
@@ -29,16 +29,16 @@ KernelPointer choose(ConvolutionPass pass, const KernelRequest& request) {
 
 }  // namespace
 
-KernelPointer convolution(const KernelRequest& request) {
-  return choose(ConvolutionPass::Forward, request);
+KernelPointer convolution(const KernelRequest& request, EngineRule engines) {
+  return choose(ConvolutionPass::Forward, request, engines);
 }
 
-KernelPointer convolution_backward_data(const KernelRequest& request) {
-  return choose(ConvolutionPass::BackwardData, request);
+KernelPointer convolution_backward_data(const KernelRequest& request, EngineRule engines) {
+  return choose(ConvolutionPass::BackwardData, request, engines);
 }
 
-KernelPointer convolution_backward_weights(const KernelRequest& request) {
-  return choose(ConvolutionPass::BackwardWeights, request);
+KernelPointer convolution_backward_weights(const KernelRequest& request, EngineRule engines) {
+  return choose(ConvolutionPass::BackwardWeights, request, engines);
 }
 
 }  // namespace regatta::cuda

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution and its gradients by cuDNN: the first engine that the library's heuristics name and
-// that runs. A faster one might be found by timing some; but then runs, replicas and processes
-// would take different ones, which round differently, and nothing would be equal bit for bit. A
-// gradient of weights is computed aside and copied where it belongs: there it may be aligned to one
-// element only, inside its bucket; and of bf16 the library has no engine with f32 results (9.19:
-// its heuristics name none, for one operation or with a conversion behind it), so that it is
+// A convolution and its gradients by cuDNN: by one of the engines that the library's heuristics
+// name, which trials find fastest when the kernel is built, or by the first of them that runs, as
+// the run asks (engine_choice.h). In a process equal convolutions have the same engine, so that its
+// replicas round alike; another process, or the next run, may find another one fastest, which
+// rounds otherwise: whoever wants the same bits again asks for EngineRule::Heuristic.
+// A gradient of weights is computed aside and copied where it belongs: there it may be aligned to
+// one element only, inside its bucket; and of bf16 the library has no engine with f32 results
+// (9.19: its heuristics name none, for one operation or with a conversion behind it), so that it is
 // rounded to bf16 once, after f32 sums.
 #include <algorithm>
 #include <map>
@@ -17,15 +19,19 @@
 #include "kernels/cuda/convolution_paths.h"
 #include "kernels/cuda/cuda_call.h"
 #include "kernels/cuda/cudnn_graph.h"
+#include "kernels/cuda/engine_choice.h"
 #include "kernels/cuda/queue.h"
 #include "kernels/cuda/scratch.h"
 #include "kernels/cuda/widen.h"
+#include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 namespace {
 
 /// Tried for each kernel.
 constexpr std::size_t kMostTried = 8;
+/// That are timed together.
+constexpr int kExecutionsATrial = 4;
 /// Engines that want more are left out: a race is run in the memory that models leave.
 constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{512} << 20;
 
@@ -47,9 +53,100 @@ SharedHandle handle_of(const Queue& queue) {
   return handle;
 }
 
+/// Engines of one convolution, each tried on the memory where it will run.
+class EngineTrials {
+ public:
+  EngineTrials(Queue& queue, cudnnHandle_t handle, const std::vector<EngineConfiguration>& engines,
+               const PlanMemory& memory)
+      : queue_(queue),
+        handle_(handle),
+        engines_(engines),
+        memory_(memory),
+        plans_(engines.size()),
+        begin_(queue.make_mark()),
+        end_(queue.make_mark()) {}
+
+  std::optional<EngineChoice> choose(EngineRule rule) {
+    return choose_engine(rule, engines_.size(), [&](std::size_t candidate) {
+      return has_plan(candidate) && has_room(candidate, rule) ? run(candidate) : std::nullopt;
+    });
+  }
+
+ private:
+  bool has_plan(std::size_t candidate) {
+    std::optional<Descriptor>& plan = plans_[candidate];
+    if (!plan) plan = plan_of(engines_[candidate], {.handle = handle_});
+    return plan && workspace_bytes_of(*plan) <= kMostWorkspaceBytes;
+  }
+
+  /// Which engine comes first does not depend on the memory that is left; which is fastest may.
+  bool has_room(std::size_t candidate, EngineRule rule) {
+    const std::int64_t bytes = workspace_bytes_of(*plans_[candidate]);
+    if (bytes <= workspace_.bytes()) return true;
+    workspace_ = Scratch();
+    try {
+      workspace_ = Scratch(queue_, bytes);
+    } catch (const RunError&) {
+      if (rule == EngineRule::Heuristic) throw;
+      return false;
+    }
+    return true;
+  }
+
+  /// The first execution is not timed: behind it others wait in the queue, so that what lies
+  /// between the marks is the GPU's time and not that of launches.
+  std::optional<double> run(std::size_t candidate) {
+    memory_.workspace = workspace_.as<void>();
+    const Descriptor pack = variant_pack(memory_);
+    if (!execute(candidate, pack)) return std::nullopt;
+    begin_->put();
+    for (int i = 0; i < kExecutionsATrial; ++i) {
+      if (!execute(candidate, pack)) return std::nullopt;
+    }
+    end_->put();
+    queue_.finish();
+    return end_->ns_since(*begin_) / kExecutionsATrial;
+  }
+
+  bool execute(std::size_t candidate, const Descriptor& pack) {
+    return cudnn().execute(handle_, plans_[candidate]->get(), pack.get()) == CUDNN_STATUS_SUCCESS;
+  }
+
+  Queue& queue_;
+  cudnnHandle_t handle_;
+  const std::vector<EngineConfiguration>& engines_;
+  PlanMemory memory_;
+  std::vector<std::optional<Descriptor>> plans_;
+  Scratch workspace_;
+  std::unique_ptr<QueueMark> begin_, end_;
+};
+
+/// What has the same engines and the same times: pass, sizes, element and kind of GPU. All tensors
+/// are aligned alike (kTensorAlignment).
+std::string key_of(ConvolutionPass pass, const ConvolutionShape& shape, ElementType element,
+                   const Queue& queue, EngineRule rule) {
+  const std::optional<StreamPlace> place = queue.stream_place();
+  cudaDeviceProp gpu{};
+  if (place) cuda_call(cudaGetDeviceProperties(&gpu, place->device), "cudaGetDeviceProperties");
+  std::ostringstream key;
+  key << static_cast<int>(rule) << ' ' << static_cast<int>(pass) << ' ' << to_string(element);
+  for (const int size :
+       {shape.batch, shape.height, shape.width, shape.inputs, shape.rows, shape.columns,
+        shape.outputs, shape.kernel, shape.stride, shape.padding, shape.groups}) {
+    key << ' ' << size;
+  }
+  key << ' ' << gpu.name << ' ' << gpu.multiProcessorCount;
+  return key.str();
+}
+
+EngineChoices& choices_of_process() {
+  static EngineChoices choices;
+  return choices;
+}
+
 class LibraryConvolution final : public ChosenKernel {
  public:
-  LibraryConvolution(ConvolutionPass pass, const KernelRequest& request)
+  LibraryConvolution(ConvolutionPass pass, const KernelRequest& request, EngineRule rule)
       : queue_(queue_of(request)), handle_(handle_of(queue_)), output_(request.outputs[0]) {
     const ConvolutionTensors at = tensors_of(pass, request);
     memory_ = {.x = at.x.data, .w = at.w.data, .y = at.y.data, .workspace = nullptr};
@@ -59,8 +156,14 @@ class LibraryConvolution final : public ChosenKernel {
       aside_memory_ = Scratch(queue_, aside_.type.bytes());
       aside_.data = memory_.w = aside_memory_.as<void>();
     }
-    graph_ = convolution_graph(pass, shape_of(pass, request), element, target());
-    choose(element);
+    const ConvolutionShape shape = shape_of(pass, request);
+    const PlanTarget target{.handle = handle_.get()};
+    graph_ = convolution_graph(pass, shape, element, target);
+    engines_ = engines_for(graph_.back(), element, target, kMostTried);
+    choice_ = choices_of_process().find_or_choose(key_of(pass, shape, element, queue_, rule), [&] {
+      return EngineTrials(queue_, handle_.get(), engines_, memory_).choose(rule);
+    });
+    if (choice_) make_plan(target);
   }
 
   bool has_plan() const { return plan_.has_value(); }
@@ -69,33 +172,24 @@ class LibraryConvolution final : public ChosenKernel {
     cudnn_call(cudnn().execute(handle_.get(), plan_->get(), pack_->get()), "cudnnBackendExecute");
     if (aside_.data != nullptr) widen(queue_, aside_, output_.f32());
   }
-  std::string choice() const override { return choice_; }
-
- private:
-  PlanTarget target() const { return {.handle = handle_.get()}; }
-
-  void choose(ElementType element) {
-    engines_ = engines_for(graph_.back(), element, target(), kMostTried);
-    for (std::size_t place = 0; place < engines_.size() && !plan_; ++place) {
-      std::optional<Descriptor> plan = plan_of(engines_[place], target());
-      if (plan && workspace_bytes_of(*plan) <= kMostWorkspaceBytes) try_plan(*plan, place);
-    }
+  std::string choice() const override {
+    std::ostringstream text;
+    text << "cuDNN " << version_of_cudnn().value_or("") << ": engine "
+         << engines_[choice_->candidate].engine << ", configuration " << choice_->candidate + 1
+         << " of the heuristics (" << choice_->text() << "), workspace " << workspace_.bytes()
+         << " bytes";
+    if (aside_.data != nullptr) text << ", result in " << to_string(aside_.type.element);
+    return text.str();
   }
 
-  /// Keeps the plan where it runs, on the memory where it will run.
-  void try_plan(Descriptor& plan, std::size_t place) {
-    workspace_ = Scratch(queue_, workspace_bytes_of(plan));
+ private:
+  void make_plan(const PlanTarget& target) {
+    check(choice_->candidate < engines_.size(), "equal convolutions have the same engines");
+    plan_ = plan_of(engines_[choice_->candidate], target);
+    check(plan_.has_value(), "an engine runs wherever it ran for an equal convolution");
+    workspace_ = Scratch(queue_, workspace_bytes_of(*plan_));
     memory_.workspace = workspace_.as<void>();
     pack_ = variant_pack(memory_);
-    if (cudnn().execute(handle_.get(), plan.get(), pack_->get()) != CUDNN_STATUS_SUCCESS) return;
-    queue_.finish();
-    std::ostringstream text;
-    text << "cuDNN " << version_of_cudnn().value_or("") << ": engine " << engines_[place].engine
-         << ", configuration " << place + 1 << " of the heuristics, workspace "
-         << workspace_.bytes() << " bytes";
-    if (aside_.data != nullptr) text << ", result in " << to_string(aside_.type.element);
-    choice_ = text.str();
-    plan_ = std::move(plan);
   }
 
   Queue& queue_;
@@ -106,10 +200,10 @@ class LibraryConvolution final : public ChosenKernel {
   PlanMemory memory_{};
   std::vector<Descriptor> graph_;
   std::vector<EngineConfiguration> engines_;
+  std::optional<EngineChoice> choice_;
   Scratch workspace_;
   std::optional<Descriptor> plan_;
   std::optional<Descriptor> pack_;
-  std::string choice_;
 };
 
 }  // namespace
@@ -122,8 +216,9 @@ bool is_aligned_for_library(ConvolutionPass pass, const KernelRequest& request) 
          (pass == ConvolutionPass::BackwardWeights || is_aligned(request.outputs[0]));
 }
 
-KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest& request) {
-  auto kernel = std::make_unique<LibraryConvolution>(pass, request);
+KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest& request,
+                                  EngineRule engines) {
+  auto kernel = std::make_unique<LibraryConvolution>(pass, request, engines);
   if (!kernel->has_plan()) return nullptr;
   return kernel;
 }

@@ -15,7 +15,7 @@ namespace regatta::cuda {
 // convolution_library.cpp. Not for an emulated queue. Null where cuDNN has no engine for it.
 // Throws: RunError where cuDNN is not installed.
 bool is_aligned_for_library(ConvolutionPass pass, const KernelRequest&);
-KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest&);
+KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest&, EngineRule engines);
 
 // convolution_tiles.cu. `why` the library was not used is part of the kernel's choice().
 KernelPointer convolution_tiles(ConvolutionPass pass, const KernelRequest&, const std::string& why);

@@ -87,13 +87,13 @@ Bound bound_of(ConvolutionPass pass, const Shape& s) {
   return sum_of(s.batch * s.side(s.height) * s.side(s.width));
 }
 
-KernelPointer by_factory(ConvolutionPass pass, const KernelRequest& request) {
+KernelPointer by_factory(ConvolutionPass pass, const KernelRequest& request, EngineRule engines) {
   switch (pass) {
-    case ConvolutionPass::Forward: return convolution(request);
-    case ConvolutionPass::BackwardData: return convolution_backward_data(request);
+    case ConvolutionPass::Forward: return convolution(request, engines);
+    case ConvolutionPass::BackwardData: return convolution_backward_data(request, engines);
     case ConvolutionPass::BackwardWeights: break;
   }
-  return convolution_backward_weights(request);
+  return convolution_backward_weights(request, engines);
 }
 
 bool is_narrow(const Shape& s) {
@@ -109,9 +109,15 @@ class Convolution : public testing_support::Products {
       const OpCase op_case = case_of(pass, s);
       const Bound bound = bound_of(pass, s);
       const Bound own = pass == ConvolutionPass::BackwardWeights ? bound : rounded_to_bf16(bound);
-      const Build factory = [=](const KernelRequest& r) { return by_factory(pass, r); };
+      const auto factory = [=](EngineRule engines) -> Build {
+        return [=](const KernelRequest& r) { return by_factory(pass, r, engines); };
+      };
       const Build tiles = [=](const KernelRequest& r) { return convolution_tiles(pass, r, why); };
-      expect_agrees(factory, op_case, bound, queue().emulated() ? own : rounded_to_bf16(bound));
+      const Bound library = queue().emulated() ? own : rounded_to_bf16(bound);
+      expect_agrees(factory(EngineRule::Heuristic), op_case, bound, library);
+      if (!queue().emulated()) {
+        expect_agrees(factory(EngineRule::Timed), op_case, bound, library);
+      }
       expect_agrees(tiles, op_case, bound, own);
       if (!is_narrow(s)) continue;
       const Build narrow = [=](const KernelRequest& r) { return convolution_narrow(pass, r, why); };
@@ -132,8 +138,9 @@ TEST_P(Convolution, AgreesInTheGradientOfItsWeights) {
 }
 
 TEST_P(Convolution, SaysWhatWasChosen) {
-  const auto choice_for = [this](const Shape& s) {
-    run(convolution, case_of(ConvolutionPass::Forward, s));
+  const auto choice_for = [this](const Shape& s, EngineRule engines = EngineRule::Heuristic) {
+    run([=](const KernelRequest& r) { return convolution(r, engines); },
+        case_of(ConvolutionPass::Forward, s));
     return choice();
   };
   const Shape wide{2, 7, 9, 3, 5, 3, 1, 1};
@@ -144,6 +151,10 @@ TEST_P(Convolution, SaysWhatWasChosen) {
   } else if (why_no_cudnn().empty()) {
     EXPECT_EQ(choice_for(wide).find("cuDNN 9."), 0U) << choice();
     EXPECT_NE(choice().find(": engine "), std::string::npos) << choice();
+    EXPECT_NE(choice().find("the heuristics' first that runs"), std::string::npos) << choice();
+    const std::string timed = choice_for(wide, EngineRule::Timed);
+    EXPECT_NE(timed.find(" ms"), std::string::npos) << timed;
+    EXPECT_EQ(choice_for(wide, EngineRule::Timed), timed) << "it was tried again";
   } else {
     EXPECT_EQ(choice_for(wide), "own tiles: " + why_no_cudnn());
   }

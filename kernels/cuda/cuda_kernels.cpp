@@ -14,7 +14,6 @@ void add_forward(KernelTable& table) {
   table.add(Op::Tanh, cuda::tanh);
   table.add(Op::Relu, cuda::relu);
   table.add(Op::Gelu, cuda::gelu);
-  table.add(Op::Convolution, cuda::convolution);
   table.add(Op::MaxPool, cuda::max_pool);
   table.add(Op::AveragePool, cuda::average_pool);
   table.add(Op::Normalize, cuda::normalize);
@@ -36,8 +35,6 @@ void add_backward(KernelTable& table) {
   table.add(Op::TanhBackward, cuda::tanh_backward);
   table.add(Op::ReluBackward, cuda::relu_backward);
   table.add(Op::GeluBackward, cuda::gelu_backward);
-  table.add(Op::ConvolutionBackwardData, cuda::convolution_backward_data);
-  table.add(Op::ConvolutionBackwardWeights, cuda::convolution_backward_weights);
   table.add(Op::MaxPoolBackward, cuda::max_pool_backward);
   table.add(Op::AveragePoolBackward, cuda::average_pool_backward);
   table.add(Op::NormalizeBackward, cuda::normalize_backward);
@@ -53,12 +50,22 @@ void add_fused(KernelTable& table) {
   table.add(Op::FusedBiasBackward, cuda::bias_backward);
 }
 
+void add_convolutions(KernelTable& table, EngineRule engines) {
+  const auto add = [&](Op op, cuda::KernelPointer (*factory)(const KernelRequest&, EngineRule)) {
+    table.add(op, [=](const KernelRequest& request) { return factory(request, engines); });
+  };
+  add(Op::Convolution, cuda::convolution);
+  add(Op::ConvolutionBackwardData, cuda::convolution_backward_data);
+  add(Op::ConvolutionBackwardWeights, cuda::convolution_backward_weights);
+}
+
 }  // namespace
 
-void add_cuda_kernels(KernelTable& table) {
+void add_cuda_kernels(KernelTable& table, EngineRule engines) {
   add_forward(table);
   add_backward(table);
   add_fused(table);
+  add_convolutions(table, engines);
   table.add(Op::Sum, cuda::sum);
   table.add(Op::Copy, cuda::copy);
   table.add(Op::AllReduce, cuda::sum_replicas);

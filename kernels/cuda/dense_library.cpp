@@ -6,7 +6,9 @@
 // f32 is computed in f32 (TensorFloat-32 is another compute type, which is not asked for), bf16
 // with f32 sums, also those of split products, which are added in a fixed order. The algorithm is
 // the first that the library's heuristics name for these sizes, addresses and workspace; it is
-// asked for once, when the kernel is built.
+// asked for once, when the kernel is built. It is not chosen by trials, as a convolution's engine
+// is (engine_choice.h): dense layers are a small part of the steps of these models, the last layer
+// of a few outputs; and so all processes and runs have the same one.
 #include <memory>
 #include <string>
 

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "kernels/runtime/chosen_kernel.h"
+#include "kernels/runtime/devices.h"
 
 namespace regatta::cuda {
 
@@ -20,8 +21,8 @@ KernelPointer dense_backward_data(const KernelRequest&);
 KernelPointer dense_backward_weights(const KernelRequest&);
 
 // convolution.cpp
-KernelPointer convolution(const KernelRequest&);
-KernelPointer convolution_backward_data(const KernelRequest&);
-KernelPointer convolution_backward_weights(const KernelRequest&);
+KernelPointer convolution(const KernelRequest&, EngineRule engines);
+KernelPointer convolution_backward_data(const KernelRequest&, EngineRule engines);
+KernelPointer convolution_backward_weights(const KernelRequest&, EngineRule engines);
 
 }  // namespace regatta::cuda

@@ -15,6 +15,46 @@
 namespace regatta::cuda {
 namespace {
 
+/// An event of CUDA.
+class StreamMark final : public QueueMark {
+ public:
+  explicit StreamMark(cudaStream_t stream) : stream_(stream) {
+    cuda_call(cudaEventCreate(&event_), "cudaEventCreate");
+  }
+  ~StreamMark() override {
+    if (!is_gpu_abandoned()) cudaEventDestroy(event_);
+  }
+  void put() override { cuda_call(cudaEventRecord(event_, stream_), "cudaEventRecord"); }
+  double ns_since(const QueueMark& earlier) const override {
+    float ms = 0;
+    cuda_call(cudaEventElapsedTime(&ms, dynamic_cast<const StreamMark&>(earlier).event_, event_),
+              "cudaEventElapsedTime");
+    return static_cast<double>(ms) * 1e6;
+  }
+
+ private:
+  cudaStream_t stream_;
+  cudaEvent_t event_ = nullptr;
+};
+
+/// The host's clock, read when an emulated queue comes to it.
+class EmulatedMark final : public QueueMark {
+ public:
+  explicit EmulatedMark(Queue& queue) : queue_(queue) {}
+  void put() override {
+    if (queue_.keeps_work()) return queue_.keep([this] { ticks_ = ticks(); });
+    ticks_ = ticks();
+  }
+  double ns_since(const QueueMark& earlier) const override {
+    const std::uint64_t span = ticks_ - dynamic_cast<const EmulatedMark&>(earlier).ticks_;
+    return static_cast<double>(span) * ns_per_tick();
+  }
+
+ private:
+  Queue& queue_;
+  std::uint64_t ticks_ = 0;
+};
+
 /// A lane's thread does not know the GPU of its queue until it is told, so each step tells it.
 class StreamQueue final : public Queue {
  public:
@@ -83,6 +123,10 @@ class StreamQueue final : public Queue {
     }
     cuda_call(status, "cudaStreamQuery");
   }
+  std::unique_ptr<QueueMark> make_mark() override {
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    return std::make_unique<StreamMark>(stream_);
+  }
   bool emulated() const override { return false; }
   CUstream_st* stream() const override { return stream_; }
   std::optional<StreamPlace> stream_place() const override {
@@ -140,6 +184,8 @@ class EmulatedQueue final : public Queue, public FunctionQueue {
 };
 
 }  // namespace
+
+std::unique_ptr<QueueMark> Queue::make_mark() { return std::make_unique<EmulatedMark>(*this); }
 
 std::unique_ptr<Queue> make_queue(int device) { return std::make_unique<StreamQueue>(device); }
 std::unique_ptr<Queue> make_emulated_queue() { return std::make_unique<EmulatedQueue>(); }

@@ -33,6 +33,8 @@ class Queue : public LaneQueue {
   /// Whether an emulated queue keeps() work in place of having it done at once.
   virtual bool keeps_work() const { return false; }
   virtual void keep(std::function<void()> /*work*/) {}
+  /// As an emulated queue has it: by the host's clock.
+  std::unique_ptr<QueueMark> make_mark() override;
 };
 
 /// A stream on GPU number `device`. Throws: RunError(Device) that says what is missing.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
 
 namespace regatta {
 namespace {
@@ -29,12 +30,31 @@ class CpuDevice final : public Device {
   std::unique_ptr<LaneQueue> make_queue() override { return nullptr; }
 };
 
+class FinishingMark final : public QueueMark {
+ public:
+  explicit FinishingMark(LaneQueue& queue) : queue_(queue) {}
+  void put() override {
+    queue_.finish();
+    ticks_ = ticks();
+  }
+  double ns_since(const QueueMark& earlier) const override {
+    const std::uint64_t span = ticks_ - dynamic_cast<const FinishingMark&>(earlier).ticks_;
+    return static_cast<double>(span) * ns_per_tick();
+  }
+
+ private:
+  LaneQueue& queue_;
+  std::uint64_t ticks_ = 0;
+};
+
 }  // namespace
 
 HostBuffer LaneQueue::make_host_buffer(std::int64_t bytes) {
   return {static_cast<std::byte*>(cpu_device().allocate(bytes)),
           [](void* memory) { cpu_device().release(memory); }};
 }
+
+std::unique_ptr<QueueMark> LaneQueue::make_mark() { return std::make_unique<FinishingMark>(*this); }
 
 Device& cpu_device() {
   static CpuDevice device;

@@ -31,6 +31,20 @@ struct StreamPlace {
 /// things.
 using HostBuffer = std::unique_ptr<std::byte, void (*)(void*)>;
 
+/// A place in a queue's work, and when the queue came to it.
+class QueueMark {
+ public:
+  QueueMark() = default;
+  QueueMark(const QueueMark&) = delete;
+  QueueMark& operator=(const QueueMark&) = delete;
+  virtual ~QueueMark() = default;
+  /// Puts it behind what is in its queue; where it was before is forgotten.
+  /// Threads: the lane's.
+  virtual void put() = 0;
+  /// Of marks on one device whose queues are finished, as the device's clock says. Units: ns.
+  virtual double ns_since(const QueueMark& earlier) const = 0;
+};
+
 /// Where the kernels of one lane put their work.
 /// Threads: the lane's.
 class LaneQueue {
@@ -53,6 +67,9 @@ class LaneQueue {
   virtual void finish() = 0;
   /// Likewise, and calls `look` again and again while it waits; what that throws ends the wait.
   virtual void finish_while(const std::function<void()>& /*look*/) { finish(); }
+  /// Before the clock starts; not for steps that are recorded. Unless a queue has its own, by the
+  /// host's clock when the queue is finished, which putting it does.
+  virtual std::unique_ptr<QueueMark> make_mark();
   /// Nothing where the queue is not a GPU's stream.
   virtual std::optional<StreamPlace> stream_place() const { return std::nullopt; }
 };

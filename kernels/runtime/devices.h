@@ -3,6 +3,7 @@
 // One function a device, defined by that device's library: what is linked is what can be used.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,8 +19,14 @@ void add_cpu_kernels(KernelTable& table);
 /// winograd.h); empty: it can.
 std::string why_cpu_lacks_winograd();
 
+/// How a convolution on a GPU comes to one of cuDNN's engines.
+enum class EngineRule : std::uint8_t {
+  Heuristic,  ///< the first of the library's heuristics that runs: the same in every run
+  Timed,      ///< the fastest of them, by trials when its kernel is built; runs may round apart
+};
+
 /// kernels/cuda: the same ops, in the queues of a GPU.
-void add_cuda_kernels(KernelTable& table);
+void add_cuda_kernels(KernelTable& table, EngineRule engines = EngineRule::Heuristic);
 
 /// GPU number `device` of those that the driver shows. Throws: RunError that says what is missing
 /// and what to do: no CUDA in this build, no driver or too old a one, no GPU.
