@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time of a training step goes, in one run: the bare convolutions of the step (oneDNN's
-// primitives alone, and the project's kernels alone), the step itself under `single` split by kind
-// of op, and what no kernel accounts for. Rounds of both alternate; the first warms up.
-//   step_bench --workload resnet9_thin [--dtype bf16] [--batch 64] [--threads 2] [--json]
+// Where the time of a training step goes, in one run. On the CPU: the bare convolutions of the step
+// (oneDNN's primitives alone, and the project's kernels alone), the step itself under `single`
+// split by kind of op, and what no kernel accounts for. Rounds of both alternate; the first warms
+// up. With `--device cuda`: the step by kind of op and by kernel, the gaps between kernels, the
+// step launched as one, and what limits each kernel (gpu_step_bench.h says what the numbers are).
+//   step_bench --workload resnet9_thin [--dtype bf16] [--batch 64] [--threads 2] [--layers]
+//   [--json] step_bench --workload airbench94 --dtype bf16 --device cuda
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +16,8 @@
 
 #include "harness/backend.h"
 #include "harness/bare_convolutions_bench.h"
+#include "harness/engine_rule.h"
+#include "harness/gpu_step_bench.h"
 #include "harness/placement.h"
 #include "harness/process.h"
 #include "harness/timed_kernels_bench.h"
@@ -21,6 +26,7 @@
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/clock.h"
 #include "kernels/runtime/executor.h"
+#include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
 namespace {
@@ -100,7 +106,16 @@ Json convolution_report(const BareConvolutions& convolutions) {
       {"primitive_ms", primitives}, {"kernel_ms", kernels}, {"passes", passes}, {"layers", layers}};
 }
 
-Json measure(const Options& options) {
+/// What both devices measure.
+struct Subject {
+  DataSets data;
+  Placement placement;
+  Step part;
+  std::int64_t batch = 0;
+  std::vector<int> cores;
+};
+
+std::unique_ptr<Subject> subject_of(const Options& options) {
   const RaceRequest& request = options.request;
   const Workload& workload = find_workload(request.workload);
   const bool made = std::find(workload.data_sets.begin(), workload.data_sets.end(), "shapes") !=
@@ -108,23 +123,55 @@ Json measure(const Options& options) {
   const std::string dataset = !request.dataset.empty() ? request.dataset
                               : made                   ? "shapes"
                                                        : std::string(workload.data_sets.front());
-  const DataSets data = load_data(workload, dataset, request.data_dir);
-  Placement placement = place(request, data.train.count);
-  placement.recipe.train = &data.train;
-  const std::int64_t batch = placement.recipe.global_batch;
+  auto subject = std::make_unique<Subject>();
+  subject->data = load_data(workload, dataset, request.data_dir);
+  const DataSet& train = subject->data.train;
+  Placement& placement = subject->placement = place(request, train.count);
+  placement.recipe.train = &train;
+  subject->batch = placement.recipe.global_batch;
   const std::int64_t steps = (options.rounds + 1) * options.steps_a_round;
-  placement.recipe.total_examples = kLongRun * steps * batch;
-  const Step part = partition(placed_step(placement), Binding{}).front();
+  placement.recipe.total_examples = kLongRun * steps * subject->batch;
+  subject->part = partition(placed_step(placement), Binding{}).front();
+  subject->cores = available_cores(request.threads);
+  return subject;
+}
 
-  const std::vector<int> cores = available_cores(request.threads);
+Json measure_on_gpu(const Options& options) {
+  const RaceRequest& request = options.request;
+  const std::unique_ptr<Subject> subject = subject_of(options);
+  const EngineRule engines = engines_of(subject->placement);
+  const std::unique_ptr<Backend> backend = make_backend("cuda", 0, engines);
+  Json report{{"workload", request.workload},
+              {"dtype", request.dtype},
+              {"device", "cuda"},
+              {"gpu", find_gpus().gpus.front().name},
+              {"cudnn_engine", to_string(engines)},
+              {"batch", subject->batch},
+              {"rounds", options.rounds}};
+  report.update(measure_gpu_step(backend->device(), backend->kernels, subject->part,
+                                 subject->data.train,
+                                 {.batch = subject->batch,
+                                  .warm_up = options.steps_a_round,
+                                  .steps = options.rounds * options.steps_a_round,
+                                  .cores = subject->cores,
+                                  .peaks = {}}));
+  return report;
+}
+
+Json measure(const Options& options) {
+  const RaceRequest& request = options.request;
+  const std::unique_ptr<Subject> subject = subject_of(options);
+  const std::vector<int>& cores = subject->cores;
+  const std::int64_t batch = subject->batch;
+  const std::int64_t steps = (options.rounds + 1) * options.steps_a_round;
   const auto threads = static_cast<int>(cores.size());
   const std::unique_ptr<Backend> backend = make_backend("cpu");
-  TimedKernels timed(backend->kernels, steps);
+  TimedKernels timed(backend->kernels, "cpu", steps);
   const std::int64_t rss_before = peak_rss_bytes();
-  Executor executor(part, timed.table(),
+  Executor executor(subject->part, timed.table(),
                     {.cores = cores,
                      .threads_per_worker = threads,
-                     .data = &data.train,
+                     .data = &subject->data.train,
                      .max_examples = steps * batch});
   executor.run(options.steps_a_round * batch);
   const std::int64_t rss_after = peak_rss_bytes();
@@ -202,15 +249,23 @@ void print(const Json& report, bool layers) {
       megabytes("rss_after_bytes"));
 }
 
-int run(int argc, char** argv) {
-  Options options;
+void print_on_gpu(const Json& report, bool layers) {
+  fmt::print("{} {}, batch {}, {}, engines of cuDNN {}, {} rounds\n\n",
+             report["workload"].get<std::string>(), report["dtype"].get<std::string>(),
+             report["batch"].get<int>(), report["gpu"].get<std::string>(),
+             report["cudnn_engine"].get<std::string>(), report["rounds"].get<int>());
+  print_gpu_step(report, report["batch"].get<double>(), layers ? Rows::OpsAndKernels : Rows::Ops);
+  fmt::print("\nbare convolutions are measured on the CPU only\n");
+}
+
+void declare(CLI::App& app, Options& options) {
   RaceRequest& request = options.request;
-  request.threads = 2;
-  CLI::App app{"Where the time of a training step goes, beside its bare convolutions."};
   app.add_option("--workload", request.workload)->required();
   app.add_option("--dtype", request.dtype)->capture_default_str();
   app.add_option("--batch", request.global_batch, "default: the workload's");
   app.add_option("--winograd", request.winograd)->capture_default_str();
+  app.add_option("--device", request.device, "cpu or cuda")->capture_default_str();
+  app.add_option("--cudnn-engine", request.cudnn_engine, "timed or heuristic (default: timed)");
   app.add_option("--threads", request.threads)->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--dataset", request.dataset, "default: shapes where the workload takes it");
   app.add_option("--data-dir", request.data_dir)->capture_default_str();
@@ -218,13 +273,23 @@ int run(int argc, char** argv) {
   app.add_option("--steps", options.steps_a_round, "in a round")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
-  app.add_flag("--layers", options.layers, "each convolution, too");
+  app.add_flag("--layers", options.layers, "each convolution, too; on a GPU each kernel");
   app.add_flag("--json", options.json);
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  options.request.threads = 2;
+  CLI::App app{"Where the time of a training step goes, beside its bare convolutions."};
+  declare(app, options);
   CLI11_PARSE(app, argc, argv);
   try {
-    const Json report = measure(options);
+    const bool on_gpu = options.request.device == "cuda";
+    const Json report = on_gpu ? measure_on_gpu(options) : measure(options);
     if (options.json) {
       fmt::print("{}\n", report.dump());
+    } else if (on_gpu) {
+      print_on_gpu(report, options.layers);
     } else {
       print(report, options.layers);
     }
