@@ -38,6 +38,9 @@ for name in "${programs[@]}"; do
   stand_in "$tree/build/gpu/bin/$name" "echo 'ran $name'; [[ $name != cuda_products_test ]]"
 done
 printf '%s\n' cuda_launch_test cuda_kernels_test gpu_test >"$tree/build/gpu/gpu_tests"
+stand_in "$tree/build/gpu/bin/cuda_a_bench" 'echo "ran ${0##*/} $*"'
+stand_in "$tree/build/gpu/bin/step_bench" \
+  'echo "split $*"; [[ -z ${BROKEN:-} || $* != *airbench94* ]] || exit 3'
 for tool in grep cat timeout tee mkdir tr sleep; do
   ln -s "$(command -v "$tool")" "$work/$tool"
 done
@@ -62,4 +65,12 @@ expect 1 "test: exit code 1" test test:gpu_test
 stand_in build/gpu/bin/gpu_test 'sleep 60'
 REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 124" test:gpu_test
 REGATTA_GPU_STEP_LIMIT=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
+expect 0 "ran cuda_a_bench --benchmark_out=out/gpu/cuda_a_bench.json" bench
+for split in "--workload airbench94 --save out/gpu/step_airbench94_bf16.json" \
+  "--cudnn-engine heuristic" "--workload resnet9 --save out/gpu/step_resnet9_bf16.json"; do
+  grep -qF -- "split --device cuda --dataset shapes --dtype bf16 --layers" out/gpu/bench.log
+  grep -qF -- "$split" out/gpu/bench.log || { echo "FAILED: bench does not split $split"; exit 1; }
+done
+BROKEN=1 expect 1 "bench: exit code 1" bench  # a step cannot be split
+BROKEN=1 expect 1 "--workload resnet9 --save" bench
 echo "all good"

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "harness/backend.h"
@@ -43,6 +44,7 @@ struct Options {
   std::int64_t steps_a_round = 2;
   bool layers = false;
   bool json = false;
+  std::string save;  ///< a file; empty: none
 };
 
 double median(std::vector<double> values) {
@@ -275,6 +277,13 @@ void declare(CLI::App& app, Options& options) {
       ->check(CLI::PositiveNumber);
   app.add_flag("--layers", options.layers, "each convolution, too; on a GPU each kernel");
   app.add_flag("--json", options.json);
+  app.add_option("--save", options.save, "file for the same JSON beside what is printed");
+}
+
+void save(const Json& report, const std::string& file) {
+  std::ofstream out(file);
+  out << report.dump() << std::endl;
+  if (!out) throw RunError(ErrorKind::Usage, "could not write " + file + "; give --save a file");
 }
 
 int run(int argc, char** argv) {
@@ -286,6 +295,7 @@ int run(int argc, char** argv) {
   try {
     const bool on_gpu = options.request.device == "cuda";
     const Json report = on_gpu ? measure_on_gpu(options) : measure(options);
+    if (!options.save.empty()) save(report, options.save);
     if (options.json) {
       fmt::print("{}\n", report.dump());
     } else if (on_gpu) {

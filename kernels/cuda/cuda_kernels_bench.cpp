@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels of this folder on a GPU, in bf16, by the shapes of airbench94 at batch 1024: the time of
-// a launch among many in the queue, and the bytes that inputs and outputs have, which the GPU's
-// memory must move at least once.
+// a launch among many in the queue, the bytes that inputs and outputs have, which the GPU's memory
+// must move at least once, and of convolutions and products the flop a second, 2 a multiply-add.
+// Convolutions stand there twice: by the engine that trials find fastest and by the heuristics'
+// first; the label says which it was.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
+#include <numeric>
 #include <string>
 
 #include "kernels/cuda/device_op_for_test.h"
+#include "kernels/graph/builder.h"
 #include "kernels/graph/fusion.h"
 #include "kernels/runtime/gpu_facts.h"
 
@@ -112,11 +116,116 @@ OpCase sum_of_replicas(std::int64_t members) {
   return op_case;
 }
 
+struct Convolution {
+  const char* name;
+  std::int64_t side, inputs, outputs, kernel, padding;
+  std::int64_t result_side() const { return side + 2 * padding - kernel + 1; }
+  double flop() const {
+    return 2.0 * static_cast<double>(kBatch * result_side() * result_side() * outputs * inputs *
+                                     kernel * kernel);
+  }
+};
+constexpr Convolution kConvolutions[] = {
+    {"whitening", 32, 3, 24, 2, 0},         {"block 1, first", 31, 24, 64, 3, 1},
+    {"block 1, second", 15, 64, 64, 3, 1},  {"block 2, first", 15, 64, 256, 3, 1},
+    {"block 2, second", 7, 256, 256, 3, 1}, {"block 3, first", 7, 256, 256, 3, 1},
+    {"block 3, second", 3, 256, 256, 3, 1}};
+
+/// Forward, gradient of the input, gradient of the weights.
+std::vector<OpCase> passes(const Convolution& c) {
+  const Array x = images(c.side, c.inputs, 1), y = images(c.result_side(), c.outputs, 2);
+  const Array w = to_bf16(random_array({c.outputs, c.kernel, c.kernel, c.inputs}, 3));
+  const Attributes window{
+      {"kernel", c.kernel}, {"stride", std::int64_t{1}}, {"padding", c.padding}};
+  Attributes of_input = window;
+  of_input.set("dims", x.type.dims);
+  of_input.set("images", std::int64_t{1});
+  Attributes of_weights = window;
+  of_weights.set("dims", w.type.dims);
+  return {{Op::Convolution, window, {x, w}, {}, "convolution"},
+          {Op::ConvolutionBackwardData, of_input, {y, w}, {}, "convolution_backward_data"},
+          {Op::ConvolutionBackwardWeights, of_weights, {y, x}, {}, "convolution_backward_weights"}};
+}
+
+/// The same of y [batch, outputs] = x [batch, inputs] wᵀ.
+std::vector<OpCase> passes_of_dense(std::int64_t batch, std::int64_t inputs, std::int64_t outputs) {
+  const Array x = to_bf16(random_array({batch, inputs}, 1));
+  const Array w = to_bf16(random_array({outputs, inputs}, 2));
+  const Array dy = to_bf16(random_array({batch, outputs}, 3));
+  return {{Op::Dense, {}, {x, w}, {}, "dense"},
+          {Op::DenseBackwardData, {}, {dy, w}, {}, "dense_backward_data"},
+          {Op::DenseBackwardWeights, {}, {dy, x}, {}, "dense_backward_weights"}};
+}
+
+/// A batch of pictures with all that augmentation has.
+OpCase input() {
+  const auto element = static_cast<std::int64_t>(ElementType::BF16);
+  return {Op::Input,
+          {{"batch", kBatch},
+           {"offset", std::int64_t{0}},
+           {"global_batch", kBatch},
+           {"element", element},
+           {"example", Dims{32, 32, 3}},
+           {"pad", std::int64_t{2}},
+           {"border", static_cast<std::int64_t>(Augmentation::Border::Reflected)},
+           {"flip", static_cast<std::int64_t>(Augmentation::Flip::Random)},
+           {"cutout", std::int64_t{3}},
+           {"mean", std::vector<double>{125.3, 123, 113.9}},
+           {"deviation", std::vector<double>{63, 62.1, 66.7}}},
+          {},
+          {},
+          "input"};
+}
+
+const DataSet& pictures() {
+  static const DataSet data = [] {
+    DataSet filled{.name = "pictures", .count = 50'000, .side = 32, .channels = 3};
+    filled.images.resize(static_cast<std::size_t>(filled.count * 32 * 32 * 3));
+    std::iota(filled.images.begin(), filled.images.end(), std::uint8_t{0});
+    filled.labels.resize(static_cast<std::size_t>(filled.count));
+    return filled;
+  }();
+  return data;
+}
+
+OpCase bias() {
+  return {Op::FusedBias,
+          {{"activation", std::string("gelu")}},
+          {images(31, 24, 1), random_array({24}, 2)},
+          {},
+          "fused_bias"};
+}
+
+OpCase bias_backward() {
+  return {Op::FusedBiasBackward,
+          {{"data", std::int64_t{0}}, {"activation", std::string("gelu")}},
+          {images(31, 24, 1), images(31, 24, 2), random_array({24}, 3)},
+          {},
+          "fused_bias_backward"};
+}
+
+const KernelTable& table_of(EngineRule engines) {
+  static const KernelTable timed = [] {
+    KernelTable filled("cuda");
+    add_cuda_kernels(filled, EngineRule::Timed);
+    return filled;
+  }();
+  return engines == EngineRule::Timed ? timed : testing_support::cuda_table();
+}
+
+struct Measured {
+  OpCase op_case;
+  double flop = 0;  ///< of a run; 0: none are counted
+  EngineRule engines = EngineRule::Heuristic;
+};
+
 /// Launches among others; the queue is emptied before it grows long.
-void measure(benchmark::State& state, const OpCase& op_case) {
+void measure(benchmark::State& state, const Measured& measured) {
   constexpr std::int64_t kQueued = 100;
+  const OpCase& op_case = measured.op_case;
   const std::unique_ptr<Device> device = make_cuda_device(0);
-  DeviceOp op(*device, Place::Aligned, op_case);
+  DeviceOp op(*device, Place::Aligned, op_case, table_of(measured.engines), &pictures());
+  state.SetLabel(op.choice());
   std::int64_t bytes = 0;
   for (const Array& array : op_case.inputs) bytes += array.type.bytes();
   for (const Array& array : op.outputs()) bytes += array.type.bytes();
@@ -129,15 +238,41 @@ void measure(benchmark::State& state, const OpCase& op_case) {
     op.finish();
   }
   state.SetBytesProcessed(bytes * kQueued * state.iterations());
+  if (measured.flop > 0) {
+    const auto runs = static_cast<double>(kQueued * state.iterations());
+    state.counters["flop"] = benchmark::Counter(measured.flop * runs, benchmark::Counter::kIsRate);
+  }
   state.counters["time_per_run"] =
       benchmark::Counter(static_cast<double>(kQueued * state.iterations()),
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-void add(const std::string& name, const OpCase& op_case) {
-  benchmark::RegisterBenchmark(name.c_str(), [op_case](benchmark::State& state) {
-    measure(state, op_case);
+void add_measured(const std::string& name, const Measured& measured) {
+  benchmark::RegisterBenchmark(name.c_str(), [measured](benchmark::State& state) {
+    measure(state, measured);
   })->UseRealTime();
+}
+void add(const std::string& name, const OpCase& op_case) {
+  add_measured(name, {.op_case = op_case, .flop = 0});
+}
+
+void add_products() {
+  for (const Convolution& convolution : kConvolutions) {
+    for (const OpCase& pass : passes(convolution)) {
+      const std::string name = std::string(convolution.name) + ": " + pass.name;
+      add_measured(name + ", timed", {pass, convolution.flop(), EngineRule::Timed});
+      add_measured(name + ", heuristic", {pass, convolution.flop(), EngineRule::Heuristic});
+    }
+  }
+  for (const auto& [inputs, outputs] :
+       {std::pair<std::int64_t, std::int64_t>{256, 10}, {4096, 4096}}) {
+    for (const OpCase& pass : passes_of_dense(kBatch, inputs, outputs)) {
+      const double flop = 2.0 * static_cast<double>(kBatch * inputs * outputs);
+      add_measured(pass.name + " of " + std::to_string(kBatch) + "x" + std::to_string(inputs) +
+                       " to " + std::to_string(outputs),
+                   {pass, flop});
+    }
+  }
 }
 
 void add_all() {
@@ -149,6 +284,10 @@ void add_all() {
       add(name + "fused_normalize_backward", backward(layer, group));
     }
   }
+  add_products();
+  add("input of 1024x32x32x3, augmented", input());
+  add("whitening: fused_bias", bias());
+  add("whitening: fused_bias_backward", bias_backward());
   add("gelu of 1024x32x32x64", {Op::Gelu, {}, {images(32, 64, 1)}, {}, "gelu"});
   add("sgd of 2 million parameters", update());
   add("softmax_cross_entropy of 1024x10", loss());

@@ -6,9 +6,11 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/cpu/built_op.h"
+#include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/devices.h"
 
 namespace regatta::cuda::testing_support {
@@ -30,7 +32,9 @@ class DeviceOp {
  public:
   using Array = cpu::test::Array;
 
-  DeviceOp(Device& device, Place place, const cpu::test::OpCase& op_case)
+  /// `data` is for input nodes.
+  DeviceOp(Device& device, Place place, const cpu::test::OpCase& op_case,
+           const KernelTable& table = cuda_table(), const DataSet* data = nullptr)
       : device_(device), node_(node_of(op_case)), storages_(op_case.variables.size()) {
     for (const Array& input : op_case.inputs) inputs_.push_back(add(input, place));
     for (const TensorType& type : node_.outputs) {
@@ -43,12 +47,13 @@ class DeviceOp {
       variables_.push_back(&storages_[i]);
     }
     queue_ = device_.make_queue();
-    kernel_ = cuda_table().build({.node = node_,
-                                  .inputs = inputs_,
-                                  .outputs = outputs_,
-                                  .variables = variables_,
-                                  .versions_seen = {},
-                                  .queue = queue_.get()});
+    kernel_ = table.build({.node = node_,
+                           .inputs = inputs_,
+                           .outputs = outputs_,
+                           .variables = variables_,
+                           .versions_seen = {},
+                           .data = data,
+                           .queue = queue_.get()});
   }
   DeviceOp(const DeviceOp&) = delete;
   DeviceOp& operator=(const DeviceOp&) = delete;
@@ -56,6 +61,8 @@ class DeviceOp {
   void begin_step(const StepContext& context) { queue_->begin_step(context); }
   void run(const StepContext& context) { kernel_->run(context); }
   void finish() { queue_->finish(); }
+  /// What was chosen for its kernel; empty where there was no choice.
+  std::string choice() const { return choice_of(*kernel_); }
 
   std::vector<Array> outputs() const {
     std::vector<Array> arrays;

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
+#include "kernels/cuda/late_device_for_test.h"
 #include "kernels/cuda/on_devices_for_test.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
@@ -37,6 +40,40 @@ TEST_P(DeviceMemory, IsRefusedWhereThereIsNotSoMuch) {
     EXPECT_NE(std::string(error.what()).find("use a smaller batch"), std::string::npos)
         << error.what();
   }
+}
+
+class QueueMarks : public testing_support::OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, QueueMarks, kDevices, name_of_device);
+
+TEST_P(QueueMarks, AreAsFarApartAsTheWorkBetweenThem) {
+  constexpr std::int64_t kBytes = 64 << 20;
+  char* const from = allocate<char>(kBytes);
+  char* const to = allocate<char>(kBytes);
+  const auto begin = queue().make_mark(), middle = queue().make_mark(), end = queue().make_mark();
+  queue().begin_step({});
+  queue().copy(to, from, kBytes);  // what starts late does so here
+  begin->put();
+  queue().copy(to, from, 4);
+  middle->put();
+  queue().copy(to, from, kBytes);
+  end->put();
+  queue().finish();
+  EXPECT_GE(middle->ns_since(*begin), 0);
+  EXPECT_GT(end->ns_since(*middle), middle->ns_since(*begin));
+  EXPECT_NEAR(end->ns_since(*begin), middle->ns_since(*begin) + end->ns_since(*middle), 2000);
+}
+
+TEST(QueueMark, IsReachedInItsTurnWhereAQueueKeepsItsWork) {
+  constexpr std::chrono::milliseconds kWork{3};
+  testing_support::LateQueue queue;
+  const auto begin = queue.make_mark(), end = queue.make_mark();
+  begin->put();
+  queue.keep([=] { std::this_thread::sleep_for(kWork); });
+  end->put();
+  std::this_thread::sleep_for(60 * kWork);
+  queue.finish();
+  EXPECT_GE(end->ns_since(*begin), 0.950e6 * kWork.count());
+  EXPECT_LT(end->ns_since(*begin), 50e6 * kWork.count());
 }
 
 TEST(Gpus, AreThereOrItIsSaidWhyNot) {
