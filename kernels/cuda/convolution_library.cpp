@@ -169,7 +169,7 @@ class LibraryConvolution final : public ChosenKernel {
   bool has_plan() const { return plan_.has_value(); }
 
   void run(const StepContext&) override {
-    cudnn_call(cudnn().execute(handle_.get(), plan_->get(), pack_->get()), "cudnnBackendExecute");
+    execute();
     if (aside_.data != nullptr) widen(queue_, aside_, output_.f32());
   }
   std::string choice() const override {
@@ -190,6 +190,13 @@ class LibraryConvolution final : public ChosenKernel {
     workspace_ = Scratch(queue_, workspace_bytes_of(*plan_));
     memory_.workspace = workspace_.as<void>();
     pack_ = variant_pack(memory_);
+    // Before a step is captured: what the library does at a plan's first execution cannot be.
+    execute();
+    queue_.finish();
+  }
+
+  void execute() {
+    cudnn_call(cudnn().execute(handle_.get(), plan_->get(), pack_->get()), "cudnnBackendExecute");
   }
 
   Queue& queue_;
