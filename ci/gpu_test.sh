@@ -62,7 +62,7 @@ expect 1 "ran the last" test
 expect 1 "exit code 1: timeout 200 build/gpu/bin/cuda_products_test" test
 expect 1 "test: exit code 1" test test:gpu_test
 [[ $(grep -c "ran gpu_test" "$work/said") == 2 ]] || { echo "FAILED: a step was left out"; exit 1; }
-stand_in build/gpu/bin/gpu_test 'sleep 60'
+stand_in build/gpu/bin/gpu_test 'exec sleep 60'
 REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 124" test:gpu_test
 REGATTA_GPU_STEP_LIMIT=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
 expect 0 "ran cuda_a_bench --benchmark_out=out/gpu/cuda_a_bench.json" bench
