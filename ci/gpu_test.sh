@@ -59,7 +59,7 @@ expect 0 "sanitizing --tool synccheck --error-exitcode 1 build/gpu/bin/gpu_test"
 echo gpu_test_behind >>build/gpu/gpu_tests
 stand_in build/gpu/bin/gpu_test_behind 'echo "ran the last"'
 expect 1 "ran the last" test
-expect 1 "exit code 1: timeout 200 build/gpu/bin/cuda_products_test" test
+expect 1 "exit code 1: timeout --foreground 200 build/gpu/bin/cuda_products_test" test
 expect 1 "test: exit code 1" test test:gpu_test
 [[ $(grep -c "ran gpu_test" "$work/said") == 2 ]] || { echo "FAILED: a step was left out"; exit 1; }
 stand_in build/gpu/bin/gpu_test 'exec sleep 60'
