@@ -75,6 +75,8 @@ class Device {
   /// Whether kernels lock shards of variables by words of its memory (VariableStorage), in their
   /// queues, and not by the host's mutexes.
   virtual bool locks_by_words() const { return false; }
+  /// Before the calling thread builds kernels for it: what these set aside is set aside there.
+  virtual void make_current() {}
   /// Null where kernels do their work at once.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
   /// Records what is put into its queues. Null where it cannot.
