@@ -10,6 +10,15 @@
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
+namespace {
+
+/// Asked once: it takes a while, and the matrix places many cells.
+int gpus_here() {
+  static const auto count = static_cast<int>(find_gpus().gpus.size());
+  return count;
+}
+
+}  // namespace
 
 int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_host % gpus; }
 
@@ -33,7 +42,7 @@ int most_on_a_gpu(int workers, int gpus) { return (workers + gpus - 1) / gpus; }
 
 void deal_gpus(const RaceRequest& request, Placement& placement) {
   if (request.device == "cuda" && placement.processes == 1) {
-    placement.gpus = gpus_of(placement, static_cast<int>(find_gpus().gpus.size()));
+    placement.gpus = gpus_of(placement, gpus_here());
   }
   placement.by_nccl = sums_by_nccl(request);
   if (!placement.by_nccl) return;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs in one process whose places are on several GPUs and on the host: emulated ones whose memory
-// is apart and whose queues are late. They compute the bits of one GPU, and only queues carry what
-// crosses.
+// is apart and whose queues are late, and real ones where there are any. They compute the bits of
+// one GPU, and only queues carry what crosses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <ostream>
 #include <vector>
 
 #include "harness/backend.h"
 #include "kernels/cuda/apart_devices_for_test.h"
 #include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -36,6 +39,8 @@ std::string name_of(const Case& test) {
   return std::string(test.workload) + "_" + testing_support::identifier_of(test.strategy) + "_" +
          std::to_string(test.replicas) + "x" + std::to_string(test.stages);
 }
+
+void PrintTo(const Case& test, std::ostream* out) { *out << name_of(test); }
 
 bool is_small(const Case& test) { return std::string(test.workload) == "parabola"; }
 
@@ -115,6 +120,22 @@ class GpuRun {
   std::unique_ptr<Executor> executor_;
 };
 
+/// A run that has ended, on the CPU's.
+void expect_to_follow_single(Executor& executor, const Case& test) {
+  TrialOptions alone;
+  alone.steps = options_of(test).steps;
+  Trial expected(step_of(test), data_of(test.workload), alone);
+  const std::vector<float> losses = executor.loops().at(0).losses, wanted = expected.losses();
+  const double bound = is_small(test) ? 1e-5 : 2e-3;  // as gpu_test's
+  ASSERT_EQ(losses.size(), wanted.size());
+  for (std::size_t k = 0; k < losses.size(); ++k) {
+    EXPECT_NEAR(losses[k], wanted[k], bound * std::abs(wanted[k])) << "step " << k;
+  }
+  testing_support::Parameters parameters;
+  testing_support::add_parameters(executor, parameters);
+  EXPECT_LT(testing_support::relative_difference(parameters, expected.parameters()), bound);
+}
+
 class PlacesOnGpus : public testing::TestWithParam<Case> {};
 
 TEST_P(PlacesOnGpus, ComputeTheBitsOfOneGpuHoweverManyThereAre) {
@@ -129,19 +150,27 @@ TEST_P(PlacesOnGpus, ComputeTheBitsOfOneGpuHoweverManyThereAre) {
 }
 
 TEST_P(PlacesOnGpus, FollowSingleOnTheCpu) {
-  TrialOptions alone;
-  alone.steps = options_of(GetParam()).steps;
-  Trial expected(step_of(GetParam()), data_of(GetParam().workload), alone);
   GpuRun several(GetParam(), 2);
   several.run();
-  const std::vector<float> losses = several.losses(), wanted = expected.losses();
-  const double bound = is_small(GetParam()) ? 1e-5 : 2e-3;  // as gpu_test's
-  ASSERT_EQ(losses.size(), wanted.size());
-  for (std::size_t k = 0; k < losses.size(); ++k) {
-    EXPECT_NEAR(losses[k], wanted[k], bound * std::abs(wanted[k])) << "step " << k;
-  }
-  EXPECT_LT(testing_support::relative_difference(several.parameters(), expected.parameters()),
-            bound);
+  expect_to_follow_single(several.executor(), GetParam());
+}
+
+/// As the program does it, on two real ones, or on the one that there is.
+TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
+  const GpuFindings found = find_gpus();
+  if (!found.missing.empty()) GTEST_SKIP() << found.missing;
+  const Case& test = GetParam();
+  const auto gpus = std::min(2, static_cast<int>(found.gpus.size()));
+  const auto backend = make_backend("cuda", {.deal = {.gpus = gpus, .stages = test.stages}});
+  const Step step = step_of(test);
+  const TrialOptions options = options_of(test);
+  const Step part =
+      partition(apply(find_strategies(test.strategy), step, options.options), Binding{}).front();
+  const std::int64_t examples = options.steps * step.global_batch;
+  Executor executor(part, backend->devices(),
+                    testing_support::executor_options(data_of(test.workload), options, examples));
+  executor.run(examples);
+  expect_to_follow_single(executor, test);
 }
 
 TEST_P(PlacesOnGpus, CountTheBytesOfTheGraphAndLetQueuesCarryThemBetweenDevices) {
