@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include "harness/backend.h"
@@ -57,14 +58,19 @@ TrialOptions options_of(const Case& test) {
   return options;
 }
 
+/// Whether GPUs read each other's memory.
+enum class Peers { Read, Cannot };
+
 /// A case on so many GPUs, as make_backend() has them, but for what stands in for them.
 class GpuRun {
  public:
-  GpuRun(const Case& test, int gpus, LaunchSteps launch = LaunchSteps::ByKernel)
+  GpuRun(const Case& test, int gpus, Peers peers = Peers::Read,
+         LaunchSteps launch = LaunchSteps::ByKernel)
       : test_(test), backend_("cuda") {
     for (int i = 0; i < gpus; ++i) {
       auto gpu = std::make_unique<ApartGpu>();
       gpus_.push_back(gpu.get());
+      if (peers == Peers::Cannot) gpu->close_off();
       backend_.gpus.push_back(std::move(gpu));
     }
     auto host = std::make_unique<ApartDevice>();
@@ -141,8 +147,9 @@ class PlacesOnGpus : public testing::TestWithParam<Case> {};
 TEST_P(PlacesOnGpus, ComputeTheBitsOfOneGpuHoweverManyThereAre) {
   GpuRun one(GetParam(), 1);
   one.run();
-  for (const int gpus : {2, 3}) {
-    GpuRun several(GetParam(), gpus);
+  for (const auto& [gpus, peers] :
+       {std::pair(2, Peers::Read), std::pair(3, Peers::Read), std::pair(2, Peers::Cannot)}) {
+    GpuRun several(GetParam(), gpus, peers);
     several.run();
     EXPECT_EQ(several.losses(), one.losses()) << gpus;
     EXPECT_EQ(several.parameters(), one.parameters()) << gpus;
@@ -173,8 +180,9 @@ TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
   expect_to_follow_single(executor, test);
 }
 
-TEST_P(PlacesOnGpus, CountTheBytesOfTheGraphAndLetQueuesCarryThemBetweenDevices) {
-  GpuRun run(GetParam(), 3);
+/// On three GPUs; what the graph says is counted, and carried by the queues that it should be.
+void expect_to_carry_the_bytes_of_the_graph(const Case& test, Peers peers) {
+  GpuRun run(test, 3, peers);
   run.run();
   const TrafficByPlace counted = run.counted();
   for (const auto& [place, step] : traffic(run.graph())) {
@@ -182,12 +190,15 @@ TEST_P(PlacesOnGpus, CountTheBytesOfTheGraphAndLetQueuesCarryThemBetweenDevices)
     EXPECT_EQ(counted.at(place).received, run.steps() * step.received);
     EXPECT_EQ(counted.at(place).messages, run.steps() * step.messages);
   }
-  std::map<const ApartDevice*, std::int64_t> carried;  // in a step; to the host by who has it
+  std::map<const ApartDevice*, std::int64_t> carried;  // in a step
   for (const Node& node : run.graph().nodes()) {
     if (node.op != Op::Copy) continue;
     const ApartDevice& to = run.device_of(node.place);
     const ApartDevice& from = run.device_of(sender_of(node));
-    if (&to != &from) carried[&to == &run.host() ? &from : &to] += node.outputs[0].bytes();
+    if (&to == &from) continue;
+    const bool by_host = peers == Peers::Cannot && &to != &run.host() && &from != &run.host();
+    if (&to == &run.host() || by_host) carried[&from] += node.outputs[0].bytes();
+    if (&to != &run.host()) carried[&to] += node.outputs[0].bytes();
   }
   std::int64_t all = 0;
   for (std::size_t i = 0; i < 3; ++i) {
@@ -195,6 +206,14 @@ TEST_P(PlacesOnGpus, CountTheBytesOfTheGraphAndLetQueuesCarryThemBetweenDevices)
     all += run.gpu(i).carried_bytes();
   }
   EXPECT_GT(all, 0);
+}
+
+TEST_P(PlacesOnGpus, CountTheBytesOfTheGraphAndLetQueuesCarryThemBetweenDevices) {
+  expect_to_carry_the_bytes_of_the_graph(GetParam(), Peers::Read);
+}
+
+TEST_P(PlacesOnGpus, LetQueuesCarryThemThroughTheHostWhereThereIsNoOtherWay) {
+  expect_to_carry_the_bytes_of_the_graph(GetParam(), Peers::Cannot);
 }
 
 TEST_P(PlacesOnGpus, HaveTheirVariablesOnTheirDeviceWhichTakesThemBack) {
@@ -269,8 +288,9 @@ TEST(SeveralGpus, HoldNoVariableThatTheirPlacesShare) {
 }
 
 TEST(SeveralGpus, HaveNoStepThatIsLaunchedAsOne) {
-  const RunError error = error_of(
-      [] { const GpuRun run({.strategy = "in_graph", .replicas = 2}, 2, LaunchSteps::AsOne); });
+  const RunError error = error_of([] {
+    const GpuRun run({.strategy = "in_graph", .replicas = 2}, 2, Peers::Read, LaunchSteps::AsOne);
+  });
   EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
   EXPECT_EQ(std::string(error.what()),
             "a step is captured on one device only, but replica0 and replica1 are on two");

@@ -87,7 +87,8 @@ class QueuedCopyKernel final : public Kernel, public QueuedExchange {
   Received& received_;
 };
 
-/// To the host's memory from a GPU's, by a queue of that GPU.
+/// From a GPU's memory to the host's, by a queue of that GPU; on to another GPU's, which cannot
+/// read it there, by the receiver's queue.
 class FetchingCopyKernel final : public Kernel {
  public:
   FetchingCopyKernel(const KernelRequest& request, Received& received)
@@ -95,14 +96,18 @@ class FetchingCopyKernel final : public Kernel {
         from_(request.inputs[0].data),
         to_(request.outputs[0].data),
         bytes_(request.outputs[0].type.bytes()),
+        onward_(request.queue),
         what_("the copy of " + request.node.layer + " from " + to_string(received.from) + ": "),
-        received_(received) {}
+        received_(received) {
+    if (onward_ != nullptr) staging_.emplace(carrier_.make_host_buffer(bytes_));
+  }
 
   void run(const StepContext& context) override {
+    void* const at_the_host = onward_ == nullptr ? to_ : staging_->get();
     try {
-      carrier_.begin_step(context);
-      carrier_.copy(to_, from_, bytes_);
+      carrier_.copy(at_the_host, from_, bytes_);
       carrier_.finish();
+      if (onward_ != nullptr) onward_->copy(to_, at_the_host, bytes_);
     } catch (const RunError& error) {
       throw RunError(error.kind(),
                      "step " + std::to_string(context.step) + ": " + what_ + error.what());
@@ -116,6 +121,8 @@ class FetchingCopyKernel final : public Kernel {
   const void* from_;
   void* to_;
   std::int64_t bytes_;
+  LaneQueue* onward_;  ///< of the lane; null: it is the host's
+  std::optional<HostBuffer> staging_;
   std::string what_;
   Received& received_;
 };
@@ -219,7 +226,7 @@ struct InProcessTransport::State {
   std::unique_ptr<Kernel> build_copy(const KernelRequest& request, const KernelFactory& in_queue) {
     Received& received = add_account(request.node.place, 1).from[0];
     received.from = sender_of(request.node);
-    if (request.carrier != nullptr && request.queue == nullptr) {
+    if (request.carrier != nullptr && request.carrier != request.queue) {
       return std::make_unique<FetchingCopyKernel>(request, received);
     }
     if (request.queue == nullptr) return std::make_unique<CopyKernel>(request, received);

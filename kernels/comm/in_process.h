@@ -2,7 +2,8 @@
 //
 // What crosses places inside one process: copy and all_reduce, through shared memory. On a GPU a
 // copy is a kernel in its queue, and the sum over places that share the GPU is one kernel for all
-// of them (queued_sum.h); a copy from another device's memory is carried by a queue
+// of them (queued_sum.h); a copy from another device's memory is carried by queues, through
+// the host's memory where they cannot reach it
 // (KernelRequest::carrier). Members run on threads of their own; each reads from the other's memory
 // (pull) and counts what it received, by sender, so that bytes are counted where they move; of a
 // sum by one kernel, which moves them by no message, those of its algorithm are counted.

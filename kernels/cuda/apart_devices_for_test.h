@@ -56,7 +56,13 @@ class ApartGpu final : public ApartDevice {
  public:
   bool locks_by_words() const override { return true; }
   void make_current() override { current() = this; }
-  std::unique_ptr<LaneQueue> make_queue() override { return std::make_unique<ApartQueue>(*this); }
+  std::unique_ptr<LaneQueue> make_queue() override {
+    make_current();  // as CUDA's is, on the GPU that is the thread's
+    return std::make_unique<ApartQueue>(*this);
+  }
+  bool is_read_by(const Device& other) const override { return &other == this || is_reached_; }
+  /// Other GPUs cannot read its memory.
+  void close_off() { is_reached_ = false; }
 
   /// For which the calling thread builds kernels; null: none yet.
   static const Device*& current() {
@@ -78,6 +84,10 @@ class ApartGpu final : public ApartDevice {
       gpu_.carried_bytes_ += bytes;
       LateQueue::copy(to, from, bytes);
     }
+    HostBuffer make_host_buffer(std::int64_t bytes) override {
+      gpu_.make_current();
+      return LateQueue::make_host_buffer(bytes);
+    }
 
    private:
     ApartGpu& gpu_;
@@ -85,6 +95,7 @@ class ApartGpu final : public ApartDevice {
 
   std::atomic<std::int64_t> carried_bytes_{0};
   std::atomic<bool> is_cut_{false};
+  bool is_reached_ = true;
 };
 
 /// Each kernel of the table is on the device of its place and uses that one's memory alone, unless

@@ -64,6 +64,11 @@ class Gpu final : public Device {
     cuda_call(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
   bool locks_by_words() const override { return true; }
+  bool is_read_by(const Device& other) const override {
+    const auto* const gpu = dynamic_cast<const Gpu*>(&other);
+    return gpu == nullptr ||
+           std::find(readers_.begin(), readers_.end(), gpu->device_) != readers_.end();
+  }
   void make_current() override { cuda_call(cudaSetDevice(device_), "cudaSetDevice"); }
   std::unique_ptr<LaneQueue> make_queue() override { return cuda::make_queue(device_); }
   std::unique_ptr<StepRecorder> make_recorder() override { return make_stream_recorder(device_); }

@@ -2,7 +2,8 @@
 //
 // Which GPUs of a process reach each other's memory directly, over NVLink or PCIe, without the
 // host: the hardware says so for each pair in each direction, and it has to be turned on once.
-// Memory of a GPU that others do not reach is moved page by page by the driver when they copy it.
+// What others cannot reach is copied through the host's memory (kernels/comm/in_process.h): by
+// themselves they would have the driver move its pages, forth and back.
 // Source: CUDA runtime API, peer device memory access; CUDA programming guide, unified memory.
 #pragma once
 

@@ -191,7 +191,6 @@ class Executor::Impl {
       const LanePlan& plan = lanes_[lane]->plan();
       const int threads = plan.communication ? 1 : options_.threads_per_worker;
       omp_set_num_threads(threads);
-      devices_.device(plan.place).make_current();
       const Scratch::Scope scratch_of_the_lane;
       for (const Instruction& instruction : plan.instructions) {
         add_kernel(lane, instruction.node, threads);
@@ -205,6 +204,8 @@ class Executor::Impl {
     const Node& node = step_.graph.node(id);
     const KernelMemory& request = kernel_memories_.of(id, lane.plan().loop);
     const Patience patience = patience_of(lane.plan());
+    LaneQueue* const carrier = carrier_of(node, number);
+    devices_.device(node.place).make_current();  // a carrier is another's, and a kernel may ask it
     auto kernel = devices_.kernels(node.place)
                       .build({.node = node,
                               .inputs = request.inputs,
@@ -220,7 +221,7 @@ class Executor::Impl {
                               .quorum = quorums_.at(node.place),
                               .absence = quorums_.absence(node, loops_.number(lane.plan().loop)),
                               .queue = lane.queue(),
-                              .carrier = carrier_of(node, number),
+                              .carrier = carrier,
                               .counts = lane.queued_counts()});
     if (const std::string choice = choice_of(*kernel); !choice.empty()) {
       choices_.insert(

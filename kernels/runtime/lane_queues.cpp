@@ -18,7 +18,7 @@ LaneQueues::LaneQueues(const Plan& plan, const PlacedDevices& devices) {
 LaneQueue* LaneQueues::carrier(std::size_t lane, Device& source) {
   OfLane& own = lanes_[lane];
   if (own.device == &source) return nullptr;
-  if (own.queue != nullptr) return own.queue.get();
+  if (own.queue != nullptr && source.is_read_by(*own.device)) return own.queue.get();
   const auto [made, is_new] = own.carriers.try_emplace(&source);
   if (is_new) made->second = source.make_queue();
   return made->second.get();

@@ -2,7 +2,7 @@
 //
 // The queues of a process' lanes. A lane has one of its device, if that has queues. What comes from
 // another device's memory is copied by a queue: by the lane's own or, where it has none (it is the
-// host's), by one that the other device has made for it.
+// host's) or cannot read there, by one that the other device has made for it.
 // Threads: the one that builds the executor; then each lane its own queues.
 #pragma once
 
@@ -41,7 +41,7 @@ class LaneQueues {
     Device* device = nullptr;
     std::unique_ptr<LaneQueue> queue;
     OnDevice<QueuedCounts> counts;
-    std::map<Device*, std::unique_ptr<LaneQueue>> carriers;  ///< by source; of a lane with no queue
+    std::map<Device*, std::unique_ptr<LaneQueue>> carriers;  ///< that sources have made
   };
 
   std::vector<OfLane> lanes_;
