@@ -1,19 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/backend.h"
 
-#include "harness/layout.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
 
-std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host,
-                                      EngineRule engines) {
+PlacedDevices Backend::devices() const {
+  if (gpus.empty()) return {kernels};
+  std::vector<DeviceKernels> all;
+  for (const auto& gpu : gpus) all.push_back({.device = gpu.get(), .kernels = &kernels});
+  all.push_back({.device = pinned_host == nullptr ? &cpu_device() : pinned_host.get(),
+                 .kernels = &host_kernels});
+  const auto count = static_cast<int>(gpus.size());
+  const GpuDeal deal{.gpus = count, .stages = stages};
+  return {all, [=](const Place& place) {
+            return static_cast<std::size_t>(gpu_of(place, deal).value_or(count));
+          }};
+}
+
+std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share) {
   auto backend = std::make_unique<Backend>(device);
   if (device == "cuda") {
-    const auto gpus = static_cast<int>(find_gpus().gpus.size());
-    backend->gpu = make_cuda_device(gpu_of(process_on_host, gpus));
-    add_cuda_kernels(backend->kernels, engines);
+    const auto found = static_cast<int>(find_gpus().gpus.size());
+    std::vector<int> gpus;
+    for (int i = 0; i < share.deal.gpus; ++i) {
+      gpus.push_back(gpu_of(share.process_on_host + i, found));
+    }
+    backend->gpus = make_cuda_devices(gpus);
+    backend->stages = share.deal.stages;
+    backend->pinned_host = make_pinned_host();
+    add_cuda_kernels(backend->kernels, share.engines);
+    add_cpu_kernels(backend->host_kernels);
+    backend->transport.add_kernels(backend->host_kernels);
   } else {
     check(device == "cpu", "a device has a name that --device takes");
     add_cpu_kernels(backend->kernels);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of a device together with what crosses between its places. Backends are chosen by
-// linking, not by #ifdef: this file's source is where they are listed.
+// The devices of a process and their kernels together with what crosses between its places.
+// Backends are chosen by linking, not by #ifdef: this file's source is where they are listed.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "harness/gpu_rule.h"
 #include "kernels/comm/exchange_times.h"
 #include "kernels/comm/grpc_exchange.h"
 #include "kernels/comm/in_process.h"
@@ -19,16 +22,22 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/placed_devices.h"
 
 namespace regatta {
 
 struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
-  /// Whose memory and queues the kernels use.
-  Device& device() const { return gpu == nullptr ? cpu_device() : *gpu; }
+  /// Whose memory and queues the kernels of each place use (gpu_rule.h).
+  PlacedDevices devices() const;
+  /// As Device::gpu(): the first one.
+  std::string gpu() const { return gpus.empty() ? "" : gpus.front()->gpu(); }
 
-  std::unique_ptr<Device> gpu;  ///< null where the CPU computes
-  KernelTable kernels;
+  std::vector<std::unique_ptr<Device>> gpus;  ///< empty where the CPU computes
+  std::int64_t stages = 1;                    ///< of a replica, by which places have GPUs in turn
+  std::unique_ptr<Device> pinned_host;  ///< of the host's place beside GPUs; null: plain memory
+  KernelTable kernels;                  ///< of the GPUs, or of the CPU
+  KernelTable host_kernels{"cpu"};      ///< of the host's place beside GPUs
   InProcessTransport transport;
   std::unique_ptr<MpiTransport> mpi;        ///< null where nothing crosses processes by MPI
   std::unique_ptr<Rendezvous> rendezvous;   ///< where processes meet before they use NCCL
@@ -42,15 +51,21 @@ struct Backend {
   ExchangeTimesByPlace exchange_times() const;
 };
 
-/// Of the process with this number among those of its host that compute, whose GPU it is (gpu_of,
-/// layout.h). On GPUs, too, what crosses places is moved by the host, which reads and writes the
-/// GPU's memory, but for copies and sums between places of one GPU (kernels/comm/in_process.h),
-/// what is NCCL's, and what goes to and from servers, which passes through pinned memory
-/// (kernels/comm/staging.h): a lane has finished its queue before its segment of communication
-/// begins (kernels/runtime/lane.h). Throws:
+/// Which GPUs a process has, where it computes on such, and how.
+struct GpuShare {
+  int process_on_host = 0;  ///< its number among those of its host that compute
+  GpuDeal deal;             ///< of its places
+  EngineRule engines = EngineRule::Heuristic;
+};
+
+/// Where places are on GPUs, copies between them are made by queues, and the host's place is in
+/// pinned memory, where the CPU's kernels compute. What else crosses is moved by the host, which
+/// reads and writes the GPU's memory, but for sums between places of one GPU
+/// (kernels/comm/in_process.h), what is NCCL's, and what goes to and from servers, which passes
+/// through pinned memory (kernels/comm/staging.h): a lane has finished its queue before its segment
+/// of communication begins (kernels/runtime/lane.h). Throws:
 /// RunError(Unsupported, Device) for a device that this build or this machine does not have.
-std::unique_ptr<Backend> make_backend(const std::string& device, int process_on_host = 0,
-                                      EngineRule engines = EngineRule::Heuristic);
+std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share = {});
 
 /// Adds what members of a collective in several processes need. Together with all ranks.
 void add_mpi(Backend& backend, MpiSession& session);

@@ -2,6 +2,7 @@
 #include "harness/capture_rule.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "kernels/graph/error.h"
 
@@ -12,10 +13,16 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
   if (placement.servers > 0) return "the host carries what goes to and from servers";
   if (placement.options.backup_workers > 0) return "the host decides which pushes count";
   const auto& strategies = placement.strategies;
-  const bool sums = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* strategy) {
-    return strategy->name == "all_reduce";
-  });
-  if (sums && placement.processes > 1 && !placement.by_nccl) {
+  const auto is_under = [&](std::string_view name) {
+    return std::any_of(strategies.begin(), strategies.end(),
+                       [&](const Strategy* strategy) { return strategy->name == name; });
+  };
+  if (is_under("central_storage")) return "the host holds and updates the parameters";
+  if (placement.gpus > 1) {
+    return "the run's places are on " + std::to_string(placement.gpus) +
+           " GPUs, and a captured step is of one (CUDA_VISIBLE_DEVICES=0 shows a single one)";
+  }
+  if (is_under("all_reduce") && placement.processes > 1 && !placement.by_nccl) {
     return "the host sums between processes by --all-reduce " + request.all_reduce +
            "; NCCL's ring and nccl can be captured, as can sums in one process";
   }

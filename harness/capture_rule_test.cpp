@@ -6,10 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/backend.h"
 #include "harness/cell.h"
 #include "harness/layout.h"
 #include "harness/training_options.h"
-#include "kernels/comm/in_process.h"
 #include "kernels/cuda/device.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -45,15 +45,16 @@ Placement placement_of(const RaceRequest& request) {
 std::string why_not_recorded(const RaceRequest& request) {
   const Placement placement = placement_of(request);
   const Step part = partition(placed_step(placement), binding_of(placement)).front();
-  const std::unique_ptr<Device> device = cuda::make_emulated_device();
-  KernelTable kernels("cuda");
-  add_cuda_kernels(kernels);
-  InProcessTransport transport;
-  transport.add_kernels(kernels);
+  Backend backend("cuda");
+  backend.gpus.push_back(cuda::make_emulated_device());
+  add_cuda_kernels(backend.kernels);
+  add_cpu_kernels(backend.host_kernels);
+  backend.transport.add_kernels(backend.kernels);
+  backend.transport.add_kernels(backend.host_kernels);
   ExecutorOptions options = executor_options(request, placement, data(), 0);
   options.launch = LaunchSteps::AsOne;
   try {
-    Executor executor(part, kernels, options, *device);
+    Executor executor(part, backend.devices(), options);
     executor.prepare();
     executor.run(placement.recipe.total_examples);
   } catch (const RunError& error) {

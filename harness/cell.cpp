@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "harness/engine_rule.h"
+#include "harness/gpu_rule.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -43,8 +44,8 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.normalization_group = placement.recipe.normalization_group;
   cell.rate_scale = placement.recipe.rate_scale;
   const auto computing = static_cast<int>(cell.workers + cell.backup_workers);
-  // Workers of one process share its GPU; of several, ranks tell when they are ready.
-  const int on_a_gpu = cell.device == "cuda" ? computing : 0;
+  // Of one process, as they are dealt to its GPUs; of several, ranks tell when they are ready.
+  const int on_a_gpu = cell.device == "cuda" ? most_on_a_gpu(computing, placement.gpus) : 0;
   count_cores({{.workers = computing, .cores = facts.cores, .most_on_a_gpu = on_a_gpu}}, cell);
   for (const auto& [worker, factor] : request.stragglers) {
     cell.straggler.push_back({.worker = worker, .factor = factor});

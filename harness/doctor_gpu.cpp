@@ -2,6 +2,7 @@
 #include "harness/doctor_gpu.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace regatta {
 namespace {
@@ -63,6 +64,13 @@ Diagnosis diagnose_library(const GpuLibrary& library) {
                       : fmt::format("apt-get install {}  (NVIDIA's repository)", library.package)};
 }
 
+/// What copies between it and the others of a run go by.
+std::string peers_text(const GpuFacts& gpu, std::size_t gpus) {
+  if (gpus == 1) return "";
+  if (gpu.peers.empty()) return "; reads no other GPU's memory directly";
+  return fmt::format("; reads the memory of GPU {} directly", fmt::join(gpu.peers, ", "));
+}
+
 }  // namespace
 
 std::string to_text(const GpuFacts& gpu) {
@@ -78,8 +86,10 @@ std::vector<Diagnosis> diagnose_gpus(const MachineFacts& machine, const GpuFindi
     rows.push_back(
         {.feature = fmt::format("CUDA GPU {}", i),
          .finding = Finding::Ok,
-         .detail = to_text(found.gpus[i]),
-         .purpose = i == 0 ? kDevice : fmt::format("{}, in process {} of a host", kDevice, i),
+         .detail = to_text(found.gpus[i]) + peers_text(found.gpus[i], found.gpus.size()),
+         .purpose = i == 0 ? kDevice
+                           : fmt::format("{}: worker {} of one process, or process {} of a host",
+                                         kDevice, i, i),
          .mend = ""});
   }
   if (found.gpus.empty()) rows.push_back(diagnose_no_gpu(machine, found));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rows of `regatta doctor` about --device cuda: what the build has, the driver, each GPU with
-// what it is connected by, and the libraries that are loaded when they are first used.
+// what it is connected by and whose memory it reads directly, and the libraries that are loaded
+// when they are first used.
 #pragma once
 
 #include <vector>

@@ -61,11 +61,23 @@ TEST(Doctor, NamesGpuLinksAndDriver) {
   EXPECT_EQ(find_gpu_row("CUDA", machine, kH200).detail, "built with 13.0");
 }
 
-TEST(Doctor, NamesTheProcessOfEachGpu) {
+TEST(Doctor, NamesTheWorkerOfEachGpu) {
   GpuFindings two = kH200;
   two.gpus.push_back(two.gpus.front());
   EXPECT_EQ(find_gpu_row("CUDA GPU 0", {}, two).purpose, "--device cuda");
-  EXPECT_EQ(find_gpu_row("CUDA GPU 1", {}, two).purpose, "--device cuda, in process 1 of a host");
+  EXPECT_EQ(find_gpu_row("CUDA GPU 1", {}, two).purpose,
+            "--device cuda: worker 1 of one process, or process 1 of a host");
+}
+
+TEST(Doctor, TellsWhichGpusReadEachOthersMemory) {
+  GpuFindings three = kH200;
+  three.gpus.resize(3, three.gpus.front());
+  three.gpus[0].peers = {1, 2};
+  const std::string alone = find_gpu_row("CUDA GPU 0", {}, kH200).detail;
+  EXPECT_EQ(find_gpu_row("CUDA GPU 0", {}, three).detail,
+            alone + "; reads the memory of GPU 1, 2 directly");
+  EXPECT_EQ(find_gpu_row("CUDA GPU 1", {}, three).detail,
+            alone + "; reads no other GPU's memory directly");
 }
 
 TEST(Doctor, TellsAMachineWithoutAGpuFromOneThatCannotUseIts) {

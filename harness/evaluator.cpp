@@ -38,7 +38,7 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   executor.threads_per_worker = std::max(1, static_cast<int>(options.cores.size()));
   executor.data = &test;
   executor.max_examples = test.count * options.evaluations;
-  executor_ = std::make_unique<Executor>(evaluation, backend.kernels, executor, backend.device());
+  executor_ = std::make_unique<Executor>(evaluation, backend.devices(), executor);
 }
 
 void Evaluator::adopt_variables(Trainer& training) {

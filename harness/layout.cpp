@@ -96,8 +96,6 @@ std::string device_of(const Placement& placement, int process, const std::string
   return workers_in(placement, process) == 0 ? "cpu" : asked;
 }
 
-int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_host % gpus; }
-
 int threads_per_worker(const HostCores& host) {
   return std::max(1, host.cores / std::max(1, host.workers));
 }

@@ -56,10 +56,6 @@ struct HostCores {
 /// add and update what passes through the host in any case.
 std::string device_of(const Placement& placement, int process, const std::string& asked);
 
-/// The GPU of a process, one of as many as it sees: processes of a host that compute take turns,
-/// and one that is shown a single GPU has that.
-int gpu_of(int process_on_host, int gpus);
-
 /// Cores of each worker, where so many share so many. At least 1.
 int threads_per_worker(const HostCores& host);
 

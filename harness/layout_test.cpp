@@ -73,25 +73,6 @@ TEST(Layout, TellsWhereWorkersShareAGpu) {
   EXPECT_TRUE(cell.shared_gpu);
 }
 
-TEST(Layout, TakesWorkersOfOneProcessToShareItsGpu) {
-  Placement placement = placement_of(2, 0, 1);
-  RaceRequest request{.device = "cuda"};
-  EXPECT_TRUE(cell_of(request, placement, {.dataset = "curve", .cores = 2}).shared_gpu);
-  request.device = "cpu";
-  EXPECT_FALSE(cell_of(request, placement, {.dataset = "curve", .cores = 2}).shared_gpu);
-  request.device = "cuda";
-  placement.options.replicas = 1;
-  EXPECT_FALSE(cell_of(request, placement, {.dataset = "curve", .cores = 2}).shared_gpu);
-}
-
-TEST(Layout, DealsTheGpusOfAHostToItsProcessesInTurn) {
-  EXPECT_EQ(gpu_of(0, 4), 0);
-  EXPECT_EQ(gpu_of(3, 4), 3);
-  EXPECT_EQ(gpu_of(5, 4), 1);
-  EXPECT_EQ(gpu_of(3, 1), 0);  // each process is shown its own
-  EXPECT_EQ(gpu_of(3, 0), 0);
-}
-
 TEST(Layout, LetsServersComputeOnTheCpu) {
   const Placement placement = placement_of(3, 2, 2);
   EXPECT_EQ(device_of(placement, 0, "cuda"), "cpu");

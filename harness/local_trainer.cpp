@@ -20,9 +20,7 @@ int number_of(const Partition& partition, std::size_t index) {
 
 LocalTrainer::LocalTrainer(const Step& part, std::unique_ptr<Backend> backend,
                            const ExecutorOptions& options, std::int64_t rank)
-    : backend_(std::move(backend)),
-      executor_(part, backend_->kernels, options, backend_->device()),
-      rank_(rank) {}
+    : backend_(std::move(backend)), executor_(part, backend_->devices(), options), rank_(rank) {}
 
 void LocalTrainer::connect() {
   if (backend_->mpi != nullptr) backend_->mpi->connect();

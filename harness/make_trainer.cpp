@@ -24,8 +24,11 @@ std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step&
   ExecutorOptions options = executor_options(wanted.request, wanted.placement, wanted.data, 0);
   options.cores = wanted.cores;
   options.threads_per_worker = static_cast<int>(wanted.threads_per_worker);
+  const Placement& placement = wanted.placement;
   std::unique_ptr<Backend> backend =
-      make_backend(wanted.request.device, 0, engines_of(wanted.placement));
+      make_backend(wanted.request.device,
+                   {.deal = {.gpus = placement.gpus, .stages = placement.options.stages},
+                    .engines = engines_of(placement)});
   if (wanted.placement.by_nccl) add_nccl(*backend, std::make_unique<RendezvousAlone>());
   auto trainer = std::make_unique<LocalTrainer>(part, std::move(backend), options, 0);
   trainer->connect();

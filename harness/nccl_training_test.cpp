@@ -163,7 +163,7 @@ class NcclTraining : public testing_support::Nccl {
   /// As make_backend() makes it, but for what the doubles stand in for.
   std::unique_ptr<Backend> backend_of(const RunParts& setup, Meeting& meeting, int rank) const {
     auto backend = std::make_unique<Backend>("cuda");
-    backend->gpu = std::make_unique<GpuDouble>(rank);
+    backend->gpus.push_back(std::make_unique<GpuDouble>(rank));
     add_cpu_kernels(backend->kernels);
     if (setup.placement.launch == LaunchSteps::AsOne) defer_kernels(backend->kernels);
     backend->transport.add_kernels(backend->kernels);

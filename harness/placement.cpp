@@ -9,6 +9,7 @@
 
 #include "harness/capture_rule.h"
 #include "harness/engine_rule.h"
+#include "harness/gpu_rule.h"
 #include "harness/plant.h"
 #include "harness/winograd_rule.h"
 #include "kernels/comm/nccl_settings.h"
@@ -244,25 +245,6 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
     throw usage(
         "--continue-on-loss: with one process there is none to lose; give --processes 2 or "
         "more");
-  }
-}
-
-/// NCCL wants a GPU for each of its members, and a process computes on one.
-void deal_gpus(const RaceRequest& request, Placement& placement) {
-  placement.by_nccl = sums_by_nccl(request);
-  if (!placement.by_nccl) return;
-  constexpr const char* kInstead =
-      "--all-reduce reduce_to_one, which also sums between workers of one GPU";
-  const std::string nccl =
-      "--all-reduce " + request.all_reduce + " between GPUs is NCCL's, which wants a GPU for each ";
-  if (placement.options.stages > 1) {
-    throw usage(nccl + "stage, but stages of a replica share one; use " + kInstead);
-  }
-  if (placement.options.replicas > placement.worker_processes) {
-    throw usage(
-        fmt::format("{}worker, but workers of a process share one; give --processes {}, or "
-                    "use {}",
-                    nccl, placement.options.replicas, kInstead));
   }
 }
 

@@ -35,6 +35,7 @@ struct Placement {
   int worker_processes = 1;
   bool has_servers = false;  ///< in whichever process
   bool by_nccl = false;      ///< gradients are summed by NCCL, between GPUs
+  int gpus = 1;              ///< of this machine, that places of a run in one process are on
   LaunchSteps launch = LaunchSteps::ByKernel;
   std::optional<EngineRule> engines;  ///< of cuDNN; empty where the CPU computes
   std::optional<std::int64_t> staleness_bound;

@@ -151,9 +151,10 @@ void Rank::start(const control::Start& start) {
                                    : threads_per_worker({.workers = share.workers_on_host,
                                                          .cores = static_cast<int>(all.size())});
   std::unique_ptr<Backend> backend = make_backend(device_of(placement_, rank_, request_.device),
-                                                  start.process_on_host(), engines_of(placement_));
+                                                  {.process_on_host = start.process_on_host(),
+                                                   .engines = engines_of(placement_)});
   control::FromRank message;
-  message.mutable_ready()->set_gpu(backend->device().gpu());
+  message.mutable_ready()->set_gpu(backend->gpu());
   if (needs_mpi(parts_)) {
     if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
     if (placement_.by_nccl) {

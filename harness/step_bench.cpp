@@ -142,7 +142,7 @@ Json measure_on_gpu(const Options& options) {
   const RaceRequest& request = options.request;
   const std::unique_ptr<Subject> subject = subject_of(options);
   const EngineRule engines = engines_of(subject->placement);
-  const std::unique_ptr<Backend> backend = make_backend("cuda", 0, engines);
+  const std::unique_ptr<Backend> backend = make_backend("cuda", {.engines = engines});
   Json report{{"workload", request.workload},
               {"dtype", request.dtype},
               {"device", "cuda"},

@@ -32,7 +32,7 @@ std::unique_ptr<Backend> backend_on(CountingDevice*& device) {
   auto backend = make_backend("cpu");
   auto made = std::make_unique<CountingDevice>();
   device = made.get();
-  backend->gpu = std::move(made);
+  backend->gpus.push_back(std::move(made));
   return backend;
 }
 

@@ -155,7 +155,7 @@ class Cluster {
       if (part.partition.process >= run.options.servers) options.staleness_bound.reset();
       if (run.watch != nullptr) run.watch->attach(kernels);
       Device& device = computes_on.device == nullptr ? cpu_device() : *computes_on.device;
-      executor = std::make_unique<Executor>(part, kernels, options, device);
+      executor = std::make_unique<Executor>(part, PlacedDevices(kernels, device), options);
     }
   };
 

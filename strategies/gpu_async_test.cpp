@@ -63,8 +63,8 @@ class AsyncOnGpu : public testing::TestWithParam<Setup> {
     ExecutorOptions executor_options =
         testing_support::executor_options(data_of("parabola"), options, examples);
     executor_options.launch = GetParam().launch;
-    auto executor = std::make_unique<Executor>(partition(placed, Binding{}).front(), kernels,
-                                               executor_options, *device_);
+    auto executor = std::make_unique<Executor>(partition(placed, Binding{}).front(),
+                                               PlacedDevices(kernels, *device_), executor_options);
     executor->prepare();
     executor->run(examples);
     return executor;

@@ -115,7 +115,7 @@ TEST_P(OnGpu, FollowsTheCpu) {
   const std::int64_t examples = test.steps * test.global_batch;
   ExecutorOptions executor_options = testing_support::executor_options(data, options, examples);
   executor_options.launch = GetParam().launch;
-  Executor executor(part, kernels, executor_options, *device_);
+  Executor executor(part, {kernels, *device_}, executor_options);
   executor.prepare();
   executor.run(examples);
 
@@ -143,8 +143,8 @@ TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {
   const Step step = training_of("parabola", 50, 1);
   const Step part =
       partition(apply(find_strategies(options.strategy), step, options.options), Binding{}).front();
-  const Executor executor(part, kernels, executor_options(data_of("parabola"), options, 50),
-                          *device);
+  const Executor executor(part, {kernels, *device},
+                          executor_options(data_of("parabola"), options, 50));
   std::set<std::string> nodes;  // of both replicas
   for (const auto& [node, choice] : executor.kernel_choices()) {
     if (node.rfind("all_reduce ", 0) == 0) continue;  // gpu_sums_test

@@ -64,7 +64,7 @@ class CopyKernel final : public Kernel {
   Received& received_;
 };
 
-/// Between places of one GPU: by a kernel in the receiver's queue.
+/// By work in the receiver's queue: a kernel between places of one GPU, else what carries it.
 class QueuedCopyKernel final : public Kernel, public QueuedExchange {
  public:
   QueuedCopyKernel(std::unique_ptr<Kernel> copy, std::int64_t bytes, Received& received)
@@ -86,6 +86,54 @@ class QueuedCopyKernel final : public Kernel, public QueuedExchange {
   std::int64_t bytes_;
   Received& received_;
 };
+
+/// From a GPU's memory to the host's, by a queue of that GPU; on to another GPU's, which cannot
+/// read it there, by the receiver's queue.
+class FetchingCopyKernel final : public Kernel {
+ public:
+  FetchingCopyKernel(const KernelRequest& request, Received& received)
+      : carrier_(*request.carrier),
+        from_(request.inputs[0].data),
+        to_(request.outputs[0].data),
+        bytes_(request.outputs[0].type.bytes()),
+        onward_(request.queue),
+        what_("the copy of " + request.node.layer + " from " + to_string(received.from) + ": "),
+        received_(received) {
+    if (onward_ != nullptr) staging_.emplace(carrier_.make_host_buffer(bytes_));
+  }
+
+  void run(const StepContext& context) override {
+    void* const at_the_host = onward_ == nullptr ? to_ : staging_->get();
+    try {
+      carrier_.copy(at_the_host, from_, bytes_);
+      carrier_.finish();
+      if (onward_ != nullptr) onward_->copy(to_, at_the_host, bytes_);
+    } catch (const RunError& error) {
+      throw RunError(error.kind(),
+                     "step " + std::to_string(context.step) + ": " + what_ + error.what());
+    }
+    received_.bytes += bytes_;
+    ++received_.messages;
+  }
+
+ private:
+  LaneQueue& carrier_;
+  const void* from_;
+  void* to_;
+  std::int64_t bytes_;
+  LaneQueue* onward_;  ///< of the lane; null: it is the host's
+  std::optional<HostBuffer> staging_;
+  std::string what_;
+  Received& received_;
+};
+
+std::unique_ptr<Kernel> carried(const KernelRequest& request) {
+  LaneQueue& queue = *request.carrier;
+  void* const to = request.outputs[0].data;
+  const void* const from = request.inputs[0].data;
+  const std::int64_t bytes = request.outputs[0].type.bytes();
+  return make_kernel([=, &queue](const StepContext&) { queue.copy(to, from, bytes); });
+}
 
 /// By the host, or where members share a GPU by a kernel of it. Then nothing travels: counted are
 /// the messages of the algorithm whose order of additions the kernel follows.
@@ -174,13 +222,18 @@ struct InProcessTransport::State {
     return *accounts.back();
   }
 
-  std::unique_ptr<Kernel> build_copy(const KernelRequest& request) {
-    Account& account = add_account(request.node.place, 1);
-    account.from[0].from = sender_of(request.node);
-    if (request.queue == nullptr) return std::make_unique<CopyKernel>(request, account.from[0]);
-    check(copy_in_queue != nullptr, "a device with queues copies in them");
-    return std::make_unique<QueuedCopyKernel>(copy_in_queue(request),
-                                              request.outputs[0].type.bytes(), account.from[0]);
+  /// `in_queue`: the device's own, which copies between places that are both on it.
+  std::unique_ptr<Kernel> build_copy(const KernelRequest& request, const KernelFactory& in_queue) {
+    Received& received = add_account(request.node.place, 1).from[0];
+    received.from = sender_of(request.node);
+    if (request.carrier != nullptr && request.carrier != request.queue) {
+      return std::make_unique<FetchingCopyKernel>(request, received);
+    }
+    if (request.queue == nullptr) return std::make_unique<CopyKernel>(request, received);
+    check(in_queue != nullptr, "a device with queues copies in them");
+    return std::make_unique<QueuedCopyKernel>(
+        request.carrier != nullptr ? carried(request) : in_queue(request),
+        request.outputs[0].type.bytes(), received);
   }
 
   /// `in_queue`: the device's own, which sums members that share it.
@@ -215,15 +268,15 @@ struct InProcessTransport::State {
   }
 
   std::map<const Account*, std::int64_t> collective_of;
-  KernelFactory copy_in_queue;  ///< the device's own
 };
 
 InProcessTransport::InProcessTransport() : state_(std::make_unique<State>()) {}
 InProcessTransport::~InProcessTransport() = default;
 
 void InProcessTransport::add_kernels(KernelTable& table) {
-  state_->copy_in_queue = table.factory(Op::Copy);
-  table.add(Op::Copy, [this](const auto& request) { return state_->build_copy(request); });
+  table.add(Op::Copy, [this, in_queue = table.factory(Op::Copy)](const auto& request) {
+    return state_->build_copy(request, in_queue);
+  });
   table.add(Op::AllReduce, [this, in_queue = table.factory(Op::AllReduce)](const auto& request) {
     return state_->build_all_reduce(request, in_queue);
   });

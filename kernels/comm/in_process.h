@@ -2,7 +2,9 @@
 //
 // What crosses places inside one process: copy and all_reduce, through shared memory. On a GPU a
 // copy is a kernel in its queue, and the sum over places that share the GPU is one kernel for all
-// of them (queued_sum.h). Members run on threads of their own; each reads from the other's memory
+// of them (queued_sum.h); a copy from another device's memory is carried by queues, through
+// the host's memory where they cannot reach it
+// (KernelRequest::carrier). Members run on threads of their own; each reads from the other's memory
 // (pull) and counts what it received, by sender, so that bytes are counted where they move; of a
 // sum by one kernel, which moves them by no message, those of its algorithm are counted.
 #pragma once
@@ -23,7 +25,7 @@ class InProcessTransport {
   ~InProcessTransport();
 
   /// Adds copy and all_reduce, which use what the table has for them by now where lanes have
-  /// queues. The transport outlives the kernels.
+  /// queues; once for each device's. The transport outlives the kernels.
   void add_kernels(KernelTable& table);
 
   /// What each place has sent and received since the start. Not while lanes run.

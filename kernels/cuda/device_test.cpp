@@ -6,8 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <memory>
+#include <numeric>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "kernels/cuda/late_device_for_test.h"
 #include "kernels/cuda/on_devices_for_test.h"
@@ -76,6 +81,37 @@ TEST(QueueMark, IsReachedInItsTurnWhereAQueueKeepsItsWork) {
   EXPECT_LT(end->ns_since(*begin), 50e6 * kWork.count());
 }
 
+TEST(PinnedHost, IsZeroedAndCopiedToAndFromByAQueueOfEachGpu) {
+  const GpuFindings found = find_gpus();
+  if (!found.missing.empty()) GTEST_SKIP() << found.missing;
+  std::vector<int> numbers(found.gpus.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const std::unique_ptr<Device> host = make_pinned_host();
+  constexpr std::int64_t kBytes = 1 << 20;
+  const auto deleter = [&](char* memory) { host->release(memory); };
+  const std::unique_ptr<char, decltype(deleter)> first(static_cast<char*>(host->allocate(kBytes)),
+                                                       deleter);
+  EXPECT_EQ(std::count(first.get(), first.get() + kBytes, 0), kBytes);
+  std::fill_n(first.get(), kBytes, 'x');
+  const std::unique_ptr<char, decltype(deleter)> last(static_cast<char*>(host->allocate(kBytes)),
+                                                      deleter);
+  const void* from = first.get();
+  std::vector<std::pair<Device*, void*>> memory;
+  const std::vector<std::unique_ptr<Device>> gpus = make_cuda_devices(numbers);
+  for (const auto& gpu : gpus) {  // from each to the next one, by the reader's queue
+    void* const to = memory.emplace_back(gpu.get(), gpu->allocate(kBytes)).second;
+    const std::unique_ptr<LaneQueue> queue = gpu->make_queue();
+    queue->copy(to, from, kBytes);
+    queue->finish();
+    from = to;
+  }
+  const std::unique_ptr<LaneQueue> queue = gpus.back()->make_queue();
+  queue->copy(last.get(), from, kBytes);
+  queue->finish();
+  EXPECT_EQ(std::count(last.get(), last.get() + kBytes, 'x'), kBytes);
+  for (const auto& [gpu, at] : memory) gpu->release(at);
+}
+
 TEST(Gpus, AreThereOrItIsSaidWhyNot) {
   const GpuFindings found = find_gpus();
   EXPECT_NE(found.toolkit, "");
@@ -86,6 +122,13 @@ TEST(Gpus, AreThereOrItIsSaidWhyNot) {
   try {
     make_cuda_device(0);
     FAIL() << "a device without a GPU";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Device);
+    EXPECT_EQ(error.what(), found.missing);
+  }
+  try {
+    make_cuda_devices(std::array{0, 1});
+    FAIL() << "two devices without a GPU";
   } catch (const RunError& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Device);
     EXPECT_EQ(error.what(), found.missing);

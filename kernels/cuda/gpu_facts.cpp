@@ -31,7 +31,17 @@ std::string why_none(cudaError_t status, const std::string& driver) {
          "): look at nvidia-smi and at CUDA_VISIBLE_DEVICES, or use --device cpu";
 }
 
-GpuFacts facts_of(int device) {
+std::vector<int> peers_of(int device, int count) {
+  std::vector<int> peers;
+  for (int other = 0; other < count; ++other) {
+    int can = 0;
+    if (other == device || cudaDeviceCanAccessPeer(&can, device, other) != cudaSuccess) continue;
+    if (can != 0) peers.push_back(other);
+  }
+  return peers;
+}
+
+GpuFacts facts_of(int device, int count) {
   cudaDeviceProp properties{};
   if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return {.name = "unknown"};
   std::array<char, 32> bus{};
@@ -39,7 +49,8 @@ GpuFacts facts_of(int device) {
   return {.name = properties.name,
           .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
           .capability = std::to_string(properties.major) + "." + std::to_string(properties.minor),
-          .links = has_bus ? cuda::links_of(bus.data()) : ""};
+          .links = has_bus ? cuda::links_of(bus.data()) : "",
+          .peers = peers_of(device, count)};
 }
 
 /// `get_version` of a library, which returns its number or writes it.
@@ -89,7 +100,7 @@ GpuFindings look_for_gpus() {
     findings.missing = why_none(status, findings.driver);
     return findings;
   }
-  for (int device = 0; device < count; ++device) findings.gpus.push_back(facts_of(device));
+  for (int device = 0; device < count; ++device) findings.gpus.push_back(facts_of(device, count));
   return findings;
 }
 

@@ -18,7 +18,7 @@
 
 namespace regatta::cuda::testing_support {
 
-class LateQueue final : public Queue {
+class LateQueue : public Queue {
  public:
   void begin_step(const StepContext& context) override {
     EXPECT_TRUE(work_.empty()) << "the step before was not finished";

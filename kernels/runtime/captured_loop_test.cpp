@@ -114,7 +114,7 @@ class CapturedRun {
     if (change) change(part_, kernels_, device_.calls());
     ExecutorOptions options = testing_support::executor_options(data, run, examples_);
     options.launch = LaunchSteps::AsOne;
-    executor_ = std::make_unique<Executor>(part_, kernels_, options, device_);
+    executor_ = std::make_unique<Executor>(part_, PlacedDevices(kernels_, device_), options);
   }
   void prepare() { executor_->prepare(); }
   void run() { executor_->run(examples_); }

@@ -92,6 +92,10 @@ class Device {
   /// Whether kernels lock shards of variables by words of its memory (VariableStorage), in their
   /// queues, and not by the host's mutexes.
   virtual bool locks_by_words() const { return false; }
+  /// Before the calling thread builds a kernel for it: what that sets aside is set aside there.
+  virtual void make_current() {}
+  /// Whether the other's queues read its memory directly, or only its own do.
+  virtual bool is_read_by(const Device& /*other*/) const { return true; }
   /// Null where kernels do their work at once.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
   /// Records what is put into its queues. Null where it cannot.

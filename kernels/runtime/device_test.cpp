@@ -132,8 +132,8 @@ class LateRun {
     }
     transport_.add_kernels(kernels_);
     part_ = partition(apply(find_strategies(run.strategy), step, run.options), Binding{}).front();
-    executor_ = std::make_unique<Executor>(
-        part_, kernels_, testing_support::executor_options(data, run, examples_), device);
+    executor_ = std::make_unique<Executor>(part_, PlacedDevices(kernels_, device),
+                                           testing_support::executor_options(data, run, examples_));
   }
   void run() { executor_->run(examples_); }
   Executor& executor() { return *executor_; }

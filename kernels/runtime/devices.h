@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
@@ -31,6 +33,14 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines = EngineRule::Heuri
 /// GPU number `device` of those that the driver shows. Throws: RunError that says what is missing
 /// and what to do: no CUDA in this build, no driver or too old a one, no GPU.
 std::unique_ptr<Device> make_cuda_device(int device);
+
+/// Several, in that order, whose queues read each other's memory directly where the hardware can.
+/// Throws: likewise.
+std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int> devices);
+
+/// Host memory that queues of all GPUs copy to and from by themselves (pinned), for the CPU's
+/// kernels: it has no queues. Throws: likewise, where memory is set aside.
+std::unique_ptr<Device> make_pinned_host();
 
 /// kernels/reference: slow obvious loops, the truth for tests.
 void add_reference_kernels(KernelTable& table);

@@ -16,12 +16,11 @@
 #include "kernels/runtime/gradient_guard.h"
 #include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
+#include "kernels/runtime/lane_queues.h"
 #include "kernels/runtime/lane_threads.h"
 #include "kernels/runtime/loop_failures.h"
 #include "kernels/runtime/memory.h"
-#include "kernels/runtime/on_device.h"
 #include "kernels/runtime/process_loops.h"
-#include "kernels/runtime/queued_counts.h"
 #include "kernels/runtime/quorums.h"
 #include "kernels/runtime/scratch.h"
 #include "kernels/runtime/worker_cores.h"
@@ -39,13 +38,14 @@ constexpr int kYields = 50;
 
 class Executor::Impl {
  public:
-  Impl(const Step& part, const KernelTable& kernels, const ExecutorOptions& options, Device& device)
+  Impl(const Step& part, const PlacedDevices& devices, const ExecutorOptions& options)
       : step_(part),
+        devices_(devices),
         options_(options),
         plan_(step_, options.plan),
         loops_(step_, plan_),
-        memory_(step_.graph, plan_, options.seed, device),
-        kernel_memories_(step_.graph, plan_, memory_, device),
+        memory_(step_.graph, plan_, options.seed, devices_),
+        kernel_memories_(step_.graph, plan_, memory_),
         expiries_(part.partition.expiry.empty() ? expiries(step_) : part.partition.expiry),
         leaving_backward_(gradients_leaving_backward(step_.graph)),
         workers_(plan_, options.cores, options.threads_per_worker),
@@ -60,7 +60,7 @@ class Executor::Impl {
             }),
         quorums_(step_, plan_, loops_, options.loss, count_),
         gates_(static_cast<std::size_t>(plan_.loop_count())),
-        device_(device) {
+        queues_(plan_, devices_) {
     ns_per_tick();                    // calibrates the clock before it is needed
     if (loops_.led_examples() > 0) {  // else it hears of all its steps
       count_.led = loops_.led_examples();
@@ -72,7 +72,7 @@ class Executor::Impl {
       bound_.emplace(static_cast<std::size_t>(loops_.count_of_all()), *options_.staleness_bound);
     }
     for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i);
-    build_kernels(kernels);
+    build_kernels();
     add_probes();
     connect_lanes();
     threads_ = std::make_unique<LaneThreads>(
@@ -90,7 +90,7 @@ class Executor::Impl {
     if (options_.launch == LaunchSteps::ByKernel) return;
     check(options_.trace_events == 0 && options_.stragglers.empty(),
           "who looks at single kernels does not launch steps as one");
-    captured_ = capture_loops(step_.graph, lanes_, expiries_, device_);
+    captured_ = capture_loops(step_.graph, lanes_, expiries_, queues_.the_device());
   }
 
   void begin_at(const Positions& positions) {
@@ -126,6 +126,7 @@ class Executor::Impl {
   }
 
   Step step_;
+  PlacedDevices devices_;
   ExecutorOptions options_;
   Plan plan_;
   ProcessLoops loops_;
@@ -140,12 +141,10 @@ class Executor::Impl {
   Quorums quorums_;
   std::vector<Gate> gates_;
   std::set<KernelChoice> choices_;
-  std::vector<std::vector<float>> losses_;          // by loss of the step
-  std::vector<std::unique_ptr<LaneQueue>> queues_;  // by lane; null where the device needs none
-  std::vector<OnDevice<QueuedCounts>> counts_;      // likewise
+  std::vector<std::vector<float>> losses_;  // by loss of the step
+  LaneQueues queues_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<CapturedLoop>> captured_;  ///< by loop; empty where none is
-  Device& device_;
 
  private:
   void begin_loop_at(int loop, const LoopPosition& position) {
@@ -173,21 +172,19 @@ class Executor::Impl {
   void add_lane(std::size_t index) {
     const LanePlan& plan = plan_.lanes()[index];
     const auto straggler = options_.stragglers.find(workers_.worker_of(plan.place));
-    LaneQueue* const queue = queues_.emplace_back(device_.make_queue()).get();
-    counts_.push_back(queue == nullptr ? nullptr : make_on_device<QueuedCounts>(device_));
     const LaneOptions options{
         .slowdown = straggler == options_.stragglers.end() ? 1 : straggler->second,
         .trace_events = options_.trace_events,
         .patience = patience_of(plan),
         .cores = workers_.cores_of(plan.place),
         .threads = plan.communication ? 1 : options_.threads_per_worker,
-        .queue = queue,
-        .counts = counts_.back().get()};
+        .queue = queues_.of(index),
+        .counts = queues_.counts_of(index)};
     lanes_.push_back(std::make_unique<Lane>(step_.graph, plan, options));
   }
 
   /// Threads that kernels start, such as those that prepare batches, stay on the run's cores.
-  void build_kernels(const KernelTable& kernels) {
+  void build_kernels() {
     const PinnedScope pinned(options_.cores);
     const int threads_before = omp_get_max_threads();
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -196,54 +193,51 @@ class Executor::Impl {
       omp_set_num_threads(threads);
       const Scratch::Scope scratch_of_the_lane;
       for (const Instruction& instruction : plan.instructions) {
-        add_kernel(kernels, *lanes_[lane], instruction.node, threads);
+        add_kernel(lane, instruction.node, threads);
       }
     }
     omp_set_num_threads(threads_before);
   }
 
-  void add_kernel(const KernelTable& kernels, Lane& lane, NodeId id, int threads) {
+  void add_kernel(std::size_t number, NodeId id, int threads) {
+    Lane& lane = *lanes_[number];
     const Node& node = step_.graph.node(id);
     const KernelMemory& request = kernel_memories_.of(id, lane.plan().loop);
     const Patience patience = patience_of(lane.plan());
-    auto kernel = kernels.build({.node = node,
-                                 .inputs = request.inputs,
-                                 .outputs = request.outputs,
-                                 .variables = request.variables,
-                                 .versions_seen = request.versions_seen,
-                                 .threads = threads,
-                                 .data = options_.data,
-                                 .seed = options_.seed,
-                                 .abort = patience.abort,
-                                 .spins = patience.spins,
-                                 .yields = patience.yields,
-                                 .quorum = quorums_.at(node.place),
-                                 .absence = quorums_.absence(node, loops_.number(lane.plan().loop)),
-                                 .queue = lane.queue(),
-                                 .counts = lane.queued_counts()});
+    LaneQueue* const carrier = carrier_of(node, number);
+    devices_.device(node.place).make_current();  // a carrier is another's, and a kernel may ask it
+    auto kernel = devices_.kernels(node.place)
+                      .build({.node = node,
+                              .inputs = request.inputs,
+                              .outputs = request.outputs,
+                              .variables = request.variables,
+                              .versions_seen = request.versions_seen,
+                              .threads = threads,
+                              .data = options_.data,
+                              .seed = options_.seed,
+                              .abort = patience.abort,
+                              .spins = patience.spins,
+                              .yields = patience.yields,
+                              .quorum = quorums_.at(node.place),
+                              .absence = quorums_.absence(node, loops_.number(lane.plan().loop)),
+                              .queue = lane.queue(),
+                              .carrier = carrier,
+                              .counts = lane.queued_counts()});
     if (const std::string choice = choice_of(*kernel); !choice.empty()) {
       choices_.insert(
           {.node = std::string(to_string(node.op)) + ' ' + node.layer, .choice = choice});
     }
     if (lane.queue() == nullptr) {  // a GPU's memory would have to travel to be looked at
-      kernel = guarded(std::move(kernel), id, request.outputs);
+      kernel = guarded(std::move(kernel), step_.graph, id, request.outputs, leaving_backward_);
     }
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
     if (expiry != kNever) kernel = std::make_unique<Expiring>(std::move(kernel), expiry);
     lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), request.evidence);
   }
 
-  std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> kernel, NodeId id,
-                                  const std::vector<Tensor>& outputs) const {
-    std::vector<Tensor> gradients;
-    for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
-      if (leaving_backward_.contains({id, i})) {
-        gradients.push_back(outputs[static_cast<std::size_t>(i)]);
-      }
-    }
-    if (gradients.empty()) return kernel;
-    return std::make_unique<GradientGuard>(std::move(kernel), std::move(gradients),
-                                           step_.graph.node(id));
+  LaneQueue* carrier_of(const Node& node, std::size_t lane) {
+    if (node.op != Op::Copy) return nullptr;
+    return queues_.carrier(lane, memory_.device_of(node.inputs.front()));
   }
 
   std::int64_t max_steps(int loop) const {
@@ -303,9 +297,8 @@ class Executor::Impl {
   std::unique_ptr<LaneThreads> threads_;  // last: they use all of the above
 };
 
-Executor::Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options,
-                   Device& device)
-    : impl_(std::make_unique<Impl>(part, kernels, options, device)) {}
+Executor::Executor(const Step& part, const PlacedDevices& devices, const ExecutorOptions& options)
+    : impl_(std::make_unique<Impl>(part, devices, options)) {}
 Executor::~Executor() = default;
 void Executor::prepare() { impl_->prepare(); }
 void Executor::begin_at(const Positions& positions) { impl_->begin_at(positions); }

@@ -23,6 +23,7 @@
 #include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/loop_failures.h"
+#include "kernels/runtime/placed_devices.h"
 #include "kernels/runtime/plan.h"
 #include "kernels/runtime/reports.h"
 
@@ -66,17 +67,17 @@ struct Positions {
 
 class Executor {
  public:
-  /// The device, which the table's kernels are for, outlives the executor.
-  /// Throws: RunError(Unsupported) when the table has no kernel for a node.
-  Executor(const Step& part, const KernelTable& kernels, const ExecutorOptions& options,
-           Device& device = cpu_device());
+  /// Devices outlive the executor, tables of kernels need not.
+  /// Throws: RunError(Unsupported) when a device's table has no kernel for a node, or when places
+  /// that share a variable are on several devices.
+  Executor(const Step& part, const PlacedDevices& devices, const ExecutorOptions& options);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   /// Once, when transports are connected, before the first step: records the steps that are to be
   /// launched as one.
-  /// Throws: RunError(Unsupported, Device) where they cannot be, naming the op.
+  /// Throws: RunError(Unsupported, Device) where they cannot be, naming the op or the places.
   void prepare();
   /// Stands where another executor of this part has come to; loops that are not named begin with
   /// their first step. Variables are the caller's to set. Before the first step.
@@ -93,8 +94,8 @@ class Executor {
   const Step& step() const;
   /// Memory of a variable. Not while run() runs.
   VariableStorage& variable(VariableId id);
-  /// After the caller has read or written variables: the device has them back, all at once, before
-  /// steps need them. Likewise.
+  /// After the caller has read or written variables: their devices have them back, all at once,
+  /// before steps need them. Likewise.
   void take_back_variables();
   /// Memory of a value as the last step left it; only values that live to the end of the step.
   Tensor value(Value value) const;

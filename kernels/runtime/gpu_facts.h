@@ -16,6 +16,7 @@ struct GpuFacts {
   std::int64_t memory_bytes = 0;
   std::string capability;  ///< compute capability, `9.0`
   std::string links;       ///< `PCIe gen 5 x16, 18 NVLinks`; empty where the driver does not tell
+  std::vector<int> peers;  ///< other GPUs whose memory it can read directly
 };
 
 struct GpuFindings {

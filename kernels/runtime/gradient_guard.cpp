@@ -2,6 +2,7 @@
 #include "kernels/runtime/gradient_guard.h"
 
 #include <string>
+#include <utility>
 
 #include "kernels/graph/error.h"
 #include "kernels/runtime/finite.h"
@@ -30,6 +31,16 @@ std::set<Value> gradients_leaving_backward(const Graph& graph) {
     }
   }
   return leaving;
+}
+
+std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> kernel, const Graph& graph, NodeId id,
+                                std::span<const Tensor> outputs, const std::set<Value>& leaving) {
+  std::vector<Tensor> gradients;
+  for (int i = 0; i < static_cast<int>(outputs.size()); ++i) {
+    if (leaving.contains({id, i})) gradients.push_back(outputs[static_cast<std::size_t>(i)]);
+  }
+  if (gradients.empty()) return kernel;
+  return std::make_unique<GradientGuard>(std::move(kernel), std::move(gradients), graph.node(id));
 }
 
 }  // namespace regatta

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "kernels/graph/graph.h"
@@ -31,5 +32,9 @@ class GradientGuard final : public Kernel {
 
 /// What kernels of backward make and nodes of communication or update read, be it through a view.
 std::set<Value> gradients_leaving_backward(const Graph& graph);
+
+/// The kernel of a node behind a guard where it makes some of those; else as it is.
+std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> kernel, const Graph& graph, NodeId id,
+                                std::span<const Tensor> outputs, const std::set<Value>& leaving);
 
 }  // namespace regatta

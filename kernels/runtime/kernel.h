@@ -106,11 +106,15 @@ struct KernelRequest {
   const DataSet* data = nullptr;  ///< what input nodes yield
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
-  int spins = 0;                   ///< looks before a wait sleeps (counter.h)
-  int yields = 0;                  ///< likewise
-  Quorum* quorum = nullptr;        ///< of the node's server; null where there is none
-  Absence* absence = nullptr;      ///< of the loop's worker; null where its loss is an error
-  LaneQueue* queue = nullptr;      ///< where run() puts its work; null: it does it at once
+  int spins = 0;               ///< looks before a wait sleeps (counter.h)
+  int yields = 0;              ///< likewise
+  Quorum* quorum = nullptr;    ///< of the node's server; null where there is none
+  Absence* absence = nullptr;  ///< of the loop's worker; null where its loss is an error
+  LaneQueue* queue = nullptr;  ///< where run() puts its work; null: it does it at once
+  /// Of a copy out of another device's memory: the lane's queue or, where that has none or cannot
+  /// read there, one of the other device, which copies to the host's memory and which run()
+  /// finishes. Null: the kernel itself reads the memory.
+  LaneQueue* carrier = nullptr;
   QueuedCounts* counts = nullptr;  ///< of the lane with a queue, in place of its LaneCounters
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/runtime/kernel_memory.h"
 
+#include "kernels/graph/error.h"
+
 namespace regatta {
 
 const KernelMemory& KernelMemories::of(NodeId id, int loop) {
   const Node& node = graph_.node(id);
+  check_reach(node);
   KernelMemory& kernel = memories_.emplace_back();
   for (Value input : node.inputs) {
     kernel.inputs.push_back(memory_.tensor(input));
@@ -24,9 +27,27 @@ const KernelMemory& KernelMemories::of(NodeId id, int loop) {
   return kernel;
 }
 
+/// Only copies read another device's memory.
+void KernelMemories::check_reach(const Node& node) const {
+  const Device& own = memory_.device_of(node.place);
+  for (const Value& input : node.inputs) {
+    check(node.op == Op::Copy || &memory_.device_of(input) == &own,
+          "values come from another device by copies");
+  }
+  for (const VariableId v : node.variables) {
+    if (&memory_.device_of(v) == &own) continue;
+    throw RunError(ErrorKind::Unsupported,
+                   "variable " + graph_.variable(v).name + " of " +
+                       to_string(graph_.variable(v).place) + " is used by " +
+                       to_string(node.place) +
+                       ", which is on another device: places that share variables have to be on "
+                       "one");
+  }
+}
+
 SeenVersion* KernelMemories::version_seen(int loop, VariableId variable) {
   OnDevice<SeenVersion>& seen = versions_seen_[{loop, variable}];
-  if (seen == nullptr) seen = make_on_device<SeenVersion>(device_);
+  if (seen == nullptr) seen = make_on_device<SeenVersion>(memory_.device_of(variable));
   return seen.get();
 }
 

@@ -30,20 +30,21 @@ struct KernelMemory {
 class KernelMemories {
  public:
   /// All of them outlive this.
-  KernelMemories(const Graph& graph, const Plan& plan, Memory& memory, Device& device)
-      : graph_(graph), plan_(plan), memory_(memory), device_(device) {}
+  KernelMemories(const Graph& graph, const Plan& plan, Memory& memory)
+      : graph_(graph), plan_(plan), memory_(memory) {}
 
   /// Of a node of the loop, whose lane it is in. It stays where it is.
+  /// Throws: RunError(Unsupported) where a variable is in another device's memory.
   const KernelMemory& of(NodeId id, int loop);
 
  private:
+  void check_reach(const Node& node) const;
   SeenVersion* version_seen(int loop, VariableId variable);
   void add_state(Evidence& evidence, VariableId variable);
 
   const Graph& graph_;
   const Plan& plan_;
   Memory& memory_;
-  Device& device_;
   std::deque<KernelMemory> memories_;
   std::map<std::pair<int, VariableId>, OnDevice<SeenVersion>> versions_seen_;  ///< by loop
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a graph: an arena a lane as planned, and each variable by itself.
+// The memory of a graph: an arena a lane as planned, and each variable by itself, each in the
+// memory of its place's device.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,21 @@
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/on_device.h"
+#include "kernels/runtime/placed_devices.h"
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
 
 class Memory {
  public:
-  /// Sets everything aside on the device, which outlives it, and gives variables their first
-  /// values.
-  Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, Device& device);
+  /// Sets everything aside, and gives variables their first values. All outlive it.
+  Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, const PlacedDevices& devices);
 
   Tensor tensor(Value value) const;
+  /// In whose memory a value or a variable is, and what a place makes.
+  Device& device_of(Value value) const;
+  Device& device_of(VariableId id) const { return device_of(graph_.variable(id).place); }
+  Device& device_of(const Place& place) const { return devices_.device(place); }
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
   /// After the host has read or written some, while no lane runs.
   void take_back_variables();
@@ -30,7 +35,7 @@ class Memory {
   std::int64_t unshared_bytes() const { return unshared_bytes_; }
 
  private:
-  void add_locks(VariableStorage& storage);
+  void add_locks(VariableStorage& storage, Device& device);
 
   struct Release {
     Device* device;
@@ -40,7 +45,7 @@ class Memory {
 
   const Graph& graph_;
   const Plan& plan_;
-  Device& device_;
+  const PlacedDevices& devices_;
   MemoryPlan addresses_;
   std::vector<Buffer> arenas_;
   std::vector<Buffer> variable_buffers_;
