@@ -60,7 +60,8 @@ class Training {
     ExecutorOptions executor_options =
         testing_support::executor_options(data_of("parabola"), run, kSteps * kBatch);
     executor_options.launch = options.launch;
-    executor_ = std::make_unique<Executor>(part_, kernels_, executor_options, device);
+    executor_ =
+        std::make_unique<Executor>(part_, PlacedDevices(kernels_, device), executor_options);
     executor_->prepare();
   }
   Training& run() {
