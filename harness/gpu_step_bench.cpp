@@ -151,7 +151,7 @@ ExecutorOptions executor_options(const DataSet& data, const GpuStepOptions& opti
 double measure_captured(Device& device, const KernelTable& kernels, const Step& part,
                         const DataSet& data, const GpuStepOptions& options) {
   const ExecutorOptions how = executor_options(data, options, LaunchSteps::AsOne);
-  Executor executor(part, kernels, how, device);
+  Executor executor(part, {kernels, device}, how);
   executor.prepare();
   executor.run(how.max_examples);
   return median(step_times(executor, options));
@@ -195,7 +195,7 @@ Json measure_gpu_step(Device& device, const KernelTable& kernels, const Step& pa
   std::int64_t planned_bytes = 0;
   {
     const ExecutorOptions how = executor_options(data, options, LaunchSteps::ByKernel);
-    Executor executor(part, timed.table(), how, device);
+    Executor executor(part, {timed.table(), device}, how);
     executor.prepare();
     executor.run(how.max_examples);
     planned_bytes = executor.planned_bytes();

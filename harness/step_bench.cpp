@@ -150,7 +150,7 @@ Json measure_on_gpu(const Options& options) {
               {"cudnn_engine", to_string(engines)},
               {"batch", subject->batch},
               {"rounds", options.rounds}};
-  report.update(measure_gpu_step(backend->device(), backend->kernels, subject->part,
+  report.update(measure_gpu_step(*backend->gpus.front(), backend->kernels, subject->part,
                                  subject->data.train,
                                  {.batch = subject->batch,
                                   .warm_up = options.steps_a_round,
