@@ -25,10 +25,9 @@ std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step&
   options.cores = wanted.cores;
   options.threads_per_worker = static_cast<int>(wanted.threads_per_worker);
   const Placement& placement = wanted.placement;
-  std::unique_ptr<Backend> backend =
-      make_backend(wanted.request.device,
-                   {.deal = {.gpus = placement.gpus, .stages = placement.options.stages},
-                    .engines = engines_of(placement)});
+  std::unique_ptr<Backend> backend = make_backend(
+      wanted.request.device, {.deal = {.gpus = placement.gpus, .stages = placement.options.stages},
+                              .engines = engines_of(placement)});
   if (wanted.placement.by_nccl) add_nccl(*backend, std::make_unique<RendezvousAlone>());
   auto trainer = std::make_unique<LocalTrainer>(part, std::move(backend), options, 0);
   trainer->connect();

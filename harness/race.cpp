@@ -137,7 +137,8 @@ std::int64_t Race::come_to(std::int64_t planned) const {
 }
 
 void Race::build() {
-  evaluation_backend_ = make_backend(request_.device, {.engines = engines_of(placement_)});  // may complain
+  // May complain.
+  evaluation_backend_ = make_backend(request_.device, {.engines = engines_of(placement_)});
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);
   std::vector<Step> parts = partition(placed, binding_of(placement_));

@@ -150,9 +150,9 @@ void Rank::start(const control::Start& start) {
                                    ? 1
                                    : threads_per_worker({.workers = share.workers_on_host,
                                                          .cores = static_cast<int>(all.size())});
-  std::unique_ptr<Backend> backend = make_backend(device_of(placement_, rank_, request_.device),
-                                                  {.process_on_host = start.process_on_host(),
-                                                   .engines = engines_of(placement_)});
+  std::unique_ptr<Backend> backend =
+      make_backend(device_of(placement_, rank_, request_.device),
+                   {.process_on_host = start.process_on_host(), .engines = engines_of(placement_)});
   control::FromRank message;
   message.mutable_ready()->set_gpu(backend->gpu());
   if (needs_mpi(parts_)) {
