@@ -23,7 +23,8 @@ from figure_files import save_figure  # noqa: E402
 from axes_style import FAINT, INK, tidy  # noqa: E402
 from figure_race import PLAIN, footer  # noqa: E402
 from palette import SPARE, style_of  # noqa: E402
-from records import RecordsError, Run, Variant, group_runs, labels, read_records  # noqa: E402
+from labels import labels  # noqa: E402
+from records import RecordsError, Run, Variant, group_runs, read_records  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 
 

@@ -21,7 +21,8 @@ from axes_style import INK, entitle, tidy, tidy_rows  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from figure_time_to_target import wrapped  # noqa: E402
 from palette import style_of, styles_of  # noqa: E402
-from records import Run, Variant, group_runs, labels  # noqa: E402
+from labels import labels  # noqa: E402
+from records import Run, Variant, group_runs  # noqa: E402
 from selection import MOST_LINES, MOST_ROWS, fitting, tell  # noqa: E402
 
 SHORT = 20  # characters of a name, of which two stand side by side in a legend
@@ -35,7 +36,7 @@ def sends(run: Run) -> bool:
 
 def _row_of(run: Run) -> Variant:
     """Without what does not change what is sent."""
-    return replace(run.variant, length="", oversubscribed=False, shared_gpu=False)
+    return replace(run.variant, length="", oversubscribed=False, shared_gpu=False, shared_gpus=None)
 
 
 def _line_of(run: Run) -> Variant:

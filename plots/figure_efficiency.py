@@ -20,7 +20,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E4
 from axes_style import FAINT, entitle, tidy  # noqa: E402
 from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
-from records import Run, Variant, group_runs, labels, ranked  # noqa: E402
+from labels import labels  # noqa: E402
+from records import Run, Variant, group_runs, ranked  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 from wording import time_text, time_unit  # noqa: E402
 

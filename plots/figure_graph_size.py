@@ -14,7 +14,8 @@ from matplotlib.figure import Figure  # noqa: E402
 from axes_style import INK, entitle, tidy  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from palette import styles_of  # noqa: E402
-from records import Run, Variant, labels  # noqa: E402
+from labels import labels  # noqa: E402
+from records import Run, Variant  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 
 Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: a process a worker
@@ -22,7 +23,7 @@ Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: a 
 
 def _line_of(run: Run) -> tuple[Variant, bool]:
     same = replace(run.variant, workers=0, processes=1, all_reduce=None, straggler="",
-                   oversubscribed=False, shared_gpu=False, length="")
+                   oversubscribed=False, shared_gpu=False, shared_gpus=None, length="")
     return same, run.variant.processes >= run.variant.workers > 1
 
 

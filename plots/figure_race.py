@@ -25,8 +25,8 @@ from matplotlib.ticker import FuncFormatter  # noqa: E402
 
 from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
-from records import (Run, Variant, format_time, group_runs, labels, median_time,  # noqa: E402
-                     ranked)  # noqa: E402
+from labels import labels  # noqa: E402
+from records import Run, Variant, format_time, group_runs, median_time, ranked  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 from wording import counts_text, time_unit  # noqa: E402
 

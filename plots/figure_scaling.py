@@ -20,7 +20,8 @@ from matplotlib.ticker import StrMethodFormatter  # noqa: E402
 from axes_style import INK, entitle, tidy  # noqa: E402
 from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
-from records import Run, Variant, labels  # noqa: E402
+from labels import labels  # noqa: E402
+from records import Run, Variant  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 
 Line = dict[int, list[Run]]  # by workers

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure  # noqa: E402
 from axes_style import INK, tidy  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from palette import Style, style_of  # noqa: E402
-from records import Run, group_runs, labels  # noqa: E402
+from labels import labels  # noqa: E402
+from records import Run, group_runs  # noqa: E402
 from selection import fitting, tell  # noqa: E402
 
 MOST = 6  # versions missed that have a column of their own

@@ -15,7 +15,8 @@ from matplotlib.figure import Figure  # noqa: E402
 from axes_style import INK, entitle  # noqa: E402
 from figure_race import LOG_RATIO  # noqa: E402
 from figure_time_to_target import rows_figure, wrapped  # noqa: E402
-from records import SPLIT, Run, format_time, group_runs, labels, ranked  # noqa: E402
+from labels import labels  # noqa: E402
+from records import SPLIT, Run, format_time, group_runs, ranked  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from wording import time_unit  # noqa: E402
 

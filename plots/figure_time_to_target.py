@@ -19,7 +19,8 @@ from matplotlib.figure import Figure  # noqa: E402
 from axes_style import FAINT, INK, entitle, tidy_rows  # noqa: E402
 from figure_race import LOG_RATIO, NARROW, PLAIN  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
-from records import Run, format_time, group_runs, labels, median_time, ranked  # noqa: E402
+from labels import labels  # noqa: E402
+from records import Run, format_time, group_runs, median_time, ranked  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from wording import time_unit  # noqa: E402
 

@@ -27,7 +27,8 @@ from axes_style import FAINT, INK, tidy  # noqa: E402
 from change_points import LEVEL, ChangePoint, change_points  # noqa: E402
 from commits import commit_time  # noqa: E402
 from palette import style_of  # noqa: E402
-from records import Run, Variant, group_runs, labels  # noqa: E402
+from labels import labels  # noqa: E402
+from records import Run, Variant, group_runs  # noqa: E402
 
 ALARM = "#B00020"
 MOST_LABELS = 24

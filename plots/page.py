@@ -10,7 +10,8 @@ from typing import Any
 
 from headline import Headline, headline_of, why_of
 from palette import styles_of
-from records import Variant, labels, variant_of
+from labels import labels
+from records import Variant, variant_of
 from wording import (bytes_text, count_text, counts_text, metric_text, plural, span_text,
                      time_text)
 

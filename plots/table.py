@@ -4,7 +4,8 @@
 import math
 import statistics
 
-from records import SPLIT, Run, format_time, group_runs, labels, median_time, ranked
+from labels import labels
+from records import SPLIT, Run, format_time, group_runs, median_time, ranked
 
 FIRST = ("strategy", "workers", "to target", "low .. high", "reached", "vs single")
 WHY = ("strategy", "examples/s", "final", "step %")

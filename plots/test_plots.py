@@ -21,8 +21,9 @@ import records
 from figure_race import draw_race, footer, median_curve
 from made_up import made_up_failure, made_up_record
 from palette import SPARE, STYLES, style_of, styles_of
-from records import (RecordsError, format_time, group_runs, labels, median_time, parse_run, ranked,
-                     read_records)
+from labels import labels
+from records import (RecordsError, format_time, group_runs, median_time, parse_run,
+                     ranked, read_records)
 from table import render_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -154,6 +155,13 @@ class Statistics(unittest.TestCase):
         self.assertEqual(list(labels(group_runs(runs_of(ring, mean))).values()),
                          ["all_reduce, 4 workers, ring, no straggler",
                           "all_reduce, 2 workers, reduce_to_one, straggler 1:3"])
+
+    def test_tells_how_many_gpus_workers_share(self) -> None:
+        records = [made_up_record("parabola", "in_graph", 1) for _ in range(3)]
+        for record, gpus in zip(records, (1, 2, 4)):
+            record["cell"].update(workers=4, gpus=gpus, shared_gpu=gpus < 4)
+        self.assertEqual(list(labels(group_runs(runs_of(*records))).values()),
+                         ["in_graph, shared GPU", "in_graph, 2 shared GPUs", "in_graph"])
 
     def test_formats_times(self) -> None:
         self.assertEqual([format_time(value) for value in (3.2e-6, 0.0123, 4.567, 123.4, math.inf)],

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures and tables call a line of theirs: its strategy, and what tells it from the others."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from records import Variant
+
+# What a label may tell of a cell, in this order: one and several of a count, a name for a value, or
+# nothing beside a value that speaks for itself.
+DIFFERENCES: dict[str, tuple[str, ...]] = {
+    "all_reduce": (), "sharing": (), "dataset": (), "device": (), "dtype": (),
+    "cuda_graph": ("CUDA graph",), "cudnn_engine": ("cuDNN engine",),
+    "fusion": ("fusion",), "winograd": ("Winograd",), "straggler": ("straggler",),
+    "processes": ("process", "processes"),
+    "servers": ("server", "servers"), "backup_workers": ("backup worker", "backup workers"),
+    "staleness_bound": ("staleness bound",), "stages": ("stage", "stages"),
+    "bucket_bytes": ("bucket bytes",), "normalization_group": ("normalisation group",),
+    "rate_scale": ("rate scale",), "length": (),
+}
+
+
+def _difference(words: tuple[str, ...], value: Any) -> str:
+    """`2 processes`, `staleness bound 4`, `no straggler`, `ring`"""
+    text = "" if value is None else str(value)
+    if not words:
+        return text or "none"
+    if not text:
+        return f"no {words[0]}"
+    return f"{words[0]} {text}" if len(words) == 1 else f"{text} {words[value != 1]}"
+
+
+def _follows_workers(variants: list[Variant]) -> bool:
+    """Whether the number of workers says how many processes there are, as with servers."""
+    pairs = {(variant.workers, variant.processes) for variant in variants}
+    return len(pairs) == len({variant.workers for variant in variants})
+
+
+def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
+    """The strategy, with whatever else differs among the variants of that strategy."""
+    variants = list(variants)
+    result: dict[Variant, str] = {}
+    for variant in variants:
+        same = [other for other in variants if other.strategy == variant.strategy]
+        parts = [variant.strategy]
+        if len({other.workers for other in same}) > 1:
+            parts.append(f"{variant.workers} worker" + "s" * (variant.workers != 1))
+        for name, words in DIFFERENCES.items():
+            found = {getattr(other, name) for other in same}
+            if len(found) > 1 and not (name == "processes" and _follows_workers(same)):
+                value = getattr(variant, name)
+                parts.append("usual length" if name == "length" and not value
+                             else _difference(words, value))
+        if len({other.global_batch for other in same}) > 1:
+            parts.append(f"batch {variant.global_batch}")
+        if variant.oversubscribed and not all(other.oversubscribed for other in same):
+            parts.append("oversubscribed")
+        shared = {other.shared_gpus or other.shared_gpu for other in same}
+        if variant.shared_gpu and len(shared) > 1:
+            gpus = variant.shared_gpus or 1
+            parts.append("shared GPU" if gpus == 1 else f"{gpus} shared GPUs")
+        result[variant] = ", ".join(parts)
+    return result
