@@ -45,8 +45,12 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.rate_scale = placement.recipe.rate_scale;
   const auto computing = static_cast<int>(cell.workers + cell.backup_workers);
   // Of one process, as they are dealt to its GPUs; of several, ranks tell when they are ready.
-  const int on_a_gpu = cell.device == "cuda" ? most_on_a_gpu(computing, placement.gpus) : 0;
-  count_cores({{.workers = computing, .cores = facts.cores, .most_on_a_gpu = on_a_gpu}}, cell);
+  HostCores host{.workers = computing, .cores = facts.cores};
+  if (cell.device == "cuda") {
+    host.gpus = placement.gpus;
+    host.most_on_a_gpu = most_on_a_gpu(computing, placement.gpus);
+  }
+  count_cores({host}, cell);
   for (const auto& [worker, factor] : request.stragglers) {
     cell.straggler.push_back({.worker = worker, .factor = factor});
   }
@@ -58,8 +62,10 @@ void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
   cell.threads_per_worker = std::numeric_limits<std::int64_t>::max();
   cell.oversubscribed = false;
   cell.shared_gpu = false;
+  if (cell.device == "cuda") cell.gpus = 0;
   for (const HostCores& host : hosts) {
     if (host.workers == 0) continue;
+    if (cell.gpus) *cell.gpus += host.gpus;
     cell.threads_per_worker =
         std::min<std::int64_t>(cell.threads_per_worker, threads_per_worker(host));
     cell.oversubscribed = cell.oversubscribed || host.workers > host.cores;

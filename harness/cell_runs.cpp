@@ -100,6 +100,7 @@ std::string cell_name(const Record& record) {
   if (cell.cudnn_engine) {
     name.add_unless<std::string>("timed", "cudnn_engine", *cell.cudnn_engine);
   }
+  if (cell.gpus) name.add_unless<std::int64_t>(cell.workers, "gpus", *cell.gpus);
   name.add_unless<std::string>("on", "fusion", cell.fusion);
   name.add_unless<std::string>("off", "winograd", cell.winograd);
   name.add_unless({}, "normalization_group", cell.normalization_group);

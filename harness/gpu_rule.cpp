@@ -44,6 +44,12 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
   if (request.device == "cuda" && placement.processes == 1) {
     placement.gpus = gpus_of(placement, gpus_here());
   }
+  if (request.device == "cuda" && placement.processes == 1 &&
+      placement.options.backup_workers > 0) {
+    throw RunError(ErrorKind::Usage,
+                   "--backup-workers beside GPUs wants servers in processes of their own, which "
+                   "compute on the CPU; leave --processes out, or give --processes 2 or more");
+  }
   placement.by_nccl = sums_by_nccl(request);
   if (!placement.by_nccl) return;
   constexpr const char* kInstead =

@@ -13,7 +13,8 @@
 namespace regatta {
 
 /// Sets what `placement` says of GPUs and NCCL, by the GPUs that there are.
-/// Throws: RunError(Usage) where NCCL would have members that share a GPU.
+/// Throws: RunError(Usage) where NCCL would have members that share a GPU, or a GPU would have to
+/// choose the pushes that count.
 void deal_gpus(const RaceRequest& request, Placement& placement);
 
 /// The first GPU of a process, one of as many as it sees: processes of a host that compute take

@@ -89,6 +89,22 @@ TEST(GpuRule, MarksWorkersThatShareAGpuAndNoOthers) {
   EXPECT_FALSE(cell_on("in_graph", 2, 1, "cpu").shared_gpu);
 }
 
+TEST(GpuRule, TellsTheRecordHowManyGpusWorkersAreOn) {
+  EXPECT_EQ(cell_on("in_graph", 4, 2).gpus, 2);
+  EXPECT_EQ(cell_on("in_graph", 2, 8).gpus, 2);
+  EXPECT_EQ(cell_on("async_shared", 2, 8).gpus, 1);
+  EXPECT_EQ(cell_on("in_graph", 2, 1, "cpu").gpus, std::nullopt);
+}
+
+TEST(GpuRule, SendsBackupWorkersToServersInProcessesOfTheirOwn) {
+  const RaceRequest request{.strategy = "parameter_server", .device = "cuda"};
+  Placement placement = placement_of("parameter_server", 2);
+  placement.options.backup_workers = 1;
+  EXPECT_THROW(deal_gpus(request, placement), RunError);
+  placement.processes = 4;
+  EXPECT_NO_THROW(deal_gpus(request, placement));
+}
+
 TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
   const RaceRequest request{.device = "cuda", .cuda_graph = "on"};
   Placement placement = placement_of("in_graph", 2);

@@ -53,6 +53,7 @@ std::vector<HostCores> JoinedRanks::hosts() const {
     host.workers += rank.workers;
     host.cores = std::max(host.cores, rank.cores);
     if (rank.gpu.empty()) continue;
+    if (!workers_on.contains({rank.host, rank.gpu})) ++host.gpus;
     const int on_its_gpu = workers_on[{rank.host, rank.gpu}] += rank.workers;
     host.most_on_a_gpu = std::max(host.most_on_a_gpu, on_its_gpu);
   }

@@ -63,9 +63,12 @@ TEST(JoinedRanks, AreOnOneGpuOnlyWhereTheirHostIsTheSame) {
   ranks.take(1, ready_on("0000:02:00.0"));
   ranks.take(2, ready_on("0000:01:00.0"));
   EXPECT_EQ(ranks.hosts()[0].most_on_a_gpu, 2);
+  EXPECT_EQ(ranks.hosts()[0].gpus, 2);
   EXPECT_EQ(ranks.hosts()[1].most_on_a_gpu, 3);
+  EXPECT_EQ(ranks.hosts()[1].gpus, 1);
   ranks.take(1, ready_on("0000:01:00.0"));
   EXPECT_EQ(ranks.hosts()[0].most_on_a_gpu, 3);
+  EXPECT_EQ(ranks.hosts()[0].gpus, 1);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all);
 struct HostCores {
   int workers = 0;
   int cores = 1;
+  int gpus = 0;           ///< that they are on
   int most_on_a_gpu = 0;  ///< workers that share one; 0: nobody computes on a GPU
 };
 

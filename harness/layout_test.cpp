@@ -65,12 +65,14 @@ TEST(Layout, TakesTheThreadsOfACellFromTheHostThatIsWorstOff) {
 
 TEST(Layout, TellsWhereWorkersShareAGpu) {
   Cell cell{.device = "cuda"};
-  const HostCores apart{.workers = 4, .cores = 8, .most_on_a_gpu = 1};
-  const HostCores together{.workers = 4, .cores = 8, .most_on_a_gpu = 2};
+  const HostCores apart{.workers = 4, .cores = 8, .gpus = 4, .most_on_a_gpu = 1};
+  const HostCores together{.workers = 4, .cores = 8, .gpus = 2, .most_on_a_gpu = 2};
   count_cores({apart, apart}, cell);
   EXPECT_FALSE(cell.shared_gpu);
+  EXPECT_EQ(cell.gpus, 8);
   count_cores({apart, together}, cell);
   EXPECT_TRUE(cell.shared_gpu);
+  EXPECT_EQ(cell.gpus, 6);
 }
 
 TEST(Layout, LetsServersComputeOnTheCpu) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/backend.h"
+#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cuda/apart_devices_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
@@ -34,11 +35,13 @@ struct Case {
   const char* strategy = "in_graph";
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
+  ElementType element = ElementType::F32;
 };
 
 std::string name_of(const Case& test) {
   return std::string(test.workload) + "_" + testing_support::identifier_of(test.strategy) + "_" +
-         std::to_string(test.replicas) + "x" + std::to_string(test.stages);
+         std::to_string(test.replicas) + "x" + std::to_string(test.stages) +
+         (test.element == ElementType::BF16 ? "_bf16" : "");
 }
 
 void PrintTo(const Case& test, std::ostream* out) { *out << name_of(test); }
@@ -46,7 +49,8 @@ void PrintTo(const Case& test, std::ostream* out) { *out << name_of(test); }
 bool is_small(const Case& test) { return std::string(test.workload) == "parabola"; }
 
 Step step_of(const Case& test) {
-  return is_small(test) ? training_of("parabola", 49, 20) : training_of(test.workload, 32, 2);
+  return is_small(test) ? training_of("parabola", 49, 20)
+                        : training_of(test.workload, 32, 2, test.element);
 }
 
 TrialOptions options_of(const Case& test) {
@@ -56,6 +60,12 @@ TrialOptions options_of(const Case& test) {
   options.options.stages = test.stages;
   options.steps = is_small(test) ? 20 : 2;
   return options;
+}
+
+/// As gpu_test's.
+double bound_of(const Case& test) {
+  if (test.element == ElementType::BF16) return 2e-2;
+  return is_small(test) ? 1e-5 : 2e-3;
 }
 
 /// Whether GPUs read each other's memory.
@@ -132,7 +142,7 @@ void expect_to_follow_single(Executor& executor, const Case& test) {
   alone.steps = options_of(test).steps;
   Trial expected(step_of(test), data_of(test.workload), alone);
   const std::vector<float> losses = executor.loops().at(0).losses, wanted = expected.losses();
-  const double bound = is_small(test) ? 1e-5 : 2e-3;  // as gpu_test's
+  const double bound = bound_of(test);
   ASSERT_EQ(losses.size(), wanted.size());
   for (std::size_t k = 0; k < losses.size(); ++k) {
     EXPECT_NEAR(losses[k], wanted[k], bound * std::abs(wanted[k])) << "step " << k;
@@ -142,7 +152,13 @@ void expect_to_follow_single(Executor& executor, const Case& test) {
   EXPECT_LT(testing_support::relative_difference(parameters, expected.parameters()), bound);
 }
 
-class PlacesOnGpus : public testing::TestWithParam<Case> {};
+class PlacesOnGpus : public testing::TestWithParam<Case> {
+  void SetUp() override {
+    if (const std::string why = why_cpu_lacks(GetParam().element); !why.empty()) {
+      GTEST_SKIP() << why;
+    }
+  }
+};
 
 TEST_P(PlacesOnGpus, ComputeTheBitsOfOneGpuHoweverManyThereAre) {
   GpuRun one(GetParam(), 1);
@@ -242,7 +258,11 @@ constexpr std::array kCases{
     Case{.strategy = "central_storage+model_parallel", .replicas = 2, .stages = 2},
     Case{.strategy = "parameter_server", .replicas = 3},
     Case{.workload = "resnet9_thin", .strategy = "in_graph", .replicas = 2},
-    Case{.workload = "resnet9_thin", .strategy = "central_storage", .replicas = 2}};
+    Case{.workload = "resnet9_thin", .strategy = "central_storage", .replicas = 2},
+    Case{.workload = "resnet9_thin",
+         .strategy = "central_storage",
+         .replicas = 2,
+         .element = ElementType::BF16}};
 INSTANTIATE_TEST_SUITE_P(Strategies, PlacesOnGpus, testing::ValuesIn(kCases),
                          [](const auto& test) { return name_of(test.param); });
 

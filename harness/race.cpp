@@ -137,7 +137,7 @@ std::int64_t Race::come_to(std::int64_t planned) const {
 }
 
 void Race::build() {
-  // May complain.
+  // Says what the machine or the build lacks.
   evaluation_backend_ = make_backend(request_.device, {.engines = engines_of(placement_)});
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);

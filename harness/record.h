@@ -47,6 +47,7 @@ struct Cell {
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;       ///< more threads than cores
+  std::optional<std::int64_t> gpus;  ///< that workers are on; empty on CPUs
   bool shared_gpu = false;           ///< several workers on one GPU: says nothing of scaling
   std::vector<Straggler> straggler;  ///< workers slowed down on purpose
   std::uint64_t seed = 0;

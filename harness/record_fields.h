@@ -47,6 +47,7 @@ void for_each_field(T& part, Field&& field) {
   field("processes", part.processes);
   field("threads_per_worker", part.threads_per_worker);
   field("oversubscribed", part.oversubscribed);
+  field("gpus", part.gpus);
   field("shared_gpu", part.shared_gpu);
   field("straggler", part.straggler);
   field("seed", part.seed);

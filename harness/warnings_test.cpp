@@ -19,6 +19,17 @@ TEST(Warnings, AreOfBf16WhereTheProcessorHasNoAmx) {
   EXPECT_EQ(warning_of(request, kWithoutAmx), "");
 }
 
+TEST(Warnings, AreOfGpusThatWorkersOfOneProcessLeaveIdle) {
+  const MachineFacts two{.gpus = {"one", "another"}};
+  RaceRequest request{.strategy = "all_reduce", .workers = 4, .device = "cuda"};
+  EXPECT_THAT(warning_of(request, two), testing::HasSubstr("--processes 4 gives each its own"));
+  EXPECT_EQ(warning_of(request, {.gpus = {"one"}}), "");
+  request.processes = 4;
+  EXPECT_EQ(warning_of(request, two), "");
+  request = {.strategy = "in_graph", .workers = 4, .device = "cuda"};
+  EXPECT_EQ(warning_of(request, two), "");
+}
+
 TEST(Warnings, AreNoneOfF32) { EXPECT_EQ(warning_of({}, kWithoutAmx), ""); }
 
 }  // namespace

@@ -38,6 +38,9 @@ WRONG_FLAGS: list[tuple[str, str]] = [
      r"cannot be: the host sums between processes by --all-reduce mpi; NCCL's ring and nccl can"),
     ("--device cuda --straggler 0:2 --cuda-graph on", r"cannot be: --straggler slows single"),
     ("--device cuda --trace t.json --cuda-graph on", r"cannot be: --trace looks at single"),
+    ("--device cuda --strategy parameter_server --workers 2 --backup-workers 1 --processes 1 "
+     "--global-batch 20",
+     r"--backup-workers beside GPUs wants servers in processes of their own.*leave --proc"),
     ("--device cuda --cudnn-engine fastest",
      r"unknown cudnn_engine 'fastest'.*\(valid: timed heuristic\)"),
     ("--cudnn-engine timed", r"--cudnn-engine timed cannot be: it is for --device cuda; leave it"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures and tables call a line of theirs: its strategy, and what tells it from the others."""
+"""What figures and tables call a line: its strategy, and what tells it from the others."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -186,7 +186,13 @@ class LibraryConvolution final : public ChosenKernel {
   void make_plan(const PlanTarget& target) {
     check(choice_->candidate < engines_.size(), "equal convolutions have the same engines");
     plan_ = plan_of(engines_[choice_->candidate], target);
-    check(plan_.has_value(), "an engine runs wherever it ran for an equal convolution");
+    if (!plan_) {
+      throw RunError(ErrorKind::Device,
+                     "cuDNN makes no plan of engine " +
+                         std::to_string(engines_[choice_->candidate].engine) +
+                         ", which computed an equal convolution before, for want of memory, say; "
+                         "use a smaller batch, or --cudnn-engine heuristic");
+    }
     workspace_ = Scratch(queue_, workspace_bytes_of(*plan_));
     memory_.workspace = workspace_.as<void>();
     pack_ = variant_pack(memory_);

@@ -33,7 +33,7 @@ struct EngineChoice {
   std::size_t candidate = 0;
   EngineRule rule = EngineRule::Heuristic;
   // Of trials:
-  std::size_t first = 0;  ///< the candidate that Heuristic would have taken
+  std::size_t first = 0;  ///< the first that ran; where memory suffices, what Heuristic takes
   std::size_t timed = 0;  ///< candidates that ran
   double ns = 0;
   double first_ns = 0;
