@@ -132,19 +132,28 @@ Cudnn calls() {
 
 class ConvolutionByLibrary : public testing::Test {
  protected:
+  struct Kind {
+    std::int64_t kernel = 1;
+    ElementType element = ElementType::F32;
+    ConvolutionPass pass = ConvolutionPass::Forward;
+  };
+
   /// Of other sizes in every test: choices are the process's.
-  KernelPointer build(EngineRule rule, std::int64_t batch) {
-    const TensorType x{ElementType::F32, {batch, 4, 4, 2}}, w{ElementType::F32, {3, 1, 1, 2}},
-        y{ElementType::F32, {batch, 4, 4, 3}};
+  KernelPointer build(EngineRule rule, std::int64_t batch, const Kind& kind) {
+    const TensorType x{kind.element, {batch, 4, 4, 2}};
+    const TensorType w{kind.element, {3, kind.kernel, kind.kernel, 2}};
+    const TensorType y{kind.element, {batch, 4, 4, 3}};
+    const bool forward = kind.pass == ConvolutionPass::Forward;
     memory_.resize(static_cast<std::size_t>(x.bytes() + w.bytes() + y.bytes()));
-    inputs_ = {{.type = x, .data = memory_.data()}, {.type = w, .data = memory_.data()}};
-    output_ = {.type = y, .data = memory_.data()};
-    node_ = {.op = Op::Convolution,
-             .attributes = {{"kernel", std::int64_t{1}},
-                            {"stride", std::int64_t{1}},
-                            {"padding", std::int64_t{0}}}};
-    node_.outputs = {y};
-    return convolution_library(ConvolutionPass::Forward,
+    inputs_ = {{.type = forward ? x : y, .data = memory_.data()},
+               {.type = w, .data = memory_.data()}};
+    output_ = {.type = forward ? y : x, .data = memory_.data()};
+    node_ = {
+        .op = forward ? Op::Convolution : Op::ConvolutionBackwardData,
+        .attributes = {
+            {"kernel", kind.kernel}, {"stride", std::int64_t{1}}, {"padding", kind.kernel / 2}}};
+    node_.outputs = {output_.type};
+    return convolution_library(kind.pass,
                                {.node = node_,
                                 .inputs = inputs_,
                                 .outputs = {&output_, 1},
@@ -153,6 +162,7 @@ class ConvolutionByLibrary : public testing::Test {
                                 .queue = queue_.get()},
                                rule);
   }
+  KernelPointer build(EngineRule rule, std::int64_t batch) { return build(rule, batch, Kind{}); }
 
   static std::string choice(const KernelPointer& kernel) { return choice_of(*kernel); }
 
@@ -200,6 +210,17 @@ TEST_F(ConvolutionByLibrary, OfOtherSizesIsTriedByItself) {
   engines() = {{.takes = kFast}, {.takes = kSlow}};
   EXPECT_NE(choice(build(EngineRule::Timed, 3)).find("engine 40"), std::string::npos);
   EXPECT_NE(choice(build(EngineRule::Timed, 2)).find("engine 41"), std::string::npos);
+}
+
+TEST_F(ConvolutionByLibrary, OfAnotherPassElementOrWindowIsTriedByItself) {
+  constexpr std::int64_t kBatch = 6;
+  engines() = {{.takes = kSlow}, {.takes = kFast}};
+  EXPECT_NE(choice(build(EngineRule::Timed, kBatch)).find("engine 41"), std::string::npos);
+  engines() = {{.takes = kFast}, {.takes = kSlow}};
+  for (const Kind& other : {Kind{.kernel = 3}, Kind{.element = ElementType::BF16},
+                            Kind{.pass = ConvolutionPass::BackwardData}}) {
+    EXPECT_NE(choice(build(EngineRule::Timed, kBatch, other)).find("engine 40"), std::string::npos);
+  }
 }
 
 TEST_F(ConvolutionByLibrary, HasTheFirstThatRunsByHeuristic) {
