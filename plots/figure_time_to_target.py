@@ -123,7 +123,7 @@ def draw(runs: list[Run]) -> Figure | None:
         axes.annotate(_value(group), (1, row), xytext=(20, 0), va="center", fontsize=9,
                       xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
     if len(reached) < len(runs):
-        axes.annotate("missed", (edge, 1), xytext=(0, 5), ha="center", va="bottom", fontsize=9,
-                      color=FAINT, xycoords=("data", "axes fraction"), textcoords="offset points")
+        axes.annotate("hollow: missed", (1, 0), xytext=(20, -6), va="top", fontsize=8,
+                      color=FAINT, xycoords="axes fraction", textcoords="offset points")
     entitle(axes, "Every run, and the median")
     return tell(figure, {"": others})
