@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "harness/statistics.h"
 #include "harness/timed_kernels_bench.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/clock.h"
@@ -85,12 +86,6 @@ Json limits_of(const std::vector<KernelRow>& rows, const Peaks& peaks, double st
   return limits;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// Of the steps that count.
 std::vector<double> step_times(const Executor& executor, const GpuStepOptions& options) {
   const std::vector<std::uint64_t> all = executor.loops().front().step_ticks;
@@ -154,7 +149,7 @@ double measure_captured(Device& device, const KernelTable& kernels, const Step& 
   Executor executor(part, {kernels, device}, how);
   executor.prepare();
   executor.run(how.max_examples);
-  return median(step_times(executor, options));
+  return median_interval(step_times(executor, options)).median;
 }
 
 std::set<ElementType> elements_of(const std::vector<KernelRow>& rows) {

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "harness/backend.h"
 #include "harness/bare_convolutions_bench.h"
@@ -21,6 +22,7 @@
 #include "harness/gpu_step_bench.h"
 #include "harness/placement.h"
 #include "harness/process.h"
+#include "harness/statistics.h"
 #include "harness/timed_kernels_bench.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -47,12 +49,6 @@ struct Options {
   std::string save;  ///< a file; empty: none
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 double milliseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() * 1e-6; }
 
 /// By kind of op, the median over the steps after `first` of what its kernels took together; what
@@ -73,11 +69,13 @@ Json split_by_op(const TimedKernels& kernels, const LoopReport& loop, std::size_
     outside_ms.push_back(step_ms.back() - milliseconds(inside));
   }
   std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [op, times] : by_op) sorted.emplace_back(median(times), op);
+  for (const auto& [op, times] : by_op) sorted.emplace_back(median_interval(times).median, op);
   std::sort(sorted.rbegin(), sorted.rend());
   Json ops = Json::object();
   for (const auto& [ms, op] : sorted) ops[op] = ms;
-  return {{"ms", median(step_ms)}, {"ops_ms", ops}, {"outside_kernels_ms", median(outside_ms)}};
+  return {{"ms", median_interval(step_ms).median},
+          {"ops_ms", ops},
+          {"outside_kernels_ms", median_interval(outside_ms).median}};
 }
 
 /// Medians over the rounds after the first, summed by pass; and by convolution.
@@ -86,7 +84,7 @@ Json convolution_report(const BareConvolutions& convolutions) {
   Json layers = Json::array();
   double primitives = 0, kernels = 0;
   const auto after_first = [](const std::vector<double>& times) {
-    return median({times.begin() + 1, times.end()});
+    return median_interval(std::span(times).subspan(1)).median;
   };
   for (const BareConvolutions::Entry& entry : convolutions.entries()) {
     const double primitive = after_first(entry.primitive_ms);
