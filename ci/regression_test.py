@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ci/regression, ci/baseline and ci/history: what they refuse, what they say of builds whose
-records are made up, how they end.
+"""ci/regression: what it refuses, what it says of builds whose records are made up, how it ends.
 
 usage: ci/regression_test.py REGATTA
 
-The builds are folders with a program `regatta` that writes a record at once, as told, and leaves
-`compare` to the real one; where the test is about ending, both sides are the real one.
+Where the test is about ending, both sides are the real program.
 """
 
 import json
@@ -14,77 +12,20 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 from typing import Any
 
-CI = Path(__file__).resolve().parent
-REGATTA = Path(sys.argv[1]).resolve()
-SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-regression-test-")
-LIMIT_S = 60
-END_LIMIT_S = 25
+from regression_support import (CI, GATE, LIMIT_S, REGATTA, fresh_folder, lines_of,
+                                lines_of_text, programs, repository)
 
-GATE = """
-seeds = 8
-[[race]]
-flags = "--workload parabola --steps 100"
-[[race]]
-flags = "--workload parabola --strategy all_reduce --workers 2 --steps 100"
-"""
-# FAULT: what the side does wrong: `slow` (all_reduce, by a fifth), `slow_once` (in the first round
-# only), `wrong` (all_reduce, too), `crash`, `usage`, or nothing.
-FAKE = """#!/usr/bin/python3
-import json, os, pathlib, sys
-fault = "FAULT"
-if sys.argv[1] == "compare":
-    os.execv("REGATTA", sys.argv)
-flags = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-seed, strategy = int(flags["--seed"]), flags.get("--strategy", "single")
-out = pathlib.Path(flags["--out"])
-with open(out.parent.parent / "order", "a") as order:
-    print(out.name, strategy, seed, file=order)
-if fault == "crash":
-    os.abort()
-if fault == "usage" and strategy == "all_reduce":
-    sys.exit("regatta: no such strategy")
-faulty = strategy == "all_reduce" and (fault != "slow_once" or seed <= 8)
-slower = 1.2 if faulty and fault.startswith("slow") else 1
-rate = 0.05 if faulty and fault == "wrong" else 0.02
-record = {
-    "command": "regatta " + " ".join(sys.argv[1:]), "status": "missed",
-    "cell": {"workload": "parabola", "strategy": strategy, "dtype": "f32", "global_batch": 50,
-             "dataset": "curve", "fusion": "on", "workers": int(flags.get("--workers", 1)),
-             "seed": seed},
-    "checksums": {"initial_weights": "a", "data_order": "b"},
-    "machine": {"cpu": "made up", "isa": ["none"], "cores_used": 2},
-    "software": {"git_commit": pathlib.Path(__file__).parent.name, "dirty": False},
-    "examples_per_s": 1000, "target": {"metric": "loss", "value": 0.05},
-    "step_time_ns": {"count": 10, "p50": round(1e6 * slower * (1 + seed % 8 / 400))},
-    "losses": [{"examples": 50 * step, "loss": (1 - rate) ** step} for step in range(10)],
-    "evaluations": [{"examples": 500, "training_time_ns": 1, "loss": (1 - rate) ** 10,
-                     "metric": 1}]}
-with open(out / "records.jsonl", "a") as records:
-    print(json.dumps(record), file=records)
-"""
+END_LIMIT_S = 25
 LONG = """
 seeds = 2
 [[race]]
 flags = "--workload parabola --strategy parameter_server --workers 2 --steps 5000000"
 """
-
-
-def fresh_folder() -> Path:
-    return Path(tempfile.mkdtemp(dir=SCRATCH.name))
-
-
-def programs(fault: str = "") -> Path:
-    folder = fresh_folder()
-    program = folder / "regatta"
-    program.write_text(FAKE.replace("FAULT", fault).replace("REGATTA", str(REGATTA)))
-    program.chmod(0o755)
-    return folder
 
 
 def command(base: Path, head: Path, out: Path, gate: str, *flags: str) -> list[str]:
@@ -100,10 +41,6 @@ def judged(fault: str, *flags: str, gate: str = GATE) -> tuple[Any, Path]:
     done = subprocess.run(command(programs(), programs(fault), out, gate, *flags),
                           capture_output=True, text=True, timeout=LIMIT_S, check=False)
     return done, out
-
-
-def lines_of(path: Path) -> list[str]:
-    return path.read_text().splitlines()
 
 
 class Verdicts(unittest.TestCase):
@@ -157,125 +94,6 @@ class Verdicts(unittest.TestCase):
         done, _ = judged("crash")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("head: ", done.stderr)
-
-
-def gate_file(text: str) -> Path:
-    file = fresh_folder() / "gate.toml"
-    file.write_text(text)
-    return file
-
-
-class Baselines(unittest.TestCase):
-    def baseline(self) -> Path:
-        folder = fresh_folder() / "made_up/gate"
-        done = run([CI / "baseline", folder, "--programs", programs(), "--gate", gate_file(GATE)])
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(lines_of(folder / "records.jsonl")), 16)
-        self.assertEqual(lines_of(folder / "same.txt")[-1], "nothing regressed")
-        return folder
-
-    def test_stand_in_for_a_base_and_judge_what_is_learnt_but_speed_by_far_only(self) -> None:
-        baseline = self.baseline()
-        gate = gate_file('baseline = "--speed-effect 1.2"\n' + GATE)
-        for fault, code, last in (("slow", 0, "nothing regressed"),
-                                  ("wrong", 3, "regressed: parabola all_reduce x2 steps=100 "
-                                               "(convergence)")):
-            with self.subTest(fault=fault):
-                done = run([CI / "regression", "--baseline", baseline, "--gate", gate,
-                            "--programs", programs(fault), "--out", fresh_folder()])
-                self.assertEqual(done.returncode, code, done.stderr)
-                self.assertEqual(lines_of_text(done.stdout)[-1], last)
-
-    def test_are_made_of_machines_that_repeat_themselves_only(self) -> None:
-        folder = fresh_folder() / "gate"
-        done = run([CI / "baseline", folder, "--programs", programs("crash"),
-                    "--gate", gate_file(GATE)])
-        self.assertEqual(done.returncode, 2)
-        self.assertFalse(folder.exists())
-
-    def test_take_the_place_of_a_base_that_cannot_be_built(self) -> None:
-        root = repository({"ci": CI})
-        shutil.copytree(self.baseline(), root / "results/made_up/gate")
-        buildable(root, "")
-        commit(root, "can be built")
-        done = run([root / "ci/regression", "HEAD~1", "--gate", gate_file(GATE)])
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("base cannot be built: a baseline takes its place", done.stderr)
-        self.assertIn("results/made_up/gate", done.stderr)
-        self.assertEqual(lines_of_text(done.stdout)[-1], "nothing regressed")
-        other = root / "results/made_up/gate/records.jsonl"
-        other.write_text(other.read_text().replace("made up", "of another make"))
-        commit(root, "another machine's baseline")
-        done = run([root / "ci/regression", "HEAD~2", "--gate", gate_file(GATE)])
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("no baseline under results/*/gate is of this machine", done.stderr)
-
-
-class History(unittest.TestCase):
-    def test_races_commits_in_turn_and_appends_their_records(self) -> None:
-        root = repository({"ci": CI, "plots": CI.parent / "plots"})
-        commits = []
-        for fault in ("", "slow", ""):
-            buildable(root, fault)
-            commits.append(commit(root, f"a commit that is {fault or 'good'}")[:10])
-        (root / "CMakeLists.txt").write_text("no CMake\n")
-        broken = commit(root, "cannot be built")[:10]
-        gate, out = gate_file(GATE), root / "out/history"
-        words = [root / "ci/history", "HEAD~3", "HEAD~3..HEAD", "--gate", gate, "--seeds", "2"]
-        done = run(words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("left out", done.stderr)
-        self.assertIn(broken[:7], done.stderr)
-        self.assertEqual(lines_of(root / "build/regression/order"),
-                         [f"{commit} {strategy} {seed}" for seed, order in ((1, 1), (2, -1))
-                          for strategy in ("single", "all_reduce") for commit in commits[::order]])
-        records = [json.loads(line) for line in lines_of(out / "records.jsonl")]
-        self.assertEqual([one["software"]["git_commit"] for one in records],
-                         [commit for commit in commits for _ in range(4)])
-        drawn = run([root / "plots/trend.py", out])
-        self.assertEqual(drawn.returncode, 0, drawn.stderr)
-        again = run([*words, "--most", "2"])  # the ends: one of them cannot be built
-        self.assertEqual((again.returncode, again.stdout), (1, ""))
-        self.assertIn("fewer than two of the commits could be built", again.stderr)
-
-
-def run(words: list[Any]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(word) for word in words], capture_output=True, text=True,
-                          timeout=LIMIT_S, check=False)
-
-
-def commit(root: Path, message: str) -> str:
-    """All there is; returns its hash."""
-    for git in (("add", "."), ("-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit",
-                               "--quiet", "--message", message)):
-        subprocess.run(["git", "-C", str(root), *git], check=True)
-    return run(["git", "-C", root, "rev-parse", "HEAD"]).stdout.strip()
-
-
-def repository(folders: dict[str, Path]) -> Path:
-    """With nothing in it but these, so that a build fails at once."""
-    root = fresh_folder()
-    for name, folder in folders.items():
-        shutil.copytree(folder, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (root / ".gitignore").write_text("__pycache__/\nbuild/\nout/\n")
-    subprocess.run(["git", "init", "--quiet", root], check=True)
-    commit(root, "all there is")
-    return root
-
-
-def buildable(root: Path, fault: str) -> None:
-    """A build of it is the made-up program with this fault."""
-    shutil.copy2(programs(fault) / "regatta", root / "regatta")
-    (root / "CMakePresets.json").write_text(json.dumps({"version": 6, "configurePresets": [
-        {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}))
-    (root / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.25)\nproject(made_up NONE)\n"
-        "add_custom_target(regatta COMMAND ${CMAKE_COMMAND} -E make_directory bin COMMAND "
-        "${CMAKE_COMMAND} -E copy ${CMAKE_SOURCE_DIR}/regatta bin/regatta)\n")
-
-
-def lines_of_text(text: str) -> list[str]:
-    return text.strip().splitlines()
 
 
 class Refusals(unittest.TestCase):
