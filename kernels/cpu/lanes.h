@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sixteen f32 that are computed together, for loops whose speed must not hang on the compiler's
-// vectoriser: arithmetic, comparisons and selections are those of the compiler's vector types, for
-// any instruction set. The one place that asks for an instruction by name: rounding to bf16, where
-// the machine has it for whole registers, costs a tenth of the integer arithmetic in element.h.
+// As many f32 as a register of the instruction set holds, computed together, for loops whose speed
+// must not hang on the compiler's vectoriser: arithmetic, comparisons and selections are those of
+// the compiler's vector types, for any instruction set. A type wider than a register would pass
+// through memory. The one place that asks for an instruction by name: rounding to bf16, where the
+// machine has it for whole registers, costs a tenth of the integer arithmetic in element.h.
 #pragma once
 
 #ifdef __AVX512BF16__
@@ -17,12 +18,18 @@
 
 namespace regatta::cpu {
 
+#if defined(__AVX512F__)
 inline constexpr std::int64_t kLanes = 16;
+#elif defined(__AVX2__)
+inline constexpr std::int64_t kLanes = 8;
+#else
+inline constexpr std::int64_t kLanes = 4;
+#endif
 
-using Lanes __attribute__((vector_size(64))) = float;
-using LaneIntegers __attribute__((vector_size(64))) = std::int32_t;
-using LaneHalves __attribute__((vector_size(32))) = std::uint16_t;
-using LaneBytes __attribute__((vector_size(16))) = std::uint8_t;
+using Lanes __attribute__((vector_size(kLanes * 4))) = float;
+using LaneIntegers __attribute__((vector_size(kLanes * 4))) = std::int32_t;
+using LaneHalves __attribute__((vector_size(kLanes * 2))) = std::uint16_t;
+using LaneBytes __attribute__((vector_size(kLanes))) = std::uint8_t;
 
 /// How many lanes a load or store touches; the others are zero.
 struct AllLanes {
@@ -32,7 +39,7 @@ struct SomeLanes {
   std::size_t count;
 };
 
-/// body(i, lanes) for 0, 16, 32, … below `count`; the last may have some lanes only.
+/// body(i, lanes) for 0, kLanes, 2 kLanes, … below `count`; the last may have some lanes only.
 template <typename Body>
 inline void for_each_lanes(std::int64_t count, const Body& body) {
   std::int64_t i = 0;
@@ -52,7 +59,7 @@ inline Lanes to_f32(LaneHalves halves) {
   return std::bit_cast<Lanes>(__builtin_convertvector(halves, LaneIntegers) << 16);
 }
 
-/// What 16 elements of T are in memory, as integers or f32 themselves.
+/// What a register of elements of T is in memory, as integers or f32 themselves.
 inline Lanes rounded_to(float, Lanes lanes) { return lanes; }
 /// To the nearest, ties to even; a NaN stays one. The machine's instruction takes numbers below
 /// f32's normal range as zeros.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions without branches, of one f32 (in a loop, they vectorise; libm's do not) or of lanes.h's
-// sixteen. A NaN stays one: selections are written so that a comparison with NaN keeps the
+// registers. A NaN stays one: selections are written so that a comparison with NaN keeps the
 // argument. Measured over every seventh f32 against libm in double, largest error, absolute and in
 // units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0. activation_test.cpp
 // holds them to bounds.

@@ -67,7 +67,7 @@ struct Largest {
   LaneIntegers position;
 };
 
-/// Of the pixels at `corner`, 16 channels; value(pixel) is compared. The first of equals wins.
+/// Of the pixels at `corner`, kLanes channels; value(pixel) is compared. The first of equals wins.
 template <typename T, typename Side, typename Count, typename Value>
 inline Largest largest(const Windows& n, const T* corner, Side side, Count lanes,
                        const Value& value) {

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program of processor_check_test.py: says that a constructor ran.
+#include <cstdio>
+
+namespace {
+const int kPrinted = std::puts("ran");
+}
+
+int main() { return kPrinted < 0 ? 1 : 0; }
