@@ -174,9 +174,7 @@ std::vector<Difference> differences_of_software() {
   };
 }
 
-/// Where the processor leaves a choice.
-std::vector<Difference> differences_of_processors() {
-  if (!why_cpu_lacks_winograd().empty()) return {};
+std::vector<Difference> differences_of_kernels() {
   Side wide = images();
   wide.request.workload = "resnet9";
   return {{"direct convolutions",
@@ -188,7 +186,7 @@ std::vector<Difference> differences_of_processors() {
 std::vector<Difference> all_differences() {
   std::vector<Difference> all = differences_of_requests();
   for (const auto& more :
-       {differences_of_data(), differences_of_software(), differences_of_processors()}) {
+       {differences_of_data(), differences_of_software(), differences_of_kernels()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;

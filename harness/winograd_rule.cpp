@@ -3,14 +3,12 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
-#include "kernels/runtime/devices.h"
 
 namespace regatta {
 
 std::string why_not_winograd(const RaceRequest& request, const Placement& placement) {
   if (request.device != "cpu") return "it is for --device cpu";
   if (request.dtype != "f32") return "it is for --dtype f32";
-  if (std::string why = why_cpu_lacks_winograd(); !why.empty()) return why;
   const Step step = placement.workload->training(placement.recipe);
   if (!has_winograd(by_winograd(step).graph)) {
     return "no convolution of " + request.workload + " is wide enough to gain";

@@ -6,7 +6,6 @@
 #include "harness/cell.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
-#include "kernels/runtime/devices.h"
 
 namespace regatta {
 namespace {
@@ -36,7 +35,6 @@ std::string refusal_of(RaceRequest request) {
 }
 
 TEST(WinogradRule, IsWhatAutoDoesAndWhatTheCellSays) {
-  if (const std::string why = why_cpu_lacks_winograd(); !why.empty()) GTEST_SKIP() << why;
   RaceRequest request = wide();
   EXPECT_EQ(cell_says(request), "on");
   request.winograd = "on";
@@ -52,7 +50,6 @@ TEST(WinogradRule, IsWhatAutoDoesAndWhatTheCellSays) {
 }
 
 TEST(WinogradRule, RefusesWhatCannotBeAndSaysWhy) {
-  if (const std::string why = why_cpu_lacks_winograd(); !why.empty()) GTEST_SKIP() << why;
   EXPECT_EQ(refusal_of(wide()), "");
   RaceRequest request = wide();
   request.dtype = "bf16";
@@ -68,7 +65,6 @@ TEST(WinogradRule, RefusesWhatCannotBeAndSaysWhy) {
 }
 
 TEST(WinogradRule, HoldsForTheStepAndForTheEvaluation) {
-  if (const std::string why = why_cpu_lacks_winograd(); !why.empty()) GTEST_SKIP() << why;
   RaceRequest request = wide();
   for (const char* asked : {"on", "off"}) {
     request.winograd = asked;

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/winograd.h"
 #include "strategies/test_support.h"
 
@@ -82,7 +81,6 @@ void expect_follows(Trial& actual, Trial& expected, const std::string& what) {
 }
 
 TEST(Winograd, FollowsDirectConvolutionsAndLetsStrategiesDealOutTheBatch) {
-  if (const std::string why = why_cpu_lacks_winograd(); !why.empty()) GTEST_SKIP() << why;
   const Step direct = training_of("resnet9_thin", 80, kRecipeSteps);
   const Step step = with_all_marked(direct);
   ASSERT_GT(marked_nodes(step), 3 * 7);

@@ -1,182 +1,443 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions of f32 by oneDNN's Winograd F(4 x 4, 3 x 3), for nodes that are marked
-// (kernels/graph/winograd.h). oneDNN wants images in groups of 16 channels and, for each layer, the
-// transformed tiles of all images at once. So a batch goes in blocks of images: each is copied to
-// that layout, computed and copied back, in memory that the lane's kernels use in turn and that is
-// small enough to stay near the core. Gradients of weights add up over the blocks, in order.
+// Convolutions by Winograd's algorithm F(4 x 4, 3 x 3), for nodes that are marked
+// (kernels/graph/winograd.h): 36 products of matrices for every 16 results, by oneDNN, where a
+// direct sum takes 144. Images are cut into tiles of 4 x 4 pixels; each thread takes its share of
+// all tiles, in blocks: brings one to its points (winograd_tiles.h), multiplies, brings the
+// products back. What is in between is f32 and lies in memory that the lane's kernels use in turn.
+// Threads wait for each other when weights are transformed and at the end, never between blocks.
+//   forward:           M[36, tiles, O] = V[36, tiles, I] U[36, O, I]'
+//   backward data:     M[36, tiles, I] = V[36, tiles, O] U[36, O, I], of turned weights
+//   backward weights:  U[36, O, I] = sum over blocks of D[36, tiles, O]' V[36, tiles, I]
+// An image's result does not depend on what else is in the batch, nor on the number of threads;
+// gradients of weights are sums of each thread's, in order.
+#include <omp.h>
+
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/cpu/convolution_paths.h"
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/element.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/parallel.h"
+#include "kernels/cpu/winograd_tiles.h"
 #include "kernels/graph/collective.h"
-#include "kernels/graph/error.h"
 #include "kernels/runtime/scratch.h"
 
 namespace regatta::cpu {
 namespace {
 
-using onednn::Choice;
-using onednn::Descriptor;
-using onednn::Layout;
-using onednn::Pass;
+using namespace winograd;
 
-// Of each thread. Of fewer tiles each costs more, as a block transforms the weights anew; more do
-// not stay in a cache (64 to 16,384 tried on layers of 24 to 512 channels; AMD Zen 5).
-constexpr std::int64_t kTilesOfABlock = 256;
-constexpr std::int64_t kTileSide = 4;  // of a result. Units: pixels
+// Of a block's points and products together. More do not stay near the core; of fewer tiles each
+// product is less efficient (convolution_bench.cpp).
+constexpr std::int64_t kBlockBytes = 1 << 20;
+constexpr std::int64_t kFewestTiles = 64;
+
+/// All tiles of a batch of images, image by image, row by row.
+struct Tiles {
+  explicit Tiles(const TensorType& images)
+      : height(images.dim(1)),
+        width(images.dim(2)),
+        down((height + kTile - 1) / kTile),
+        across((width + kTile - 1) / kTile),
+        count(images.dim(0) * down * across) {}
+
+  struct Tile {
+    std::int64_t image, row, column;  ///< of its first pixel
+  };
+  Tile at(std::int64_t index) const {
+    const std::int64_t in_image = index % (down * across);
+    return {index / (down * across), in_image / across * kTile, in_image % across * kTile};
+  }
+
+  /// Of `reach` pixels a side from `before` above and left of the tile on.
+  Inside inside(const Tile& tile, std::int64_t before, std::int64_t reach) const {
+    const auto clip = [&](std::int64_t first, std::int64_t extent) {
+      return std::pair(static_cast<int>(std::max<std::int64_t>(0, before - first)),
+                       static_cast<int>(std::min(reach, extent - first + before)));
+    };
+    const auto [top, bottom] = clip(tile.row, height);
+    const auto [left, right] = clip(tile.column, width);
+    return {top, bottom, left, right};
+  }
+
+  std::int64_t height, width;
+  std::int64_t down, across;
+  std::int64_t count;
+};
+
+/// Images whose channels are brought to points or come from them.
+struct Images {
+  Tensor tensor;
+  std::int64_t channels() const { return tensor.type.dim(3); }
+  std::int64_t line() const { return tensor.type.dim(2) * channels(); }
+  /// The pixel where a tile begins, or would if the image went on `before` pixels up and left.
+  template <typename T>
+  T* corner(const Tiles::Tile& tile, std::int64_t before) const {
+    const std::int64_t row = tile.image * tensor.type.dim(1) + tile.row - before;
+    return tensor.as<T>() + row * line() + (tile.column - before) * channels();
+  }
+};
 
 std::int64_t quotient_up(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-/// The tensors of a convolution, whichever of them a pass computes.
-struct Tensors {
-  Tensor x;
-  Tensor weights;
-  Tensor y;
+/// Rows and columns of a matrix a point, with room between the matrices: at a power of two apart,
+/// all 36 would share a set of the cache.
+struct Extent {
+  std::int64_t rows, columns;
+  std::int64_t plane() const { return rows * columns; }
+  std::size_t bytes() const { return static_cast<std::size_t>(kPoints * plane()) * sizeof(float); }
+  Planes at(std::byte* begin) const { return {reinterpret_cast<float*>(begin), plane(), columns}; }
+  onednn::Descriptor plain() const {
+    return onednn::describe_strided({kPoints, rows, columns}, {plane(), columns, 1});
+  }
+  onednn::Descriptor turned() const {
+    return onednn::describe_strided({kPoints, columns, rows}, {plane(), 1, columns});
+  }
 };
 
-std::int64_t blocks_of(const Tensors& t, int threads) {
-  const std::int64_t rows = t.x.type.dim(1), columns = t.x.type.dim(2);
-  const std::int64_t tiles = quotient_up(rows, kTileSide) * quotient_up(columns, kTileSide);
-  const std::int64_t batch = t.x.type.dim(0);
-  return std::min(batch, quotient_up(batch * tiles, kTilesOfABlock * threads));
-}
+/// How a batch's tiles are dealt: as many blocks to each thread, of sizes that differ by one.
+struct Blocks {
+  /// `wanted`: tiles of a block.
+  Blocks(std::int64_t tile_count, int thread_count, std::int64_t wanted)
+      : tiles(tile_count),
+        threads(thread_count),
+        each(quotient_up(quotient_up(tiles, threads), wanted)) {}
 
-Tensor images(const Tensor& all, const Range& range) {
-  const std::int64_t of_an_image = all.elements() / all.type.dim(0);
-  Tensor some = all;
-  some.type.dims[0] = range.end - range.begin;
-  some.data = all.f32() + range.begin * of_an_image;
-  return some;
-}
+  /// Of a block's matrices: those of the largest block, odd, so that the 36 matrices, which lie a
+  /// multiple of the channels apart, do not meet in the same few sets of a cache.
+  std::int64_t rows() const { return quotient_up(tiles, each * threads) | 1; }
 
-class WinogradConvolution final : public Kernel {
- public:
-  WinogradConvolution(const KernelRequest& request, const Tensors& tensors, Pass pass)
-      : tensors_(tensors),
-        pass_(pass),
-        plain_weights_(onednn::describe_weights(tensors.weights.type, 1, Layout::Plain)) {
-    if (const std::string why = why_cpu_lacks_winograd(); !why.empty()) {
-      throw RunError(ErrorKind::Unsupported, why + "; run with --winograd off");
-    }
-    const std::int64_t blocks = blocks_of(tensors, request.threads);
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      add_block(share(tensors.x.type.dim(0), blocks, block));
+  /// body(tiles) for the blocks of a thread, in order.
+  template <typename Body>
+  void for_each_of(int thread, const Body& body) const {
+    for (std::int64_t block = 0; block < each; ++block) {
+      body(share(tiles, each * threads, thread * each + block));
     }
   }
 
-  void run(const StepContext& context) override { program_.run(context); }
+  std::int64_t tiles;
+  int threads;
+  std::int64_t each;  ///< of a thread
+};
+
+/// Tiles of a block: as many as stay near the core, and enough that what each block reads or
+/// writes once, `others` for each of its points, does not take longer than its own points.
+std::int64_t tiles_of_a_block(std::int64_t channels, std::int64_t others) {
+  const std::int64_t near = kBlockBytes / (kPoints * channels * std::int64_t{sizeof(float)});
+  return std::max({kFewestTiles, near, others / channels});
+}
+
+/// Primitives that one thread executes take one thread.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+  ~OneThread() { omp_set_num_threads(before_); }
 
  private:
-  struct Arguments {
-    int x, weights, y;
+  int before_;
+};
+
+/// Memory in the lane's scratch, laid out first and known when the scratch is.
+class Room {
+ public:
+  struct Part {
+    std::size_t offset;
   };
-  static Arguments arguments_of(Pass pass) {
-    switch (pass) {
-      case Pass::Forward: return {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
-      case Pass::BackwardData: return {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST};
-      case Pass::BackwardWeights: return {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST};
-    }
-    return {};
+  Part add(std::size_t bytes) {
+    const Part part{end_};
+    end_ += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    return part;
   }
-
-  /// What computes blocks of so many images, and where in the scratch they lie.
-  struct Block {
-    Choice choice;
-    dnnl::memory x, weights, y, scratchpad;
-  };
-
-  const Block& block_of(std::int64_t count) {
-    const auto [found, is_new] = blocks_.try_emplace(count);
-    Block& block = found->second;
-    if (!is_new) return block;
-    const Range range{0, count};
-    block.choice = onednn::choose(onednn::Convolution{
-        .pass = pass_,
-        .algorithm = onednn::Algorithm::Winograd,
-        .x = onednn::describe_images(images(tensors_.x, range).type, Layout::Preferred),
-        .weights = onednn::describe_weights(tensors_.weights.type, 1, Layout::Preferred),
-        .y = onednn::describe_images(images(tensors_.y, range).type, Layout::Preferred),
-        .padding = 1});
-    const Choice& choice = block.choice;
-    std::vector<std::pair<dnnl::memory, std::size_t>> places;
-    std::size_t end = 0;
-    const auto set_aside = [&](const Descriptor& layout) {
-      places.emplace_back(program_.bind(layout, nullptr), end);
-      end += (layout.get_size() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-      return places.back().first;
-    };
-    block.x = set_aside(choice.x);
-    block.y = set_aside(choice.y);
-    block.scratchpad = set_aside(choice.scratchpad);
-    block.weights = pass_ == Pass::BackwardWeights
-                        ? set_aside(choice.weights)
-                        : program_.read_as(choice.weights, plain_weights_, tensors_.weights.data);
-    scratch_->reserve(end, [places](std::byte* begin) mutable {
-      for (auto& [memory, offset] : places) memory.set_data_handle(begin + offset);
-    });
-    return block;
+  void reserve() {
+    scratch_->reserve(end_, [begin = begin_](std::byte* memory) { *begin = memory; });
   }
+  std::byte* at(const Part& part) const { return *begin_ + part.offset; }
 
-  void add_block(const Range& range) {
-    const Block& block = block_of(range.end - range.begin);
-    const Tensor x = images(tensors_.x, range), y = images(tensors_.y, range);
-    const dnnl::memory given_x = program_.bind(onednn::describe_images(x.type), x.data);
-    const dnnl::memory given_y = program_.bind(onednn::describe_images(y.type), y.data);
-    if (pass_ != Pass::BackwardData) program_.copy(given_x, block.x);
-    if (pass_ != Pass::Forward) program_.copy(given_y, block.y);
-    const Arguments index = arguments_of(pass_);
-    program_.add(block.choice.primitive, {{index.x, block.x},
-                                          {index.weights, block.weights},
-                                          {index.y, block.y},
-                                          {DNNL_ARG_SCRATCHPAD, block.scratchpad}});
-    if (pass_ == Pass::Forward) program_.copy(block.y, given_y);
-    if (pass_ == Pass::BackwardData) program_.copy(block.x, given_x);
-    if (pass_ == Pass::BackwardWeights) add_up(block.weights, range);
-  }
-
-  void add_up(const dnnl::memory& of_block, const Range& range) {
-    const dnnl::memory sum = program_.bind(plain_weights_, tensors_.weights.data);
-    if (range.begin == 0) {
-      program_.copy(of_block, sum);
-    } else {
-      program_.accumulate(of_block, sum);
-    }
-  }
-
-  Tensors tensors_;
-  Pass pass_;
+ private:
   std::shared_ptr<Scratch> scratch_ = Scratch::of_the_lane();
-  Descriptor plain_weights_;
-  std::map<std::int64_t, Block> blocks_;  ///< by images: some have one more than others
+  std::shared_ptr<std::byte*> begin_ = std::make_shared<std::byte*>(nullptr);
+  std::size_t end_ = 0;
+};
+
+/// The 36 products of a thread's block.
+class Products {
+ public:
+  Products(const onednn::Product& product, Room& room)
+      : choice_([&] {
+          const OneThread scope;
+          return onednn::choose(product);
+        }()),
+        scratchpad_part_(room.add(choice_.scratchpad.get_size())) {
+    program_.add(choice_.primitive,
+                 {{DNNL_ARG_SRC, left_ = program_.bind(choice_.x, nullptr)},
+                  {DNNL_ARG_WEIGHTS, right_ = program_.bind(choice_.weights, nullptr)},
+                  {DNNL_ARG_DST, result_ = program_.bind(choice_.y, nullptr)},
+                  {DNNL_ARG_SCRATCHPAD, scratchpad_ = program_.bind(choice_.scratchpad, nullptr)}});
+  }
+
+  void run(const Room& room, const Planes& left, const Planes& right, const Planes& result) {
+    left_.set_data_handle(left.data);
+    right_.set_data_handle(right.data);
+    result_.set_data_handle(result.data);
+    scratchpad_.set_data_handle(room.at(scratchpad_part_));
+    program_.run({});
+  }
+
+ private:
+  onednn::Choice choice_;
+  Room::Part scratchpad_part_;
   onednn::Program program_;
+  dnnl::memory left_, right_, result_, scratchpad_;
+};
+
+/// The data of a block's tiles, 6 x 6 pixels each from one above and left of it on.
+template <typename T>
+void data_to_points(const Tiles& tiles, const Images& images, const Range& range,
+                    const Planes& planes) {
+  for (std::int64_t i = range.begin; i < range.end; ++i) {
+    const Tiles::Tile tile = tiles.at(i);
+    to_points<kReach>(images.corner<T>(tile, 1),
+                      {.line = images.line(), .pixel = images.channels()}, images.channels(),
+                      tiles.inside(tile, 1, kReach), planes, i - range.begin,
+                      [](const Line<6>& d) { return points_of_data(d); });
+  }
+}
+
+enum class Pass : std::uint8_t { Forward, BackwardData };
+
+/// Forward, and backward data, which is the same of turned weights.
+template <typename T>
+class ImagesByWinograd final : public Kernel {
+ public:
+  ImagesByWinograd(const KernelRequest& request, Pass pass)
+      : pass_(pass),
+        from_{request.inputs[0]},
+        weights_(request.inputs[1]),
+        to_{request.outputs[0]},
+        tiles_(from_.tensor.type),
+        blocks_(
+            tiles_.count, request.threads,
+            tiles_of_a_block(from_.channels() + to_.channels(), from_.channels() * to_.channels())),
+        factors_{weights_.type.dim(0), weights_.type.dim(3)},
+        given_{blocks_.rows(), from_.channels()},
+        products_{blocks_.rows(), to_.channels()},
+        factors_part_(room_.add(factors_.bytes())) {
+    for (int thread = 0; thread < blocks_.threads; ++thread) {
+      threads_.push_back({room_.add(given_.bytes()), room_.add(products_.bytes()),
+                          std::make_unique<Products>(
+                              onednn::Product{.x = given_.plain(),
+                                              .weights = pass == Pass::Forward ? factors_.turned()
+                                                                               : factors_.plain(),
+                                              .y = products_.plain()},
+                              room_)});
+    }
+    room_.reserve();
+  }
+
+  void run(const StepContext&) override {
+    parallel_parts(blocks_.threads, [this](int thread) { transform_weights(thread); });
+    parallel_parts(blocks_.threads, [this](int thread) {
+      blocks_.for_each_of(thread, [&](const Range& range) { run_block(thread, range); });
+    });
+  }
+
+ private:
+  struct OfThread {
+    Room::Part given, products;
+    std::unique_ptr<Products> multiply;
+  };
+
+  void transform_weights(int thread) {
+    const Planes planes = factors_.at(room_.at(factors_part_));
+    const std::int64_t inputs = factors_.columns, window = kWindow * kWindow * inputs;
+    const Range mine = share(factors_.rows, blocks_.threads, thread);
+    for (std::int64_t o = mine.begin; o < mine.end; ++o) {
+      const T* first = weights_.as<T>() + o * window;
+      const Inside whole{0, kWindow, 0, kWindow};
+      const auto transform = [](const Line<3>& g) { return points_of_factor(g); };
+      if (pass_ == Pass::Forward) {
+        to_points<kWindow>(first, {.line = kWindow * inputs, .pixel = inputs}, inputs, whole,
+                           planes, o, transform);
+      } else {
+        to_points<kWindow>(first + window - inputs, {.line = -kWindow * inputs, .pixel = -inputs},
+                           inputs, whole, planes, o, transform);
+      }
+    }
+  }
+
+  void run_block(int thread, const Range& range) {
+    OfThread& mine = threads_[static_cast<std::size_t>(thread)];
+    const Planes given = given_.at(room_.at(mine.given));
+    const Planes products = products_.at(room_.at(mine.products));
+    data_to_points<T>(tiles_, from_, range, given);
+    mine.multiply->run(room_, given, factors_.at(room_.at(factors_part_)), products);
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      write_tile(tiles_.at(i), products.row(i - range.begin), products.plane);
+    }
+  }
+
+  void write_tile(const Tiles::Tile& tile, const float* from, std::int64_t plane) {
+    T* corner = to_.corner<T>(tile, 0);
+    const Inside inside = tiles_.inside(tile, 0, kTile);
+    for_each_run(to_.channels(), [&](std::int64_t c) {
+      const auto square = from_points<kTile>(from + c, plane);
+      T* to = corner + c;
+      for (int i = 0; i < inside.bottom; ++i) {
+        for (int j = 0; j < inside.right; ++j) {
+          store_lanes(to + i * to_.line() + j * to_.channels(), square[i][j], AllLanes{});
+        }
+      }
+    });
+  }
+
+  Pass pass_;
+  Images from_;
+  Tensor weights_;
+  Images to_;
+  Tiles tiles_;
+  Blocks blocks_;
+  Extent factors_, given_, products_;
+  Room room_;
+  Room::Part factors_part_;
+  std::vector<OfThread> threads_;
+};
+
+template <typename T>
+class WeightsByWinograd final : public Kernel {
+ public:
+  explicit WeightsByWinograd(const KernelRequest& request)
+      : dy_{request.inputs[0]},
+        x_{request.inputs[1]},
+        dw_(request.outputs[0].f32()),
+        tiles_(x_.tensor.type),
+        blocks_(
+            tiles_.count, request.threads,
+            tiles_of_a_block(x_.channels() + dy_.channels(), 2 * x_.channels() * dy_.channels())),
+        data_{blocks_.rows(), x_.channels()},
+        gradients_{blocks_.rows(), dy_.channels()},
+        sums_{dy_.channels(), x_.channels()} {
+    for (int thread = 0; thread < blocks_.threads; ++thread) {
+      const auto multiply = [&](onednn::Store store) {
+        return std::make_unique<Products>(onednn::Product{.x = gradients_.turned(),
+                                                          .weights = data_.plain(),
+                                                          .y = sums_.plain(),
+                                                          .store = store},
+                                          room_);
+      };
+      threads_.push_back({room_.add(data_.bytes()), room_.add(gradients_.bytes()),
+                          room_.add(sums_.bytes()), multiply(onednn::Store::Replace),
+                          blocks_.each > 1 ? multiply(onednn::Store::Add) : nullptr});
+    }
+    room_.reserve();
+  }
+
+  void run(const StepContext&) override {
+    parallel_parts(blocks_.threads, [this](int thread) {
+      bool first = true;
+      blocks_.for_each_of(thread, [&](const Range& range) {
+        run_block(thread, range, first);
+        first = false;
+      });
+    });
+    parallel_parts(blocks_.threads, [this](int thread) { write_weights(thread); });
+  }
+
+ private:
+  struct OfThread {
+    Room::Part data, gradients, sums;
+    std::unique_ptr<Products> first, others;
+  };
+
+  void run_block(int thread, const Range& range, bool first) {
+    OfThread& mine = threads_[static_cast<std::size_t>(thread)];
+    const Planes data = data_.at(room_.at(mine.data));
+    const Planes gradients = gradients_.at(room_.at(mine.gradients));
+    data_to_points<T>(tiles_, x_, range, data);
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      const Tiles::Tile tile = tiles_.at(i);
+      to_points<kTile>(dy_.corner<T>(tile, 0), {.line = dy_.line(), .pixel = dy_.channels()},
+                       dy_.channels(), tiles_.inside(tile, 0, kTile), gradients, i - range.begin,
+                       [](const Line<4>& g) { return points_of_factor(g); });
+    }
+    clear_rows(data, range.size());
+    clear_rows(gradients, range.size());
+    (first ? mine.first : mine.others)->run(room_, gradients, data, sums_.at(room_.at(mine.sums)));
+  }
+
+  /// Rows of the largest block that this one does not have.
+  void clear_rows(const Planes& planes, std::int64_t used) const {
+    for (std::int64_t row = used; row < data_.rows; ++row) {
+      for (std::int64_t k = 0; k < kPoints; ++k) {
+        std::fill_n(planes.row(row) + k * planes.plane, planes.width, 0.0F);
+      }
+    }
+  }
+
+  void write_weights(int thread) {
+    const std::int64_t inputs = x_.channels();
+    const Range mine = share(sums_.rows, blocks_.threads, thread);
+    for (std::int64_t o = mine.begin; o < mine.end; ++o) {
+      add_up(o);
+      const Planes sums = sums_.at(room_.at(threads_[0].sums));
+      for_each_run(inputs, [&](std::int64_t c) {
+        const auto square = from_points<kWindow>(sums.row(o) + c, sums.plane);
+        for (int tap = 0; tap < kWindow * kWindow; ++tap) {
+          store_lanes(dw_ + (o * kWindow * kWindow + tap) * inputs + c,
+                      square[tap / kWindow][tap % kWindow], AllLanes{});
+        }
+      });
+    }
+  }
+
+  /// All threads' sums of an output into the first one's.
+  void add_up(std::int64_t output) {
+    const Planes total = sums_.at(room_.at(threads_[0].sums));
+    for (std::size_t thread = 1; thread < threads_.size(); ++thread) {
+      const Planes part = sums_.at(room_.at(threads_[thread].sums));
+      for (std::int64_t k = 0; k < kPoints; ++k) {
+        float* to = total.row(output) + k * total.plane;
+        const float* from = part.row(output) + k * part.plane;
+#pragma omp simd
+        for (std::int64_t c = 0; c < total.width; ++c) to[c] += from[c];
+      }
+    }
+  }
+
+  Images dy_, x_;
+  float* dw_;
+  Tiles tiles_;
+  Blocks blocks_;
+  Extent data_, gradients_, sums_;
+  Room room_;
+  std::vector<OfThread> threads_;
 };
 
 }  // namespace
 
 KernelPointer convolution_winograd(const KernelRequest& request) {
-  return std::make_unique<WinogradConvolution>(
-      request, Tensors{request.inputs[0], request.inputs[1], request.outputs[0]}, Pass::Forward);
+  return with_element(request.inputs[0].type.element, [&]<typename T>(T) -> KernelPointer {
+    return std::make_unique<ImagesByWinograd<T>>(request, Pass::Forward);
+  });
 }
 
 KernelPointer convolution_backward_data_winograd(const KernelRequest& request) {
-  return std::make_unique<WinogradConvolution>(
-      request, Tensors{request.outputs[0], request.inputs[1], request.inputs[0]},
-      Pass::BackwardData);
+  return with_element(request.inputs[0].type.element, [&]<typename T>(T) -> KernelPointer {
+    return std::make_unique<ImagesByWinograd<T>>(request, Pass::BackwardData);
+  });
 }
 
 KernelPointer convolution_backward_weights_winograd(const KernelRequest& request) {
-  return std::make_unique<WinogradConvolution>(
-      request, Tensors{request.inputs[1], request.outputs[0], request.inputs[0]},
-      Pass::BackwardWeights);
+  return with_element(request.inputs[0].type.element, [&]<typename T>(T) -> KernelPointer {
+    return std::make_unique<WeightsByWinograd<T>>(request);
+  });
 }
 
 }  // namespace regatta::cpu

@@ -59,12 +59,6 @@ void add_cpu_kernels(KernelTable& table) {
   table.add(Op::Lookahead, cpu::lookahead);
 }
 
-std::string why_cpu_lacks_winograd() {
-  if (cpu::onednn::computes_winograd()) return {};
-  return "oneDNN has Winograd's algorithm only in versions 2.x and with AVX-512, which this "
-         "processor lacks (or ONEDNN_MAX_CPU_ISA forbids)";
-}
-
 std::string why_cpu_lacks(ElementType element) {
   if (element != ElementType::BF16 || cpu::onednn::computes_bf16()) return {};
   return "oneDNN computes bf16 only with AVX-512, which this processor lacks (or "

@@ -14,10 +14,6 @@ namespace regatta {
 /// Adds a factory for every op that the CPU computes.
 void add_cpu_kernels(KernelTable& table);
 
-/// Why nodes that are marked for Winograd's algorithm cannot be computed
-/// (kernels/graph/winograd.h); empty: they can.
-std::string why_cpu_lacks_winograd();
-
 /// Why whole models cannot be computed in `element` on this processor; empty: they can.
 std::string why_cpu_lacks(ElementType element);
 

@@ -51,8 +51,8 @@ dnnl::primitive_attr own_scratchpad() {
 // call; and two getters have other names.
 #if DNNL_VERSION_MAJOR >= 3
 template <typename Primitive, typename... Arguments>
-auto implementation(const Arguments&... arguments) {
-  return typename Primitive::primitive_desc(engine(), arguments..., own_scratchpad());
+auto implementation(const dnnl::primitive_attr& attributes, const Arguments&... arguments) {
+  return typename Primitive::primitive_desc(engine(), arguments..., attributes);
 }
 template <typename Primitive, typename Hint, typename... Arguments>
 auto implementation_of_backward(const Hint& hint, const Arguments&... arguments) {
@@ -62,9 +62,9 @@ dnnl::memory::dims dims_of(const Descriptor& layout) { return layout.get_dims();
 dnnl::memory::data_type type_of(const Descriptor& layout) { return layout.get_data_type(); }
 #else
 template <typename Primitive, typename... Arguments>
-auto implementation(const Arguments&... arguments) {
-  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...),
-                                            own_scratchpad(), engine());
+auto implementation(const dnnl::primitive_attr& attributes, const Arguments&... arguments) {
+  return typename Primitive::primitive_desc(typename Primitive::desc(arguments...), attributes,
+                                            engine());
 }
 template <typename Primitive, typename Hint, typename... Arguments>
 auto implementation_of_backward(const Hint& hint, const Arguments&... arguments) {
@@ -88,15 +88,15 @@ dnnl::memory::data_type type_of(ElementType element) {
 Choice choose_convolution(const Convolution& c) {
   const dnnl::memory::dims strides{c.stride, c.stride};
   const dnnl::memory::dims padding{c.padding, c.padding};
-  const auto algorithm = c.algorithm == Algorithm::Winograd ? dnnl::algorithm::convolution_winograd
-                                                            : dnnl::algorithm::convolution_direct;
+  const auto algorithm = dnnl::algorithm::convolution_direct;
   // Backward passes are hinted at by the forward one, whose weights have the images' type even
   // where the gradient of bf16 weights is f32.
   const Descriptor weights = c.pass == Pass::Forward
                                  ? c.weights
                                  : Descriptor(dims_of(c.weights), type_of(c.x), Format::any);
   const auto forward = implementation<dnnl::convolution_forward>(
-      dnnl::prop_kind::forward_training, algorithm, c.x, weights, c.y, strides, padding, padding);
+      own_scratchpad(), dnnl::prop_kind::forward_training, algorithm, c.x, weights, c.y, strides,
+      padding, padding);
   switch (c.pass) {
     case Pass::Forward:
       return {dnnl::convolution_forward(forward), forward.src_desc(), forward.weights_desc(),
@@ -124,37 +124,18 @@ bool computes_bf16() {
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
 }
 
-bool computes_winograd() {
-  static const bool found = [] {
-    const dnnl::memory::dims sides{1, 16, 8, 8}, window{16, 16, 3, 3};
-    const Descriptor images(sides, type_of(ElementType::F32), Format::any);
-    const Descriptor weights(window, type_of(ElementType::F32), Format::any);
-    try {
-      for (Pass pass : {Pass::Forward, Pass::BackwardData, Pass::BackwardWeights}) {
-        choose_convolution({.pass = pass,
-                            .algorithm = Algorithm::Winograd,
-                            .x = images,
-                            .weights = weights,
-                            .y = images,
-                            .padding = 1});
-      }
-    } catch (const dnnl::error& error) {
-      if (error.status != dnnl_unimplemented) throw;
-      return false;
-    }
-    return true;
-  }();
-  return found;
-}
-
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
                     std::source_location where) {
   return checked(where, [&] { return Descriptor(dims, type_of(element), format); });
 }
 
-Descriptor describe_images(const TensorType& t, Layout layout) {
-  return describe({t.dim(0), t.dim(3), t.dim(1), t.dim(2)}, t.element,
-                  layout == Layout::Plain ? Format::nhwc : Format::any);
+Descriptor describe_strided(const dnnl::memory::dims& dims, const dnnl::memory::dims& strides,
+                            std::source_location where) {
+  return checked(where, [&] { return Descriptor(dims, type_of(ElementType::F32), strides); });
+}
+
+Descriptor describe_images(const TensorType& t) {
+  return describe({t.dim(0), t.dim(3), t.dim(1), t.dim(2)}, t.element, Format::nhwc);
 }
 
 Descriptor describe_weights(const TensorType& w, std::int64_t groups, Layout layout) {
@@ -170,7 +151,14 @@ Choice choose(const Convolution& convolution, std::source_location where) {
 
 Choice choose(const Product& product, std::source_location where) {
   return checked(where, [&]() -> Choice {
-    const auto chosen = implementation<dnnl::matmul>(product.x, product.weights, product.y);
+    dnnl::primitive_attr attributes = own_scratchpad();
+    if (product.store == Store::Add) {
+      dnnl::post_ops sum;
+      sum.append_sum(1);
+      attributes.set_post_ops(sum);
+    }
+    const auto chosen =
+        implementation<dnnl::matmul>(attributes, product.x, product.weights, product.y);
     return {dnnl::matmul(chosen), chosen.src_desc(), chosen.weights_desc(), chosen.dst_desc(),
             chosen.scratchpad_desc()};
   });
@@ -216,22 +204,9 @@ void Program::add(const dnnl::primitive& primitive, std::vector<Argument> argume
 
 void Program::copy(const dnnl::memory& source, const dnnl::memory& target) {
   if (source.get_data_handle() == target.get_data_handle()) return;
-  reorder(source, target, own_scratchpad());
-}
-
-void Program::accumulate(const dnnl::memory& source, const dnnl::memory& target) {
-  dnnl::post_ops sum;
-  sum.append_sum(1);
-  dnnl::primitive_attr attributes = own_scratchpad();
-  attributes.set_post_ops(sum);
-  reorder(source, target, attributes);
-}
-
-void Program::reorder(const dnnl::memory& source, const dnnl::memory& target,
-                      const dnnl::primitive_attr& attributes) {
   checked(std::source_location::current(), [&] {
     const dnnl::reorder::primitive_desc chosen(engine(), source.get_desc(), engine(),
-                                               target.get_desc(), attributes);
+                                               target.get_desc(), own_scratchpad());
     add(dnnl::reorder(chosen), chosen.scratchpad_desc(),
         {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
   });

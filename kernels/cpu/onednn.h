@@ -22,20 +22,21 @@ using Format = dnnl::memory::format_tag;
 /// Whether it has products and convolutions of bf16 for this processor.
 bool computes_bf16();
 
-/// Whether it has Winograd's algorithm for this processor: versions 2.x with AVX-512.
-bool computes_winograd();
-
 /// Dimensions in oneDNN's logical order (images NCHW, weights OIHW, matrices rows first), elements
 /// laid out as `format` says.
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
                     std::source_location where = std::source_location::current());
+
+/// f32 whose elements lie `strides` apart.
+Descriptor describe_strided(const dnnl::memory::dims& dims, const dnnl::memory::dims& strides,
+                            std::source_location where = std::source_location::current());
 
 enum class Layout : std::uint8_t {
   Plain,     ///< as the elements lie in the graph's tensor
   Preferred  ///< whatever an implementation wants
 };
 /// Images, in the graph [B, H, W, C].
-Descriptor describe_images(const TensorType& images, Layout layout = Layout::Plain);
+Descriptor describe_images(const TensorType& images);
 
 /// Weights of a convolution, in the graph [O, K, K, I / groups]. With several groups, oneDNN has
 /// them as the first dimension.
@@ -51,11 +52,9 @@ struct Choice {
 };
 
 enum class Pass : std::uint8_t { Forward, BackwardData, BackwardWeights };
-enum class Algorithm : std::uint8_t { Direct, Winograd };
 
 struct Convolution {
   Pass pass = Pass::Forward;
-  Algorithm algorithm = Algorithm::Direct;
   Descriptor x;
   Descriptor weights;
   Descriptor y;
@@ -65,11 +64,16 @@ struct Convolution {
 Choice choose(const Convolution& convolution,
               std::source_location where = std::source_location::current());
 
-/// y = x weights, each as laid out.
+/// What becomes of what is in memory already.
+enum class Store : std::uint8_t { Replace, Add };
+
+/// y = x weights, or y += x weights, each as laid out; of three dimensions, for each index of the
+/// first.
 struct Product {
   Descriptor x;
   Descriptor weights;
   Descriptor y;
+  Store store = Store::Replace;
 };
 Choice choose(const Product& product, std::source_location where = std::source_location::current());
 
@@ -92,8 +96,6 @@ class Program final : public Kernel {
   void add(const dnnl::primitive& primitive, std::vector<Argument> arguments);
   /// Appends the copy from `source` to `target` where they are not the same memory.
   void copy(const dnnl::memory& source, const dnnl::memory& target);
-  /// Appends target += source. They are not the same memory.
-  void accumulate(const dnnl::memory& source, const dnnl::memory& target);
 
   void run(const StepContext&) override;
 
@@ -105,8 +107,6 @@ class Program final : public Kernel {
   };
 
   dnnl::memory allocate(const Descriptor& layout);
-  void reorder(const dnnl::memory& source, const dnnl::memory& target,
-               const dnnl::primitive_attr& attributes);
 
   std::vector<Instruction> instructions_;
   std::vector<Buffer<std::byte>> buffers_;

@@ -17,10 +17,6 @@ namespace regatta {
 /// kernels/cpu: every op that computes.
 void add_cpu_kernels(KernelTable& table);
 
-/// Why the CPU cannot compute nodes that are marked for Winograd's algorithm (kernels/graph/
-/// winograd.h); empty: it can.
-std::string why_cpu_lacks_winograd();
-
 /// How a convolution on a GPU comes to one of cuDNN's engines.
 enum class EngineRule : std::uint8_t {
   Heuristic,  ///< the first of the library's heuristics that runs: the same in every run
