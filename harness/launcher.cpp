@@ -178,7 +178,7 @@ class Launcher::Impl {
       close(output_);
       throw RunError(ErrorKind::Unsupported, std::string("cannot start mpirun: ") +
                                                  std::strerror(error) +
-                                                 "; ci/packages.sh race installs what it needs");
+                                                 "; apt-get install openmpi-bin");
     }
     running_mpirun = pid_;
     for (int signal : kEndingSignals) ::signal(signal, pass_on);
