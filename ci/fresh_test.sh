@@ -46,14 +46,14 @@ for tool in bash env dirname sed cut cat; do
 done
 ROOT
 chmod +x "$work/bin/debootstrap"
-fresh() { PATH=$work/bin:$PATH ci/fresh "$@" --folder "$work/root"; }
+fresh() { PATH=$work/bin:$PATH ci/fresh --folder "$work/root" "$@"; }
 is_unmounted() { ! grep "$work" /proc/mounts && echo unmounted; }
 is_gone() { [[ ! -e $work/root ]] && is_unmounted && echo gone; }
 
 expect "wants a distribution" 1 "which distribution" fresh
 expect "knows no other" 1 "unknown distribution 'fedora'; use debian12 or debian13" fresh fedora
 expect "knows no other flag" 1 "unknown flag '--fast'" fresh debian13 --fast
-expect "spares a folder that is there" 1 "$work is there already" ci/fresh debian13 --folder "$work"
+expect "spares a folder that is there" 1 "$work is there already" fresh debian13 --folder "$work"
 expect "says why debootstrap failed" 1 "no mirror" env BREAKS=1 PATH="$work/bin:$PATH" \
   ci/fresh debian12 --folder "$work/root"
 expect "removes what that left" 0 gone is_gone

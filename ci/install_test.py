@@ -35,7 +35,8 @@ def call(*command: str | Path, cwd: str | Path = WORK.name) -> str:
 def out_of_reach(*command: str | Path) -> tuple[str | Path, ...]:
     """The command, for which an empty file system hides the sources and what was built there."""
     hide = 'mount -t tmpfs none "$1" && shift && exec "$@"'
-    return ("unshare", "--map-root-user", "--mount", "sh", "-c", hide, "sh", SOURCES, *command)
+    user = () if os.geteuid() == 0 else ("--map-root-user",)
+    return ("unshare", *user, "--mount", "sh", "-c", hide, "sh", SOURCES, *command)
 
 
 def can_hide() -> bool:
