@@ -215,12 +215,14 @@ def cpu_seconds(pid: int) -> float:
 
 
 def sockets_of(pid: int) -> set[str]:
-    """Inodes of what the process has open."""
-    found = set()
-    for entry in Path(f"/proc/{pid}/fd").glob("*"):
-        with contextlib.suppress(OSError):  # closed meanwhile
-            if (name := os.readlink(entry)).startswith("socket:"):
-                found.add(name.removeprefix("socket:[").removesuffix("]"))
+    """Inodes of what the process has open; none when it is gone."""
+    found: set[str] = set()
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(FileNotFoundError):
+        for entry in os.listdir(folder):
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if (name := os.readlink(f"{folder}/{entry}")).startswith("socket:"):
+                    found.add(name.removeprefix("socket:[").removesuffix("]"))
     return found
 
 
