@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ci/packages.sh where it must not install: another distribution, and no way to become root.
+# ci/packages.sh where it must not install: another distribution, and no way to become root; and
+# that libraries.cmake names packages that it installs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,12 +10,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# expect WHAT CODE PATTERN COMMAND...: the command exits with CODE and says PATTERN.
+# expect WHAT CODE PATTERN COMMAND...: the command exits with CODE and says PATTERN; '': whatever.
 expect() {
   local what=$1 code=$2 pattern=$3 found=0
   shift 3
   "$@" >"$work/said" 2>&1 || found=$?
-  if [[ $found == "$code" ]] && grep -q -- "$pattern" "$work/said"; then
+  if [[ $found == "$code" ]] && { [[ -z $pattern ]] || grep -q -- "$pattern" "$work/said"; }; then
     echo "ok: $what"
   else
     echo "FAILED: $what: exit code $found"
@@ -23,23 +24,49 @@ expect() {
   fi
 }
 
+# Systems by name, as /etc/os-release tells which one it is.
 printf 'ID=fedora\nVERSION_ID="41"\n' >"$work/fedora"
-printf 'ID=debian\nVERSION_ID="12"\n' >"$work/debian"
-on_fedora() { REGATTA_OS_RELEASE=$work/fedora ci/packages.sh "$@"; }
-expect "stops on another distribution" 1 "this is not Debian 12" on_fedora race
-expect "lists packages by purpose there" 1 "  figures: python3 python3-numpy" on_fedora race
-expect "lists more for the tests" 1 "clang-format-14" on_fedora test
-expect "stops where the distribution is unknown" 1 "this is not Debian 12" \
-  env REGATTA_OS_RELEASE="$work/absent" ci/packages.sh race
+printf 'NAME="Debian GNU/Linux"\nVERSION_ID="12"\nID=debian\n' >"$work/bookworm"
+printf 'NAME="Debian GNU/Linux"\nVERSION_ID="13"\nID=debian\n' >"$work/trixie"
+printf 'NAME="Debian GNU/Linux"\nID=debian\n' >"$work/sid"
+printf 'NAME="Ubuntu"\nVERSION_ID="24.04"\nID=ubuntu\n' >"$work/noble"
+printf 'NAME="Ubuntu"\nVERSION_ID="22.04"\nID=ubuntu\n' >"$work/jammy"
+on() { REGATTA_OS_RELEASE=$work/$1 ci/packages.sh "$2"; }
+expect "stops on another distribution" 1 "this is fedora 41, not Debian 12" on fedora race
+expect "lists packages by purpose there" 1 "  figures: python3 python3-numpy" on fedora race
+expect "lists more for the tests" 1 "clang-format-14" on fedora test
+expect "stops on another Ubuntu" 1 "this is ubuntu 22.04, not" on jammy race
+expect "stops on a Debian without a number" 1 "this is debian , not" on sid race
+expect "stops where the distribution is unknown" 1 "this is no system with $work/absent, not" \
+  on absent race
 expect "wants to be told what for" 1 "usage:" ci/packages.sh everything
 
-# A Debian on which nothing is installed, seen by a user who is not root and has no sudo.
+# A system on which nothing is installed, seen by a user who is not root and has no sudo.
 mkdir "$work/bin"
 for tool in bash cut grep env; do ln -s "$(command -v "$tool")" "$work/bin/$tool"; done
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/dpkg-query"
 printf '#!/bin/sh\necho 1000\n' >"$work/bin/id"
 chmod +x "$work/bin/dpkg-query" "$work/bin/id"
-as_nobody() { PATH=$work/bin REGATTA_OS_RELEASE=$work/debian ci/packages.sh race; }
-expect "tells the command to one who cannot install" 1 "apt-get install g++ cmake" as_nobody
+as_nobody() { PATH=$work/bin on "$@"; }
+for system in bookworm trixie noble; do
+  expect "tells the command to one who cannot install on $system" 1 \
+    "apt-get install g++ cmake" as_nobody "$system" race
+done
+expect "installs the formatter of our style where it is" 1 " clang-format-14 .* chromium " \
+  as_nobody bookworm test
+expect "says what Debian 13 has not" 1 "debian 13 has no clang-format-14" as_nobody trixie test
+expect "says what Ubuntu has not" 1 "ubuntu 24.04 has no chromium" as_nobody noble test
+installs() {
+  { as_nobody "$1" test 2>&1 || true; } | grep "apt-get install" | grep -o -- " $2\( \|$\)"
+}
+expect "leaves out what Debian 13 has not" 1 "" installs trixie clang-format-14
+expect "leaves out what Ubuntu has not" 1 "" installs noble chromium
+
+# What cmake tells the user to install is what this script installs.
+named=$(sed -n 's/.* PACKAGE "\([a-z][^"]*\)".*/\1/p' libraries.cmake)
+expect "libraries.cmake names packages" 0 "libdnnl-dev" echo "$named"
+for package in $named; do
+  expect "$package of libraries.cmake is installed" 0 "$package" installs bookworm "$package"
+done
 
 ((failures == 0)) || { echo "$failures checks failed"; exit 1; }

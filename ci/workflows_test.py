@@ -78,6 +78,13 @@ class Workflows(unittest.TestCase):
         for program in named:
             self.assertTrue(os.access(program, os.X_OK), program)
 
+    def test_run_on_every_system_that_has_its_packages_listed(self) -> None:
+        known = re.findall(r"^  \['(\w+) ([\d.]+)'\]=", Path("ci/packages.sh").read_text(), re.M)
+        self.assertGreater(len(known), 2)
+        for job in workflows()["ci.yml"]["jobs"].values():
+            self.assertEqual(job["strategy"]["matrix"]["system"], [":".join(one) for one in known])
+            self.assertEqual(job["container"], "${{ matrix.system }}")
+
     def test_keep_what_a_failed_step_left(self) -> None:
         uploads = [step for _, step in steps() if "upload-artifact" in step.get("uses", "")]
         self.assertEqual([step["with"]["path"] for step in uploads], ["out/race", "out/regression"])

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <fstream>
 #include <iterator>
 #include <memory>
 
 #include "harness/doctor_gpu.h"
+#include "harness/program_files.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/plant.h"
 #include "workloads/data/cifar10.h"
@@ -27,6 +29,15 @@ std::string output_of(const std::string& command) {
   std::array<char, 256> block;
   while (pipe && std::fgets(block.data(), block.size(), pipe.get())) output += block.data();
   return output.substr(0, output.find('\n'));
+}
+
+Diagnosis version_row(const std::string& feature, const std::string& version,
+                      const std::string& purpose) {
+  return {.feature = feature,
+          .finding = Finding::Ok,
+          .detail = version,
+          .purpose = purpose,
+          .mend = ""};
 }
 
 Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
@@ -75,7 +86,7 @@ Diagnosis diagnose_cifar10(const std::string& folder) {
           .detail = fmt::format("{}: {} of {} files, {} genuine", folder, whole, files.size(),
                                 count(&FileCheck::genuine)),
           .purpose = "--dataset cifar10 (--dataset shapes needs no file)",
-          .mend = ok ? "" : "ci/fetch_cifar10 " + folder};
+          .mend = ok ? "" : callable("ci/fetch_cifar10") + " " + folder};
 }
 
 std::string_view mark(Finding finding) {
@@ -89,13 +100,25 @@ std::string_view mark(Finding finding) {
 
 }  // namespace
 
+std::string distribution_in(std::istream& os_release) {
+  constexpr std::string_view kKey = "PRETTY_NAME=";
+  for (std::string line; std::getline(os_release, line);) {
+    if (!line.starts_with(kKey)) continue;
+    std::erase(line, '"');
+    return line.substr(kKey.size());
+  }
+  return "unknown";
+}
+
 std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
                                 const std::string& data_dir) {
-  return {{.feature = "oneDNN",
-           .finding = Finding::Ok,
-           .detail = software.onednn,
-           .purpose = "every run on the CPU",
-           .mend = ""},
+  std::ifstream os_release("/etc/os-release");
+  return {version_row("distribution", distribution_in(os_release),
+                      "what ci/packages.sh installs, on Debian 12, 13 and Ubuntu 24.04"),
+          version_row("compiler", software.compiler, "this program"),
+          version_row("oneDNN", software.onednn, "every run on the CPU"),
+          version_row("gRPC", software.grpc.value_or("none"),
+                      "--processes: control of ranks, parameter servers"),
           diagnose_mpirun(software),
           diagnose_isa(machine, "avx512f", "f32 at full speed"),
           diagnose_isa(machine, "avx512_bf16", "--dtype bf16"),

@@ -4,6 +4,7 @@
 // mends it. It looks and changes nothing.
 #pragma once
 
+#include <istream>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -28,6 +29,9 @@ struct Diagnosis {
   std::string purpose;
   std::string mend;  ///< a command; empty unless missing
 };
+
+/// The name that /etc/os-release has for people.
+std::string distribution_in(std::istream& os_release);
 
 /// What GPUs need has rows of its own (doctor_gpu.h).
 std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,

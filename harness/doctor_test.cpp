@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "harness/doctor_gpu.h"
@@ -24,6 +25,26 @@ Diagnosis find(const std::string& feature, const MachineFacts& machine) {
 TEST(Doctor, TellsWhetherTheCpuComputesInBf16) {
   EXPECT_EQ(find("CPU amx_bf16", {.isa = {"avx2", "amx_bf16"}}).finding, Finding::Ok);
   EXPECT_EQ(find("CPU amx_bf16", {.isa = {"avx2"}}).finding, Finding::Absent);
+}
+
+TEST(Doctor, NamesTheVersionsOfWhatItIsMadeOf) {
+  const SoftwareFacts software{
+      .compiler = "GNU 14.2.0", .onednn = "3.7.2", .open_mpi = "Open MPI v5.0.7", .grpc = "1.51.1"};
+  const std::vector<Diagnosis> rows = diagnose({}, software, "/nowhere");
+  std::set<std::string> found;
+  for (const Diagnosis& row : rows) found.insert(row.feature + ": " + row.detail);
+  for (const char* row : {"compiler: GNU 14.2.0", "oneDNN: 3.7.2", "gRPC: 1.51.1"}) {
+    EXPECT_TRUE(found.count(row)) << row;
+  }
+  EXPECT_EQ(rows.front().feature, "distribution");
+}
+
+TEST(Doctor, KnowsTheDistributionByTheNameForPeople) {
+  std::istringstream trixie(
+      "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\nID=x\n");
+  EXPECT_EQ(distribution_in(trixie), "Debian GNU/Linux 13 (trixie)");
+  std::istringstream none("ID=x\n");
+  EXPECT_EQ(distribution_in(none), "unknown");
 }
 
 TEST(Doctor, SaysHowToGetMissingData) {

@@ -10,10 +10,10 @@
 
 #include "harness/cell.h"
 #include "harness/cell_runs.h"
-#include "harness/checkout.h"
 #include "harness/child.h"
 #include "harness/command_line.h"
 #include "harness/placement.h"
+#include "harness/program_files.h"
 #include "harness/record_reader.h"
 #include "harness/statistics.h"
 #include "harness/training_options.h"
@@ -147,7 +147,7 @@ std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns&
 
 std::vector<FinishedRun> committed_runs(const MachineFacts& machine) {
   std::vector<FinishedRun> all;
-  const std::optional<fs::path> schema = find_in_checkout("results/schema.json");
+  const std::optional<fs::path> schema = find_program_file("results/schema.json");
   if (!schema) return all;
   std::error_code unreadable;  // then so many runs fewer are known
   fs::recursive_directory_iterator entry(schema->parent_path(),

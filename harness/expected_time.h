@@ -53,7 +53,7 @@ struct KnownRuns {
 std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns& known);
 
 /// Those in the checkout's results/ of the same processor, with the same extensions and as many
-/// cores.
+/// cores. An installed program has none.
 std::vector<FinishedRun> committed_runs(const MachineFacts& machine);
 
 /// A few steps of `single` on data that needs no files, in a folder that goes again; nothing when

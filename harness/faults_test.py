@@ -9,6 +9,7 @@ printed (training), the launcher computes again (evaluation); at the end a rank 
 the last evaluation keeps the run from ending before the victim dies.
 """
 
+import contextlib
 import re
 import signal
 import time
@@ -58,7 +59,8 @@ def kill(case: Case) -> Outcome:
     goes_on = "--continue-on-loss" in CELLS[case.cell]  # where mpirun says nothing
     limit_s = END_LIMIT_S * (2 if goes_on else 1)
     if holder != victims[case.victim] and case.moment == "end":
-        run.send(signal.SIGCONT, holder)
+        with contextlib.suppress(ProcessLookupError):  # mpirun may have ended it
+            run.send(signal.SIGCONT, holder)
     soon(lambda: run.launcher.poll() is not None, limit_s)
     return Outcome(case, run, run.launcher.returncode, lines, run.left())
 

@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -71,17 +70,8 @@ std::vector<std::string> command_of(const LaunchOptions& options) {
     command.insert(command.end(), options.arguments.begin(), options.arguments.end());
     return command;
   }
-  std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none",
-                                      "--tag-output"};
-  if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
-  if (options.on_death == OnDeath::GoOn) command.emplace_back("--enable-recovery");
-  if (!options.hosts.empty()) {
-    command.insert(command.end(), {"--hostfile", options.hosts});
-  }
-  for (const auto& [name, value] : options.environment) {
-    command.insert(command.end(), {"-x", name});  // the value stays out of the process list
-  }
-  command.insert(command.end(), {"-np", std::to_string(options.ranks), self});
+  std::vector<std::string> command = mpirun_command(options);
+  command.push_back(self);
   command.insert(command.end(), options.arguments.begin(), options.arguments.end());
   return command;
 }
@@ -91,19 +81,6 @@ std::vector<std::string> environment_of(const LaunchOptions& options) {
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
   for (const auto& [name, value] : options.environment) environment.push_back(name + "=" + value);
   return environment;
-}
-
-/// The rank of a line that mpirun tagged `[1,RANK]<stdout>:`, or -1; `text` loses the tag.
-int untag(std::string& text) {
-  int job = 0;
-  int rank = -1;
-  int length = 0;
-  if (std::sscanf(text.c_str(), "[%d,%d]<std%*[a-z]>:%n", &job, &rank, &length) < 2 ||
-      length == 0) {
-    return -1;
-  }
-  text.erase(0, static_cast<std::size_t>(length));
-  return rank;
 }
 
 }  // namespace
@@ -156,7 +133,7 @@ class Launcher::Impl {
 
   mutable std::mutex mutex_;                    ///< guards what the reader writes
   std::vector<std::deque<std::string>> lines_;  ///< by rank; mpirun's own are the last
-  std::optional<Death> death_;
+  std::optional<RankDeath> death_;
   std::optional<std::string> death_of_mpirun_;
   std::atomic<bool> silent_{false};
 
@@ -168,7 +145,7 @@ class Launcher::Impl {
     if (start_ == Start::All) {
       death_of_mpirun_ = words;
     } else if (!death_) {
-      death_ = Death{.rank = 0, .words = words};
+      death_ = RankDeath{.rank = 0, .words = words};
     }
   }
 
@@ -201,7 +178,7 @@ class Launcher::Impl {
       close(output_);
       throw RunError(ErrorKind::Unsupported, std::string("cannot start mpirun: ") +
                                                  std::strerror(error) +
-                                                 "; ci/packages.sh race installs what it needs");
+                                                 "; apt-get install openmpi-bin");
     }
     running_mpirun = pid_;
     for (int signal : kEndingSignals) ::signal(signal, pass_on);
@@ -241,7 +218,10 @@ class Launcher::Impl {
     const std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(rank);
     write(rank, line);
-    if (rank == ranks_) note_death(line);
+    if (rank == ranks_) {
+      const std::optional<RankDeath> death = notice_.take(line);
+      if (!death_) death_ = death;
+    }
     lines_[index].push_back(std::move(line));
     if (lines_[index].size() > kLinesKept) lines_[index].pop_front();
   }
@@ -256,24 +236,13 @@ class Launcher::Impl {
     file << line << '\n' << std::flush;
   }
 
-  /// "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed)."
-  void note_death(const std::string& line) {
-    int rank = 0;
-    const std::size_t at = line.find("process rank ");
-    const std::size_t words = line.find(" exited ");
-    if (death_ || at == line.npos || words == line.npos) return;
-    if (std::sscanf(line.c_str() + at, "process rank %d", &rank) != 1) return;
-    std::string text = line.substr(words + 1);
-    while (!text.empty() && text.back() == '.') text.pop_back();
-    death_ = Death{.rank = rank, .words = text};
-  }
-
   std::filesystem::path logs_;
   int ranks_;
   Start start_;
   pid_t pid_ = 0;
   int output_ = -1;
   std::vector<std::ofstream> files_;
+  DeathNotice notice_;  ///< only the reader asks it
   std::thread reader_;
 };
 
@@ -285,7 +254,7 @@ bool Launcher::misses(int rank) const { return impl_->misses(rank); }
 void Launcher::end(std::chrono::milliseconds patience) { impl_->end(patience); }
 std::filesystem::path Launcher::log_of(int rank) const { return impl_->log_of(rank); }
 
-std::optional<Launcher::Death> Launcher::first_death() const {
+std::optional<RankDeath> Launcher::first_death() const {
   const std::lock_guard lock(impl_->mutex_);
   return impl_->death_;
 }

@@ -8,12 +8,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "harness/open_mpi.h"
 
 namespace regatta {
 
@@ -26,9 +29,16 @@ enum class Start : std::uint8_t {
   RankZero  ///< in an allocation that exists already: the others are there
 };
 
+/// Where ranks may be.
+enum class Reach : std::uint8_t {
+  ThisHost,  ///< their coordinator listens on loopback only
+  Hosts
+};
+
 struct LaunchOptions {
   int ranks = 1;
   std::string hosts;  ///< an Open MPI hostfile; empty: this machine
+  Reach reach = Reach::ThisHost;
   OnDeath on_death = OnDeath::EndAll;
   Start start = Start::All;
   std::filesystem::path logs;
@@ -55,11 +65,7 @@ class Launcher {
   void end(std::chrono::milliseconds patience);
 
   /// The rank that mpirun says died by a signal or with an exit code first, and its words.
-  struct Death {
-    int rank = 0;
-    std::string words;
-  };
-  std::optional<Death> first_death() const;
+  std::optional<RankDeath> first_death() const;
   /// Of mpirun itself, by a signal: in the same words.
   std::optional<std::string> death_of_mpirun() const;
   /// What mpirun said last, outside its frames; for when no rank ever spoke.

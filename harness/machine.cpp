@@ -43,9 +43,9 @@ constexpr std::array kExtensions = {
 
 /// Of the variables that libraries read, and that of ci/hosts, which tells what links it has made;
 /// all others stay out of records.
-constexpr std::array<std::string_view, 12> kRecordedPrefixes = {
-    "OMP_",  "GOMP_", "KMP_",   "ONEDNN_", "DNNL_",  "OMPI_MCA_",
-    "NCCL_", "CUDA_", "CUDNN_", "CUBLAS_", "HWLOC_", "MALLOC_"};
+constexpr std::array<std::string_view, 15> kRecordedPrefixes = {
+    "OMP_", "GOMP_", "KMP_",  "ONEDNN_", "DNNL_",   "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_",
+    "UCX_", "NCCL_", "CUDA_", "CUDNN_",  "CUBLAS_", "HWLOC_",    "MALLOC_"};
 constexpr std::array<std::string_view, 7> kRecordedNames = {
     "LD_PRELOAD", "GLIBC_TUNABLES",     "NVIDIA_TF32_OVERRIDE", "GRPC_VERBOSITY",
     "GRPC_TRACE", "GRPC_POLL_STRATEGY", "REGATTA_HOSTS_LINKS"};

@@ -73,6 +73,9 @@ TEST(Environment, HoldsWhatLibrariesReadAndNothingElse) {
 
 TEST(Environment, IsChosenByPrefixOrName) {
   EXPECT_TRUE(is_recorded_variable("ONEDNN_MAX_CPU_ISA"));
+  for (const char* name : {"OMPI_MCA_btl", "PRTE_MCA_plm", "PMIX_MCA_ptl", "UCX_TLS"}) {
+    EXPECT_TRUE(is_recorded_variable(name)) << name;
+  }
   EXPECT_TRUE(is_recorded_variable("LD_PRELOAD"));
   EXPECT_TRUE(is_recorded_variable("REGATTA_HOSTS_LINKS"));
   EXPECT_FALSE(is_recorded_variable("LD_PRELOAD_KEY"));

@@ -60,6 +60,7 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   // What the user has set, and NCCL_ALGO: other hosts would not know it.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
   launch.hosts = wanted.request.hosts;
+  if (!wanted.request.listen.empty()) launch.reach = Reach::Hosts;
   if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;
   if (allocated_processes() > 0) launch.start = Start::RankZero;
   launch.arguments = wanted.request.arguments;

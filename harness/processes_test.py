@@ -241,7 +241,7 @@ class BadInput(unittest.TestCase):
 
     def test_is_a_missing_mpirun(self) -> None:
         error = self.refusal(*PARABOLA, *TWO_RANKS, PATH="/nonexistent")
-        self.assertRegex(error, r"cannot start mpirun: No such file.*ci/packages\.sh")
+        self.assertRegex(error, r"cannot start mpirun: No such file.*apt-get install openmpi-bin")
 
     def refusal_of_rank_1(self, workload: tuple[str, ...], before: tuple[str, ...] = (),
                           after: tuple[str, ...] = ()) -> str:

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/checkout.h"
 #include "harness/judgement.h"
+#include "harness/program_files.h"
 #include "harness/record_reader.h"
 #include "kernels/graph/error.h"
 
@@ -25,11 +25,12 @@ constexpr char kPython[] = "/usr/bin/python3";
 constexpr int kUsage = 1;
 
 fs::path find_page_maker() {
-  if (const auto script = find_in_checkout("plots/report.py")) return *script;
-  throw RunError(ErrorKind::Unsupported,
-                 fmt::format("no folder above {} has plots/report.py, which makes the page; run a "
-                             "program that was built inside its checkout",
-                             fs::read_symlink("/proc/self/exe").string()));
+  if (const auto script = find_program_file("plots/report.py")) return *script;
+  throw RunError(
+      ErrorKind::Unsupported,
+      fmt::format("neither {} nor a folder above {} has plots/report.py, which makes "
+                  "the page; install Regatta again, or run it inside its checkout",
+                  installed_folder().string(), fs::read_symlink("/proc/self/exe").string()));
 }
 
 void write_judgement(const fs::path& file, const std::string& text) {
@@ -83,7 +84,7 @@ int run_report(const ReportRequest& request) {
   }
   const fs::path file = fs::path(request.out) / "judgement.json";
   write_judgement(file, to_json(judgement, request.folders));
-  std::vector<std::string> arguments = {kPython, page_maker.string(), file.string()};
+  std::vector<std::string> arguments = {kPython, "-B", page_maker.string(), file.string()};
   arguments.insert(arguments.end(), request.folders.begin(), request.folders.end());
   return run_python(std::move(arguments));
 }

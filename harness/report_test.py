@@ -261,7 +261,7 @@ class Elsewhere(Reports):
         ran = subprocess.run([moved, "report", STALENESS, "--out", fresh_folder()],
                              capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual(ran.returncode, 1)
-        self.assertIn(f"no folder above {moved} has plots/report.py", ran.stderr)
+        self.assertIn(f"nor a folder above {moved} has plots/report.py", ran.stderr)
 
     def test_says_that_it_cannot_write(self) -> None:
         blocked = fresh_folder() / "file"

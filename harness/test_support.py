@@ -9,6 +9,7 @@ import contextlib
 import functools
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -191,15 +192,17 @@ def rank_of(pid: int) -> int | None:
 def path_to_wrapped_mpirun(before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> str:
     """A PATH with an mpirun that gives rank 1 a command to be run by, and more arguments."""
     folder = fresh_folder()
+    rank = folder / "rank"
+    rank.write_text(f"""#!/bin/sh
+[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exec "$@"
+exec {shlex.join(before)} "$@" {shlex.join(after)}
+""")
+    rank.chmod(0o755)
     wrapper = folder / "mpirun"
     wrapper.write_text(f"""#!/usr/bin/python3
 import os, sys
-at = sys.argv.index("-np")
-head, ranks, program = sys.argv[1:at], int(sys.argv[at + 1]), sys.argv[at + 2:]
-exported = [word for pair in zip(head, head[1:]) if pair[0] == "-x" for word in pair]
-others = [":", *exported, "-np", str(ranks - 2), *program] if ranks > 2 else []
-os.execv("{shutil.which('mpirun')}", ["mpirun", *head, "-np", "1", *program, ":", *exported,
-                                      "-np", "1", *{before!r}, *program, *{after!r}, *others])
+at = sys.argv.index("-np") + 2
+os.execv("{shutil.which('mpirun')}", ["mpirun", *sys.argv[1:at], "{rank}", *sys.argv[at:]])
 """)
     wrapper.chmod(0o755)
     return f"{folder}:{os.environ['PATH']}"
@@ -212,12 +215,14 @@ def cpu_seconds(pid: int) -> float:
 
 
 def sockets_of(pid: int) -> set[str]:
-    """Inodes of what the process has open."""
-    found = set()
-    for entry in Path(f"/proc/{pid}/fd").glob("*"):
-        with contextlib.suppress(OSError):  # closed meanwhile
-            if (name := os.readlink(entry)).startswith("socket:"):
-                found.add(name.removeprefix("socket:[").removesuffix("]"))
+    """Inodes of what the process has open; none when it is gone."""
+    found: set[str] = set()
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(FileNotFoundError):
+        for entry in os.listdir(folder):
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if (name := os.readlink(f"{folder}/{entry}")).startswith("socket:"):
+                    found.add(name.removeprefix("socket:[").removesuffix("]"))
     return found
 
 

@@ -15,8 +15,9 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from test_support import (PARABOLA, Run, fresh_folder, losses_of, record_of, records_in, regatta,
-                          run_tests, skip, skip_without_mpirun, soon)
+from test_support import (PARABOLA, Run, fresh_folder, losses_of, path_to_wrapped_mpirun,
+                          record_of, records_in, regatta, run_tests, skip, skip_without_mpirun,
+                          soon)
 
 skip_without_mpirun()
 if shutil.which("openssl") is None:
@@ -104,19 +105,11 @@ class OtherRanks(unittest.TestCase):
     def refusal(self, flags: tuple[str, ...], flags_of_rank_1: tuple[str, ...]) -> str:
         """What rank 1 says, to which a wrapper of mpirun gives other flags."""
         folder = fresh_folder()
-        wrapper = folder / "mpirun"
-        wrapper.write_text(f"""#!/usr/bin/python3
-import os, sys
-at = sys.argv.index("-np")
-head, program = sys.argv[1:at], sys.argv[at + 2:]
-exported = [word for pair in zip(head, head[1:]) if pair[0] == "-x" for word in pair]
-other = [word for word in program if word not in {flags!r}] + {list(flags_of_rank_1)!r}
-os.execv("{shutil.which('mpirun')}", ["mpirun", *head, "-np", "1", *program, ":", *exported,
-                                      "-np", "1", *other])
-""")
-        wrapper.chmod(0o755)
+        change = f"""import os, sys
+words = [word for word in sys.argv[1:] if word not in {flags!r}] + {list(flags_of_rank_1)!r}
+os.execv(words[0], words)"""
         done = regatta("run", *PARABOLA, *COLLECTIVE, *flags, "--out", str(folder),
-                       PATH=f"{folder}:{os.environ['PATH']}")
+                       PATH=path_to_wrapped_mpirun(before=("/usr/bin/python3", "-c", change)))
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertRegex(records_in(folder)[0]["failure"]["text"], r"rank 1 \(replica1\)")
         (log,) = (folder / "ranks").rglob("rank1.log")

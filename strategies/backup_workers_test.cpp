@@ -140,7 +140,8 @@ class ForcedQuorum : public testing::TestWithParam<Deal> {};
 /// The last worker is held back, so that it is always the others that count.
 TEST_P(ForcedQuorum, ComputesTheBitsOfAsManyWorkersAlone) {
   const Deal& deal = GetParam();
-  const DataSet& data = data_of(deal.workload == "adam" ? "parabola" : deal.workload);
+  const std::string source = deal.workload == "adam" ? "parabola" : deal.workload;
+  const DataSet& data = data_of(source);
   const Step step = step_of(deal.workload, deal.batch, deal.steps);
   TrialOptions options = with_backups(deal.workers, 1, deal.steps);
   options.options.servers = deal.servers;
@@ -184,9 +185,10 @@ INSTANTIATE_TEST_SUITE_P(Deals, ForcedQuorum,
 /// Of 16, 15 and 16 examples it is always both 16 that count, and those of a batch of 32 drawn at
 /// the same places say what they have to give. 31 steps of 32 are as many as 32 batches of 31.
 TEST(BackupWorkers, StepByTheMeanOverTheExamplesThatCounted) {
+  const std::string source = "parabola";
+  const DataSet& data = data_of(source);
   for (const char* workload : {"parabola", "adam"}) {
     for (std::int64_t servers : {1, 2}) {
-      const DataSet& data = data_of("parabola");
       const Step step = step_of(workload, 31, 32);
       TrialOptions options = with_backups(2, 1, 32);
       options.options.servers = servers;

@@ -222,7 +222,8 @@ TEST(ParameterServer, OfOneWorkerComputesTheBitsOfSingleInBf16) {
             .global_batch = 80,
             .element = ElementType::BF16,
             .servers = 3};
-  const Result& single = result_of(single_of(test));
+  const Case alone = single_of(test);
+  const Result& single = result_of(alone);
   const Result& run = result_of(test);
   EXPECT_EQ(run.losses, single.losses);
   EXPECT_EQ(run.parameters, single.parameters);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "kernels/comm/mpi_call.h"
 #include "kernels/graph/error.h"

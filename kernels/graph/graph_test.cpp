@@ -3,6 +3,7 @@
 // The graph itself: op table, inference, text, verify and its rules, gradient.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "kernels/graph/builder.h"

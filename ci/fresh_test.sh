@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# ci/fresh with a debootstrap that makes a root of what ci/race's first lines need: what it refuses,
+# and that nothing is left of a run that fails or is ended, nor any mount.
+# Exits 77 (skipped) where there is no root, namespace or git checkout to do it with.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+((EUID == 0)) || { echo "skipped: ci/fresh needs root"; exit 77; }
+unshare --mount --pid --fork true 2>/dev/null || { echo "skipped: no namespaces here"; exit 77; }
+git rev-parse --verify --quiet HEAD >/dev/null || { echo "skipped: no git checkout"; exit 77; }
+
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
+failures=0
+
+# expect WHAT CODE PATTERN COMMAND...
+expect() {
+  local what=$1 code=$2 pattern=$3 found=0
+  shift 3
+  "$@" >"$work/said" 2>&1 || found=$?
+  if [[ $found == "$code" ]] && grep -q -- "$pattern" "$work/said"; then
+    echo "ok: $what"
+  else
+    echo "FAILED: $what: exit code $found"
+    sed 's/^/  | /' "$work/said"
+    failures=$((failures + 1))
+  fi
+}
+
+mkdir "$work/bin"
+cat >"$work/bin/debootstrap" <<'ROOT'
+#!/bin/bash
+[[ ! -v SLEEPS ]] || { mkdir "$3"; mount -t tmpfs none "$3"; touch "$STARTED"; sleep 60; }
+[[ ! -v BREAKS ]] || { echo "no mirror"; exit 3; }
+mkdir -p "$3"/{etc,proc,sys,dev,usr/bin}
+ln -s usr/bin "$3/bin"
+for tool in bash env dirname sed cut cat; do
+  program=$(readlink -f "$(command -v $tool)")
+  cp "$program" "$3/usr/bin/$tool"
+  for library in $(ldd "$program" | grep -o '/[^ ]*'); do
+    mkdir -p "$3/$(dirname "$library")"
+    cp -L "$library" "$3/$library"
+  done
+done
+ROOT
+chmod +x "$work/bin/debootstrap"
+fresh() { PATH=$work/bin:$PATH ci/fresh --folder "$work/root" "$@"; }
+is_unmounted() { ! grep "$work" /proc/mounts && echo unmounted; }
+is_gone() { [[ ! -e $work/root ]] && is_unmounted && echo gone; }
+
+expect "wants a distribution" 1 "which distribution" fresh
+expect "knows no other" 1 "unknown distribution 'fedora'; use debian12 or debian13" fresh fedora
+expect "knows no other flag" 1 "unknown flag '--fast'" fresh debian13 --fast
+expect "spares a folder that is there" 1 "$work is there already" fresh debian13 --folder "$work"
+expect "says why debootstrap failed" 1 "no mirror" env BREAKS=1 PATH="$work/bin:$PATH" \
+  ci/fresh debian12 --folder "$work/root"
+expect "removes what that left" 0 gone is_gone
+
+# ci/race stops there at once: it finds no /etc/os-release.
+expect "ends as what it ran" 1 "packages: this is .*not Debian 12" fresh debian12
+expect "runs the clone's ci/race in it" 1 "^== ci/race on debian12, by parts" fresh debian12
+expect "removes the root" 0 gone is_gone
+fresh debian12 --keep >/dev/null 2>&1 || true
+expect "keeps the root that it is told to keep" 0 "packages.sh" ls "$work/root/regatta/ci"
+expect "leaves no mount in it" 0 unmounted is_unmounted
+rm -rf --one-file-system "$work/root"
+
+SLEEPS=1 STARTED=$work/started fresh debian13 >/dev/null 2>&1 &
+readonly runs=$!
+for ((i = 0; i < 100; ++i)); do [[ -e $work/started ]] && break; sleep 0.1; done
+kill -TERM "$(cut -d' ' -f1 "/proc/$runs/task/$runs/children")"
+wait "$runs" || true
+expect "removes what it had when it is ended" 0 gone is_gone
+
+((failures == 0)) || { echo "$failures checks failed"; exit 1; }
