@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "harness/checkout.h"
+#include "harness/child.h"
 #include "harness/judgement.h"
 #include "harness/record_reader.h"
 #include "kernels/graph/error.h"
@@ -21,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kPython[] = "/usr/bin/python3";
 constexpr int kUsage = 1;
 
 fs::path find_page_maker() {
