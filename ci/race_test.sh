@@ -70,7 +70,7 @@ expect "$CALLS" '^regatta matrix --tier quick --within 3min --draw --out out/rac
 expect "$CALLS" '^race.py out/race$'
 expect "$CALLS" '^regatta report out/race --out out/race/report$'
 expect "$work/said" '^the former races are now in out/race-2'
-expect "$work/said" '^== 3/4 races, into out/race (after [0-9]* s)$'
+expect "$work/said" '^packages [0-9]* s, build [0-9]* s, races [0-9]* s, results [0-9]* s$'
 
 export MATRIX_ENDS=2
 race 2
