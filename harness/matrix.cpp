@@ -60,7 +60,10 @@ class Matrix {
   double seconds_gone() const {
     return std::chrono::duration<double>(Clock::now() - begin_).count();
   }
-  double seconds_left() const { return within_s_ - seconds_gone(); }
+  /// For runs: the last drawing has its own.
+  double seconds_left() const {
+    return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
+  }
   const FinishedRun* done(const PlannedRun& run) const;
   void add(std::size_t cell, const FinishedRun& run);
   std::optional<ExpectedTime> expected(const PlannedRun& run) const;

@@ -21,6 +21,8 @@ class GrowingFigure {
   bool is_due() const;
   /// Returns why it could not, and is due no more then; empty: the figure is there.
   std::string draw();
+  /// Seconds that the last drawing took; 0 before there was one.
+  double cost() const { return cost_; }
   /// `out/race.svg`
   std::string file() const { return folder_ + "/race.svg"; }
 

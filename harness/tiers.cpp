@@ -22,7 +22,7 @@ struct Tier {
 };
 
 /// Half of resnet9_thin's own examples in as many steps, so that a seed of all cells fits into
-/// three minutes on two cores that are five times as slow as those of an AMD Zen 5. Its target: all
+/// three minutes on two cores that are five times as slow as those of an AMD Zen 5. Its target: 19
 /// of 20 reference runs reach it (results/epyc-2-cores/quick_reference).
 constexpr const char* kShortThin =
     "workload = \"resnet9_thin\"\nglobal_batch = 32\nepochs = 1\ntarget = 40\n";
