@@ -66,14 +66,14 @@ class Lines {
 };
 
 /// In the child. Only what is allowed after a fork.
-[[noreturn]] void become(char* const* arguments, const Lines& output, const Lines& errors,
-                         pid_t parent) {
+[[noreturn]] void become(const char* path, char* const* arguments, const Lines& output,
+                         const Lines& errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   setpgid(0, 0);  // Ctrl-C comes from the parent, once
   dup2(output.writing(), STDOUT_FILENO);
   dup2(errors.writing(), STDERR_FILENO);
-  execv("/proc/self/exe", arguments);
+  execv(path, arguments);
   _exit(127);
 }
 
@@ -112,6 +112,11 @@ ChildEnd run_child(const std::vector<std::string>& arguments,
                    const std::function<void(const std::string&)>& line) {
   std::vector<std::string> words = {"regatta"};
   words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_program("/proc/self/exe", std::move(words), line);
+}
+
+ChildEnd run_program(const std::string& path, std::vector<std::string> words,
+                     const std::function<void(const std::string&)>& line) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -122,7 +127,7 @@ ChildEnd run_child(const std::vector<std::string>& arguments,
   if (child < 0) {
     throw RunError(ErrorKind::Io, std::string("cannot start a run: ") + std::strerror(errno));
   }
-  if (child == 0) become(pointers.data(), output, errors, parent);
+  if (child == 0) become(path.c_str(), pointers.data(), output, errors, parent);
   running_child = child;
   if (signal_received != 0) kill(child, signal_received);  // it came before there was a child
   output.close_writing();

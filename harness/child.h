@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// This program once more, as a child: so that a run that crashes, or is killed for memory, takes
-// nothing else with it. The child dies when this process does.
+// Programs as children, above all this one once more: so that a run that crashes, or is killed for
+// memory, takes nothing else with it. The child dies when this process does.
 // Threads: one, which has no others beside it.
 #pragma once
 
@@ -30,6 +30,9 @@ class Interrupts {
   std::array<struct sigaction, 2> former_{};
 };
 
+/// What runs the scripts of plots/.
+inline constexpr char kPython[] = "/usr/bin/python3";
+
 /// What a line on stderr begins with that tells no error.
 inline constexpr std::string_view kWarning = "regatta: warning: ";
 
@@ -39,8 +42,13 @@ struct ChildEnd {
   std::string last_error;  ///< the last line it printed on stderr, less warnings
 };
 
-/// Runs this program with `arguments` and returns when it has ended. `line`: told of each line that
-/// it prints. Throws: RunError(Io) when it cannot be started.
+/// Runs a program and returns when it has ended. `words`: its name and arguments. `line`: told of
+/// each line that it prints. Exit code 127: there is no such program. Throws: RunError(Io) when no
+/// child can be started.
+ChildEnd run_program(const std::string& path, std::vector<std::string> words,
+                     const std::function<void(const std::string&)>& line);
+
+/// run_program() with this program.
 ChildEnd run_child(const std::vector<std::string>& arguments,
                    const std::function<void(const std::string&)>& line);
 

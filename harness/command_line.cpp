@@ -69,6 +69,13 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
   app.add_flag_callback("--resume", set(MatrixRequest::Mode::Resume),
                         "run what the folder does not hold yet")
       ->excludes(dry);
+  app.add_option(
+      "--within", request.within,
+      "time for it, such as 90s, 3min or 1h: runs go seed by seed, one that would end "
+      "later is not begun, and what was left out is said (default: as long as it takes)");
+  app.add_flag_callback(
+      "--draw", [&request] { request.figure = MatrixRequest::Figure::Growing; },
+      "draw OUT/race.svg anew between runs, by plots/race.py, in at most a twentieth of the time");
 }
 
 struct CompareNames {

@@ -94,6 +94,7 @@ RunLength run_length(const MatrixCell& cell) {
           .dtype = request.dtype,
           .device = request.device,
           .dataset = dataset,
+          .straggler = straggler_text(record.cell.straggler),
           .examples = static_cast<double>(recipe.total_examples),
           .evaluations = static_cast<double>((recipe.total_examples + every - 1) / every)};
 }
@@ -112,7 +113,8 @@ std::string to_string(Basis basis) {
 std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns& known) {
   const auto same_cell = [&](const FinishedRun& each) { return each.cell == run.cell; };
   const auto same_workload = [&](const FinishedRun& each) {
-    return each.workload == run.workload && each.dtype == run.dtype && each.device == run.device;
+    return each.workload == run.workload && each.dtype == run.dtype && each.device == run.device &&
+           (each.straggler.empty() || each.straggler == run.straggler);
   };
   const auto same_strategy = [&](const FinishedRun& each) {
     return same_workload(each) && each.strategy == run.strategy;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How long a run of a matrix will take, from runs that are there: of its cell, or else of its
-// workload, in dtype and on the device that it asks for. A run of another cell counts by its pace:
+// workload, in dtype and on the device that it asks for, and without a straggler that it does not
+// ask for. A run of another cell counts by its pace:
 //   seconds = set-up + examples * seconds per example + (warm-up + evaluations * seconds of each),
 // the last by the sizes of the two test sets.
 #pragma once
@@ -26,6 +27,7 @@ struct RunLength {
   std::string dtype;
   std::string device;
   std::string dataset;
+  std::string straggler;  ///< as --straggler takes it
   double examples = 0;
   double evaluations = 0;  ///< after the first one, which is part of the warm-up
 };

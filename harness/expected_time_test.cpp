@@ -84,12 +84,14 @@ TEST(ExpectedTime, CountsEvaluationsAsARaceMakesThem) {
   EXPECT_EQ(evaluations("1"), 1);
 }
 
-TEST(ExpectedTime, IsNotKnownFromOtherWorkloadsDtypesOrFailures) {
+TEST(ExpectedTime, IsNotKnownFromOtherWorkloadsDtypesStragglersOrFailures) {
   const RunLength length = run_length(parabola_cell("all_reduce"));
   std::vector<FinishedRun> runs(3, run_of("a", "all_reduce", 3));
   runs[0].workload = "resnet9_thin";
   runs[1].dtype = "bf16";
   runs[2].status = Status::Failed;
+  runs.push_back(run_of("a", "all_reduce", 3));
+  runs.back().straggler = "1:3";
   EXPECT_FALSE(expected_time(length, {.here = runs, .committed = runs, .timed = runs}));
 }
 

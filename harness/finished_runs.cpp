@@ -48,6 +48,7 @@ std::optional<FinishedRun> finished_run(Record record) {
                   .workload = record.cell.workload,
                   .device = record.cell.device,
                   .dataset = record.cell.dataset,
+                  .straggler = straggler_text(record.cell.straggler),
                   .setup_seconds = seconds(record.setup_ns),
                   .warmup_seconds = seconds(record.warmup_ns),
                   .training_seconds = seconds(record.training_ns)};

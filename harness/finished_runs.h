@@ -37,6 +37,7 @@ struct FinishedRun {
   std::string workload;
   std::string device;
   std::string dataset;
+  std::string straggler;  ///< as --straggler takes it
   double setup_seconds = 0;
   double warmup_seconds = 0;      ///< above all, the first evaluation
   double training_seconds = 0;    ///< without evaluations

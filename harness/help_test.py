@@ -37,6 +37,7 @@ FLAGS = {
     "matrix": {
         "--tier": "", "--seeds": "(default: the matrix' own)", "--out": "=out", "--dry-run": "",
         "--data-dir": "=cifar-10-batches-bin", "--resume": "",
+        "--within": "(default: as long as it takes)", "--draw": "",
     },
     "report": {"--out": "=out/report"},
     "compare": {

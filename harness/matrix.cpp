@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/matrix.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <cstring>
-#include <fstream>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "harness/child.h"
+#include "harness/duration.h"
 #include "harness/expected_time.h"
 #include "harness/finished_runs.h"
+#include "harness/folder_lock.h"
 #include "harness/machine.h"
+#include "harness/matrix_budget.h"
+#include "harness/matrix_figure.h"
 #include "harness/matrix_plan.h"
 #include "harness/matrix_table.h"
 #include "harness/record_writer.h"
@@ -32,52 +32,6 @@ namespace {
 constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 constexpr int kSignalled = 128;
-
-/// Holds a folder against other matrices, also those that were started by mistake.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& folder) {
-    const std::string path = folder + "/matrix.lock";
-    descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) {
-      throw RunError(ErrorKind::Io, "cannot open " + path + ": " + std::strerror(errno));
-    }
-    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      close(descriptor_);
-      throw RunError(ErrorKind::Usage, "another matrix is at work in " + folder +
-                                           "; wait for it, or choose another folder with --out");
-    }
-  }
-  ~FolderLock() { close(descriptor_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
-
-MatrixPlan named_plan(const MatrixRequest& request) {
-  if (request.file.empty() == request.tier.empty()) {
-    throw RunError(ErrorKind::Usage, "name either a TOML file or a --tier");
-  }
-  if (request.file.empty()) return tier_plan(request.tier);
-  std::ifstream file(request.file);
-  if (!file) {
-    throw RunError(ErrorKind::Usage, "cannot read " + request.file + ": " + std::strerror(errno));
-  }
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_matrix(text.str(), request.file);
-}
-
-MatrixPlan plan_of(const MatrixRequest& request) {
-  MatrixPlan plan = named_plan(request);
-  if (!request.seeds) return plan;
-  if (*request.seeds < 1) throw RunError(ErrorKind::Usage, "--seeds is at least 1");
-  plan.seeds.resize(static_cast<std::size_t>(*request.seeds));
-  std::iota(plan.seeds.begin(), plan.seeds.end(), 1U);
-  return plan;
-}
 
 std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
   std::vector<std::string> arguments = cell.arguments;
@@ -92,66 +46,108 @@ struct PlannedRun {
 
 class Matrix {
  public:
-  explicit Matrix(const MatrixRequest& request)
-      : request_(request),
-        plan_(plan_of(request)),
-        rejected_(reject_invalid(plan_)),
-        table_(plan_),
-        known_(finished_runs(request.out).runs),
-        committed_(committed_runs(machine_facts())) {
-    for (const MatrixCell& cell : plan_.cells) lengths_.push_back(run_length(cell));
-    for (std::uint64_t seed : plan_.seeds) {
-      for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
-        if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
-          table_.add(cell, *run);
-          if (run->status == Status::Failed) ++failed_;
-        } else {
-          missing_.push_back({.cell = cell, .seed = seed});
-        }
-      }
-    }
-  }
-
-  void describe();
+  explicit Matrix(const MatrixRequest& request);
   int dry_run();
   int run();
 
  private:
-  std::size_t planned() const { return plan_.cells.size() * plan_.seeds.size(); }
-  const FinishedRun* done(const PlannedRun& run) const {
-    const std::vector<std::string> arguments = with_seed(plan_.cells[run.cell], run.seed);
-    const auto found = std::find_if(known_.begin(), known_.end(), [&](const FinishedRun& each) {
-      return each.arguments == arguments;
-    });
-    return found == known_.end() ? nullptr : &*found;
-  }
-  std::size_t kept() const {
-    const auto still_missing = std::count_if(missing_.begin(), missing_.end(),
-                                             [this](const auto& run) { return !done(run); });
-    return planned() - static_cast<std::size_t>(still_missing);
-  }
-  std::string left_text(std::size_t from) const;
-  std::optional<ExpectedTime> expected(const PlannedRun& run) const;
-  void time_unknown();
-  void run_one(const PlannedRun& planned, std::size_t index);
-  std::string how_to_resume() const;
+  using Clock = std::chrono::steady_clock;
 
+  std::size_t planned() const { return plan_.cells.size() * plan_.seeds.size(); }
+  std::size_t there() const {
+    return std::accumulate(runs_of_cell_.begin(), runs_of_cell_.end(), std::size_t{0});
+  }
+  double seconds_gone() const {
+    return std::chrono::duration<double>(Clock::now() - begin_).count();
+  }
+  /// For runs: the last drawing has its own.
+  double seconds_left() const {
+    return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
+  }
+  const FinishedRun* done(const PlannedRun& run) const;
+  void add(std::size_t cell, const FinishedRun& run);
+  std::optional<ExpectedTime> expected(const PlannedRun& run) const;
+  std::vector<MissingRun> missing_by_time() const;
+  void time_unknown();
+  void describe();
+  std::string left_text() const;
+  std::string what_fits() const;
+  void run_one(const PlannedRun& planned);
+  void draw();
+  int interrupted(int signal) const;
+  void say_what_was_left_out() const;
+  std::string how_to_resume(const std::string& more_flags) const;
+
+  const Clock::time_point begin_ = Clock::now();
   Interrupts interrupts_;
   MatrixRequest request_;
+  double within_s_;  ///< infinity: no budget
   MatrixPlan plan_;
   std::vector<RejectedCell> rejected_;
   MatrixTable table_;
+  std::optional<GrowingFigure> figure_;
+  std::string figure_failure_;
   std::vector<RunLength> lengths_;  ///< of the plan's cells
   std::vector<FinishedRun> known_;
   std::vector<FinishedRun> committed_;
   std::vector<FinishedRun> timed_;
-  std::vector<PlannedRun> missing_;
+  std::vector<PlannedRun> missing_;        ///< seeds outermost
+  std::vector<std::size_t> runs_of_cell_;  ///< that are there
+  std::set<std::size_t> begun_;            ///< cells that were tried at least
+  std::size_t tried_ = 0;                  ///< runs of this matrix
   int failed_ = 0;
 };
+
+Matrix::Matrix(const MatrixRequest& request)
+    : request_(request),
+      within_s_(request.within ? parse_duration("--within", *request.within)
+                               : std::numeric_limits<double>::infinity()),
+      plan_(plan_of(request)),
+      rejected_(reject_invalid(plan_)),
+      table_(plan_),
+      known_(finished_runs(request.out).runs),
+      committed_(committed_runs(machine_facts())),
+      runs_of_cell_(plan_.cells.size()) {
+  if (request.figure == MatrixRequest::Figure::Growing) figure_.emplace(request.out);
+  for (const MatrixCell& cell : plan_.cells) lengths_.push_back(run_length(cell));
+  for (std::uint64_t seed : plan_.seeds) {
+    for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
+      if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
+        add(cell, *run);
+      } else {
+        missing_.push_back({.cell = cell, .seed = seed});
+      }
+    }
+  }
+}
+
+const FinishedRun* Matrix::done(const PlannedRun& run) const {
+  const std::vector<std::string> arguments = with_seed(plan_.cells[run.cell], run.seed);
+  const auto found = std::find_if(known_.begin(), known_.end(), [&](const FinishedRun& each) {
+    return each.arguments == arguments;
+  });
+  return found == known_.end() ? nullptr : &*found;
+}
+
+void Matrix::add(std::size_t cell, const FinishedRun& run) {
+  table_.add(cell, run);
+  ++runs_of_cell_[cell];
+  begun_.insert(cell);
+  if (run.status == Status::Failed) ++failed_;
+}
 
 std::optional<ExpectedTime> Matrix::expected(const PlannedRun& run) const {
   return expected_time(lengths_[run.cell],
                        {.here = known_, .committed = committed_, .timed = timed_});
+}
+
+std::vector<MissingRun> Matrix::missing_by_time() const {
+  std::vector<MissingRun> runs;
+  for (const PlannedRun& run : missing_) {
+    runs.push_back({.cell = run.cell});
+    if (const auto time = expected(run)) runs.back().seconds = time->seconds;
+  }
+  return runs;
 }
 
 /// One short run of each workload of which no run is known.
@@ -167,16 +163,16 @@ void Matrix::time_unknown() {
   }
 }
 
-std::string Matrix::left_text(std::size_t from) const {
+std::string Matrix::left_text() const {
   double seconds = 0;
   std::map<Basis, std::size_t> by_basis;
-  for (std::size_t i = from; i < missing_.size(); ++i) {
-    const auto time = expected(missing_[i]);
+  for (const PlannedRun& run : missing_) {
+    const auto time = expected(run);
     if (!time) continue;
     seconds += time->seconds;
     ++by_basis[time->basis];
   }
-  const std::size_t runs = missing_.size() - from;
+  const std::size_t runs = missing_.size();
   std::vector<std::string> known;
   std::size_t unknown = runs;
   for (const auto& [basis, count] : by_basis) {
@@ -186,11 +182,8 @@ std::string Matrix::left_text(std::size_t from) const {
   if (runs == 0) return "0 runs left";
   if (known.empty()) return fmt::format("{} runs left, their time is not known yet", runs);
   if (unknown > 0) known.push_back(fmt::format("{} not known yet", unknown));
-  const std::string time = seconds < 9.5    ? fmt::format("{:.1f} s", seconds)
-                           : seconds < 90   ? fmt::format("{:.0f} s", seconds)
-                           : seconds < 5400 ? fmt::format("{:.0f} min", seconds / 60)
-                                            : fmt::format("{:.0f} h", seconds / 3600);
-  return fmt::format("{} runs left, about {} ({})", runs, time, fmt::join(known, ", "));
+  return fmt::format("{} runs left, about {} ({})", runs, rough_duration(seconds),
+                     fmt::join(known, ", "));
 }
 
 void Matrix::describe() {
@@ -205,17 +198,43 @@ void Matrix::describe() {
     fmt::print("{} runs are there already\n", planned() - missing_.size());
   }
   time_unknown();
-  fmt::print("{}\n", left_text(0));
+  fmt::print("{}\n", left_text());
+  if (request_.within) fmt::print("{}", what_fits());
   std::fflush(stdout);
 }
 
-std::string Matrix::how_to_resume() const {
+/// Lines of what --within will do.
+std::string Matrix::what_fits() const {
+  const std::vector<MissingRun> missing = missing_by_time();
+  const Forecast ahead = forecast(missing, runs_of_cell_, seconds_left());
+  const std::size_t runs = ahead.runs() - there();
+  if (runs == missing.size() && ahead.seconds <= seconds_left()) {
+    return fmt::format("within {}: all of them\n", *request_.within);
+  }
+  std::string text = fmt::format("within {}: about {} of them, then there are {}\n",
+                                 *request_.within, runs, seeds_text(ahead.runs_of_cell));
+  if (ahead.seconds > seconds_left()) {
+    text += fmt::format(
+        "  the last one ends after about {}: a cell's first run is begun as long "
+        "as there is time\n",
+        rough_duration(seconds_gone() + ahead.seconds));
+  }
+  if (ahead.empty_cells().empty()) return text;
+  std::vector<std::string> names;
+  for (const std::size_t cell : ahead.empty_cells()) names.push_back(plan_.cells[cell].name);
+  return text + fmt::format("  one run of each cell takes about {}; there is no time for {}\n",
+                            rough_duration(seconds_of_first_runs(missing, begun_)),
+                            fmt::join(names, ", "));
+}
+
+std::string Matrix::how_to_resume(const std::string& more_flags) const {
   const std::string what = request_.file.empty() ? "--tier " + request_.tier : request_.file;
   const std::string seeds = request_.seeds ? fmt::format(" --seeds {}", *request_.seeds) : "";
   const std::string data = request_.data_dir == RaceRequest().data_dir
                                ? ""
                                : fmt::format(" --data-dir {}", request_.data_dir);
-  return fmt::format("regatta matrix {}{}{} --out {} --resume", what, seeds, data, request_.out);
+  return fmt::format("regatta matrix {}{}{} --out {}{}{} --resume", what, seeds, data, request_.out,
+                     figure_ ? " --draw" : "", more_flags);
 }
 
 int Matrix::dry_run() {
@@ -235,15 +254,18 @@ int Matrix::run() {
   for (const PlannedRun& run : missing_) cells.push_back(plan_.cells[run.cell]);
   require_data(cells, request_.data_dir);
   describe();
+  if (figure_) fmt::print("{} is drawn again and again between the runs\n", figure_->file());
   table_.show("");
-  for (std::size_t i = 0; i < missing_.size(); ++i) {
-    if (interrupts_.received() == 0) run_one(missing_[i], i);
-    if (const int signal = interrupts_.received()) {
-      fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n", kept(), planned(),
-                 how_to_resume());
-      return kSignalled + signal;
-    }
+  while (const auto next = next_run(missing_by_time(), begun_, seconds_left())) {
+    if (interrupts_.received() == 0) run_one(missing_[*next]);
+    if (const int signal = interrupts_.received()) return interrupted(signal);
+    missing_.erase(missing_.begin() + static_cast<std::ptrdiff_t>(*next));
+    if (figure_ && figure_->is_due() && seconds_left() > 0) draw();
   }
+  if (figure_) draw();
+  if (!missing_.empty()) say_what_was_left_out();
+  if (!figure_failure_.empty())
+    fmt::print("{} was not drawn: {}\n", figure_->file(), figure_failure_);
   fmt::print("to see who came first, and why: regatta report {}\n", request_.out);
   if (failed_ == 0) return 0;
   fmt::print(
@@ -253,25 +275,28 @@ int Matrix::run() {
   return kRunFailed;
 }
 
-void Matrix::run_one(const PlannedRun& planned, std::size_t index) {
+void Matrix::run_one(const PlannedRun& planned) {
   const MatrixCell& cell = plan_.cells[planned.cell];
+  const std::size_t number = this->planned() - missing_.size() + 1;
   table_.begin(planned.cell, planned.seed);
+  begun_.insert(planned.cell);
+  ++tried_;
   std::vector<std::string> arguments = {"run"};
   for (const std::string& each : with_seed(cell, planned.seed)) arguments.push_back(each);
   arguments.insert(arguments.end(), {"--data-dir", request_.data_dir, "--out", request_.out});
-  const std::string left = left_text(index);
+  const std::string left = left_text();
   std::string said;
   const ChildEnd end = run_child(arguments, [&](const std::string& line) {
     said = line;
-    table_.progress(line, left);
+    table_.progress(line, request_.within
+                              ? fmt::format("{:.0f} s of {} left", std::max(0.0, seconds_left()),
+                                            *request_.within)
+                              : left);
   });
   known_ = finished_runs(request_.out).runs;
-  const FinishedRun* run = done(planned);
-  if (run != nullptr) {
-    table_.add(planned.cell, *run);
-    if (run->status == Status::Failed) ++failed_;
-    table_.show(fmt::format("[{}/{}] {}", this->planned() - missing_.size() + index + 1,
-                            this->planned(), said));
+  if (const FinishedRun* run = done(planned)) {
+    add(planned.cell, *run);
+    table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
   } else if (interrupts_.received() == 0) {
     ++failed_;
     table_.add_crash(planned.cell);
@@ -279,8 +304,30 @@ void Matrix::run_one(const PlannedRun& planned, std::size_t index) {
                                             : fmt::format("exit code {}", end.exit_code);
     table_.show(fmt::format("{} seed {} left no record ({}): {}", cell.name, planned.seed, how,
                             end.last_error));
-    if (end.exit_code == kUsage && index == 0) throw RunError(ErrorKind::Usage, end.last_error);
+    if (end.exit_code == kUsage && tried_ == 1) throw RunError(ErrorKind::Usage, end.last_error);
   }
+}
+
+void Matrix::draw() {
+  table_.progress("drawing " + figure_->file(), "");
+  if (const std::string failure = figure_->draw(); !failure.empty()) figure_failure_ = failure;
+}
+
+int Matrix::interrupted(int signal) const {
+  fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n", there(), planned(),
+             how_to_resume(request_.within ? " --within " + *request_.within : ""));
+  return kSignalled + signal;
+}
+
+void Matrix::say_what_was_left_out() const {
+  fmt::print(
+      "stopped after {:.0f} s, as --within {} asks: {} of {} runs are there. Fewer seeds "
+      "than asked for:\n",
+      seconds_gone(), *request_.within, there(), planned());
+  for (const std::string& line : lines_of_fewer(plan_, runs_of_cell_, plan_.seeds.size())) {
+    fmt::print("{}\n", line);
+  }
+  fmt::print("{}. To go on: {}\n", left_text(), how_to_resume(""));
 }
 
 }  // namespace

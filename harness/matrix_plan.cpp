@@ -5,12 +5,17 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "harness/command_line.h"
+#include "harness/matrix.h"
 #include "harness/placement.h"
 #include "harness/training_options.h"
 #include "kernels/graph/error.h"
@@ -186,7 +191,30 @@ class Reader {
   std::string source_;
 };
 
+MatrixPlan named_plan(const MatrixRequest& request) {
+  if (request.file.empty() == request.tier.empty()) {
+    throw RunError(ErrorKind::Usage, "name either a TOML file or a --tier");
+  }
+  if (request.file.empty()) return tier_plan(request.tier);
+  std::ifstream file(request.file);
+  if (!file) {
+    throw RunError(ErrorKind::Usage, "cannot read " + request.file + ": " + std::strerror(errno));
+  }
+  std::stringstream text;
+  text << file.rdbuf();
+  return parse_matrix(text.str(), request.file);
+}
+
 }  // namespace
+
+MatrixPlan plan_of(const MatrixRequest& request) {
+  MatrixPlan plan = named_plan(request);
+  if (!request.seeds) return plan;
+  if (*request.seeds < 1) throw RunError(ErrorKind::Usage, "--seeds is at least 1");
+  plan.seeds.resize(static_cast<std::size_t>(*request.seeds));
+  std::iota(plan.seeds.begin(), plan.seeds.end(), 1U);
+  return plan;
+}
 
 MatrixPlan parse_matrix(const std::string& text, const std::string& source) {
   try {

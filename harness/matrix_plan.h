@@ -41,6 +41,11 @@ struct MatrixPlan {
   std::vector<MatrixCell> cells;  ///< in the file's order
 };
 
+struct MatrixRequest;
+
+/// The file's or the tier's, with as many seeds as the request asks for. Throws: RunError(Usage).
+MatrixPlan plan_of(const MatrixRequest& request);
+
 /// `source`: what errors call the text. Throws: RunError(Usage) that names block, key and the
 /// nearest valid one.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a person sees while a matrix runs: on a terminal a table, a row a cell, that fills as runs
-// finish, with the run that is under way below it; on a pipe a line for each run that has finished.
+// What a person sees while a matrix runs: on a terminal a table, a row a cell and its median time
+// to the target as a bar, that fills as runs finish, with the run that is under way below it; on a
+// pipe a line for each run that has finished. NO_COLOR is honoured.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "harness/bar.h"
 #include "harness/finished_runs.h"
 #include "harness/matrix_plan.h"
 
@@ -30,20 +32,41 @@ class MatrixTable {
 
  private:
   struct Row {
+    std::string label;  ///< its cell, less what the group's title says
     std::vector<FinishedRun> runs;
     int crashes = 0;
 
     std::ptrdiff_t count(Status status) const;
     std::ptrdiff_t failed() const { return count(Status::Failed) + crashes; }
+    double seconds_to_target() const;  ///< the median; infinity: missed or no run yet
   };
-  std::string row_text(std::size_t cell, std::size_t name_width) const;
+  /// The cells of a workload, which are compared with each other.
+  struct Group {
+    std::string title;  ///< the workload, and what all of its cells are asked for
+    std::vector<std::size_t> cells;
+  };
+  using Columns = std::vector<std::string>;  ///< of a row, without the bar
+  /// Units: columns of the terminal.
+  struct Widths {
+    std::size_t line = 0;
+    std::vector<std::size_t> columns;
+    std::size_t bar = 0;  ///< 0: there is no room for one
+  };
+
+  Group group_of(const std::string& workload, const std::vector<std::size_t>& cells);
+  Columns columns_of(const Row& row) const;
+  Widths widths_for(std::size_t terminal_columns) const;
+  std::vector<std::string> lines_of(const Group& group, const Widths& widths) const;
+  std::string bar_of(double seconds, double fastest, double slowest, std::size_t width) const;
   void redraw();
 
   const MatrixPlan& plan_;
   std::vector<Row> rows_;
-  std::size_t name_width_ = 4;
+  std::vector<Group> groups_;
   std::string under_way_;
   bool terminal_ = false;
+  bool color_ = false;
+  Glyphs glyphs_ = Glyphs::Ascii;
   std::size_t drawn_ = 0;  ///< lines of the table on the terminal now
 };
 

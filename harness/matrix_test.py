@@ -5,35 +5,19 @@
 usage: harness/matrix_test.py REGATTA SCHEMA
 """
 
-import collections
 import json
 import os
-import pty
 import random
 import re
 import shutil
 import signal
-import statistics
 import subprocess
-import termios
 import time
 import unittest
 
+from matrix_support import CELLS, RUNS, SMALL, Folder
 from test_support import (MARK, REGATTA, environment_of, environment_that_nobody_keeps,
                           fresh_folder, processes_with, rank_of, records_in, run_tests, soon)
-
-SMALL = """
-seeds = 3
-[[race]]
-workload = "parabola"
-strategy = ["single", "in_graph", "all_reduce", "async_shared"]
-workers = [1, 2]
-steps = 2000
-[[exclude]]
-strategy = ["in_graph", "all_reduce", "async_shared"]
-workers = 1
-"""
-CELLS, RUNS = 4, 12
 
 OVER_PROCESSES = """
 seeds = 3
@@ -43,28 +27,6 @@ strategy = "parameter_server"
 workers = 2
 steps = 2000
 """
-
-
-class Folder:
-    """With a matrix file and what a matrix left there."""
-
-    def __init__(self, matrix: str = SMALL) -> None:
-        self.path = fresh_folder()
-        self.file = self.path / "small.toml"
-        self.file.write_text(matrix)
-        self.out = self.path / "out"
-
-    def command(self, *flags: str) -> list[str]:
-        return [REGATTA, "matrix", str(self.file), "--out", str(self.out), *flags]
-
-    def run(self, *flags: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.command(*flags), capture_output=True, text=True, timeout=120,
-                              check=False)
-
-    def runs(self) -> collections.Counter[str]:
-        if not (self.out / "records.jsonl").exists():
-            return collections.Counter()
-        return collections.Counter(record["command"] for record in records_in(self.out))
 
 
 def runs_with_ranks(variables: dict[str, str]) -> set[str]:
@@ -233,40 +195,6 @@ class Matrix(unittest.TestCase):
         ran = folder.run(*nowhere)
         self.assertEqual(ran.returncode, 1)
         self.assertIn("ci/fetch_cifar10", ran.stderr)
-
-    def on_terminal(self, folder: Folder, columns: int) -> str:
-        """What a whole matrix draws."""
-        leader, follower = pty.openpty()
-        termios.tcsetwinsize(follower, (40, columns))
-        with subprocess.Popen(folder.command(), stdout=follower, stderr=follower) as matrix:
-            os.close(follower)
-            seen = b""
-            try:
-                while chunk := os.read(leader, 65536):
-                    seen += chunk
-            except OSError:
-                pass  # the terminal's other end is closed
-            matrix.wait(timeout=60)
-        os.close(leader)
-        self.assertEqual(matrix.returncode, 0)
-        return seen.decode()
-
-    def test_on_a_terminal_a_table_fills(self) -> None:
-        folder = Folder()
-        table = self.on_terminal(folder, 250)
-        self.assertIn("to target", table)
-        (speed,) = set(re.findall(r"parabola all_reduce x2 steps=2000 +3/3 .* (\d+)\r\n", table))
-        speeds = [record["examples_per_s"] for record in records_in(folder.out)
-                  if record["cell"]["strategy"] == "all_reduce"]
-        self.assertAlmostEqual(int(speed), statistics.median(speeds), delta=1)
-        for record in records_in(folder.out):  # what is said below the table
-            self.assertIn(f", {record['examples_per_s']:.0f} examples/s", table)
-
-    def test_on_a_narrow_terminal_names_lose_their_middle_and_no_number_is_lost(self) -> None:
-        table = self.on_terminal(Folder(SMALL.replace("2000", "2000\nrate_scale = 1.5")), 80)
-        self.assertRegex(table, r"\x1b\[Kparabola all_r\.\.rate-scale=1\.5 +3/3 .* \d+\r\n")
-        rows = re.findall(r"\x1b\[K(.*)\r\n", table)
-        self.assertLess(max(len(row) for row in rows), 80)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/child.h"
 #include "harness/judgement.h"
 #include "harness/program_files.h"
 #include "harness/record_reader.h"
@@ -21,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kPython[] = "/usr/bin/python3";
 constexpr int kUsage = 1;
 
 fs::path find_page_maker() {

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as files: the same bytes from the same records, without a date."""
+"""Figures as files: the same bytes from the same records, without a date, whole or not at all: who
+opens one while it is drawn anew sees the former."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import matplotlib
 from matplotlib.figure import Figure
 
 
-def save_figure(figure: Figure, folder: Path, stem: str) -> list[Path]:
+def save_figure(figure: Figure, folder: Path, stem: str,
+                formats: Iterable[str] = ("svg", "png")) -> list[Path]:
     """Writes FOLDER/STEM.svg and FOLDER/STEM.png; returns them."""
-    files = [folder / f"{stem}.svg", folder / f"{stem}.png"]
-    with matplotlib.rc_context({"svg.hashsalt": "regatta"}):
-        figure.savefig(files[0], metadata={"Date": None}, bbox_inches="tight", pad_inches=0.2)
-    figure.savefig(files[1], dpi=160, bbox_inches="tight", pad_inches=0.2)
+    files = [folder / f"{stem}.{form}" for form in formats]
+    for file in files:
+        drawn = file.with_name(f".{file.name}")
+        with matplotlib.rc_context({"svg.hashsalt": "regatta"}):
+            figure.savefig(drawn, format=file.suffix[1:], bbox_inches="tight", pad_inches=0.2,
+                           **({"metadata": {"Date": None}} if file.suffix == ".svg"
+                              else {"dpi": 160}))
+        drawn.replace(file)
     return files

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """From records to a figure and a table.
 
-usage: plots/race.py DIR
+usage: plots/race.py [--growing] DIR
 
-Reads DIR/records.jsonl, prints the table, writes DIR/race.svg and DIR/race.png.
+Reads DIR/records.jsonl, prints the table, writes DIR/race.svg and DIR/race.png. --growing: writes
+DIR/race.svg and nothing else, for a matrix that draws it between its runs.
 """
 
 import sys
@@ -23,12 +24,23 @@ def write_figure(folder: Path) -> list[Path]:
     return save_figure(draw_race(runs), folder, "race")
 
 
+def write_growing_figure(folder: Path) -> None:
+    """Draws the race of `folder` as far as it has come."""
+    runs = read_records(folder, lambda text: None)
+    save_figure(draw_race(runs), folder, "race", ["svg"])
+
+
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1 or arguments[0].startswith("-"):
+    growing = arguments[:1] == ["--growing"]
+    folders = arguments[growing:]
+    if len(folders) != 1 or folders[0].startswith("-"):
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
-        files = write_figure(Path(arguments[0]))
+        if growing:
+            write_growing_figure(Path(folders[0]))
+            return 0
+        files = write_figure(Path(folders[0]))
     except (RecordsError, OSError) as error:
         print(f"race.py: {error}", file=sys.stderr)
         return 1

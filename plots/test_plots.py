@@ -9,11 +9,13 @@ import math
 import re
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 from typing import Any
 
 import matplotlib.colors
 import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 import curves
 import race
@@ -216,6 +218,31 @@ class Outputs(InFolder):
         self.run_race(str(self.folder))
         first = (self.folder / "race.svg").read_bytes()
         self.run_race(str(self.folder))
+        self.assertEqual((self.folder / "race.svg").read_bytes(), first)
+
+    def test_draws_a_figure_that_grows_and_nothing_else(self) -> None:
+        self.write(line("parabola", "single", 1))
+        self.assertEqual(self.run_race("--growing", str(self.folder)), (0, "", ""))
+        first = (self.folder / "race.svg").read_bytes()
+        self.write(line("parabola", "single", 1) + line("parabola", "in_graph", 1))
+        self.assertEqual(self.run_race("--growing", str(self.folder)), (0, "", ""))
+        self.assertNotEqual((self.folder / "race.svg").read_bytes(), first)
+        self.assertEqual({file.name for file in self.folder.iterdir()},
+                         {"race.svg", "records.jsonl"})
+        self.assertEqual(self.run_race("--growing")[0], 1)
+
+    def test_leaves_the_former_figure_whole_where_a_new_one_cannot_be_drawn(self) -> None:
+        self.write(line("parabola", "single", 1))
+        self.run_race("--growing", str(self.folder))
+        first = (self.folder / "race.svg").read_bytes()
+
+        def torn(file: Path, **options: object) -> None:
+            file.write_text("<svg")
+            raise OSError(28, "No space left on device")
+
+        with unittest.mock.patch.object(Figure, "savefig", side_effect=torn):
+            code, _, err = self.run_race("--growing", str(self.folder))
+        self.assertEqual((code, err), (1, "race.py: [Errno 28] No space left on device\n"))
         self.assertEqual((self.folder / "race.svg").read_bytes(), first)
 
     def test_says_in_one_line_what_is_wrong(self) -> None:
