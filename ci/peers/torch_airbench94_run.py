@@ -1,9 +1,9 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch trains airbench94 by its complete recipe: seconds and accuracy of one run.
 
-    ci/peers/torch_airbench94_run.py --data-dir DIR [--device cpu|cuda] [--dtype f32|bf16]
-        [--compile] [--epochs 9.9] [--seed 1] [--group 1024] [--threads 2]
+    ci/peers/torch_environment.py [--device cuda] torch_airbench94_run.py --data-dir DIR
+        [--device cpu|cuda] [--dtype f32|bf16] [--compile] [--epochs 9.9] [--seed 1]
+        [--group 1024] [--threads 2]
 
 The recipe of legacy/airbench94.py (K. Jordan, 2024), on which workloads/airbench94.cpp is built,
 too: whitening filters of 5,000 images, dirac initialisation, frozen normalisation scale, triangular

@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of mobilenet_v2: training images per second on the CPU.
 
-    ci/peers/torch_mobilenet_v2.py [--batch 64] [--dtype bf16] [--threads 2] [--rounds 5]
+    ci/peers/torch_environment.py torch_mobilenet_v2.py [--dtype bf16] [--compile]
 
 MobileNetV2 for 32 x 32 images as kuangliu/pytorch-cifar has it (models/mobilenetv2.py): first
 convolution and second stage with stride 1, ReLU, a convolution in shortcuts that change the
@@ -56,8 +55,9 @@ def network() -> nn.Sequential:
 def main() -> None:
     arguments = torch_speed.parse(torch_speed.parser(__doc__, batch=64))
     model = torch_speed.channels_last(network())
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
-    torch_speed.measure("mobilenet_v2", arguments, model, optimizer, nn.functional.cross_entropy)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.001, **torch_speed.FUSED)
+    torch_speed.measure("mobilenet_v2", arguments, model, optimizer,
+                        nn.functional.cross_entropy, torch_speed.images(arguments.batch))
 
 
 if __name__ == "__main__":

@@ -1,39 +1,24 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's side of the parabola: microseconds for one eager step of 50 points, one thread,
-as one line of JSON.
+"""PyTorch's side of the parabola: one step of 50 points, one thread.
 
-    ci/peers/torch_parabola.py        (Debian: python3-torch)
+    ci/peers/torch_environment.py torch_parabola.py [--compile]
 """
 
-import json
-import statistics
-import time
-
 import torch
+from torch import nn
 
-STEPS = 2000
-ROUNDS = 5
+import torch_speed
 
 
 def main() -> None:
-    torch.set_num_threads(1)
-    x = torch.linspace(-2, 2, 50).unsqueeze(1)
-    y = x * x
-    model = torch.nn.Sequential(torch.nn.Linear(1, 5), torch.nn.Tanh(), torch.nn.Linear(5, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    rounds = []
-    for _ in range(ROUNDS):
-        begin = time.perf_counter()
-        for _ in range(STEPS):
-            optimizer.zero_grad()
-            loss = torch.nn.functional.mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-        rounds.append((time.perf_counter() - begin) / STEPS * 1e6)
-    print(json.dumps({"torch": torch.__version__, "network": "parabola",
-                      "us_per_step": statistics.median(rounds), "lowest": min(rounds),
-                      "highest": max(rounds)}))
+    parser = torch_speed.parser(__doc__, batch=50)
+    parser.set_defaults(threads=1, steps=2000)
+    arguments = torch_speed.parse(parser)
+    x = torch.linspace(-2, 2, arguments.batch).unsqueeze(1)
+    model = nn.Sequential(nn.Linear(1, 5), nn.Tanh(), nn.Linear(5, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, **torch_speed.FUSED)
+    torch_speed.measure("parabola", arguments, model, optimizer, nn.functional.mse_loss,
+                        (x, x * x))
 
 
 if __name__ == "__main__":

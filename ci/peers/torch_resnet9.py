@@ -1,8 +1,7 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's side of resnet9 and resnet9_thin: training images per second on the CPU.
 
-    ci/peers/torch_resnet9.py [--width 16] [--batch 128] [--dtype bf16] [--threads 2] [--rounds 5]
+    ci/peers/torch_environment.py torch_resnet9.py [--width 16] [--dtype bf16] [--compile]
 
 The same network, loss and optimizer as workloads/resnet9.cpp, with normalisation over the whole
 batch (PyTorch's own BatchNorm2d, which does less work than groups) and random images: no input
@@ -46,8 +45,9 @@ def main() -> None:
     arguments = torch_speed.parse(parser)
     model = torch_speed.channels_last(network(arguments.width))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, nesterov=True,
-                                weight_decay=5e-4)
-    torch_speed.measure(f"resnet9 width {arguments.width}", arguments, model, optimizer, loss)
+                                weight_decay=5e-4, **torch_speed.FUSED)
+    torch_speed.measure(f"resnet9 width {arguments.width}", arguments, model, optimizer, loss,
+                        torch_speed.images(arguments.batch))
 
 
 if __name__ == "__main__":

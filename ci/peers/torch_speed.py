@@ -1,20 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the PyTorch sides share: arguments, random batches in memory, bf16, timing, output.
+"""What the PyTorch sides of compare_torch share: options, random images, bf16, torch.compile,
+timing, output. Run them by ci/peers/torch_environment.py.
 
-Each script builds its network and optimizer and hands them to measure(), which prints one line of
-JSON: {"torch", "network", "dtype", "batch", "threads", "images_per_s", "lowest", "highest"}, the
-median, lowest and highest of the rounds. A step is forward, backward and update; no input pipeline
-is timed. bf16 is PyTorch's own mixed precision for CPUs: autocast over f32 weights.
+Each script builds its network and optimizer and hands them to measure(), which prints lines of
+JSON: once it has compiled and warmed up {"torch", "onednn", "network", "dtype", "compiled",
+"batch", "threads", "warm_up_s"}, then for each round {"step_ms", "examples_per_s"}, of the median
+step. With --wait a round begins when a line comes on stdin, and the end of stdin is the end.
+A step is forward, backward and update of one batch that lies in memory; no input pipeline is timed.
+bf16 is PyTorch's own mixed precision for CPUs: autocast over f32 weights. --compile compiles the
+network with its loss, in torch.compile's default mode.
 """
 
 import argparse
 import json
+import re
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
 import torch
 from torch import nn
+
+# Of optimizers: one kernel for all parameters, which CPUs have since PyTorch 2.4.
+FUSED = {"fused": True} if hasattr(torch, "compile") else {}
 
 
 def parser(description: str, batch: int) -> argparse.ArgumentParser:
@@ -22,16 +31,21 @@ def parser(description: str, batch: int) -> argparse.ArgumentParser:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     result.add_argument("--batch", type=int, default=batch)
     result.add_argument("--dtype", choices=("f32", "bf16"), default="f32")
+    result.add_argument("--compile", action="store_true", help="by torch.compile")
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--rounds", type=int, default=5)
     result.add_argument("--steps", type=int, default=10, help="in a round")
     result.add_argument("--warm-up", type=int, default=3, help="steps before the first round")
+    result.add_argument("--wait", action="store_true", help="for a line before each round")
     return result
 
 
 def parse(options: argparse.ArgumentParser) -> argparse.Namespace:
     """Before the network is built: sets the threads, too."""
     arguments = options.parse_args()
+    if arguments.compile and not hasattr(torch, "compile"):
+        sys.exit(f"torch_speed: PyTorch {torch.__version__} has no torch.compile, which came with "
+                 "2.0: leave --compile out")
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(1)
     return arguments
@@ -41,29 +55,55 @@ def channels_last(network: nn.Module) -> nn.Module:
     return network.to(memory_format=torch.channels_last)
 
 
+def images(batch: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random ones, and labels."""
+    return (torch.randn(batch, 3, 32, 32).to(memory_format=torch.channels_last),
+            torch.randint(0, 10, (batch,)))
+
+
+def onednn() -> str:
+    """The version inside of PyTorch."""
+    found = re.search(r"(?:MKL-DNN|oneDNN) v([\d.]+)", torch.__config__.show())
+    return found[1] if found else "unknown"
+
+
+def run_rounds(name: str, arguments: argparse.Namespace, step: Callable[[], None]) -> None:
+    begin = time.perf_counter()
+    for _ in range(arguments.warm_up):
+        step()
+    print(json.dumps({"torch": torch.__version__, "onednn": onednn(), "network": name,
+                      "dtype": arguments.dtype, "compiled": arguments.compile,
+                      "batch": arguments.batch, "threads": torch.get_num_threads(),
+                      "warm_up_s": time.perf_counter() - begin}), flush=True)
+    for _ in sys.stdin if arguments.wait else range(arguments.rounds):
+        seconds = []
+        for _ in range(arguments.steps):
+            begin = time.perf_counter()
+            step()
+            seconds.append(time.perf_counter() - begin)
+        step_s = statistics.median(seconds)
+        print(json.dumps({"step_ms": step_s * 1e3, "examples_per_s": arguments.batch / step_s}),
+              flush=True)
+
+
 def measure(name: str, arguments: argparse.Namespace, network: nn.Module,
-            optimizer: torch.optim.Optimizer, loss: Callable[..., torch.Tensor]) -> None:
-    """`loss` takes logits and labels."""
-    images = torch.randn(arguments.batch, 3, 32, 32).to(memory_format=torch.channels_last)
-    labels = torch.randint(0, 10, (arguments.batch,))
+            optimizer: torch.optim.Optimizer, loss: Callable[..., torch.Tensor],
+            examples: tuple[torch.Tensor, torch.Tensor]) -> None:
+    """`loss` takes what the network makes of the first of `examples`, and the second."""
     mixed = arguments.dtype == "bf16"
+
+    def loss_of(inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return loss(network(inputs), targets)
+
+    forward = loss_of
+    if arguments.compile:
+        forward = torch.compile(loss_of, fullgraph=True, dynamic=False)
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=mixed):
-            value = loss(network(images), labels)
+            value = forward(*examples)
         value.backward()
         optimizer.step()
 
-    for _ in range(arguments.warm_up):
-        step()
-    speeds = []
-    for _ in range(arguments.rounds):
-        begin = time.perf_counter()
-        for _ in range(arguments.steps):
-            step()
-        speeds.append(arguments.batch * arguments.steps / (time.perf_counter() - begin))
-    print(json.dumps({"torch": torch.__version__, "network": name, "dtype": arguments.dtype,
-                      "batch": arguments.batch, "threads": arguments.threads,
-                      "images_per_s": statistics.median(speeds), "lowest": min(speeds),
-                      "highest": max(speeds)}))
+    run_rounds(name, arguments, step)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What compare_torch makes of its measurements: medians, ratios, tables of text.
+
+Ours is what step_bench says in JSON, the others are examples/s of PyTorch, a number a round.
+"""
+
+import statistics
+from typing import NamedTuple
+
+Json = dict  # as json.loads gives it
+
+
+class Case(NamedTuple):
+    workload: str
+    dtype: str
+
+
+class Sample(NamedTuple):
+    """The rounds of a case."""
+    ours: list[Json]
+    peers: dict[str, list[float]]  # by name: "eager 2.15.0"
+
+    @property
+    def batch(self) -> int:
+        return self.ours[0]["batch"]
+
+    def speeds(self) -> dict[str, list[float]]:
+        """Images/s of each side, ours first."""
+        return {"regatta": [report["step"]["images_per_s"] for report in self.ours]} | self.peers
+
+    def ratio(self) -> float:
+        """Ours to the fastest of the others."""
+        return (statistics.median(self.speeds()["regatta"])
+                / max(statistics.median(speeds) for speeds in self.peers.values()))
+
+    def convolutions(self, side: str) -> float:
+        """Images/s of the step's convolutions alone: `primitive_ms` or `kernel_ms`."""
+        return self.batch * 1e3 / statistics.median(
+            report["convolutions"][side] for report in self.ours)
+
+
+Samples = dict[Case, Sample]
+
+
+def table(rows: list[list[str]]) -> list[str]:
+    """Lines; the first two columns are words, the others numbers."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) if i < 2 else cell.rjust(width)
+                      for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
+            for row in rows]
+
+
+def speed_table(samples: Samples) -> list[str]:
+    """Medians."""
+    peers = list(next(iter(samples.values())).peers)
+    rows = [["workload", "dtype", "batch", "regatta", *peers, "/ fastest",
+             "alone: oneDNN", "alone: ours"]]
+    for case, sample in samples.items():
+        medians = [f"{statistics.median(speeds):.0f}" for speeds in sample.speeds().values()]
+        rows.append([*case, str(sample.batch), *medians, f"{sample.ratio():.2f}",
+                     *(f"{sample.convolutions(side):.0f}"
+                       for side in ("primitive_ms", "kernel_ms"))])
+    return table(rows)
+
+
+def range_table(samples: Samples) -> list[str]:
+    """Lowest to highest."""
+    rows = [["workload", "dtype", *next(iter(samples.values())).speeds()]]
+    for case, sample in samples.items():
+        rows.append([*case, *(f"{min(speeds):.0f} to {max(speeds):.0f}"
+                              for speeds in sample.speeds().values())])
+    return table(rows)
+
+
+def split_table(case: Case, sample: Sample) -> list[str]:
+    """Milliseconds of our step by kind of op."""
+    steps = [report["step"] for report in sample.ours]
+    total = statistics.median(step["ms"] for step in steps)
+    rows = {op: statistics.median(step["ops_ms"][op] for step in steps)
+            for op in steps[0]["ops_ms"]}
+    rows["in no kernel"] = statistics.median(step["outside_kernels_ms"] for step in steps)
+    lines = [f"{case.workload} {case.dtype}, batch {sample.batch}: our step by kind of op"]
+    for op, ms in sorted(rows.items(), key=lambda row: -row[1]) + [("step", total)]:
+        if ms >= total / 1000 or op == "in no kernel":
+            lines.append(f"  {op:<30} {ms:>9.2f} ms {100 * ms / total:>6.1f} %")
+    return lines
