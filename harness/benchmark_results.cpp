@@ -11,21 +11,20 @@
 namespace regatta {
 namespace {
 
-using Json = nlohmann::json;
-
 double seconds_in(const std::string& unit) {
   static const std::map<std::string, double> kUnits = {
       {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
   return kUnits.at(unit);
 }
 
-double seconds_of(const Json& row, const std::string& name) {
+double seconds_of(const nlohmann::json& row, const std::string& name) {
   const bool real = name.find("/real_time") != std::string::npos ||
                     name.find("/manual_time") != std::string::npos;
   return row.at(real ? "real_time" : "cpu_time").get<double>() * seconds_in(row.at("time_unit"));
 }
 
-void add(const Json& row, const std::string& program, std::vector<BenchmarkResult>& results) {
+void add(const nlohmann::json& row, const std::string& program,
+         std::vector<BenchmarkResult>& results) {
   if (row.at("run_type") != "iteration") return;
   const std::string name = row.at("run_name");
   auto found = std::find_if(results.begin(), results.end(), [&](const BenchmarkResult& each) {
@@ -45,9 +44,9 @@ void add(const Json& row, const std::string& program, std::vector<BenchmarkResul
 void add_file(const std::filesystem::path& path, std::vector<BenchmarkResult>& results) {
   try {
     std::ifstream file(path);
-    const Json json = Json::parse(file);
+    const nlohmann::json json = nlohmann::json::parse(file);
     const std::filesystem::path program = json.at("context").at("executable").get<std::string>();
-    for (const Json& row : json.at("benchmarks")) add(row, program.filename(), results);
+    for (const nlohmann::json& row : json.at("benchmarks")) add(row, program.filename(), results);
   } catch (const std::exception& error) {
     throw RunError(ErrorKind::Data, path.string() +
                                         " is no JSON of Google Benchmark (--benchmark_out=FILE "

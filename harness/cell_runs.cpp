@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <sstream>
 
 #include "harness/race.h"
@@ -145,7 +144,6 @@ std::vector<CellRuns> runs_by_cell(std::span<const Record> records) {
 }
 
 CellMeasures measures_of(const CellRuns& cell) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   CellMeasures measures;
   Sample seconds;
   Sample examples;

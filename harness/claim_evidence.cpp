@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "harness/cell_runs.h"
@@ -14,7 +13,6 @@
 namespace regatta {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kAlpha = 0.05;
 constexpr std::int64_t kFewestSteps = 10;  ///< that tell a speed
 constexpr std::size_t kFewestSeeds = 3;    ///< that decide anything

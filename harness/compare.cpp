@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "harness/loss_path.h"
@@ -14,7 +13,6 @@
 namespace regatta {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Sample = std::vector<double>;
 using Runs = std::vector<const FinishedRun*>;

@@ -15,8 +15,6 @@ namespace regatta {
 namespace {
 
 constexpr auto kConnectLimit = std::chrono::seconds(10);
-constexpr int kKeepaliveMs = 10'000;
-constexpr int kKeepaliveLimitMs = 20'000;
 
 std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const TlsFiles& tls) {
   grpc::ChannelArguments arguments;

@@ -29,6 +29,11 @@ inline constexpr std::int64_t kPieceSteps = 32 * 1024;
 inline constexpr std::chrono::milliseconds kBeatPeriod{500};
 inline constexpr std::chrono::milliseconds kMostSilence{5000};
 
+/// Either end pings a connection that has been quiet for so long, and gives it up when no answer
+/// comes for as long as the limit.
+inline constexpr int kKeepaliveMs = 10'000;
+inline constexpr int kKeepaliveLimitMs = 20'000;
+
 /// Environment variables by which a coordinator makes a process its rank.
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";

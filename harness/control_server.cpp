@@ -21,8 +21,6 @@ using Stream = grpc::ServerReaderWriter<control::ToRank, control::FromRank>;
 constexpr int kMostStrangers = 64;  // besides ranks that connect at the same time
 /// Sessions that are being refused need a thread, too.
 constexpr int kSpareThreads = kMostStrangers + 8;
-constexpr int kKeepaliveMs = 10'000;
-constexpr int kKeepaliveLimitMs = 20'000;
 constexpr int kHandshakeLimitMs = 5000;
 constexpr int kIdleLimitMs = 10'000;  // of a connection without a session
 constexpr int kPingIntervalMs = 5'000;

@@ -34,7 +34,7 @@ bool reaches_accuracy(const Record& record) {
 }
 
 /// Why a run is no entry; empty when it is one.
-std::string refusal(const Record& record) {
+std::string why_no_entry(const Record& record) {
   if (record.cell.dataset != "cifar10") {
     return fmt::format("a run on '{}' is left out: DAWNBench has no such task",
                        record.cell.dataset);
@@ -93,7 +93,7 @@ Export export_dawnbench(std::span<const Record> records, const Submission& submi
   Export result;
   std::map<std::string, int> uses;  // the same seed may have run twice
   for (const Record& record : records) {
-    if (std::string why = refusal(record); !why.empty()) {
+    if (std::string why = why_no_entry(record); !why.empty()) {
       result.left_out.push_back(std::move(why));
       continue;
     }

@@ -192,7 +192,7 @@ std::string log_of(const Record& record, const Submission& submission, std::int6
 }
 
 /// Why there is no log of a run; empty when there is.
-std::string refusal(const Record& record) {
+std::string why_no_log(const Record& record) {
   const std::string name = cell_name(record);
   if (!claims_target(record)) return name + ": exchanges nothing, so it claims no time; left out";
   if (record.full_ns == 0) return name + ": failed before training began; a run is left out";
@@ -206,7 +206,7 @@ Export export_mllog(std::span<const Record> records, const Submission& submissio
   Export result;
   std::map<std::string, int> logs;  // by folder
   for (const Record& record : records) {
-    if (std::string why = refusal(record); !why.empty()) {
+    if (std::string why = why_no_log(record); !why.empty()) {
       result.left_out.push_back(std::move(why));
       continue;
     }

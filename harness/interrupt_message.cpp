@@ -14,15 +14,16 @@ namespace {
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // What a handler may touch: no memory is set aside in it.
-std::array<char, 4096> text;
-std::size_t text_bytes = 0;
-std::array<struct sigaction, kSignals.size()> former;
+std::array<char, 4096> handler_text;
+std::size_t handler_bytes = 0;
+std::array<struct sigaction, kSignals.size()> former_actions;
 
 /// Handled again at once as if this handler had never been there.
-void say(int signal) {
-  if (write(STDERR_FILENO, text.data(), text_bytes) < 0) text_bytes = 0;  // nobody reads it
+void say_and_raise(int signal) {
+  if (write(STDERR_FILENO, handler_text.data(), handler_bytes) < 0)
+    handler_bytes = 0;  // nobody reads it
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    if (kSignals[i] == signal) sigaction(signal, &former[i], nullptr);
+    if (kSignals[i] == signal) sigaction(signal, &former_actions[i], nullptr);
   }
   raise(signal);
 }
@@ -31,18 +32,19 @@ void say(int signal) {
 
 InterruptMessage::InterruptMessage(const std::string& message) {
   const std::string line = "\nregatta: " + message + "\n";
-  text_bytes = std::min(line.size(), text.size());
-  std::copy_n(line.begin(), text_bytes, text.begin());
+  handler_bytes = std::min(line.size(), handler_text.size());
+  std::copy_n(line.begin(), handler_bytes, handler_text.begin());
   struct sigaction action {};
-  action.sa_handler = say;
+  action.sa_handler = say_and_raise;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], nullptr, &former[i]);
-    if (former[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    sigaction(kSignals[i], nullptr, &former_actions[i]);
+    if (former_actions[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
   }
 }
 
 InterruptMessage::~InterruptMessage() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &former[i], nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i)
+    sigaction(kSignals[i], &former_actions[i], nullptr);
 }
 
 }  // namespace regatta

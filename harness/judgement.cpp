@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,7 +14,6 @@
 namespace regatta {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kNeverSignificant = 3;  // runs of a cell
 constexpr std::size_t kManyRuns = 20;         // show what matters; what they could show takes long
 

@@ -2,7 +2,6 @@
 //
 // What the runs of one cell say, as numbers: the half of judge() that looks at one cell.
 #include <algorithm>
-#include <limits>
 
 #include "harness/cell_runs.h"
 #include "harness/judgement.h"
@@ -10,7 +9,6 @@
 namespace regatta {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNs = 1e-9;
 
 using Sample = std::vector<double>;

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kNs = 1e-9;
-
 template <typename T>
 Json plain(const T& value) {
   return value;
@@ -39,7 +37,7 @@ Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 Json finite(const std::optional<double>& value) { return value ? finite(*value) : Json(nullptr); }
 
 Json seconds(const std::optional<std::int64_t>& ns) {
-  return ns ? Json(static_cast<double>(*ns) * kNs) : Json(nullptr);
+  return ns ? Json(static_cast<double>(*ns) * 1e-9) : Json(nullptr);
 }
 
 Json to_json(const std::optional<MedianInterval>& interval) {
@@ -52,7 +50,7 @@ Json to_json(const std::optional<MedianInterval>& interval) {
 
 Json to_json(const Evaluation& evaluation) {
   return {{"examples", evaluation.examples},
-          {"seconds", static_cast<double>(evaluation.training_time_ns) * kNs},
+          {"seconds", static_cast<double>(evaluation.training_time_ns) * 1e-9},
           {"metric", evaluation.metric}};
 }
 

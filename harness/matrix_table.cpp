@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <sstream>
 
 #include "harness/statistics.h"
@@ -17,7 +16,6 @@
 namespace regatta {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kLeastNameWidth = 16;
 constexpr std::size_t kLeastBarWidth = 8;
 constexpr std::size_t kMostBarWidth = 48;

@@ -60,9 +60,10 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
   app.add_option("--fusion", request.fusion,
                  "normalise, activate, pool and add in one op each: on or off")
       ->capture_default_str();
-  app.add_option("--winograd", request.winograd,
-                 "wide convolutions of f32 on the CPU by Winograd's algorithm: on, off, or auto, "
-                 "which is on where there are any and the processor has AVX-512")
+  app.add_option(
+         "--winograd", request.winograd,
+         "convolutions that gain by it on the CPU by Winograd's algorithm: on, off, or auto, "
+         "which is on where there are any, but for bf16 where the processor has AMX")
       ->capture_default_str();
   app.add_option("--device", request.device, "what computes: cpu, or cuda (an NVIDIA GPU)")
       ->capture_default_str();

@@ -15,8 +15,6 @@
 namespace regatta {
 namespace {
 
-using Json = nlohmann::json;
-
 /// The text of what a line should have been.
 class NotARecord : public RunError {
  public:
@@ -27,23 +25,23 @@ class NotARecord : public RunError {
   throw NotARecord((path.empty() ? "it" : path) + " is not " + wanted);
 }
 
-void read(const Json& json, const std::string& path, std::string& value) {
+void read(const nlohmann::json& json, const std::string& path, std::string& value) {
   if (!json.is_string()) fail(path, "a string");
   json.get_to(value);
 }
 
-void read(const Json& json, const std::string& path, bool& value) {
+void read(const nlohmann::json& json, const std::string& path, bool& value) {
   if (!json.is_boolean()) fail(path, "true or false");
   json.get_to(value);
 }
 
-void read(const Json& json, const std::string& path, double& value) {
+void read(const nlohmann::json& json, const std::string& path, double& value) {
   if (!json.is_number()) fail(path, "a number");
   json.get_to(value);
 }
 
 template <std::integral T>
-void read(const Json& json, const std::string& path, T& value) {
+void read(const nlohmann::json& json, const std::string& path, T& value) {
   const bool fits = json.is_number_unsigned()
                         ? std::in_range<T>(json.get<std::uint64_t>())
                         : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
@@ -51,7 +49,7 @@ void read(const Json& json, const std::string& path, T& value) {
   json.get_to(value);
 }
 
-void read(const Json& json, const std::string& path, Status& value) {
+void read(const nlohmann::json& json, const std::string& path, Status& value) {
   for (const Status each : {Status::Reached, Status::Missed, Status::Failed}) {
     if (json.is_string() && json.get<std::string>() == to_string(each)) {
       value = each;
@@ -61,17 +59,18 @@ void read(const Json& json, const std::string& path, Status& value) {
   fail(path, "reached, missed or failed");
 }
 
-void read(const Json& json, const std::string& path, std::map<std::string, std::string>& value) {
+void read(const nlohmann::json& json, const std::string& path,
+          std::map<std::string, std::string>& value) {
   if (!json.is_object()) fail(path, "an object");
   for (const auto& [name, text] : json.items()) read(text, path + '.' + name, value[name]);
 }
 
 template <typename T>
-void read(const Json& json, const std::string& path, std::optional<T>& value);
+void read(const nlohmann::json& json, const std::string& path, std::optional<T>& value);
 template <typename T>
-void read(const Json& json, const std::string& path, std::vector<T>& values);
+void read(const nlohmann::json& json, const std::string& path, std::vector<T>& values);
 template <HasFields T>
-void read(const Json& json, const std::string& path, T& part) {
+void read(const nlohmann::json& json, const std::string& path, T& part) {
   if (!json.is_object()) fail(path, "an object");
   for_each_field(part, [&](const char* name, auto& value) {
     const auto found = json.find(name);
@@ -80,7 +79,7 @@ void read(const Json& json, const std::string& path, T& part) {
 }
 
 template <typename T>
-void read(const Json& json, const std::string& path, std::optional<T>& value) {
+void read(const nlohmann::json& json, const std::string& path, std::optional<T>& value) {
   if (json.is_null()) {
     value.reset();
   } else {
@@ -89,7 +88,7 @@ void read(const Json& json, const std::string& path, std::optional<T>& value) {
 }
 
 template <typename T>
-void read(const Json& json, const std::string& path, std::vector<T>& values) {
+void read(const nlohmann::json& json, const std::string& path, std::vector<T>& values) {
   if (!json.is_array()) fail(path, "an array");
   values.resize(json.size());
   for (std::size_t i = 0; i < json.size(); ++i) {
@@ -98,10 +97,10 @@ void read(const Json& json, const std::string& path, std::vector<T>& values) {
 }
 
 /// Without these a line says nothing about a run.
-void require_essentials(const Json& json) {
+void require_essentials(const nlohmann::json& json) {
   if (!json.is_object()) fail("", "an object");
   for (const char* path : {"/cell/workload", "/cell/strategy", "/status"}) {
-    if (!json.contains(Json::json_pointer(path))) {
+    if (!json.contains(nlohmann::json::json_pointer(path))) {
       throw NotARecord("it has no " + std::string(path + 1));
     }
   }
@@ -110,10 +109,11 @@ void require_essentials(const Json& json) {
 }  // namespace
 
 Record record_from_json(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) throw NotARecord("it is not JSON, or cut short");
   require_essentials(json);
-  if (const Json schema = json.value("schema", Json(Record::kSchema)); schema != Record::kSchema) {
+  if (const nlohmann::json schema = json.value("schema", nlohmann::json(Record::kSchema));
+      schema != Record::kSchema) {
     throw RunError(ErrorKind::Data,
                    fmt::format("schema {}, but this program knows {}; use the commit that wrote "
                                "it, named in its software.git_commit",

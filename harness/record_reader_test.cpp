@@ -22,7 +22,7 @@ fs::path folder_with(const std::string& text) {
   return folder.path();
 }
 
-std::string error_of(const fs::path& folder) {
+std::string error_of_reading(const fs::path& folder) {
   try {
     read_records(folder);
   } catch (const RunError& error) {
@@ -103,13 +103,14 @@ TEST(RecordReader, RefusesAnotherSchemaAndNamesTheLine) {
   auto json = sample_json();
   json["schema"] = 2;
   const std::string text = to_json_line(sample_record()) + json.dump() + '\n';
-  EXPECT_NE(error_of(folder_with(text)).find("records.jsonl:2: schema 2, but this program knows 1"),
+  EXPECT_NE(error_of_reading(folder_with(text))
+                .find("records.jsonl:2: schema 2, but this program knows 1"),
             std::string::npos);
 }
 
 TEST(RecordReader, RefusesAFolderWithoutRecords) {
-  EXPECT_NE(error_of(folder_with("")).find("holds no whole record"), std::string::npos);
-  EXPECT_NE(error_of("/no/such/folder").find("No such file"), std::string::npos);
+  EXPECT_NE(error_of_reading(folder_with("")).find("holds no whole record"), std::string::npos);
+  EXPECT_NE(error_of_reading("/no/such/folder").find("No such file"), std::string::npos);
 }
 
 }  // namespace

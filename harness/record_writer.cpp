@@ -18,20 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const fs::path& path, const std::string& reason) {
+[[noreturn]] void fail_to_write(const fs::path& path, const std::string& reason) {
   throw RunError(ErrorKind::Io, "cannot append to " + path.string() + ": " + reason +
                                     "; records already in it are whole, mend this or choose "
                                     "another folder with --out");
 }
 
-[[noreturn]] void fail(const fs::path& path) { fail(path, std::strerror(errno)); }
+[[noreturn]] void fail_to_write(const fs::path& path) { fail_to_write(path, std::strerror(errno)); }
 
 /// An open file, locked against other writers until it is closed.
 class LockedFile {
  public:
   explicit LockedFile(fs::path path) : path_(std::move(path)) {
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) fail(path_);
+    if (descriptor_ < 0) fail_to_write(path_);
     int locked;
     do {
       locked = flock(descriptor_, LOCK_EX);
@@ -39,7 +39,7 @@ class LockedFile {
     if (locked == 0) return;
     const std::string reason = std::strerror(errno);
     close(descriptor_);
-    fail(path_, "no lock: " + reason);
+    fail_to_write(path_, "no lock: " + reason);
   }
   ~LockedFile() { close(descriptor_); }
   LockedFile(const LockedFile&) = delete;
@@ -47,7 +47,7 @@ class LockedFile {
 
   off_t size() const {
     struct stat facts {};
-    if (fstat(descriptor_, &facts) != 0) fail(path_);
+    if (fstat(descriptor_, &facts) != 0) fail_to_write(path_);
     return facts.st_size;
   }
 
@@ -58,7 +58,7 @@ class LockedFile {
       char block[4096];
       const off_t begin = std::max<off_t>(0, end - static_cast<off_t>(sizeof block));
       const ssize_t got = pread(descriptor_, block, static_cast<std::size_t>(end - begin), begin);
-      if (got != end - begin) fail(path_, got < 0 ? std::strerror(errno) : "it became shorter");
+      if (got != end - begin) fail_to_write(path_, got < 0 ? std::strerror(errno) : "it became shorter");
       const std::string_view text(block, static_cast<std::size_t>(got));
       const std::size_t newline = text.rfind('\n');
       tail.insert(0, text.substr(newline == text.npos ? 0 : newline + 1));
@@ -75,7 +75,7 @@ class LockedFile {
     do {
       written = write(descriptor_, text.data(), text.size());
     } while (written < 0 && errno == EINTR);
-    if (written < 0) fail(path_);
+    if (written < 0) fail_to_write(path_);
     std::string reason;
     if (static_cast<std::size_t>(written) < text.size()) {
       reason = "it took " + std::to_string(written) + " of " + std::to_string(text.size()) +
@@ -87,11 +87,11 @@ class LockedFile {
     if (ftruncate(descriptor_, before) != 0) {
       reason += std::string(", and the part cannot be cut off: ") + std::strerror(errno);
     }
-    fail(path_, reason);
+    fail_to_write(path_, reason);
   }
 
   void cut_to(off_t size) {
-    if (ftruncate(descriptor_, size) != 0) fail(path_);
+    if (ftruncate(descriptor_, size) != 0) fail_to_write(path_);
   }
 
  private:

@@ -5,11 +5,15 @@
 // and nothing more. Everything is exact for samples as small as races have.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
 
 namespace regatta {
+
+/// What a run counts as that never came there.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A median and the order statistics around it that cover the true one.
 struct MedianInterval {

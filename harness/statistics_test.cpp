@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 namespace regatta {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<double> numbers(int from, int to) {
   std::vector<double> values(static_cast<std::size_t>(to - from + 1));

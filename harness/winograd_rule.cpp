@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/winograd_rule.h"
 
+#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
 
@@ -8,10 +9,9 @@ namespace regatta {
 
 std::string why_not_winograd(const RaceRequest& request, const Placement& placement) {
   if (request.device != "cpu") return "it is for --device cpu";
-  if (request.dtype != "f32") return "it is for --dtype f32";
   const Step step = placement.workload->training(placement.recipe);
   if (!has_winograd(by_winograd(step).graph)) {
-    return "no convolution of " + request.workload + " is wide enough to gain";
+    return "no convolution of " + request.workload + " gains in " + request.dtype;
   }
   return "";
 }
@@ -23,7 +23,9 @@ UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placeme
     throw RunError(ErrorKind::Usage, "--winograd on cannot be: " + why_not +
                                          "; leave it out, or give --winograd off");
   }
-  return why_not.empty() ? UseWinograd::Yes : UseWinograd::No;
+  const bool on = request.winograd == "on" ||
+                  (why_not.empty() && !cpu_favours_direct_convolutions(placement.recipe.element));
+  return on ? UseWinograd::Yes : UseWinograd::No;
 }
 
 }  // namespace regatta

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/cell.h"
+#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
 
@@ -42,25 +43,30 @@ TEST(WinogradRule, IsWhatAutoDoesAndWhatTheCellSays) {
   request.winograd = "off";
   EXPECT_EQ(cell_says(request), "off");
   request = wide();
+  request.workload = "mobilenet_v2";
+  EXPECT_EQ(cell_says(request), "off");
+}
+
+TEST(WinogradRule, LeavesBf16ToAmxUnlessAsked) {
+  if (!why_cpu_lacks(ElementType::BF16).empty()) GTEST_SKIP() << why_cpu_lacks(ElementType::BF16);
+  RaceRequest request = wide();
   request.dtype = "bf16";
-  EXPECT_EQ(cell_says(request), "off");
-  request = wide();
-  request.workload = "resnet9_thin";
-  EXPECT_EQ(cell_says(request), "off");
+  EXPECT_EQ(cell_says(request), cpu_favours_direct_convolutions(ElementType::BF16) ? "off" : "on");
+  request.winograd = "on";
+  EXPECT_EQ(cell_says(request), "on");
+  EXPECT_FALSE(cpu_favours_direct_convolutions(ElementType::F32));
 }
 
 TEST(WinogradRule, RefusesWhatCannotBeAndSaysWhy) {
   EXPECT_EQ(refusal_of(wide()), "");
   RaceRequest request = wide();
-  request.dtype = "bf16";
-  EXPECT_EQ(refusal_of(request),
-            "--winograd on cannot be: it is for --dtype f32; leave it out, or give --winograd off");
-  request = wide();
   request.device = "cuda";
-  EXPECT_NE(refusal_of(request).find("it is for --device cpu"), std::string::npos);
+  EXPECT_EQ(
+      refusal_of(request),
+      "--winograd on cannot be: it is for --device cpu; leave it out, or give --winograd off");
   request = wide();
-  request.workload = "resnet9_thin";
-  EXPECT_NE(refusal_of(request).find("no convolution of resnet9_thin is wide enough to gain"),
+  request.workload = "mobilenet_v2";
+  EXPECT_NE(refusal_of(request).find("no convolution of mobilenet_v2 gains in f32"),
             std::string::npos);
 }
 

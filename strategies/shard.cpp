@@ -17,9 +17,9 @@ namespace regatta {
 namespace {
 
 /// Rows of a parameter that one server holds.
-struct Part {
+struct Rows {
   int server = 0;
-  std::int64_t row = 0;
+  std::int64_t row = 0;  ///< the first
   std::int64_t rows = 0;
 };
 
@@ -42,8 +42,8 @@ class Sharder {
   /// A server that nothing was dealt to, or -1.
   int idle_server() const {
     std::set<int> busy;
-    for (const std::vector<Part>& parts : parts_) {
-      for (const Part& part : parts) busy.insert(part.server);
+    for (const std::vector<Rows>& parts : parts_) {
+      for (const Rows& part : parts) busy.insert(part.server);
     }
     for (int server = 0; server < static_cast<int>(servers_); ++server) {
       if (!busy.contains(server)) return server;
@@ -65,7 +65,7 @@ class Sharder {
   }
 
  private:
-  const std::vector<Part>& parts_of(std::size_t t) const { return parts_[t]; }
+  const std::vector<Rows>& parts_of(std::size_t t) const { return parts_[t]; }
 
   void deal() {
     std::int64_t total = 0;
@@ -88,7 +88,7 @@ class Sharder {
 
   /// `begin`: of the parameter in all parameters laid end to end. `range`: a server's. Units:
   /// bytes.
-  std::vector<Part> deal_one(const TensorType& type, double begin, double range) const {
+  std::vector<Rows> deal_one(const TensorType& type, double begin, double range) const {
     const auto server_at = [&](double byte) {
       return std::clamp(static_cast<int>(byte / range), 0, static_cast<int>(servers_) - 1);
     };
@@ -96,7 +96,7 @@ class Sharder {
       const double middle = begin + static_cast<double>(type.bytes()) / 2;
       return {{.server = server_at(middle), .row = 0, .rows = type.rank() ? type.dim(0) : 1}};
     }
-    std::vector<Part> parts;
+    std::vector<Rows> parts;
     std::int64_t row = 0;
     for (int server = server_at(begin); row < type.dim(0); ++server) {
       const bool last = server == static_cast<int>(servers_) - 1;
@@ -107,7 +107,7 @@ class Sharder {
     return parts;
   }
 
-  static std::string name_of(const std::string& whole, const Part& part) {
+  static std::string name_of(const std::string& whole, const Rows& part) {
     return whole + '[' + std::to_string(part.row) + ':' + std::to_string(part.row + part.rows) +
            ']';
   }
@@ -119,8 +119,8 @@ class Sharder {
       copier_.map_variable(v, result_.graph.add(whole));
       return;
     }
-    const std::vector<Part>& parts = parts_of(found->second);
-    for (const Part& part : parts) {
+    const std::vector<Rows>& parts = parts_of(found->second);
+    for (const Rows& part : parts) {
       Variable variable = whole;
       variable.place.stage = part.server;
       if (parts.size() > 1) {
@@ -143,7 +143,7 @@ class Sharder {
       return;
     }
     const VariableId variable = source_.graph.node(read).variables[0];
-    const std::vector<Part>& parts = parts_of(trainable_of_.at(variable));
+    const std::vector<Rows>& parts = parts_of(trainable_of_.at(variable));
     Builder builder(result_.graph);
     builder.in(node.phase).layer(node.layer);
     std::vector<Value> values;
@@ -176,7 +176,7 @@ class Sharder {
     });
   }
 
-  static Place on(const Part& part, Place place) {
+  static Place on(const Rows& part, Place place) {
     place.stage = part.server;
     return place;
   }
@@ -184,7 +184,7 @@ class Sharder {
   void add_trainable(std::size_t t) {
     const Trainable& trainable = source_.trainables[t];
     const Value gradient = copier_.value(trainable.gradient);
-    const std::vector<Part>& parts = parts_of(t);
+    const std::vector<Rows>& parts = parts_of(t);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       Builder builder(result_.graph);
       builder.at(result_.graph.node(gradient.node).place)
@@ -212,7 +212,7 @@ class Sharder {
   std::int64_t servers_;
   Copier copier_;
   Step result_;
-  std::vector<std::vector<Part>> parts_;  ///< by trainable
+  std::vector<std::vector<Rows>> parts_;  ///< by trainable
   std::map<NodeId, std::size_t> update_of_;
   std::map<VariableId, std::size_t> trainable_of_;
   std::map<VariableId, std::vector<VariableId>> variables_;  ///< of trainables, by part

@@ -125,7 +125,7 @@ struct Scene {
   std::unique_ptr<test::MessageEnd> from_worker, to_server, expected;
 };
 
-Frame sound_frame() {
+Frame first_frame() {
   return {.run_id = run_id_from_hex(test::kRunIdDigits),
           .from = 1,
           .message = 1,
@@ -147,8 +147,8 @@ struct Bad {
 };
 
 std::vector<Bad> bad_chunks() {
-  Frame other_message = sound_frame(), other_total = sound_frame(), later = sound_frame(),
-        middle = sound_frame(), other_process = sound_frame();
+  Frame other_message = first_frame(), other_total = first_frame(), later = first_frame(),
+        middle = first_frame(), other_process = first_frame();
   other_message.message = 9;
   other_total.total_bytes = 1'000'000'000'000;
   later.step = 1;
@@ -158,8 +158,8 @@ std::vector<Bad> bad_chunks() {
   return {{"header length is 0, must be 64", {}},
           {"header length is 63, must be 64", test::Bytes(63, 0)},
           {"magic is ", test::random_bytes(3000, 5)},
-          {"payload length is 1000, must be 999", chunk_of(sound_frame(), 999)},
-          {"payload length is 1000, must be 1001", chunk_of(sound_frame(), 1001)},
+          {"payload length is 1000, must be 999", chunk_of(first_frame(), 999)},
+          {"payload length is 1000, must be 1001", chunk_of(first_frame(), 1001)},
           {"message 9, which nobody here receives", chunk_of(other_message, 1000)},
           {"total length is 1000000000000, must be 1000", chunk_of(other_total, 1000)},
           {"step is 1, must be 0", chunk_of(later, 1000)},
@@ -194,7 +194,7 @@ TEST(GrpcStrangers, EndOnlyTheirOwnStreamByAChunkOverTheLimit) {
 TEST(GrpcStrangers, EndOnlyTheirOwnStreamByGoingInTheMiddleOfAMessage) {
   Scene scene;
   {
-    Frame first_half = sound_frame();
+    Frame first_half = first_frame();
     first_half.payload_bytes = 500;
     Stranger stranger(scene.address, metadata_of(1));
     stranger.write(chunk_of(first_half, 500));
@@ -211,7 +211,7 @@ TEST(GrpcStrangers, CannotBringAProcessDownByRandomChunks) {
   for (int process = 1; process <= 100; ++process) {
     const auto expected = server.receive(process, process, {1000});
     Stranger stranger(address, metadata_of(process));
-    Frame frame = sound_frame();
+    Frame frame = first_frame();
     frame.from = process;
     frame.message = process;
     test::Bytes bytes = chunk_of(frame, 1000);

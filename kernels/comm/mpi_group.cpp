@@ -16,8 +16,6 @@ int tag(std::int64_t group, std::int64_t from, std::int64_t to) {
   return static_cast<int>((group * kMembersPerTag + from) * kMembersPerTag + to);
 }
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
 }  // namespace
 
 MpiGroup::MpiGroup(Request request, const MpiSession& session)
@@ -35,7 +33,7 @@ MpiGroup::MpiGroup(Request request, const MpiSession& session)
                                                std::to_string(kGroupsPerTag) + " buckets");
   }
   std::vector<std::int64_t> host_of;
-  for (std::int64_t process : request_.processes) host_of.push_back(session.hosts()[at(process)]);
+  for (std::int64_t process : request_.processes) host_of.push_back(session.hosts()[static_cast<std::size_t>(process)]);
   between_hosts_ = std::count(host_of.begin(), host_of.end(), host_of[0]) < std::ssize(host_of);
   // The library finds out about hosts by itself.
   part_of_ = between_hosts_ && !by_library() ? host_of : request_.processes;
@@ -74,7 +72,7 @@ std::vector<Schedule> MpiGroup::schedules(std::int64_t member, std::int64_t elem
 std::map<std::int64_t, MpiLink> MpiGroup::links(std::int64_t member) {
   std::map<std::int64_t, MpiLink> links;
   for (std::int64_t other = 0; other < std::ssize(request_.processes); ++other) {
-    MpiLink link{.process = static_cast<int>(request_.processes[at(other)]),
+    MpiLink link{.process = static_cast<int>(request_.processes[static_cast<std::size_t>(other)]),
                  .send_tag = tag(request_.group, member, other),
                  .receive_tag = tag(request_.group, other, member)};
     if (link.process == rank_) {
@@ -98,7 +96,7 @@ void MpiGroup::connect(MPI_Comm all) {
   if (!by_library()) return;
   std::vector<int> ranks;
   for (const Part& part : parts(part_of_, request_.group)) {
-    ranks.push_back(static_cast<int>(request_.processes[at(part.root)]));
+    ranks.push_back(static_cast<int>(request_.processes[static_cast<std::size_t>(part.root)]));
   }
   MPI_Group everybody = MPI_GROUP_NULL;
   MPI_Group members = MPI_GROUP_NULL;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The convolutions of airbench94 and ResNet-9, each pass by each way that computes it
-// (convolution_paths.h): where the conditions of these ways come from. In bf16, where a way's name
-// does not say f32. The label names the layer as side, inputs -> outputs. Arguments: index of the
-// layer, batch, threads.
+// (convolution_paths.h) that this processor has: where the conditions of these ways come from. In
+// bf16, where a way's name does not say f32. The label names the layer as side, inputs -> outputs.
+// Arguments: index of the layer, batch, threads.
 #include <benchmark/benchmark.h>
 
 #include <span>
 #include <string>
 
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/built_op.h"
 #include "kernels/cpu/convolution_paths.h"
 
@@ -54,42 +55,51 @@ struct Network {
   std::int64_t batch;
 };
 
-/// Channels that a way takes.
-enum class Channels : std::uint8_t { Any, MultiplesOf32 };
+/// What a way needs beside instructions for its elements.
+enum class Needs : std::uint8_t { Nothing, Amx, AmxAndMultiplesOf32 };
 
 struct Way {
   std::string name;
   Op op;
   KernelPointer (*factory)(const KernelRequest&);
-  Channels channels = Channels::Any;
+  Needs needs = Needs::Nothing;
   ElementType element = ElementType::BF16;
 
   bool takes(const Layer& layer) const {
-    return channels == Channels::Any || (layer.inputs % 32 == 0 && layer.outputs % 32 == 0);
+    if (element == ElementType::BF16 && !has_avx512()) return false;
+    if (needs != Needs::Nothing && !has_amx_bf16()) return false;
+    return needs != Needs::AmxAndMultiplesOf32 ||
+           (layer.inputs % 32 == 0 && layer.outputs % 32 == 0);
   }
 };
 
 const Way kWays[] = {
     {"forward_onednn", Op::Convolution, convolution_onednn},
-    {"forward_pixels", Op::Convolution, convolution_pixels, Channels::MultiplesOf32},
+    {"forward_pixels", Op::Convolution, convolution_pixels, Needs::AmxAndMultiplesOf32},
     {"backward_data_onednn", Op::ConvolutionBackwardData, convolution_backward_data_onednn},
-    {"backward_data_flipped", Op::ConvolutionBackwardData, convolution_backward_data_flipped},
+    {"backward_data_flipped", Op::ConvolutionBackwardData, convolution_backward_data_flipped,
+     Needs::Amx},
     {"backward_data_pixels", Op::ConvolutionBackwardData, convolution_backward_data_pixels,
-     Channels::MultiplesOf32},
+     Needs::AmxAndMultiplesOf32},
     {"backward_weights_onednn", Op::ConvolutionBackwardWeights,
      convolution_backward_weights_onednn},
-    {"backward_weights_tiles", Op::ConvolutionBackwardWeights, convolution_backward_weights_tiles},
-    {"forward_f32_onednn", Op::Convolution, convolution_onednn, Channels::Any, ElementType::F32},
-    {"forward_f32_winograd", Op::Convolution, convolution_winograd, Channels::Any,
+    {"backward_weights_tiles", Op::ConvolutionBackwardWeights, convolution_backward_weights_tiles,
+     Needs::Amx},
+    {"forward_winograd", Op::Convolution, convolution_winograd},
+    {"backward_data_winograd", Op::ConvolutionBackwardData, convolution_backward_data_winograd},
+    {"backward_weights_winograd", Op::ConvolutionBackwardWeights,
+     convolution_backward_weights_winograd},
+    {"forward_f32_onednn", Op::Convolution, convolution_onednn, Needs::Nothing, ElementType::F32},
+    {"forward_f32_winograd", Op::Convolution, convolution_winograd, Needs::Nothing,
      ElementType::F32},
     {"backward_data_f32_onednn", Op::ConvolutionBackwardData, convolution_backward_data_onednn,
-     Channels::Any, ElementType::F32},
+     Needs::Nothing, ElementType::F32},
     {"backward_data_f32_winograd", Op::ConvolutionBackwardData, convolution_backward_data_winograd,
-     Channels::Any, ElementType::F32},
+     Needs::Nothing, ElementType::F32},
     {"backward_weights_f32_onednn", Op::ConvolutionBackwardWeights,
-     convolution_backward_weights_onednn, Channels::Any, ElementType::F32},
+     convolution_backward_weights_onednn, Needs::Nothing, ElementType::F32},
     {"backward_weights_f32_winograd", Op::ConvolutionBackwardWeights,
-     convolution_backward_weights_winograd, Channels::Any, ElementType::F32}};
+     convolution_backward_weights_winograd, Needs::Nothing, ElementType::F32}};
 
 void run(benchmark::State& state, const Layer& layer, const Way& way) {
   const std::int64_t batch = state.range(1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways to compute a convolution: oneDNN's direct passes; for nodes that the graph marks, its
-// Winograd ones; and others for bf16 that are faster where they apply (convolution_bench.cpp). A
-// factory must only be asked for what its condition allows.
+// The ways to compute a convolution: oneDNN's direct passes; for nodes that the graph marks,
+// Winograd's algorithm; and others for bf16 that are faster where they apply
+// (convolution_bench.cpp). A factory must only be asked for what its condition allows.
 #pragma once
 
 #include "kernels/cpu/factories.h"
@@ -14,9 +14,8 @@ KernelPointer convolution_onednn(const KernelRequest&);
 KernelPointer convolution_backward_data_onednn(const KernelRequest&);
 KernelPointer convolution_backward_weights_onednn(const KernelRequest&);
 
-// convolution_winograd.cpp: all passes of f32 by Winograd's algorithm, in blocks of images. Of
-// windows 3 x 3 with stride 1 and padding 1, one group (kernels/graph/winograd.h).
-// Throws: RunError(Unsupported) where oneDNN does not have it.
+// convolution_winograd.cpp: all passes by Winograd's algorithm, of nodes that may be marked so
+// (kernels/graph/winograd.h). Sums are of f32, whatever the element type.
 KernelPointer convolution_winograd(const KernelRequest&);
 KernelPointer convolution_backward_data_winograd(const KernelRequest&);
 KernelPointer convolution_backward_weights_winograd(const KernelRequest&);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/cpu_kernels.h"
 
+#include "kernels/cpu/amx.h"
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/onednn.h"
 
@@ -63,6 +64,10 @@ std::string why_cpu_lacks(ElementType element) {
   if (element != ElementType::BF16 || cpu::onednn::computes_bf16()) return {};
   return "oneDNN computes bf16 only with AVX-512, which this processor lacks (or "
          "ONEDNN_MAX_CPU_ISA forbids)";
+}
+
+bool cpu_favours_direct_convolutions(ElementType element) {
+  return element == ElementType::BF16 && cpu::has_amx_bf16();
 }
 
 }  // namespace regatta

@@ -11,14 +11,16 @@ namespace {
 
 constexpr std::string_view kMark = "winograd";
 
-// What transforms cost grows with the channels, what they save with inputs x outputs, and weights
-// are transformed however few tiles there are. On an AMD Zen 5 (oneDNN 2.6.3, copies counted)
-// each pass of each layer of airbench94 and resnet9 above this gains, of 24 -> 64 channels on
-// 31 x 31 pixels (13 million products an image: 1.2 to 1.5 times as fast), of 64 -> 64 on 15 x 15
-// (8), of 256 -> 256 on 3 x 3 (5.3) and all that are wider (1.5 to 3 times). The layers of
-// resnet9_thin, of 4.7 million, gain little at best.
-constexpr std::int64_t kFewestChannels = 24;         // of x and of y
-constexpr std::int64_t kFewestProducts = 5'000'000;  // of an image, as a direct sum has them
+// Measured by kernels/cpu/convolution_bench.cpp on an AMD Zen 5 (AVX-512, oneDNN 2.6.3, 2 threads),
+// every pass of every layer of airbench94, resnet9 and resnet9_thin. In f32 all gain, 1.02 times
+// (256 -> 256 channels on 3 x 3 pixels, backward data) to 3.1 times (512 -> 512 on 4 x 4, forward),
+// of 16 channels on, which one register holds. In bf16, which is multiplied as f32 there, gain
+// those of more channels whose images are whole tiles, 1.07 to 1.8 times: 64 -> 128 on 32 x 32 and
+// on 8 x 8, 128 -> 128 and 128 -> 256 on 16 x 16 (backward weights of the last: 0.98), 256 -> 512
+// on 8 x 8 and 512 -> 512 on 4 x 4 (backward data of the last: 0.78).
+constexpr std::int64_t kFewestChannels = 16;  // of x and of y
+constexpr std::int64_t kFewestChannelsOfBf16 = 64;
+constexpr std::int64_t kTileSide = 4;  // pixels
 
 /// The tensors of a convolution, whichever of them its node computes.
 struct Shape {
@@ -36,17 +38,20 @@ std::optional<Shape> shape_of(const Graph& graph, const Node& node) {
   }
 }
 
-bool is_possible(const Shape& shape, const Attributes& attributes) {
-  return shape.x.element == ElementType::F32 && shape.weights.element == ElementType::F32 &&
-         attributes.integer("kernel") == 3 && attributes.integer("stride") == 1 &&
+bool is_possible(const Attributes& attributes) {
+  return attributes.integer("kernel") == 3 && attributes.integer("stride") == 1 &&
          attributes.integer("padding") == 1 && !attributes.has("groups");
 }
 
+bool is_whole_tiles(const TensorType& images) {
+  return images.dim(1) % kTileSide == 0 && images.dim(2) % kTileSide == 0;
+}
+
 bool is_wide(const Shape& shape) {
-  const std::int64_t inputs = shape.weights.dim(3), outputs = shape.weights.dim(0);
-  const std::int64_t pixels = shape.x.dim(1) * shape.x.dim(2);
-  return std::min(inputs, outputs) >= kFewestChannels &&
-         9 * pixels * inputs * outputs >= kFewestProducts;
+  const std::int64_t channels = std::min(shape.weights.dim(3), shape.weights.dim(0));
+  return shape.x.element == ElementType::F32
+             ? channels >= kFewestChannels
+             : channels >= kFewestChannelsOfBf16 && is_whole_tiles(shape.x);
 }
 
 }  // namespace
@@ -54,7 +59,7 @@ bool is_wide(const Shape& shape) {
 bool gains_by_winograd(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const std::optional<Shape> shape = shape_of(graph, node);
-  return shape && is_possible(*shape, node.attributes) && is_wide(*shape);
+  return shape && is_possible(node.attributes) && is_wide(*shape);
 }
 
 Step by_winograd(const Step& step) {

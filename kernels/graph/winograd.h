@@ -12,15 +12,15 @@
 
 namespace regatta {
 
-/// Where it is faster with everything that it needs around it: f32, window 3 x 3, stride 1,
-/// padding 1, one group, and wide enough (winograd.cpp).
+/// Where it is faster with everything that it needs around it: window 3 x 3, stride 1, padding 1,
+/// one group, and enough channels for its element type (winograd.cpp).
 bool gains_by_winograd(const Graph& graph, NodeId id);
 
 /// The step with every node marked that gains, forward and backward.
 Step by_winograd(const Step& step);
 
 /// Has the node computed so, whether it gains or not. It is a convolution, forward or backward, of
-/// f32, window 3 x 3, stride 1, padding 1 and one group.
+/// window 3 x 3, stride 1, padding 1, one group and at least 16 channels of x and of y.
 void mark_for_winograd(Node& node);
 
 bool is_by_winograd(const Node& node);

@@ -74,29 +74,33 @@ TEST(WinogradRewrite, MarksAllPassesOfAWideLayerAndChangesNothingElse) {
 
 TEST(WinogradRewrite, DoesNotReadTheBatch) {
   EXPECT_EQ(marked({.batch = 1}), kAllPasses);
-  EXPECT_EQ(marked({.side = 8, .batch = 1}), kAllPasses);
-  EXPECT_EQ(marked({.side = 5, .batch = 1}), std::vector<Op>{});
-  EXPECT_EQ(marked({.side = 5, .batch = 64}), std::vector<Op>{});
+  EXPECT_EQ(marked({.side = 3, .batch = 1}), kAllPasses);
+  EXPECT_EQ(marked({.inputs = 15, .batch = 1}), std::vector<Op>{});
+  EXPECT_EQ(marked({.inputs = 15, .batch = 64}), std::vector<Op>{});
 }
 
-TEST(WinogradRewrite, LeavesThinLayersAlone) {
-  // All of resnet9_thin: its records and baselines are of direct convolutions.
-  EXPECT_EQ(marked({.side = 32, .inputs = 3, .outputs = 16}), std::vector<Op>{});
-  EXPECT_EQ(marked({.side = 32, .inputs = 16, .outputs = 32}), std::vector<Op>{});
-  EXPECT_EQ(marked({.side = 16, .inputs = 32, .outputs = 64}), std::vector<Op>{});
-  EXPECT_EQ(marked({.side = 8, .inputs = 64, .outputs = 128}), std::vector<Op>{});
-  EXPECT_EQ(marked({.side = 4, .inputs = 128, .outputs = 128}), std::vector<Op>{});
-  // Few channels on one side, however large the image.
-  EXPECT_EQ(marked({.side = 96, .inputs = 16, .outputs = 256}), std::vector<Op>{});
-  EXPECT_EQ(marked({.side = 96, .inputs = 256, .outputs = 16}), std::vector<Op>{});
+TEST(WinogradRewrite, LeavesLayersOfFewChannelsAlone) {
+  EXPECT_EQ(marked({.inputs = 16, .outputs = 16}), kAllPasses);
+  EXPECT_EQ(marked({.side = 96, .inputs = 15, .outputs = 256}), std::vector<Op>{});
+  EXPECT_EQ(marked({.side = 96, .inputs = 256, .outputs = 15}), std::vector<Op>{});
 }
 
-TEST(WinogradRewrite, LeavesOtherWindowsStridesGroupsAndElementTypesAlone) {
+TEST(WinogradRewrite, WantsMoreChannelsAndWholeTilesInBf16) {
+  const auto bf16 = [](std::int64_t side, std::int64_t inputs, std::int64_t outputs) {
+    return marked(
+        {.side = side, .inputs = inputs, .outputs = outputs, .element = ElementType::BF16});
+  };
+  EXPECT_EQ(bf16(8, 64, 64), kAllPasses);
+  EXPECT_EQ(bf16(8, 63, 64), std::vector<Op>{});
+  EXPECT_EQ(bf16(8, 64, 63), std::vector<Op>{});
+  EXPECT_EQ(bf16(7, 64, 64), std::vector<Op>{});
+}
+
+TEST(WinogradRewrite, LeavesOtherWindowsStridesAndGroupsAlone) {
   EXPECT_EQ(marked({.window = {.kernel = 5, .stride = 1, .padding = 2}}), std::vector<Op>{});
   EXPECT_EQ(marked({.window = {.kernel = 3, .stride = 2, .padding = 1}}), std::vector<Op>{});
   EXPECT_EQ(marked({.window = {.kernel = 3, .stride = 1, .padding = 0}}), std::vector<Op>{});
   EXPECT_EQ(marked({.groups = 2}), std::vector<Op>{});
-  EXPECT_EQ(marked({.element = ElementType::BF16}), std::vector<Op>{});
 }
 
 }  // namespace

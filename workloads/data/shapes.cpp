@@ -19,7 +19,7 @@
 namespace regatta {
 namespace {
 
-constexpr std::size_t kPictureBytes = 3 * Canvas::kSide * Canvas::kSide;
+constexpr std::size_t kImageBytes = 3 * Canvas::kSide * Canvas::kSide;
 
 /// Both ends are possible.
 struct Range {
@@ -115,9 +115,9 @@ Placement place_subject(Draws& draws) {
 }
 
 /// The sum of two uniform values, so that small deviations are the common ones.
-std::array<int, kPictureBytes> make_noise(Draws& draws) {
+std::array<int, kImageBytes> make_noise(Draws& draws) {
   const int amplitude = draws.within({8, 52});
-  std::array<int, kPictureBytes> noise;
+  std::array<int, kImageBytes> noise;
   for (std::size_t i = 0; i < noise.size(); i += 2) {
     const std::uint32_t word = draws.word();
     const auto byte = [word](int n) { return static_cast<int>((word >> (8 * n)) & 0xffU); };
@@ -153,12 +153,12 @@ DataSet make_shapes(std::uint64_t seed, Split split, std::int64_t count) {
   DataSet data{.name = "shapes", .count = count};
   data.side = Canvas::kSide;
   data.channels = 3;
-  data.images.resize(static_cast<std::size_t>(count) * kPictureBytes);
+  data.images.resize(static_cast<std::size_t>(count) * kImageBytes);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto label = static_cast<std::int32_t>(i % kShapeCount);
     const std::span<std::uint8_t> all = data.images;
     paint_picture(Draws(seed, split, static_cast<std::uint32_t>(i)), static_cast<Shape>(label),
-                  all.subspan(static_cast<std::size_t>(i) * kPictureBytes, kPictureBytes));
+                  all.subspan(static_cast<std::size_t>(i) * kImageBytes, kImageBytes));
     data.labels.push_back(label);
   }
   return data;
