@@ -13,7 +13,6 @@
 namespace regatta {
 namespace {
 
-
 using Sample = std::vector<double>;
 using Runs = std::vector<const FinishedRun*>;
 

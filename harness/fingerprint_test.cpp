@@ -136,10 +136,7 @@ std::vector<Difference> differences_of_requests() {
        {"strategy", "buckets", "graph"}},
       {"another model",
        images(),
-       [](Side& s) {
-         s.request.workload = "resnet9";
-         s.request.winograd = "off";
-       },
+       [](Side& s) { s.request.workload = "resnet9"; },
        {"workload", "buckets", "graph"}},
       {"fewer processes", points(), [](Side& s) { s.request.processes = 1; }, {"processes"}},
       {"another server", servers(), [](Side& s) { s.request.servers = 2; }, {"processes", "graph"}},

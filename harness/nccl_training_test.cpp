@@ -108,6 +108,7 @@ class NcclTraining : public testing_support::Nccl {
     const RunParts setup = set_up(request);
     request = request_of("reduce_to_one");
     request.device = "cpu";
+    request.winograd = "off";  // as on a GPU
     request.processes = 1;
     const auto together = trainer_of(set_up(request), 0, make_backend("cpu"));
     together->advance_to(kExamples);

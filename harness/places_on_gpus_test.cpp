@@ -50,7 +50,7 @@ bool is_small(const Case& test) { return std::string(test.workload) == "parabola
 
 Step step_of(const Case& test) {
   return is_small(test) ? training_of("parabola", 49, 20)
-                        : training_of(test.workload, 32, 2, test.element);
+                        : training_of(test.workload, 16, 2, test.element);
 }
 
 TrialOptions options_of(const Case& test) {

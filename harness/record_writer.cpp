@@ -58,7 +58,8 @@ class LockedFile {
       char block[4096];
       const off_t begin = std::max<off_t>(0, end - static_cast<off_t>(sizeof block));
       const ssize_t got = pread(descriptor_, block, static_cast<std::size_t>(end - begin), begin);
-      if (got != end - begin) fail_to_write(path_, got < 0 ? std::strerror(errno) : "it became shorter");
+      if (got != end - begin)
+        fail_to_write(path_, got < 0 ? std::strerror(errno) : "it became shorter");
       const std::string_view text(block, static_cast<std::size_t>(got));
       const std::size_t newline = text.rfind('\n');
       tail.insert(0, text.substr(newline == text.npos ? 0 : newline + 1));

@@ -10,7 +10,6 @@
 namespace regatta {
 namespace {
 
-
 std::vector<double> numbers(int from, int to) {
   std::vector<double> values(static_cast<std::size_t>(to - from + 1));
   std::iota(values.begin(), values.end(), from);

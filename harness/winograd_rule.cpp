@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/winograd_rule.h"
 
-#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
+#include "kernels/runtime/devices.h"
 
 namespace regatta {
 

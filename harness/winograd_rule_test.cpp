@@ -7,6 +7,7 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
+#include "kernels/runtime/devices.h"
 
 namespace regatta {
 namespace {
@@ -48,7 +49,7 @@ TEST(WinogradRule, IsWhatAutoDoesAndWhatTheCellSays) {
 }
 
 TEST(WinogradRule, LeavesBf16ToAmxUnlessAsked) {
-  if (!why_cpu_lacks(ElementType::BF16).empty()) GTEST_SKIP() << why_cpu_lacks(ElementType::BF16);
+  if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   RaceRequest request = wide();
   request.dtype = "bf16";
   EXPECT_EQ(cell_says(request), cpu_favours_direct_convolutions(ElementType::BF16) ? "off" : "on");

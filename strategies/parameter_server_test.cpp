@@ -9,6 +9,7 @@
 #include <thread>
 #include <tuple>
 
+#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/cluster_for_test.h"
@@ -83,6 +84,7 @@ TEST(ParameterServer, HoldsOneSumHoweverManyWorkersPush) {
 class ParameterServerIn : public testing::TestWithParam<ElementType> {};
 
 TEST_P(ParameterServerIn, CountsTheBytesThatTheGraphSays) {
+  if (const std::string why = why_cpu_lacks(GetParam()); !why.empty()) GTEST_SKIP() << why;
   TrialOptions options = options_of("parameter_server", 2, 2);
   options.steps = 3;
   const Step step = training_of("resnet9_thin", 80, 3, GetParam());

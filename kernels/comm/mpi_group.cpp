@@ -33,7 +33,8 @@ MpiGroup::MpiGroup(Request request, const MpiSession& session)
                                                std::to_string(kGroupsPerTag) + " buckets");
   }
   std::vector<std::int64_t> host_of;
-  for (std::int64_t process : request_.processes) host_of.push_back(session.hosts()[static_cast<std::size_t>(process)]);
+  for (std::int64_t process : request_.processes)
+    host_of.push_back(session.hosts()[static_cast<std::size_t>(process)]);
   between_hosts_ = std::count(host_of.begin(), host_of.end(), host_of[0]) < std::ssize(host_of);
   // The library finds out about hosts by itself.
   part_of_ = between_hosts_ && !by_library() ? host_of : request_.processes;

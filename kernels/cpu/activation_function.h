@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// relu and gelu with their derivatives by the argument x, on one f32 or a register of them (lanes.h), for ops
-// that hold an activation. T is the element type of the results: those in f32 come from
-// vector_math.h; bf16 keeps 8 bits, for which polynomials do:
+// relu and gelu with their derivatives by the argument x, on one f32 or a register of them
+// (lanes.h), for ops that hold an activation. T is the element type of the results: those in f32
+// come from vector_math.h; bf16 keeps 8 bits, for which polynomials do:
 //   Φ(x) = 1/2 + x P(t), Φ(x) + x φ(x) = 1/2 + x Q(t), with t = 2 x² / 25 - 1, |x| <= 5.
 // P and Q of degree 11 by Chebyshev's nodes in t, P(1) and Q(1) moved to 1/10, so that far from
 // zero the results are x, 1 and 0. Largest absolute errors: Φ 3.3e-6, the derivative 4.3e-5; half a

@@ -4,6 +4,7 @@
 #include "kernels/cpu/amx.h"
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/runtime/devices.h"
 
 namespace regatta {
 

@@ -17,8 +17,4 @@ void add_cpu_kernels(KernelTable& table);
 /// Why whole models cannot be computed in `element` on this processor; empty: they can.
 std::string why_cpu_lacks(ElementType element);
 
-/// Whether direct convolutions of `element` are faster on this processor than Winograd's algorithm
-/// whatever their shape: of bf16 with AMX, whose products of it are many times as fast.
-bool cpu_favours_direct_convolutions(ElementType element);
-
 }  // namespace regatta

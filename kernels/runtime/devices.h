@@ -17,6 +17,10 @@ namespace regatta {
 /// kernels/cpu: every op that computes.
 void add_cpu_kernels(KernelTable& table);
 
+/// Whether direct convolutions of `element` are faster on this processor than Winograd's algorithm
+/// whatever their shape: of bf16 with AMX, whose products of it are many times as fast.
+bool cpu_favours_direct_convolutions(ElementType element);
+
 /// How a convolution on a GPU comes to one of cuDNN's engines.
 enum class EngineRule : std::uint8_t {
   Heuristic,  ///< the first of the library's heuristics that runs: the same in every run

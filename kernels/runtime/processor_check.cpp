@@ -4,8 +4,8 @@
 // missing and how to build one that runs, where it would have died of "Illegal instruction". It
 // runs before every constructor and is compiled for any x86-64. So it calls nothing that is inline
 // and shared with other files: the linker keeps one copy, which may need what the processor lacks.
-#include <string.h>
 #include <unistd.h>
+#include <cstring>
 
 #include "kernels/runtime/built_for.h"
 
