@@ -29,7 +29,7 @@ struct Shape {
 };
 
 // The source normalises over the batch of 1,024; groups of 128 let 1 to 8 replicas compute the
-// same. Accuracy does not suffer (results/xeon-no-amx-2-cores/normalization_groups, workloads/README.md).
+// same. Accuracy does not suffer (results/xeon-no-amx-2-cores/normalization_groups).
 constexpr Shape kFull{.widths = {64, 256, 256}, .normalization_group = 128};
 constexpr Shape kNarrow{.widths = {32, 64, 64}, .normalization_group = 32};
 
