@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: the table of folders, held against every #include line.
+"""Which folder may include which: the table of folders, held against every #include line.
 
 usage: ci/check_includes.py [ROOT]
 

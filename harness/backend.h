@@ -47,7 +47,7 @@ struct Backend {
 
   /// What each place has sent and received since the start. Not while lanes run.
   TrafficByPlace traffic() const;
-  /// When each place came to its exchanges, and what they took. Likewise.
+  /// When each place came to its exchanges, and what they took. Not while lanes run.
   ExchangeTimesByPlace exchange_times() const;
 };
 
@@ -70,7 +70,7 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare&
 /// Adds what members of a collective in several processes need. Together with all ranks.
 void add_mpi(Backend& backend, MpiSession& session);
 
-/// Adds what sums gradients between GPUs of processes that meet there. Likewise.
+/// Adds what sums gradients between GPUs of processes that meet there. Together with all ranks.
 /// Throws: RunError(Unsupported) where NCCL is not installed.
 void add_nccl(Backend& backend, std::unique_ptr<Rendezvous> rendezvous,
               const NcclTransportOptions& options = {});

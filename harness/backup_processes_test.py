@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backup workers over real processes: counts add up, a straggler holds nobody back, deaths.
+"""Backup workers over real processes: counts add up, a straggler holds no worker back, deaths.
 
 usage: backup_processes_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.

@@ -35,9 +35,9 @@ struct Checkpoint {
   static constexpr std::uint64_t kFormat = 4;
 
   std::string run_id;   ///< of the run that began it
-  std::string command;  ///< likewise
+  std::string command;  ///< of that run
   Fingerprint fingerprint;
-  std::int64_t examples = 0;  ///< trained; loops that wait for nobody may have seen a few more
+  std::int64_t examples = 0;  ///< trained; loops that do not wait may have seen a few more
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;
   CheckpointsRecord checkpoints;  ///< written before this one

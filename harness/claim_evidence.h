@@ -29,7 +29,7 @@ namespace regatta {
 /// One line of a figure: a cell without its seed and without what all that is compared shares.
 struct Contestant {
   std::string strategy;
-  std::string all_reduce;  ///< empty likewise the next
+  std::string all_reduce;  ///< empty: any; so the next
   std::string sharing;
   std::int64_t workers = 1;
   std::int64_t stages = 1;
@@ -69,7 +69,7 @@ std::optional<double> speed(const Record& record);
 /// False for a run that a crash or a lost peer ended: it says nothing about learning.
 bool is_told(const Record& record);
 std::optional<double> examples_to_target(const Record& record);  ///< infinite when not reached
-std::optional<double> seconds_to_target(const Record& record);   ///< likewise, training clock
+std::optional<double> seconds_to_target(const Record& record);   ///< of the training clock
 
 enum class Side { Above, Below, Unclear };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Claims on speed: who waits for whom, and how near to the ceiling a strategy comes.
+// Claims on speed: which worker waits for which, and how near to the ceiling a strategy comes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -142,7 +142,7 @@ Claim waits_for_slowest(std::span<const Field> fields) {
 
 Claim asynchronous_uses_hardware(std::span<const Field> fields) {
   Claim claim{.name = "asynchronous_uses_hardware",
-              .taught = "Asynchronous training uses the hardware fully: nobody waits.",
+              .taught = "Asynchronous training uses the hardware fully: no worker waits.",
               .because = {},
               .numbers = {},
               .figure = "scaling",

@@ -95,7 +95,7 @@ void declare_compare(CLI::App& app, CompareRequest& request, CompareNames& names
                  "folder of the records to compare with, of JSON of Google Benchmark (in its "
                  "folder benchmarks, if it has records, too), or one such file")
       ->required();
-  app.add_option("head", request.head, "likewise what is to be judged")->required();
+  app.add_option("head", request.head, "a folder of the runs to be judged")->required();
   app.add_option("--format", names.format, "text, markdown or json")
       ->capture_default_str()
       ->check(one_of("format", {"text", "markdown", "json"}));

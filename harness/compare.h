@@ -5,7 +5,7 @@
 //   speed        Of runs that were taken apart: Mann-Whitney on their seconds per example. Of runs
 //                in turn: Wilcoxon on the median steps of pairs, because what else a machine does
 //                meets both of a pair alike, and a median step does not know of the few that met
-//                more. Likewise on the repetitions of a benchmark.
+//                more. So are the repetitions of a benchmark.
 //   convergence  Runs that must compute the same (loss_path.h) and do not have regressed, whichever
 //                way their losses went. Else examples to the target, where a run that missed it
 //                counts as infinite, or the last loss where no run reached it: by Wilcoxon on the
@@ -41,8 +41,8 @@ enum class Taken {
 struct CompareOptions {
   double alpha = 0.05;              ///< of all tests together
   double speed_effect = 0.03;       ///< slower or faster by less is unchanged
-  double convergence_effect = 0.1;  ///< likewise of examples to the target, or of the last loss
-  double benchmark_effect = 0.1;    ///< likewise of a benchmark's time
+  double convergence_effect = 0.1;  ///< of examples to the target, or of the last loss
+  double benchmark_effect = 0.1;    ///< of a benchmark's time
   LossPaths losses = LossPaths::BySeed;
   Taken taken = Taken::Apart;
 };

@@ -174,7 +174,7 @@ std::optional<FinishedRun> short_run(const RunLength& run) {
   } catch (const RunError&) {  // no child could be started
   }
   std::vector<FinishedRun> runs = finished_runs(folder).runs;
-  fs::remove_all(folder, ignored);  // one that stays harms nobody
+  fs::remove_all(folder, ignored);  // one that stays does no harm
   if (runs.empty() || runs.front().status == Status::Failed) return std::nullopt;
   return std::move(runs.front());
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of races in which one is killed or stopped share: the races, whom it may hit, and what
-a failed row has to say.
+"""What tests of races in which a rank is killed or stopped share: the races, the ranks that it
+may hit, and what a failed row has to say.
 """
 
 import unittest

@@ -39,7 +39,7 @@ class IncomingVariables {
   const std::vector<Step>& parts_;
   std::vector<Incoming> incoming_;                       ///< by process
   std::vector<std::vector<std::vector<float>>> values_;  ///< by process and variable
-  std::vector<std::vector<std::uint64_t>> versions_;     ///< likewise
+  std::vector<std::vector<std::uint64_t>> versions_;     ///< by process and variable
 };
 
 }  // namespace regatta

@@ -21,7 +21,7 @@ std::array<struct sigaction, kSignals.size()> former_actions;
 /// Handled again at once as if this handler had never been there.
 void say_and_raise(int signal) {
   if (write(STDERR_FILENO, handler_text.data(), handler_bytes) < 0)
-    handler_bytes = 0;  // nobody reads it
+    handler_bytes = 0;  // stderr is closed
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] == signal) sigaction(signal, &former_actions[i], nullptr);
   }

@@ -72,7 +72,7 @@ CellJudgement judge_cell(std::vector<const Record*> runs);
 
 enum class Certainty {
   Nobody,  ///< reached the target in the median
-  Alone,   ///< nobody to compare with
+  Alone,   ///< no other cell to compare with
   TooFew,  ///< runs for any difference to show
   Open,    ///< the runs do not tell the first from the second
   Close,   ///< they do, but the difference is smaller than one that matters

@@ -50,7 +50,7 @@ struct HostCores {
   int workers = 0;
   int cores = 1;
   int gpus = 0;           ///< that they are on
-  int most_on_a_gpu = 0;  ///< workers that share one; 0: nobody computes on a GPU
+  int most_on_a_gpu = 0;  ///< workers that share one; 0: no worker computes on a GPU
 };
 
 /// What a process computes on, where `--device` asks for one. Servers compute on the CPU: they only

@@ -32,7 +32,7 @@ class LocalTrainer final : public Trainer {
   void take_back_variables() override { executor_.take_back_variables(); }
   /// By number in the graph of the part.
   VariableCopy variable(VariableId id);
-  /// Likewise: the updates that it has had.
+  /// The updates that it has had.
   void set_version(VariableId id, std::uint64_t version);
   /// The same for positions alone.
   void begin_at(const Positions& positions) { executor_.begin_at(positions); }

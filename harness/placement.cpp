@@ -177,7 +177,8 @@ void set_servers(const RaceRequest& request, Placement& placement) {
   if (request.on_loss != OnLoss::Continue) return;
   if (!asynchronous && request.backup_workers == 0) {
     throw usage(
-        "--continue-on-loss is for parameter_server_async, whose workers wait for nobody, and for "
+        "--continue-on-loss is for parameter_server_async, whose workers wait for no other, and "
+        "for "
         "parameter_server with --backup-workers");
   }
 }
@@ -256,7 +257,7 @@ void check_checkpoints(const RaceRequest& request) {
   }
   if (request.on_loss == OnLoss::Continue) {
     throw usage(
-        "--continue-on-loss excludes --checkpoint-every and --resume: nobody knows where a lost "
+        "--continue-on-loss excludes --checkpoint-every and --resume: no file has what a lost "
         "worker would have come to");
   }
 }

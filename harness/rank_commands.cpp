@@ -20,7 +20,7 @@ constexpr int kEndedEarly = 3;
 
 void say(const std::string& text) {
   const std::string line = "regatta: " + text + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody listens any more
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // the coordinator has ended
 }
 
 RankCommands::RankCommands(ControlClient& client,

@@ -21,7 +21,8 @@ std::string advice_on(const std::string& words) {
     return words.find(fmt::format("signal {} ", signal)) != words.npos;
   };
   if (says(SIGKILL)) {
-    return "; if nobody killed it, memory ran out (dmesg tells): fewer --workers or a smaller "
+    return "; if it was not killed by hand, memory ran out (dmesg tells): fewer --workers or a "
+           "smaller "
            "--global-batch need less";
   }
   if (says(SIGTERM) || says(SIGINT)) return "; somebody ended it: start the run again";

@@ -28,7 +28,7 @@ struct Cell {
   std::string dataset;
   std::string strategy;
   std::optional<std::string> all_reduce;     ///< empty where the strategy has no collective
-  std::optional<std::int64_t> bucket_bytes;  ///< empty likewise
+  std::optional<std::int64_t> bucket_bytes;  ///< empty where it has none
   std::optional<std::string> sharing;        ///< of async_shared; empty where nothing is shared
   std::int64_t workers = 1;
   std::int64_t stages = 1;
@@ -131,7 +131,7 @@ struct WorkerRecord {
   std::optional<SpanRecord> age_ns;                 ///< of those; empty where there are none
   std::int64_t updates_applied = 0;                 ///< that hold its gradients
   std::int64_t updates_dropped = 0;                 ///< with backup workers, because they came late
-  std::optional<SpanRecord> late_ns;                ///< empty where nobody knows
+  std::optional<SpanRecord> late_ns;                ///< empty where it is not known
   std::optional<std::int64_t> late_uncertainty_ns;  ///< of each of these spans, either way
   std::optional<SpanRecord> exchange_wait_ns;       ///< empty where there is no collective
   std::optional<PushRecord> pushes;                 ///< empty where none come
@@ -162,7 +162,7 @@ struct Checksums {
 
 struct MemoryRecord {
   std::int64_t planned_bytes = 0;             ///< tensors of training: arenas and variables
-  std::int64_t evaluation_planned_bytes = 0;  ///< likewise of evaluation
+  std::int64_t evaluation_planned_bytes = 0;  ///< the same of evaluation
   std::int64_t data_bytes = 0;                ///< both parts of the data set
   std::int64_t peak_rss_bytes = 0;
 };

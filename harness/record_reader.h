@@ -2,7 +2,7 @@
 //
 // Records from files, tolerant where the writer is strict: a line that is no whole record (the last
 // one, when a writer was killed) costs a warning, a field that it lacks (older records have fewer)
-// keeps its default, one that nobody here knows is passed over.
+// keeps its default, one that is not known here is passed over.
 #pragma once
 
 #include <filesystem>

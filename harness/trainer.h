@@ -54,7 +54,7 @@ struct TrainingReport {
   std::vector<RankedWorker> workers;
   std::vector<LoopHistory> loops;
   TrafficByPlace traffic;                     ///< counted at the transports
-  ExchangeTimesByPlace exchange_times;        ///< likewise
+  ExchangeTimesByPlace exchange_times;        ///< measured there
   std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty where none were compared
   std::set<KernelChoice> kernels;             ///< of all processes
   std::int64_t lost_updates = 0;

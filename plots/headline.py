@@ -10,8 +10,8 @@ from wording import longer_text, plural, tied, time_text
 Json = dict[str, Any]
 
 BADGES = {"sure": "sure", "close": "a tie in practice", "open": "not told apart",
-          "too_few": "too few runs to be sure", "alone": "nobody to compare with",
-          "nobody": "nobody got there"}
+          "too_few": "too few runs to be sure", "alone": "no other to compare with",
+          "nobody": "none got there"}
 
 
 @dataclass

@@ -90,7 +90,7 @@ class Run:
     target_metric: str
     target: float
     time_to_target: float  # inf unless reached
-    examples_to_target: float  # likewise
+    examples_to_target: float  # inf unless reached
     evaluations: tuple[Evaluation, ...]
     examples_per_s: float
     split: dict[str, float] = field(default_factory=dict)  # seconds, summed over those that compute
@@ -102,7 +102,7 @@ class Run:
     date: str = "unknown"
     began: str = ""  # date and time, as text that sorts
     run_id: str = ""
-    worker_steps: int = 0  # likewise
+    worker_steps: int = 0
     workers: tuple[Worker, ...] = ()
     losses: tuple[tuple[int, float], ...] = ()  # examples and loss, of training
     updates: int = 0  # steps of all loops: a loss each, of which long runs keep some

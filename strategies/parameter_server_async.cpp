@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// parameter_server_async: as parameter_server, but nobody waits for other workers: every worker is
+// parameter_server_async: as parameter_server, but no worker waits for others: every worker is
 // a loop of its own that pulls, computes and pushes, and a server applies each push when it
 // arrives. A lock for each block of kShardElements makes pull and update of a block whole; there is
 // no lock over all, so that a pull of several blocks may hold them at different versions, none

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A run in two executors: the second begins where the first has come to, with its variables and the
-// positions of its loops, and gives the bits of a run in one piece. Loops that wait for nobody have
-// no such bits; they go on from their own steps, within their bound.
+// positions of its loops, and gives the bits of a run in one piece. Loops that wait for no other
+// have no such bits; they go on from their own steps, within their bound.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/cpu_kernels.h"

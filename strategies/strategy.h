@@ -40,7 +40,7 @@ enum class Exchange : std::uint8_t {
 enum class Processes : std::uint8_t {
   One,         ///< memory is shared, or one client holds one graph with all replicas
   OfWorkers,   ///< each builds its own part only: between-graph replication
-  WithServers  ///< likewise, and parameters are on servers
+  WithServers  ///< and parameters are on servers
 };
 
 struct Strategy {

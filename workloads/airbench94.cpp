@@ -128,7 +128,7 @@ Schedule learning_rate(double peak, const Recipe& recipe) {
   return {{0, after(kPeakAt, recipe), total}, {kFirstRate * peak, peak, kLastRate * peak}};
 }
 
-/// Likewise until the bias of the first layer stays as it is; in a run of a few steps it never
+/// The same until the bias of the first layer stays as it is; in a run of a few steps it never
 /// does.
 Schedule whiten_bias_rate(double peak, const Recipe& recipe) {
   const Schedule whole = learning_rate(peak, recipe);

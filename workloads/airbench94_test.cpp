@@ -63,7 +63,7 @@ TEST(Airbench94, HasThePublishedNumberOfParameters) {
   EXPECT_EQ(elements_of(step, false), 288 + 1'152);
 }
 
-// Source: likewise, 118,147,360 multiply-adds an image.
+// Source: the same, 118,147,360 multiply-adds an image.
 TEST(Airbench94, ConvolvesAndMultipliesAsOftenAsPublished) {
   const Step step = airbench94().training(recipe_of(ElementType::BF16));
   std::int64_t multiply_adds = 0;

@@ -63,7 +63,7 @@ class Model {
   Value depthwise_convolution(Value x, const Window& window);
   /// Scale 1 and shift 0 at first. In evaluation by the running statistics.
   Value normalize(Value x, const Normalization& options);
-  /// Likewise, but the scale stays 1.
+  /// The same, but the scale stays 1.
   Value normalize_shift_only(Value x, const Normalization& options);
   /// No bias. Shapes: x [B, I] to [B, outputs].
   Value dense(Value x, std::int64_t outputs, const Initializer& initializer);

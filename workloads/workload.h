@@ -64,7 +64,7 @@ struct Workload {
 std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own);
 /// Throws: RunError(Usage) for a recipe with normalisation groups, where nothing is normalised.
 void require_no_groups(const Recipe& recipe);
-/// What a step trains on where nobody says otherwise. Units: examples.
+/// What a step trains on where nothing else is said. Units: examples.
 std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas);
 
 const std::vector<Workload>& all_workloads();

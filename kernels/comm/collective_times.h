@@ -2,8 +2,8 @@
 //
 // When the members of a collective in one process come to it. Each leaves the time on a board that
 // all of them see, as cores of one host share a clock; over processes there is mpi_arrivals.h.
-// Rounds take turns with two columns of the board: a round ends for nobody before all have come to
-// it, so nobody is two rounds ahead of one who still reads.
+// Rounds take turns with two columns of the board: a round ends for no member before all have come
+// to it, so no member is two rounds ahead of one who still reads.
 #pragma once
 
 #include <algorithm>

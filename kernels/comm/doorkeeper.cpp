@@ -186,7 +186,7 @@ void Doorkeeper::accept_one() {
   acceptor_->HandleNewConnection(&connection);
 }
 
-/// Whom gRPC has let go, and whoever has stayed too long.
+/// Strangers that gRPC has let go, and those that have stayed too long.
 void Doorkeeper::forget_those_who_went() {
   const auto now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);

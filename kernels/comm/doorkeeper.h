@@ -27,14 +27,14 @@ struct DoorOptions {
   int port = 0;        ///< 0: any that is free
   std::size_t most_strangers = 64;
   std::chrono::milliseconds patience{15'000};     ///< with a stranger
-  std::chrono::milliseconds unsent_limit{7'000};  ///< for data that nobody acknowledges
+  std::chrono::milliseconds unsent_limit{7'000};  ///< for data that is not acknowledged
 };
 
 class Doorkeeper {
  public:
   using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
-  /// Binds; accepts nobody yet. Throws: RunError(Usage) for an address that is not this machine's,
+  /// Binds; accepts no one yet. Throws: RunError(Usage) for an address that is not this machine's,
   /// RunError(Io).
   explicit Doorkeeper(const DoorOptions& options);
   ~Doorkeeper();
@@ -47,7 +47,7 @@ class Doorkeeper {
   /// From now on hands connections to a server that runs.
   void open(std::unique_ptr<Acceptor> acceptor);
 
-  /// Accepts nobody any more. Before the server shuts down, while admit() may still be called.
+  /// Accepts no one any more. Before the server shuts down, while admit() may still be called.
   void close();
 
   /// A call from there has shown the token: its connection stays for as long as it likes. `peer` as

@@ -9,7 +9,7 @@
 // first.
 //
 // Memory: a Send returns when gRPC has let go of its tensors, so that they may be overwritten at
-// once; no rule about who answers whom is needed, and values may share memory as they are planned.
+// once; no rule about who answers which is needed, and values may share memory as they are planned.
 // A Receive never overwrites before its step asks for it: what comes early waits as gRPC's slices,
 // at most two steps of it. Our code allocates nothing in a step once its buffers have grown; gRPC
 // does for every chunk (slices of what it reads, a few words for each slice that it writes).
@@ -50,7 +50,7 @@ class GrpcExchange {
   TrafficByPlace traffic() const;
 
   /// What servers of this process have measured of pushes: by the server's place, and by the
-  /// worker's. Likewise.
+  /// worker's. Not while lanes run.
   ExchangeTimesByPlace exchange_times() const;
 
   /// Ends all waits for a process: RunError(PeerLost) with this reason. Threads: any.

@@ -52,7 +52,7 @@ class Inbox {
 
   const std::int64_t total_bytes_;
   std::uint64_t taken_ = 0;  ///< by the lane, bytes since the first step
-  Counter arrived_;          ///< likewise; the largest value once closed
+  Counter arrived_;          ///< of the message, so far; the largest value once closed
   MessageArrival taken_arrival_;
 
   std::mutex mutex_;

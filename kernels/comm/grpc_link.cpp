@@ -113,7 +113,7 @@ std::string Link::arrived(grpc::ByteBuffer& chunk) {
     if (found != inboxes_.end()) inbox = found->second.get();
   }
   const auto message = [&] { return "message " + std::to_string(decoded.frame.message); };
-  if (inbox == nullptr) return message() + ", which nobody here receives";
+  if (inbox == nullptr) return message() + ", which no node here receives";
   const std::string error = inbox->accept(decoded.frame, slices_);
   slices_.clear();
   return error.empty() ? error : "a frame of " + message() + " whose " + error;

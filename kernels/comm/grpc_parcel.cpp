@@ -19,7 +19,7 @@ Parcel::Parcel(const Frame& header, std::span<const Tensor> tensors, std::int64_
 }
 
 void Parcel::begin(std::int64_t step) {
-  check(holders_.load() == 0, "a message is sent again when nobody holds it any more");
+  check(holders_.load() == 0, "a message is sent again when it has no holder any more");
   header_.step = step;
   header_.offset = 0;
   piece_ = 0;

@@ -61,7 +61,7 @@ class Parcel {
 
   std::uint64_t begun_ = 0;
   std::atomic<std::int64_t> holders_{0};  ///< slices alive, and the queue
-  Counter released_;                      ///< messages of which nobody holds anything any more
+  Counter released_;                      ///< messages that have no holder any more
   std::atomic<bool> dropped_{false};
 };
 

@@ -160,7 +160,7 @@ std::vector<Bad> bad_chunks() {
           {"magic is ", test::random_bytes(3000, 5)},
           {"payload length is 1000, must be 999", chunk_of(first_frame(), 999)},
           {"payload length is 1000, must be 1001", chunk_of(first_frame(), 1001)},
-          {"message 9, which nobody here receives", chunk_of(other_message, 1000)},
+          {"message 9, which no node here receives", chunk_of(other_message, 1000)},
           {"total length is 1000000000000, must be 1000", chunk_of(other_total, 1000)},
           {"step is 1, must be 0", chunk_of(later, 1000)},
           {"offset is 500, must be 0", chunk_of(middle, 500)},

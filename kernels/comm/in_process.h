@@ -31,7 +31,7 @@ class InProcessTransport {
   /// What each place has sent and received since the start. Not while lanes run.
   TrafficByPlace traffic() const;
 
-  /// When members came to their collectives, and how long they waited there. Likewise.
+  /// When members came to their collectives, and how long they waited there. Not while lanes run.
   ExchangeTimesByPlace exchange_times() const;
 
  private:

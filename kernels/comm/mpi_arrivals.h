@@ -5,7 +5,7 @@
 // 0's before the first step and whenever they settle, while lanes rest: then each log is told as by
 // rank 0's clock, and of each exchange the ranks find the first to come. What the comparisons
 // cannot tell is the uncertainty; between ranks of rank 0's host there is none. A run that fails
-// does not settle any more: nobody is told of as late since the last time.
+// does not settle any more: no member counts as late since the last time.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class MpiArrivals {
 
   /// Together with all ranks, each once, before the first step. Throws: RunError(PeerLost).
   void connect(MPI_Comm all, const MpiSession& session);
-  /// Likewise, between two steps of all loops.
+  /// Together with all ranks, between two steps of all loops.
   void settle(MPI_Comm all);
 
   /// Of what the logs tell as late; 0 before anything was settled. Units: nanoseconds.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce between ranks when one of them is late, does not come, or cannot: whom the others name
-// and what ends their wait. Part of mpi_transport_test, whose main() makes the session.
+// all_reduce between ranks when one of them is late, does not come, or cannot: which one the others
+// name and what ends their wait. Part of mpi_transport_test, whose main() makes the session.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -26,9 +26,9 @@ using testing_support::session;
 
 constexpr std::int64_t kShortNs = 50'000'000;
 
-/// The last rank's members do not come; the others name whom they wait for.
+/// The last rank's members do not come; the others name the one they wait for.
 TEST(MpiTransport, NamesTheMemberThatDoesNotCome) {
-  if (session->size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  if (session->size() == 1) GTEST_SKIP() << "one rank has no other to wait for";
   const std::int64_t last = session->size() - 1;
   for (const std::string_view algorithm : {kRing, kReduceToOne}) {
     const Case test{.algorithm = std::string(algorithm),
@@ -55,7 +55,7 @@ TEST(MpiTransport, NamesTheMemberThatDoesNotCome) {
 }
 
 TEST(MpiTransport, EndsAWaitWhenTheRunIsAborted) {
-  if (session->size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  if (session->size() == 1) GTEST_SKIP() << "one rank has no other to wait for";
   for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy}) {
     AbortFlag abort;
     const Case test{.algorithm = std::string(algorithm),
@@ -72,7 +72,7 @@ TEST(MpiTransport, EndsAWaitWhenTheRunIsAborted) {
 }
 
 TEST(MpiTransport, CountsTheTimeUntilALateMemberCameAsWaiting) {
-  if (session->size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  if (session->size() == 1) GTEST_SKIP() << "one rank has no other to wait for";
   constexpr std::int64_t kLateNs = 500'000'000;  // much, so that a busy machine may be slow
   const Case test{
       .algorithm = "ring", .processes = processes(Dealing::OneEach), .elements = 100'000};

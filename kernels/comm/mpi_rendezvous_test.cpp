@@ -28,7 +28,7 @@ TEST(MpiRendezvous, HandsEachRankTheTextsOfAll) {
 }
 
 TEST(MpiRendezvous, NamesTheRankThatDoesNotCome) {
-  if (session->size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  if (session->size() == 1) GTEST_SKIP() << "one rank has no other to wait for";
   MpiRendezvous rendezvous(*session);
   const int last = session->size() - 1;
   session->barrier();
@@ -47,7 +47,7 @@ TEST(MpiRendezvous, NamesTheRankThatDoesNotCome) {
 }
 
 TEST(MpiRendezvous, EndsAWaitWhenTheRunIsAborted) {
-  if (session->size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  if (session->size() == 1) GTEST_SKIP() << "one rank has no other to wait for";
   MpiRendezvous rendezvous(*session);
   AbortFlag abort;
   abort.raised = true;

@@ -62,7 +62,7 @@ class MpiRunner {
     MemberTraffic* traffic = nullptr;
   };
 
-  /// Returns when all is received and nobody reads this buffer any more.
+  /// Returns when all is received and no send reads this buffer any more.
   /// Throws: RunError(Timeout) naming who was awaited, RunError(PeerLost), Aborted.
   void run(const Patience& patience, const Observer& observer);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An all-reduce over processes as data: what one member sends to whom, what it receives from whom,
+// An all-reduce over processes as data: what one member sends and receives, to and from which,
 // and what must come first. Everything travels in chunks of a fixed size, so that adding one chunk
 // overlaps receiving the next. No call of any library here: tests run schedules in memory.
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedules run in memory, without MPI: sums, bits, bytes, and that nobody waits for ever however
-// few chunks may be in flight.
+// Schedules run in memory, without MPI: sums, bits, bytes, and that no member waits for ever
+// however few chunks may be in flight.
 #include "kernels/comm/mpi_schedule.h"
 
 #include <gtest/gtest.h>

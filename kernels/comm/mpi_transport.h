@@ -62,7 +62,7 @@ class MpiTransport {
   /// How long members waited in their collectives and how late they came, the latter as far as it
   /// was settled. Not while lanes run.
   ExchangeTimesByPlace exchange_times() const;
-  /// This process's clock; empty before anything was settled. Likewise.
+  /// This process's clock; empty before anything was settled. Not while lanes run.
   std::optional<ClockFacts> clock() const;
 
  private:

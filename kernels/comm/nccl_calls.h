@@ -47,7 +47,7 @@ std::string nccl_words(const NcclCalls& calls, ncclResult_t result, ncclComm_t c
 void nccl_call(const NcclCalls& calls, ncclResult_t result, std::string_view call,
                std::source_location where = std::source_location::current());
 
-/// Likewise, of the CUDA runtime.
+/// The same of the CUDA runtime.
 void cuda_call_for_nccl(cudaError_t status, std::string_view call,
                         std::source_location where = std::source_location::current());
 

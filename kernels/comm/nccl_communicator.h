@@ -61,7 +61,7 @@ class NcclCommunicator {
   /// Throws: as is_settled(), RunError(Timeout), Aborted.
   void enqueue(float* buffer, std::int64_t elements, cudaStream_t stream, const Patience& patience);
 
-  /// While what was captured runs, and has been awaited for so long. Throws: likewise.
+  /// While what was captured runs, and has been awaited for so long. Throws: as enqueue().
   void look(std::int64_t waited_ns, const Patience& patience);
 
   /// Begins to end it together with the others.

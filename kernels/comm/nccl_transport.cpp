@@ -237,7 +237,7 @@ struct NcclTransport::State {
   }
 
   /// NCCL joins GPUs to rings and trees when they first reduce: not in a step that is timed. What
-  /// buckets hold before the first step nobody reads.
+  /// buckets hold before the first step is not read.
   static void warm_up(Clique& clique, const Patience& patience) {
     std::vector<std::thread> lanes;  // one a member: each waits for the others
     std::vector<std::exception_ptr> errors(clique.communicators.size());

@@ -62,7 +62,7 @@ class NcclTransport {
   /// NCCL really moves it does not tell. Not while lanes run.
   TrafficByPlace traffic() const;
 
-  /// How long members took in their collectives. Likewise.
+  /// How long members took in their collectives. Not while lanes run.
   ExchangeTimesByPlace exchange_times() const;
 
  private:

@@ -40,7 +40,7 @@ Array scaled(const Dims& dims, unsigned seed, float scale) {
 
 // The functions' own errors (on the CPU: vector_math_test.cpp), times values up to 8.
 constexpr Bound kBound{.absolute = 4e-6, .relative = 1e-6};
-// Likewise of the CPU's short polynomials: 3.3e-6 times values up to 8, 4.3e-5 times gradients up
+// Of the CPU's short polynomials: 3.3e-6 times values up to 8, 4.3e-5 times gradients up
 // to 1.
 constexpr Bound kShortBound{.absolute = 5e-5, .relative = 1e-6};
 

@@ -37,7 +37,7 @@ class ImagePipeline {
   Augmentation::Border border_;
   std::int64_t cutout_;
   std::vector<float> mean_;       ///< [side, channels]: a row of pixels
-  std::vector<float> deviation_;  ///< likewise
+  std::vector<float> deviation_;  ///< of the same shape
 };
 
 }  // namespace regatta::cpu

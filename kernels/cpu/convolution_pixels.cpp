@@ -21,7 +21,7 @@ namespace regatta::cpu {
 namespace {
 
 constexpr std::int64_t kImages = 2 * kTileSide;  // images computed together
-constexpr std::int64_t kPair = 2 * kTileSide;    // result channels likewise
+constexpr std::int64_t kPair = 2 * kTileSide;    // result channels
 constexpr std::int64_t kTileElements = kTileBytes / sizeof(std::uint16_t);
 
 /// Of the convolution that is computed: from `channels` to `results`.

@@ -48,7 +48,7 @@ inline GradientShape gradient_shape(const KernelRequest& request) {
 struct GradientPlan {
   std::int64_t groups;
   std::int64_t input_chunks, input_pairs;    ///< pairs in a chunk
-  std::int64_t output_chunks, output_pairs;  ///< likewise
+  std::int64_t output_chunks, output_pairs;  ///< of the outputs
   std::int64_t image_parts;
   std::int64_t block_rows;    ///< of dy
   std::int64_t block_groups;  ///< more than one only where block_rows are all rows

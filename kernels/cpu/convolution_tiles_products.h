@@ -24,7 +24,7 @@ inline void transpose_x(const std::uint16_t* x, std::int64_t image, int images, 
   });
 }
 
-/// dy likewise, as two tiles 32 images x 16 outputs.
+/// The same of dy, as two tiles 32 images x 16 outputs.
 inline void interleave_dy(const std::uint16_t* dy, std::int64_t image, int images,
                           __mmask32 channels, std::uint16_t* tiles) {
   constexpr std::int64_t kTileElements = kTileBytes / sizeof(std::uint16_t);

@@ -92,7 +92,7 @@ class Program final : public Kernel {
   };
   void add(const dnnl::primitive& primitive, const Descriptor& scratchpad,
            std::vector<Argument> arguments);
-  /// Likewise where the arguments hold the scratchpad, or there is none.
+  /// Executes it where the arguments hold the scratchpad, or there is none.
   void add(const dnnl::primitive& primitive, std::vector<Argument> arguments);
   /// Appends the copy from `source` to `target` where they are not the same memory.
   void copy(const dnnl::memory& source, const dnnl::memory& target);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How elements of a variable are touched: plainly, where nobody else can or a lock is held, or with
-// relaxed atomics (Hogwild), where a lost update is allowed and torn or invented values are not.
+// How elements of a variable are touched: plainly, where no other thread can or a lock is held, or
+// with relaxed atomics (Hogwild), where a lost update is allowed and torn or invented values are
+// not.
 #pragma once
 
 #include <atomic>

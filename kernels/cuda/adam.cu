@@ -25,7 +25,7 @@ struct Adam {
   double beta2;
   double weight;
   float epsilon;
-  const std::uint64_t* shared_version;  ///< null: nobody shares the variable
+  const std::uint64_t* shared_version;  ///< null: the variable is not shared
 
   __host__ __device__ Factors factors(const StepValues& step) const {
     const auto t = static_cast<double>(updates_before(step) + 1);

@@ -49,7 +49,7 @@ struct Backward {
   const T* dy;
   const T* x;
   const float* b;
-  T* dx;  ///< null where nobody asks
+  T* dx;  ///< null where it is not asked for
 
   __host__ __device__ void operator()(const Block& block) const {
     slices.sum(block,

@@ -24,7 +24,7 @@ std::string bus_address(int device);
 void abandon_gpu();
 bool is_gpu_abandoned();
 
-/// cudaFree where nobody has abandoned the GPU.
+/// cudaFree, unless the GPU has been abandoned.
 void free_on_gpu(void* memory) noexcept;
 
 }  // namespace regatta::cuda

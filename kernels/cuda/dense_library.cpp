@@ -2,7 +2,7 @@
 //
 // dense by cuBLASLt. Its matrices lie column by column, so what we call [rows, columns] it calls
 // the transpose: y = x wᵀ is there Y = Wᵀ X with W [I, O], X [I, B], Y [O, B], each with the first
-// side contiguous; likewise dX = W dY and dW = X dYᵀ.
+// side contiguous; so are dX = W dY and dW = X dYᵀ.
 // f32 is computed in f32 (TensorFloat-32 is another compute type, which is not asked for), bf16
 // with f32 sums, also those of split products, which are added in a fixed order. The algorithm is
 // the first that the library's heuristics name for these sizes, addresses and workspace; it is

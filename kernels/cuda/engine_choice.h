@@ -2,7 +2,7 @@
 //
 // Which of several engines computes a convolution: the first that runs (EngineRule::Heuristic), or
 // the one that trials find fastest. Trials go round by round through all candidates, so that a
-// GPU's clock that rises or falls meanwhile is nobody's advantage; the first round warms up, the
+// GPU's clock that rises or falls meanwhile favours none of them; the first round warms up, the
 // second drops those that are hopeless, and of the others the median counts. A later candidate
 // displaces an earlier one only where it is faster by more than trials differ, so that choices
 // seldom change from run to run. Nothing here knows a GPU.

@@ -105,7 +105,7 @@ void launch_blocks(const Queue&, std::int64_t, int, std::size_t, const Body&) {
 }
 #endif
 
-/// Shared memory begins as bytes of all ones, not-a-number as floats: nobody may count on zeros.
+/// Shared memory begins as bytes of all ones, not-a-number as floats: no kernel may count on zeros.
 template <class Body>
 void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, const Body& body) {
   struct alignas(16) Chunk {

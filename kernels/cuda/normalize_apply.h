@@ -23,7 +23,7 @@ struct NormalizeApply {
   const T* residual;  ///< or null
   T* y;
   T* picked;                ///< pool after: the pixels that y comes from; or null
-  std::uint8_t* positions;  ///< likewise, where they are in their windows
+  std::uint8_t* positions;  ///< or null; where they are in their windows
 
   __host__ __device__ void operator()(const Block& block) const {
     block.each([&](int thread) {

@@ -26,7 +26,7 @@ struct Lines {
   const float* mean = nullptr;
   const float* inverse = nullptr;
   const float* scale = nullptr;
-  const float* shift = nullptr;  ///< null where nobody asks for z
+  const float* shift = nullptr;  ///< null where z is not asked for
   std::int64_t channels = 0;
 
   template <int kWidth>

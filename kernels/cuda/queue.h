@@ -20,7 +20,7 @@ namespace regatta::cuda {
 struct StepValues {
   std::int64_t step = 0;             ///< of this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
-  std::int64_t examples_before = 0;  ///< likewise of the loop's step before; 0 in its first
+  std::int64_t examples_before = 0;  ///< when the loop's step before began; 0 in its first
 };
 
 class Queue : public LaneQueue {

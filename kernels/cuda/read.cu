@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // read of a variable that other queues update at any time: the version that is finished and the
-// time, noted by the device, then a copy (shared_variable.h). A variable that nobody shares is read
+// time, noted by the device, then a copy (shared_variable.h). A variable that is not shared is read
 // as a view, without a kernel.
 #include "kernels/cuda/shared_variable.h"
 

@@ -112,7 +112,7 @@ __host__ __device__ inline void touch_canary(std::uint64_t* canary) {
 #endif
 }
 
-/// Whoever holds a lock is running and waits for nobody, so that every wait ends.
+/// Whoever holds a lock is running and does not wait, so that every wait ends.
 __host__ __device__ inline void lock(std::uint32_t* word) {
 #ifdef __CUDA_ARCH__
   while (atomicCAS(word, 0U, 1U) != 0U) __nanosleep(100);

@@ -20,7 +20,7 @@ namespace {
 struct Stretch {
   std::int64_t end;      ///< it begins where the one before ends
   float* const* first;   ///< buffers that are added up one after the other
-  float* const* second;  ///< likewise, behind them; then this sum to the first
+  float* const* second;  ///< added up behind them; then this sum to the first
   float* const* last;    ///< the end of the second
 };
 

@@ -75,7 +75,7 @@ struct CollectiveShape {
 };
 
 /// In which order elements of all members are added up: those of `first` one after the other, those
-/// of `second` likewise, then the second sum to the first.
+/// of `second` in the same way, then the second sum to the first.
 struct AdditionOrder {
   Range elements;
   std::vector<std::int64_t> first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives whose members live in several processes: who speaks for whom, and what that moves.
-// (partition_test.cpp holds those of one process.)
+// Collectives whose members live in several processes: which member speaks for which, and what that
+// moves. (partition_test.cpp holds those of one process.)
 #include "kernels/graph/collective.h"
 
 #include <gtest/gtest.h>

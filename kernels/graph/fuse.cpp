@@ -77,7 +77,7 @@ class Fuser {
   const std::vector<FusedBlock> blocks_;
   std::set<NodeId> members_;
   std::map<NodeId, const FusedBlock*> forward_;   ///< by the place in the source's order
-  std::map<NodeId, const FusedBlock*> backward_;  ///< likewise
+  std::map<NodeId, const FusedBlock*> backward_;  ///< the same of gradients
   std::map<const FusedBlock*, Value> picked_;
 };
 

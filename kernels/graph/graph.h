@@ -84,7 +84,7 @@ enum class Sharing : std::uint8_t {
   None,     ///< one replica, or replicas that the graph orders
   Relaxed,  ///< any replica at any time, element by element with relaxed atomics (Hogwild)
   Locked,   ///< any replica at any time, a lock for each block of the variable
-  Quorum,   ///< read likewise; assigned by one replica at a time, when a quorum is complete
+  Quorum,   ///< read in the same way; assigned by one replica at a time, when a quorum is complete
 };
 std::string_view to_string(Sharing sharing);
 

@@ -59,7 +59,7 @@ class Finder {
   }
 
  private:
-  /// The messages whose `index`-th values the node adds up and nobody else reads; else none.
+  /// The messages whose `index`-th values the node adds up and no other reads; else none.
   std::vector<std::size_t> terms_of(NodeId id, std::size_t index) const {
     const Node& node = graph_.node(id);
     if (!is_plain_sum(node)) return {};

@@ -3,7 +3,7 @@
 // Which values of a placed graph cross from one process to another, and which of them travel
 // together. partition() turns each message into a send and a receive.
 //
-// Values travel together only where nobody could come to wait in a circle: those that a server's
+// Values travel together only where no waiting in a circle can come of it: those that a server's
 // variables hold when the step begins (a pull), and those that go to a server (a push), because no
 // server sends anything in a step that depends on what it received in it.
 #pragma once

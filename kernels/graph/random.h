@@ -77,7 +77,7 @@ std::uint64_t fnv1a(std::string_view text);
 
 /// The order of examples in an epoch: a permutation of 0 … count - 1 by (seed, epoch).
 std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count);
-/// Likewise, of as many examples as `order` has room for.
+/// Of as many examples as `order` has room for.
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
 
 /// What augmentation does to one example, by (seed, epoch, example).

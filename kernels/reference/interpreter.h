@@ -2,7 +2,7 @@
 //
 // Runs a graph node by node with the reference kernels, in whatever order the caller chooses: tests
 // play through interleavings of asynchronous loops with it, and get the same bits every time.
-// Every value has memory of its own but for views (read of a variable that nobody shares, reshape,
+// Every value has memory of its own but for views (read of a variable that is not shared, reshape,
 // slice), which alias. Input nodes do nothing: the caller sets their values.
 // An all_reduce is done when the last member's node has run: only then each member's outputs get
 // the sums, added up in the order of members; until then they hold what the step before left there.

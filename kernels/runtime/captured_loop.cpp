@@ -170,7 +170,7 @@ void CapturedLoop::run(const StepContext& context, const Patience& patience) {
   for (QueuedExchange* exchange : phase.exchanges) exchange->count_step();
 }
 
-/// What waits for nobody ends by itself, and soon.
+/// What waits for no other loop ends by itself, and soon.
 void CapturedLoop::await(const Phase& phase, const Patience& patience) const {
   LaneQueue& origin = *request_.lanes.front()->queue();
   if (phase.awaiting.empty()) return origin.finish();

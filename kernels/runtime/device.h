@@ -65,7 +65,8 @@ class LaneQueue {
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
   /// Returns when all that was put in is done. Throws: RunError(Device) of what the device reports.
   virtual void finish() = 0;
-  /// Likewise, and calls `look` again and again while it waits; what that throws ends the wait.
+  /// Waits in the same way, and calls `look` again and again while it waits; what that throws ends
+  /// the wait.
   virtual void finish_while(const std::function<void()>& /*look*/) { finish(); }
   /// Before the clock starts; not for steps that are recorded. Unless a queue has its own, by the
   /// host's clock when the queue is finished, which putting it does.

@@ -35,11 +35,11 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines = EngineRule::Heuri
 std::unique_ptr<Device> make_cuda_device(int device);
 
 /// Several, in that order, whose queues read each other's memory directly where the hardware can.
-/// Throws: likewise.
+/// Throws: as make_cuda_device().
 std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int> devices);
 
 /// Host memory that queues of all GPUs copy to and from by themselves (pinned), for the CPU's
-/// kernels: it has no queues. Throws: likewise, where memory is set aside.
+/// kernels: it has no queues. Throws: as make_cuda_device(), where memory is set aside.
 std::unique_ptr<Device> make_pinned_host();
 
 /// kernels/reference: slow obvious loops, the truth for tests.

@@ -95,7 +95,7 @@ class Executor {
   /// Memory of a variable. Not while run() runs.
   VariableStorage& variable(VariableId id);
   /// After the caller has read or written variables: their devices have them back, all at once,
-  /// before steps need them. Likewise.
+  /// before steps need them. Not while run() runs.
   void take_back_variables();
   /// Memory of a value as the last step left it; only values that live to the end of the step.
   Tensor value(Value value) const;

@@ -2,7 +2,7 @@
 //
 // Looks at gradients that leave backward (for an update, a collective, another place) as soon as
 // they are made, while they are in the cache. So one that is not finite is found at the worker and
-// in the step that made it, though the loss was still finite, and reaches nobody.
+// in the step that made it, though the loss was still finite, and reaches no other place.
 #pragma once
 
 #include <memory>

@@ -74,7 +74,7 @@ inline constexpr std::size_t kStalenessCounts = 64;
 struct LaneCounters {
   WaitClock peer_waits;  ///< inside communication: waiting for others to arrive
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(kStalenessCounts);
-  SpanHistogram age;  ///< likewise in time: from the read that an update is of until it is applied
+  SpanHistogram age;  ///< in time: from the read that an update is of until it is applied
 
   /// A gradient's update is finished, and is the one after `previous` versions.
   void count_update(const SeenVersion& seen, std::uint64_t previous);
@@ -89,7 +89,7 @@ struct AbortFlag {
 struct StepContext {
   std::int64_t step = 0;             ///< of this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
-  std::int64_t examples_before = 0;  ///< likewise of the loop's step before; 0 in its first
+  std::int64_t examples_before = 0;  ///< when the loop's step before began; 0 in its first
   std::int64_t step_examples = 0;    ///< of an update behind a quorum: that it applies; 0: a batch
   LaneCounters* counters = nullptr;
 };
@@ -107,7 +107,7 @@ struct KernelRequest {
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
   int spins = 0;               ///< looks before a wait sleeps (counter.h)
-  int yields = 0;              ///< likewise
+  int yields = 0;              ///< times that it yields before it sleeps
   Quorum* quorum = nullptr;    ///< of the node's server; null where there is none
   Absence* absence = nullptr;  ///< of the loop's worker; null where its loss is an error
   LaneQueue* queue = nullptr;  ///< where run() puts its work; null: it does it at once

@@ -23,7 +23,7 @@ struct KernelMemory {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<VariableStorage*> variables;
-  std::vector<SeenVersion*> versions_seen;  ///< of the variables; null where nobody shares them
+  std::vector<SeenVersion*> versions_seen;  ///< of the variables; null where they are not shared
   Evidence evidence;
 };
 

@@ -65,7 +65,7 @@ struct Leadership {
   TicketPost* sends = nullptr;      ///< tickets that it makes go there, too
   TicketPost* hears = nullptr;      ///< it makes none: they come from there
   StalenessBound* bound = nullptr;  ///< null: none
-  Quorums* quorums = nullptr;       ///< likewise
+  Quorums* quorums = nullptr;       ///< null: none
   Absence* absence = nullptr;       ///< of its worker, if others go on without that
 };
 

@@ -30,7 +30,7 @@ std::uint64_t Lane::run_captured(const StepContext& context, std::uint64_t begin
   return end;
 }
 
-/// Nobody sees into a captured step: all of it counts as its workers' computing.
+/// A captured step cannot be looked into: all of it counts as its workers' computing.
 void Lane::end_captured(std::uint64_t span) {
   spent_[static_cast<std::size_t>(Category::Compute)] += span;
   for (const LossProbe& probe : probes_) check_loss(probe);

@@ -26,7 +26,7 @@ class LaneQueues {
 
   /// Null where kernels of the lane do their work at once.
   LaneQueue* of(std::size_t lane) const { return lanes_[lane].queue.get(); }
-  /// Likewise: what updates in the queue count.
+  /// What updates in the queue count.
   QueuedCounts* counts_of(std::size_t lane) const { return lanes_[lane].counts.get(); }
   /// Copies to the lane's memory from that of `source`. Null where none is needed: the memory is of
   /// the lane's own device, or both are the host's.

@@ -125,8 +125,8 @@ void Plan::depend(NodeId later, NodeId earlier) {
   waits.push_back({.lane = lane, .index = index_of(earlier)});
 }
 
-/// Values: a reader waits for the maker. Variables that nobody shares: in the order of the graph, a
-/// reader waits for the last assignment before it, an assignment for all that came before it.
+/// Values: a reader waits for the maker. Variables that are not shared: in the order of the graph,
+/// a reader waits for the last assignment before it, an assignment for all that came before it.
 void Plan::find_dependencies(const Graph& graph) {
   std::map<VariableId, NodeId> last_assignment;
   std::map<VariableId, std::vector<NodeId>> readers;

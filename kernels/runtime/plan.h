@@ -69,7 +69,7 @@ class Plan {
   int loop_count_ = 0;
 };
 
-/// True for nodes that no lane runs: views, and reads of variables that nobody shares.
+/// True for nodes that no lane runs: views, and reads of variables that are not shared.
 bool is_view(const Graph& graph, const Node& node);
 
 /// The value whose memory a value is: itself, or what views are views of. A view of a variable has

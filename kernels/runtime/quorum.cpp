@@ -96,7 +96,7 @@ Verdict Quorum::count(std::int64_t member) {
   return Verdict::Completes;
 }
 
-/// Nobody changes `counts` between a push that completes a step and the end of the step.
+/// `counts` does not change between a push that completes a step and the end of the step.
 std::span<const Tensor> Quorum::counted(std::int64_t member) const {
   return seat(member).counts ? seat(member).push.gradients : std::span<const Tensor>();
 }

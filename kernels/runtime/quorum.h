@@ -31,8 +31,9 @@ namespace regatta {
 struct QuorumOptions {
   std::int64_t needed = 1;
   std::int64_t members = 1;
-  std::int64_t batch = 1;                                 ///< that gradients are divided by
-  std::atomic<std::int64_t>* applied_examples = nullptr;  ///< kept up to date; null: nobody asks
+  std::int64_t batch = 1;  ///< that gradients are divided by
+  std::atomic<std::int64_t>* applied_examples =
+      nullptr;  ///< kept up to date; null: it is not asked for
 };
 
 /// What becomes of a push.
@@ -58,14 +59,14 @@ class Quorum {
   /// that all pushes make together. When all of a member's have run, the version advances.
   std::unique_ptr<Kernel> behind(std::int64_t member, std::unique_ptr<Kernel> update);
 
-  /// As if so many steps had applied so many examples and nobody had pushed since. Before the first
+  /// As if so many steps had applied so many examples, with no push since. Before the first
   /// step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
   /// Returns the examples applied before the step that the member may now begin, once its last push
   /// is not pending any more. Throws: Aborted; RunError(Timeout) that names who has not pushed.
   std::int64_t begin(std::int64_t member, const Patience& patience);
-  /// Waits until so many examples are applied. Throws: likewise.
+  /// Waits until so many examples are applied. Throws: as begin().
   void await(std::int64_t examples, const Patience& patience);
 
   /// Decides on the member's push.
@@ -76,7 +77,7 @@ class Quorum {
   /// After a push that completes a step, in its lane: the gradients of a member whose push counts;
   /// empty for others.
   std::span<const Tensor> counted(std::int64_t member) const;
-  /// Likewise: what the sum of the gradients that count is multiplied by; 1 where their examples
+  /// What the sum of the gradients that count is multiplied by; 1 where their examples
   /// are a batch.
   float weight() const;
   std::int64_t members() const { return options_.members; }
@@ -111,7 +112,7 @@ class Quorum {
   Counter applied_;  ///< examples; written by the lane of the push that completes a step
   std::atomic<std::int64_t> completing_{-1};  ///< the member whose lane updates; -1: none
   std::int64_t updates_run_ = 0;              ///< of this step, by that lane
-  std::int64_t steps_ = 0;                    ///< completed, likewise
+  std::int64_t steps_ = 0;                    ///< completed
 
   mutable std::mutex mutex_;
   std::deque<Seat> seats_;     ///< by member

@@ -42,14 +42,15 @@ class Quorums {
   /// The same for one of the loop's nodes; null for a message between servers, too.
   Absence* absence(const Node& node, int loop);
 
-  /// As if so many steps had applied so many examples and nobody had pushed since. Before the first
+  /// As if so many steps had applied so many examples, with no push since. Before the first
   /// step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
   /// The loop's next step, once it may begin and the last one has ended in all lanes of the loop;
   /// none when the examples of the run have been applied. Threads: the loop's leader lane.
   Ticket begin(int loop, const ExampleCount& count, const Patience& patience);
-  /// The loop's next step began elsewhere: waits for what it is to read. Threads: likewise.
+  /// The loop's next step began elsewhere: waits for what it is to read. Threads: the loop's leader
+  /// lane.
   void await(const Ticket& ticket, const Patience& patience);
 
   /// Of the replica that a server's place serves: applied, and dropped where the server decides.

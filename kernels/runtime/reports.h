@@ -32,7 +32,7 @@ struct WorkerReport {
   std::vector<std::uint64_t> staleness;  ///< updates by versions missed
   SpanHistogram age;                     ///< of updates, since the reads that they are of
   std::int64_t updates_applied = 0;      ///< of the replica, where the place has a quorum
-  std::int64_t updates_dropped = 0;      ///< likewise, where it decides: they came late
+  std::int64_t updates_dropped = 0;      ///< where it decides: they came late
 };
 
 /// One loop's history. Entry k is step k of this executor.

@@ -33,13 +33,13 @@ class StalenessBound {
   /// Threads: the loop's leader lane. Throws: Aborted; RunError(Timeout) that names the slowest.
   void await_turn(std::size_t loop, const ExampleCount& count, const Patience& patience) const;
 
-  /// The loop's worker is lost and holds nobody back any more. Threads: any.
+  /// The loop's worker is lost and holds no other back any more. Threads: any.
   void retire(std::size_t loop);
 
  private:
   struct alignas(64) Clock {
     std::atomic<std::int64_t> finished{0};
-    std::atomic<bool> retired{false};  ///< holds nobody back
+    std::atomic<bool> retired{false};  ///< holds no other back
   };
   /// What was read last of a loop that holds others back.
   struct Reading {
