@@ -2,7 +2,7 @@
 #
 # What `cmake --install BUILD --prefix DIR` and the .deb that `cpack --config
 # BUILD/CPackConfig.cmake` makes hold: the program, and what it reads when it runs
-# (harness/program_files.h). Both take the program as it was built and build nothing.
+# (harness/system/program_files.h). Both take the program as it was built and build nothing.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 set(files share/regatta)
 install(TARGETS regatta RUNTIME DESTINATION bin)

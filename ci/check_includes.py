@@ -20,6 +20,7 @@ class Rule(NamedTuple):
 
 
 CUDA = ("cuda", "cublas", "cudnn", "nvtx")
+ENGINE = ("kernels/graph", "kernels/runtime", "kernels/comm", "workloads", "strategies")
 RULES = (
     Rule("kernels/graph", ()),
     Rule("kernels/runtime", ("kernels/graph",)),
@@ -30,9 +31,25 @@ RULES = (
          ("mpi.h", "nccl.h", "grpc/grpc.h", "grpcpp/", "google/protobuf/", "cuda_runtime.h")),
     Rule("workloads", ("kernels/graph",)),
     Rule("strategies", ("kernels/graph",)),
-    Rule("harness",
-         ("kernels/graph", "kernels/runtime", "kernels/comm", "workloads", "strategies"),
-         ("CLI/", "fmt/", "grpcpp/", "hwloc.h", "nlohmann/", "toml++/")),
+    # The rooms of the harness, each of which stands on those above it.
+    Rule("harness/system", ("kernels/graph", "kernels/runtime", "kernels/comm"),
+         ("fmt/", "grpcpp/", "hwloc.h")),
+    Rule("harness/record", ("harness/system", "kernels/graph", "kernels/runtime"),
+         ("fmt/", "nlohmann/")),
+    Rule("harness/plan", ("harness/record", "harness/system", *ENGINE), ("CLI/", "fmt/")),
+    Rule("harness/run", ("harness/plan", "harness/system", *ENGINE)),
+    Rule("harness/ranks", ("harness/run", "harness/plan", "harness/system", *ENGINE),
+         ("fmt/", "grpcpp/")),
+    Rule("harness/checkpoint",
+         ("harness/run", "harness/plan", "harness/record", "harness/system", *ENGINE),
+         ("fmt/", "nlohmann/")),
+    Rule("harness/judge",
+         ("harness/plan", "harness/record", "harness/system", *ENGINE), ("fmt/", "nlohmann/")),
+    Rule("harness/matrix",
+         ("harness/judge", "harness/plan", "harness/record", "harness/system", *ENGINE),
+         ("fmt/", "toml++/")),
+    Rule("harness/export", ("harness/judge", "harness/record", *ENGINE), ("fmt/", "nlohmann/")),
+    Rule("harness", ENGINE, ("CLI/", "fmt/")),
 )
 # Tests and benchmarks, and what they share, may include whatever they test.
 TEST = re.compile(r"(_test|_bench|/test_support)\.(cpp|cu|h)$")

@@ -14,27 +14,30 @@ class Includes(unittest.TestCase):
         self.assertEqual(refusal("strategies/single.cpp", "kernels/graph/graph.h", True), "")
         self.assertEqual(refusal("kernels/cpu/a.cpp", "oneapi/dnnl/dnnl.hpp", False), "")
         self.assertEqual(refusal("kernels/graph/a.h", "vector", False), "")
-        self.assertEqual(refusal("harness/record_writer.cpp", "sys/file.h", False), "")
+        self.assertEqual(refusal("harness/record/record_writer.cpp", "sys/file.h", False), "")
 
     def test_are_refused_outside_it(self) -> None:
         for path, header, quoted in (
                 ("strategies/single.cpp", "kernels/runtime/plan.h", True),
                 ("kernels/graph/a.h", "kernels/runtime/plan.h", True),
                 ("kernels/graph/a.h", "fmt/format.h", False),
-                ("workloads/a.cpp", "harness/record.h", True),
+                ("workloads/a.cpp", "harness/record/record.h", True),
                 ("harness/a.cpp", "oneapi/dnnl/dnnl.hpp", False),
                 ("harness/a.cpp", "kernels/cpu/table.h", True),
+                ("harness/plan/a.cpp", "harness/run/trainer.h", True),
+                ("harness/judge/a.cpp", "harness/ranks/rank.h", True),
+                ("harness/ranks/a.cpp", "harness/race.h", True),
                 ("kernels/cpu/a.cpp", "neighbour.h", True),
                 ("kernels/new/a.cpp", "vector", False)):
             self.assertNotEqual(refusal(path, header, quoted), "", (path, header))
 
     def test_are_found_with_their_lines(self) -> None:
-        text = '#include <vector>\n  #  include "harness/record.h"\n'
+        text = '#include <vector>\n  #  include "harness/record/record.h"\n'
         (problem,) = check_text("workloads/a.cpp", text)
-        self.assertTrue(problem.startswith('workloads/a.cpp:2: #  include "harness/record.h": '))
+        self.assertTrue(problem.startswith('workloads/a.cpp:2: #  include "harness/record/record.h": '))
 
     def test_are_free_in_tests(self) -> None:
-        text = '#include <gtest/gtest.h>\n#include "harness/record.h"\n'
+        text = '#include <gtest/gtest.h>\n#include "harness/record/record.h"\n'
         self.assertEqual(check_text("workloads/a_test.cpp", text), [])
         self.assertNotEqual(check_text("workloads/a_tester.cpp", text), [])
 

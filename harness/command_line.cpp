@@ -6,9 +6,9 @@
 #include <iostream>
 #include <vector>
 
-#include "harness/cell.h"
-#include "harness/machine.h"
-#include "harness/race_flags.h"
+#include "harness/plan/flag_errors.h"
+#include "harness/plan/race_flags.h"
+#include "harness/system/machine.h"
 #include "kernels/graph/names.h"
 
 namespace regatta {
@@ -23,32 +23,6 @@ CLI::Validator one_of(const std::string& what, const std::vector<std::string>& n
         return unknown_name(what, given, names).what();
       },
       "");
-}
-
-/// Offers the nearest subcommand for one that does not exist.
-std::string explain_subcommand(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(sub->get_name());
-  }
-  const std::vector<std::string> extras = app.remaining();
-  if (!extras.empty()) return unknown_name("subcommand", extras.front(), names).what();
-  return "a subcommand is required (valid: " + CLI::detail::join(names, " ") + ")";
-}
-
-/// Offers the nearest flag for one that does not exist.
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* active = &app;
-  for (const CLI::App* sub : app.get_subcommands()) active = sub;
-  const std::vector<std::string> extras = active->remaining();
-  const bool is_flag = !extras.empty() && extras.front().rfind("--", 0) == 0;
-  if (active == &app && !is_flag) return explain_subcommand(app);
-  if (!is_flag) return error.what();
-  std::vector<std::string> names;
-  for (const CLI::Option* option : active->get_options()) names.push_back(option->get_name());
-  std::string given = extras.front();
-  given = given.substr(0, given.find('='));
-  return unknown_name("flag", given, names).what();
 }
 
 void declare_matrix(CLI::App& app, MatrixRequest& request) {
@@ -149,12 +123,6 @@ CompareFormat compare_format(const std::string& name) {
   return name == "json" ? CompareFormat::Json : CompareFormat::Text;
 }
 
-std::string joined(int argc, const char* const* argv) {
-  std::string line = "regatta";
-  for (int i = 1; i < argc; ++i) line += std::string(" ") + argv[i];
-  return line;
-}
-
 /// Prints help or version. Throws: RunError(Usage).
 Command parse(int argc, const char* const* argv) {
   Command command;
@@ -163,11 +131,11 @@ Command parse(int argc, const char* const* argv) {
   app.set_version_flag(
       "--version", [] { return version_line(software_facts()); },
       "version, commit and libraries of this program");
-  std::string stragglers;
+  RunTexts texts;
   std::string format = "text";
 
   CLI::App& run = *app.add_subcommand("run", "run one race and add its record to a folder");
-  declare_run(run, command, stragglers);
+  declare_run(run, command.request, texts);
   CLI::App& matrix = *app.add_subcommand("matrix", "race many cells with several seeds each");
   declare_matrix(matrix, command.matrix);
   CLI::App& report =
@@ -193,17 +161,14 @@ Command parse(int argc, const char* const* argv) {
 
   try {
     app.parse(argc, argv);
-    command.request.stragglers = parse_stragglers(stragglers);
+    complete(command.request, texts, argc, argv);
+    command.out = texts.out;
   } catch (const CLI::Success& asked) {
     app.exit(asked);
     return command;
   } catch (const CLI::ParseError& error) {
     throw RunError(ErrorKind::Usage, explain(app, error));
   }
-  command.request.command = joined(argc, argv);
-  command.request.arguments.assign(argv + 1, argv + argc);
-  command.request.rank_logs = command.out + "/ranks";
-  command.request.checkpoints = command.out + "/checkpoints";
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
   if (report.parsed()) command.kind = Command::Kind::Report;
@@ -228,29 +193,6 @@ Command parse_command_line(int argc, const char* const* argv) {
     std::cerr << "regatta: " << error.what() << '\n';
     return {.exit_code = kUsageError};
   }
-}
-
-RaceRequest parse_run(const std::vector<std::string>& arguments) {
-  std::vector<const char*> words = {"regatta", "run"};
-  for (const std::string& argument : arguments) words.push_back(argument.c_str());
-  return parse(static_cast<int>(words.size()), words.data()).request;
-}
-
-std::vector<std::string> cell_flags() {
-  // Of a seed, of a folder, or without a value.
-  const std::vector<std::string> others = {
-      "--help",  "--seed",   "--data-dir",         "--out",
-      "--trace", "--resume", "--checkpoint-every", "--continue-on-loss"};
-  CLI::App app;
-  Command command;
-  std::string stragglers;
-  declare_run(app, command, stragglers);
-  std::vector<std::string> flags;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string name = option->get_name();
-    if (std::find(others.begin(), others.end(), name) == others.end()) flags.push_back(name);
-  }
-  return flags;
 }
 
 }  // namespace regatta

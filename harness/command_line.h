@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/compare.h"
-#include "harness/export.h"
-#include "harness/matrix.h"
-#include "harness/race.h"
-#include "harness/report.h"
+#include "harness/export/export.h"
+#include "harness/judge/compare.h"
+#include "harness/judge/report.h"
+#include "harness/matrix/matrix.h"
+#include "harness/plan/race_request.h"
 
 namespace regatta {
 
@@ -35,12 +35,5 @@ struct Command {
 
 /// Prints help and errors itself.
 Command parse_command_line(int argc, const char* const* argv);
-
-/// What `regatta run` would race with these arguments.
-/// Throws: RunError(Usage), as parse_command_line() would say it.
-RaceRequest parse_run(const std::vector<std::string>& arguments);
-
-/// Flags of `regatta run` that make a cell: what a matrix may vary.
-std::vector<std::string> cell_flags();
 
 }  // namespace regatta

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "harness/doctor_gpu.h"
-#include "harness/program_files.h"
+#include "harness/system/program_files.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/plant.h"
 #include "workloads/data/cifar10.h"

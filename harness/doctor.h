@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/machine.h"
+#include "harness/system/machine.h"
 
 namespace regatta {
 

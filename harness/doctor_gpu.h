@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/doctor.h"
-#include "harness/machine.h"
+#include "harness/system/machine.h"
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {

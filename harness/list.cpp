@@ -6,9 +6,9 @@
 #include <ostream>
 
 #include "harness/doctor_gpu.h"
-#include "harness/layout.h"
-#include "harness/machine.h"
-#include "harness/placement.h"
+#include "harness/plan/layout.h"
+#include "harness/plan/placement.h"
+#include "harness/system/machine.h"
 #include "kernels/graph/dot.h"
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"

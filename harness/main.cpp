@@ -5,18 +5,18 @@
 #include <iostream>
 #include <new>
 
-#include "harness/child.h"
 #include "harness/command_line.h"
 #include "harness/doctor.h"
-#include "harness/export.h"
+#include "harness/export/export.h"
+#include "harness/judge/report.h"
 #include "harness/list.h"
 #include "harness/live.h"
-#include "harness/matrix.h"
-#include "harness/process.h"
-#include "harness/rank.h"
-#include "harness/record_writer.h"
-#include "harness/report.h"
-#include "harness/warnings.h"
+#include "harness/matrix/matrix.h"
+#include "harness/plan/warnings.h"
+#include "harness/ranks/rank.h"
+#include "harness/record/record_writer.h"
+#include "harness/system/child.h"
+#include "harness/system/process.h"
 #include "kernels/graph/error.h"
 
 namespace {

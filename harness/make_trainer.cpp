@@ -4,14 +4,15 @@
 #include <filesystem>
 #include <utility>
 
-#include "harness/allocation.h"
-#include "harness/backend.h"
-#include "harness/control_protocol.h"
-#include "harness/engine_rule.h"
-#include "harness/layout.h"
-#include "harness/local_trainer.h"
-#include "harness/remote_trainer.h"
-#include "harness/training_options.h"
+#include "harness/plan/engine_rule.h"
+#include "harness/plan/layout.h"
+#include "harness/plan/training_options.h"
+#include "harness/ranks/allocation.h"
+#include "harness/ranks/control_protocol.h"
+#include "harness/ranks/remote_trainer.h"
+#include "harness/run/backend.h"
+#include "harness/run/local_trainer.h"
+#include "harness/system/run_id.h"
 #include "kernels/comm/grpc_credentials.h"
 #include "kernels/comm/nccl_settings.h"
 

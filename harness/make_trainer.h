@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/fingerprint.h"
-#include "harness/launcher.h"
-#include "harness/placement.h"
-#include "harness/race.h"
-#include "harness/trainer.h"
+#include "harness/plan/fingerprint.h"
+#include "harness/plan/placement.h"
+#include "harness/plan/race_request.h"
+#include "harness/ranks/launcher.h"
+#include "harness/run/trainer.h"
 
 namespace regatta {
 

@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
-#include "harness/merge_reports.h"
-#include "harness/wholes.h"
+#include "harness/run/merge_reports.h"
+#include "harness/run/wholes.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/traffic.h"

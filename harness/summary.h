@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/placement.h"
-#include "harness/record.h"
-#include "harness/trainer.h"
+#include "harness/plan/placement.h"
+#include "harness/record/record.h"
+#include "harness/run/trainer.h"
 
 namespace regatta {
 

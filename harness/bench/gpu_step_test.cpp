@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The split of a step and what limits its kernels: by numbers that a test makes up, and as
+// step_bench measures them, on an emulated GPU and on one where there is one.
+#include "harness/bench/gpu_step_bench.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/plan/placement.h"
+#include "kernels/cuda/on_devices_for_test.h"
+#include "kernels/graph/partition.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+
+namespace regatta {
+namespace {
+
+using cuda::testing_support::kDevices;
+using cuda::testing_support::make_device;
+using cuda::testing_support::name_of_device;
+using cuda::testing_support::On;
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kBatch = 16;
+
+TEST(QueueSplit, IsKernelsGapsAndTheRestWhichAreTheStep) {
+  const QueueSplit split = split_of({{.ms = 10, .kernels = {{0, 2}, {3, 5}, {5, 8}}}});
+  EXPECT_EQ(split.kernel_ms, (std::vector<double>{2, 2, 3}));
+  EXPECT_EQ(split.gap_ms, (std::vector<double>{0, 1, 0}));
+  EXPECT_EQ(split.kernels_ms, 7);
+  EXPECT_EQ(split.gaps_ms, 1);
+  EXPECT_EQ(split.outside_ms, 2);
+}
+
+TEST(QueueSplit, HasNoGapBelowZeroWhereMarksAreRounded) {
+  const QueueSplit split = split_of({{.ms = 4, .kernels = {{0, 2}, {1.9, 3}, {2.8, 2.9}}}});
+  EXPECT_EQ(split.gap_ms, (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(split.kernel_ms, (std::vector<double>{2, 1, 0}));
+  EXPECT_EQ(split.kernels_ms + split.gaps_ms + split.outside_ms, 4);
+}
+
+TEST(QueueSplit, IsTheMeanOfTheStepsThatNothingDisturbed) {
+  const auto step = [](double kernel, double rest) {
+    return MeasuredStep{.ms = kernel + rest, .kernels = {{0, kernel}}};
+  };
+  const QueueSplit split =
+      split_of({step(100, 1), step(2, 1), step(4, 1), step(0.5, 0.1)});  // 2 and 4 are usual
+  EXPECT_EQ(split.kernels_ms, 3);
+  EXPECT_EQ(split.outside_ms, 1);
+  EXPECT_EQ(split.step_ms, 4);
+}
+
+/// 100 GFLOP/s by f32, 1000 by bf16, 10 GB/s.
+Peaks peaks() {
+  return {.flop = {{ElementType::F32, 100e9}, {ElementType::BF16, 1000e9}}, .bytes = 10e9};
+}
+
+TEST(Roofline, TakesTheLargerBoundAsTheLimit) {
+  // 1 GFLOP takes 10 ms in f32 and 1 ms in bf16; 50 MB take 5 ms.
+  const KernelLoad f32{.element = ElementType::F32, .flop = 1e9, .bytes = 50e6};
+  const Roof by_products = roof_of(f32, 12.5, peaks());
+  EXPECT_DOUBLE_EQ(by_products.bound_ms, 10);
+  EXPECT_EQ(by_products.limit, Limit::Products);
+  EXPECT_DOUBLE_EQ(by_products.efficiency, 0.8);
+  const KernelLoad bf16{.element = ElementType::BF16, .flop = 1e9, .bytes = 50e6};
+  const Roof by_memory = roof_of(bf16, 12.5, peaks());
+  EXPECT_DOUBLE_EQ(by_memory.bound_ms, 5);
+  EXPECT_EQ(by_memory.limit, Limit::Memory);
+  EXPECT_DOUBLE_EQ(by_memory.efficiency, 0.4);
+  EXPECT_TRUE(by_products.is_near());
+  EXPECT_FALSE(by_memory.is_near());
+  EXPECT_TRUE(roof_of(bf16, 5 / 0.6 - 1e-9, peaks()).is_near());
+}
+
+TEST(Roofline, OfWhatTookNoTimeIsNone) {
+  EXPECT_EQ(roof_of({.bytes = 1}, 0, peaks()).efficiency, 0);
+}
+
+KernelRow row(const std::string& op, const KernelLoad& load, double ms) {
+  return {.op = op, .layer = "a", .choice = "", .load = load, .ms = ms, .gap_ms = 0.25};
+}
+
+TEST(GpuStep, TellsTheShareOfEachLimit) {
+  const KernelLoad products{.element = ElementType::BF16, .flop = 8e9, .bytes = 1e6};  // 8 ms
+  const KernelLoad moves{.bytes = 30e6};                                               // 3 ms
+  const std::vector<KernelRow> rows{row("convolution", products, 10),
+                                    row("convolution", products, 20), row("add", moves, 4),
+                                    row("add", moves, 6)};
+  const QueueSplit split{.step_ms = 50,
+                         .kernels_ms = 40,
+                         .gaps_ms = 1,
+                         .outside_ms = 9,
+                         .kernel_ms = {},
+                         .gap_ms = {}};
+  const Json report = gpu_step_report(rows, split, 45, peaks());
+  const auto share = [&](const char* limit) {
+    return report["limits"][limit]["share_of_step"].get<double>();
+  };
+  EXPECT_DOUBLE_EQ(share("tensor cores"), 0.2);  // the first, at 0.8
+  EXPECT_DOUBLE_EQ(share("memory bus"), 0.08);   // the third, at 0.75
+  EXPECT_DOUBLE_EQ(share("neither"), 0.52);      // at 0.4 and 0.5
+  EXPECT_EQ(report["step_as_one"]["outside_kernels_ms"], 5);
+  const Json& convolution = report["ops"]["convolution"];
+  EXPECT_EQ(convolution["ms"], 30);
+  EXPECT_EQ(convolution["kernels"], 2);
+  EXPECT_EQ(convolution["gap_ms"], 0.5);
+  EXPECT_DOUBLE_EQ(convolution["efficiency"].get<double>(), 16.0 / 30);
+  EXPECT_EQ(convolution["limit"], "tensor cores");
+  EXPECT_EQ(report["ops"]["add"]["limit"], "memory bus");
+}
+
+TEST(GpuStep, IsPrintedByOpAndByKernel) {
+  KernelRow chosen = row("convolution", {.flop = 1e9, .bytes = 1e6}, 20);
+  chosen.choice = "engine 41";
+  const QueueSplit split{.step_ms = 25,
+                         .kernels_ms = 20,
+                         .gaps_ms = 1,
+                         .outside_ms = 4,
+                         .kernel_ms = {},
+                         .gap_ms = {}};
+  const Json report = gpu_step_report({chosen}, split, 22, peaks());
+  const auto printed = [&](Rows rows) {
+    testing::internal::CaptureStdout();
+    print_gpu_step(report, 100, rows);
+    return testing::internal::GetCapturedStdout();
+  };
+  const std::string ops = printed(Rows::Ops);
+  for (const char* part : {"convolution", "80.0 %", "0.50 of f32 products", "10 GB/s",
+                           "4000 images/s kernel by kernel, 4545 launched as one"}) {
+    EXPECT_NE(ops.find(part), std::string::npos) << part << " in\n" << ops;
+  }
+  EXPECT_EQ(ops.find("engine 41"), std::string::npos);
+  EXPECT_NE(printed(Rows::OpsAndKernels).find("engine 41"), std::string::npos);
+}
+
+/// step_bench on a device, with short peaks.
+class GpuStepOn : public testing::TestWithParam<On> {
+ protected:
+  void SetUp() override { make_device(GetParam(), device_); }
+
+  Json measure(const std::string& workload, const std::string& dtype, const DataSet& data) {
+    RaceRequest request;
+    request.workload = workload;
+    request.dtype = dtype;
+    request.device = "cuda";
+    request.global_batch = kBatch;
+    Placement placement = place(request, data.count);
+    placement.recipe.train = &data;
+    placement.recipe.total_examples = 1000 * kBatch;
+    part_ = partition(placed_step(placement), Binding{}).front();
+    KernelTable kernels("cuda");
+    add_cuda_kernels(kernels);
+    return measure_gpu_step(*device_, kernels, part_, data,
+                            {.batch = kBatch,
+                             .warm_up = 1,
+                             .steps = 2,
+                             .cores = {},
+                             .peaks = {.side = 64, .elements = 100'000}});
+  }
+
+  /// What holds of every report.
+  void expect_sums(const Json& report) {
+    const Json& step = report["step"];
+    const double step_ms = step["ms"], kernels_ms = step["kernels_ms"], gaps_ms = step["gaps_ms"];
+    EXPECT_NEAR(kernels_ms + gaps_ms + step["outside_ms"].get<double>(), step_ms, 1e-9 * step_ms);
+    EXPECT_GT(step["outside_ms"].get<double>(), 0);
+    double by_op = 0, by_kernel = 0, gaps = 0, by_limit = 0;
+    for (const auto& [op, of] : report["ops"].items()) by_op += of["ms"].get<double>();
+    for (const Json& kernel : report["kernels"]) {
+      EXPECT_GT(kernel["ms"].get<double>(), 0) << kernel;
+      EXPECT_GE(kernel["gap_ms"].get<double>(), 0) << kernel;
+      by_kernel += kernel["ms"].get<double>();
+      gaps += kernel["gap_ms"].get<double>();
+    }
+    for (const auto& [limit, of] : report["limits"].items()) by_limit += of["ms"].get<double>();
+    for (const double sum : {by_op, by_kernel, by_limit}) {
+      EXPECT_NEAR(sum, kernels_ms, 1e-9 * kernels_ms);
+    }
+    EXPECT_NEAR(gaps, gaps_ms, 1e-9 * gaps_ms);
+    EXPECT_GT(report["step_as_one"]["ms"].get<double>(), 0);
+    EXPECT_GT(report["peaks"]["memory_bus_gb_per_s"].get<double>(), 0);
+  }
+
+  const Step& part() const { return part_; }
+
+ private:
+  std::unique_ptr<Device> device_;
+  Step part_;
+};
+INSTANTIATE_TEST_SUITE_P(On, GpuStepOn, kDevices, name_of_device);
+
+TEST_P(GpuStepOn, SplitsAStepOfTheParabola) {
+  const DataSet data = make_curve();
+  const Json report = measure("parabola", "f32", data);
+  expect_sums(report);
+  EXPECT_EQ(report["ops"]["dense"]["kernels"], 2);
+  EXPECT_GT(report["peaks"]["tflop_per_s"]["f32 products"].get<double>(), 0);
+}
+
+TEST_P(GpuStepOn, KnowsWhatTheConvolutionsOfAStepInBf16HaveToDo) {
+  const DataSet data = make_shapes(1, Split::Train, 64);
+  const Json report = measure("resnet9_thin", "bf16", data);
+  expect_sums(report);
+  EXPECT_GT(report["peaks"]["tflop_per_s"]["tensor cores"].get<double>(), 0);
+  if (GetParam() == On::Emulated) {  // its launches are the work
+    EXPECT_GT(report["step"]["kernels_ms"].get<double>(), 0.8 * report["step"]["ms"].get<double>());
+  }
+  std::set<std::string> ops;
+  for (const Node& node : part().graph.nodes()) {
+    if (!op_info(node.op).view) ops.insert(std::string(to_string(node.op)));
+  }
+  for (const std::string& op : ops) EXPECT_TRUE(report["ops"].contains(op)) << op;
+  // The first layer: images of 32 x 32, 3 x 3 windows of 3 channels, 16 filters.
+  const Json& kernels = report["kernels"];
+  const auto first = std::find_if(kernels.begin(), kernels.end(),
+                                  [](const Json& kernel) { return kernel["op"] == "convolution"; });
+  ASSERT_NE(first, kernels.end());
+  EXPECT_DOUBLE_EQ((*first)["gflop"].get<double>(), 2e-9 * kBatch * 32 * 32 * 16 * 27);
+  EXPECT_DOUBLE_EQ((*first)["megabytes"].get<double>(),
+                   2e-6 * (kBatch * 32 * 32 * (3 + 16) + 16 * 27));
+  EXPECT_NE((*first)["choice"].get<std::string>(), "");
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/bench/roofline_bench.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/op.h"
+#include "kernels/graph/traffic.h"
+#include "kernels/runtime/lane.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kRounds = 10;
+constexpr int kRunsARound = 4;
+
+bool is_product(Op op) {
+  switch (op) {
+    case Op::Dense:
+    case Op::DenseBackwardData:
+    case Op::DenseBackwardWeights:
+    case Op::Convolution:
+    case Op::ConvolutionBackwardData:
+    case Op::ConvolutionBackwardWeights: return true;
+    default: return false;
+  }
+}
+
+/// One op with its memory and queue, to be run again and again.
+class PeakOp {
+ public:
+  PeakOp(Device& device, const KernelTable& kernels, Op op, const std::vector<TensorType>& inputs)
+      : device_(device), queue_(device.make_queue()) {
+    check(queue_ != nullptr, "peaks are measured on devices with queues");
+    node_.op = op;
+    node_.outputs = op_info(op).infer({inputs, {}, node_.attributes});
+    for (const TensorType& type : inputs) inputs_.push_back(tensor(type));
+    for (const TensorType& type : node_.outputs) outputs_.push_back(tensor(type));
+    for (const Tensor& input : inputs_) fill(input);
+    device_.take_back(inputs_);
+    kernel_ = kernels.build({.node = node_,
+                             .inputs = inputs_,
+                             .outputs = outputs_,
+                             .variables = {},
+                             .versions_seen = {},
+                             .queue = queue_.get()});
+    queue_->begin_step({});
+  }
+  ~PeakOp() {
+    kernel_.reset();
+    queue_.reset();
+    for (const Tensor& tensor : inputs_) device_.release(tensor.data);
+    for (const Tensor& tensor : outputs_) device_.release(tensor.data);
+  }
+  PeakOp(const PeakOp&) = delete;
+  PeakOp& operator=(const PeakOp&) = delete;
+
+  double least_ns() {
+    return least_ns([this] { kernel_->run({}); });
+  }
+  double least_ns_of_copy() {
+    return least_ns(
+        [this] { queue_->copy(outputs_[0].data, inputs_[0].data, inputs_[0].type.bytes()); });
+  }
+
+ private:
+  Tensor tensor(const TensorType& type) {
+    return {.type = type, .data = device_.allocate(type.bytes())};
+  }
+
+  /// Small numbers of all kinds, in either type: a device computes faster with zeros.
+  static void fill(const Tensor& tensor) {
+    auto* const words = tensor.as<std::uint16_t>();
+    std::uint32_t state = 1;
+    for (std::int64_t i = 0; i < tensor.type.bytes() / 2; ++i) {
+      state = state * 1664525 + 1013904223;
+      words[i] = static_cast<std::uint16_t>(0x3C00U + (state >> 24U) * 3U);
+    }
+  }
+
+  /// Of one run. The first of a round is not timed: behind it others wait in the queue.
+  double least_ns(const std::function<void()>& run) {
+    const auto begin = queue_->make_mark();
+    const auto end = queue_->make_mark();
+    double least = std::numeric_limits<double>::infinity();
+    for (int round = 0; round < kRounds; ++round) {
+      run();
+      begin->put();
+      for (int i = 0; i < kRunsARound; ++i) run();
+      end->put();
+      queue_->finish();
+      least = std::min(least, end->ns_since(*begin) / kRunsARound);
+    }
+    return least;
+  }
+
+  Device& device_;
+  std::unique_ptr<LaneQueue> queue_;
+  Node node_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> outputs_;
+  std::unique_ptr<Kernel> kernel_;
+};
+
+}  // namespace
+
+KernelLoad load_of(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  KernelLoad load;
+  if (is_product(node.op)) {
+    load.element = graph.type(node.inputs[0]).element;
+    load.flop = 2 * static_cast<double>(cost(graph, id));
+  }
+  std::int64_t bytes = 0;
+  for (const Value input : node.inputs) bytes += graph.type(input).bytes();
+  for (const TensorType& type : node.outputs) bytes += type.bytes();
+  const std::int64_t moves = category_of(graph, node) == Category::Update ? 2 : 1;
+  for (const VariableId v : node.variables) bytes += moves * graph.variable(v).type.bytes();
+  load.bytes = static_cast<double>(bytes);
+  return load;
+}
+
+std::string name_of(Limit limit, ElementType element) {
+  if (limit == Limit::Memory) return "memory bus";
+  return element == ElementType::BF16 ? "tensor cores"
+                                      : std::string(to_string(element)) + " products";
+}
+
+Roof roof_of(const KernelLoad& load, double ms, const Peaks& peaks) {
+  const double products = load.flop > 0 ? load.flop / peaks.flop.at(load.element) * 1e3 : 0;
+  const double memory = load.bytes / peaks.bytes * 1e3;
+  Roof roof;
+  roof.bound_ms = std::max(products, memory);
+  roof.limit = products > memory ? Limit::Products : Limit::Memory;
+  roof.efficiency = ms > 0 ? roof.bound_ms / ms : 0;
+  return roof;
+}
+
+Peaks measure_peaks(Device& device, const KernelTable& kernels,
+                    const std::set<ElementType>& elements, const PeakSizes& sizes) {
+  Peaks peaks;
+  const auto side = static_cast<double>(sizes.side);
+  for (const ElementType element : elements) {
+    const TensorType square{element, {sizes.side, sizes.side}};
+    const double ns = PeakOp(device, kernels, Op::Dense, {square, square}).least_ns();
+    peaks.flop[element] = 2 * side * side * side / ns * 1e9;
+  }
+  const TensorType line{ElementType::F32, {sizes.elements}};
+  const auto bytes = static_cast<double>(line.bytes());
+  PeakOp add(device, kernels, Op::Add, {line, line});
+  peaks.bytes = std::max(3 * bytes / add.least_ns(), 2 * bytes / add.least_ns_of_copy()) * 1e9;
+  return peaks;
+}
+
+}  // namespace regatta

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the time of a training step goes, in one run. On the CPU: the bare convolutions of the step
+// (oneDNN's primitives alone, and the project's kernels alone), the step itself under `single`
+// split by kind of op, and what no kernel accounts for. Rounds of both alternate; the first warms
+// up. With `--device cuda`: the step by kind of op and by kernel, the gaps between kernels, the
+// step launched as one, and what limits each kernel (gpu_step_bench.h says what the numbers are).
+//   step_bench --workload resnet9_thin [--dtype bf16] [--batch 64] [--threads 2] [--layers]
+//   [--json] step_bench --workload airbench94 --dtype bf16 --device cuda
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "harness/bench/bare_convolutions_bench.h"
+#include "harness/bench/gpu_step_bench.h"
+#include "harness/bench/timed_kernels_bench.h"
+#include "harness/judge/statistics.h"
+#include "harness/plan/engine_rule.h"
+#include "harness/plan/placement.h"
+#include "harness/run/backend.h"
+#include "harness/system/process.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
+#include "kernels/runtime/affinity.h"
+#include "kernels/runtime/clock.h"
+#include "kernels/runtime/executor.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The steps measured are the first of a run so many times as long: nothing that a recipe freezes
+/// later is left out yet.
+constexpr std::int64_t kLongRun = 100;
+
+struct Options {
+  RaceRequest request;
+  std::int64_t rounds = 5;
+  std::int64_t steps_a_round = 2;
+  bool layers = false;
+  bool json = false;
+  std::string save;  ///< a file; empty: none
+};
+
+double milliseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() * 1e-6; }
+
+/// By kind of op, the median over the steps after `first` of what its kernels took together; what
+/// is in no kernel is `outside_kernels_ms`.
+Json split_by_op(const TimedKernels& kernels, const LoopReport& loop, std::size_t first) {
+  const auto steps = static_cast<std::size_t>(loop.steps);
+  std::map<std::string, std::vector<double>> by_op;
+  std::vector<double> step_ms, outside_ms;
+  for (std::size_t k = first; k < steps; ++k) {
+    std::map<std::string, std::uint64_t> spent;
+    std::uint64_t inside = 0;
+    for (const TimedKernels::NodeTimes& node : kernels.nodes()) {
+      spent[std::string(to_string(node.op))] += node.ticks[k];
+      inside += node.ticks[k];
+    }
+    for (const auto& [op, span] : spent) by_op[op].push_back(milliseconds(span));
+    step_ms.push_back(milliseconds(loop.step_ticks[k]));
+    outside_ms.push_back(step_ms.back() - milliseconds(inside));
+  }
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [op, times] : by_op) sorted.emplace_back(median_interval(times).median, op);
+  std::sort(sorted.rbegin(), sorted.rend());
+  Json ops = Json::object();
+  for (const auto& [ms, op] : sorted) ops[op] = ms;
+  return {{"ms", median_interval(step_ms).median},
+          {"ops_ms", ops},
+          {"outside_kernels_ms", median_interval(outside_ms).median}};
+}
+
+/// Medians over the rounds after the first, summed by pass; and by convolution.
+Json convolution_report(const BareConvolutions& convolutions) {
+  Json passes = Json::object();
+  Json layers = Json::array();
+  double primitives = 0, kernels = 0;
+  const auto after_first = [](const std::vector<double>& times) {
+    return median_interval(std::span(times).subspan(1)).median;
+  };
+  for (const BareConvolutions::Entry& entry : convolutions.entries()) {
+    const double primitive = after_first(entry.primitive_ms);
+    const double kernel = after_first(entry.kernel_ms);
+    const std::string op(to_string(entry.op));
+    const Json times{
+        {"gflop", entry.flop * 1e-9}, {"primitive_ms", primitive}, {"kernel_ms", kernel}};
+    Json layer{{"op", op}, {"layer", entry.layer}, {"shape", entry.shape}};
+    layer.update(times);
+    layers.push_back(layer);
+    if (!passes.contains(op)) passes[op] = {{"gflop", 0}, {"primitive_ms", 0}, {"kernel_ms", 0}};
+    for (auto& [name, sum] : passes[op].items()) {
+      sum = sum.get<double>() + times[name].get<double>();
+    }
+    primitives += primitive;
+    kernels += kernel;
+  }
+  return {
+      {"primitive_ms", primitives}, {"kernel_ms", kernels}, {"passes", passes}, {"layers", layers}};
+}
+
+/// What both devices measure.
+struct Subject {
+  DataSets data;
+  Placement placement;
+  Step part;
+  std::int64_t batch = 0;
+  std::vector<int> cores;
+};
+
+std::unique_ptr<Subject> subject_of(const Options& options) {
+  const RaceRequest& request = options.request;
+  const Workload& workload = find_workload(request.workload);
+  const bool made = std::find(workload.data_sets.begin(), workload.data_sets.end(), "shapes") !=
+                    workload.data_sets.end();
+  const std::string dataset = !request.dataset.empty() ? request.dataset
+                              : made                   ? "shapes"
+                                                       : std::string(workload.data_sets.front());
+  auto subject = std::make_unique<Subject>();
+  subject->data = load_data(workload, dataset, request.data_dir);
+  const DataSet& train = subject->data.train;
+  Placement& placement = subject->placement = place(request, train.count);
+  placement.recipe.train = &train;
+  subject->batch = placement.recipe.global_batch;
+  const std::int64_t steps = (options.rounds + 1) * options.steps_a_round;
+  placement.recipe.total_examples = kLongRun * steps * subject->batch;
+  subject->part = partition(placed_step(placement), Binding{}).front();
+  subject->cores = available_cores(request.threads);
+  return subject;
+}
+
+Json measure_on_gpu(const Options& options) {
+  const RaceRequest& request = options.request;
+  const std::unique_ptr<Subject> subject = subject_of(options);
+  const EngineRule engines = engines_of(subject->placement);
+  const std::unique_ptr<Backend> backend = make_backend("cuda", {.engines = engines});
+  Json report{{"workload", request.workload},
+              {"dtype", request.dtype},
+              {"device", "cuda"},
+              {"gpu", find_gpus().gpus.front().name},
+              {"cudnn_engine", to_string(engines)},
+              {"batch", subject->batch},
+              {"rounds", options.rounds}};
+  report.update(measure_gpu_step(*backend->gpus.front(), backend->kernels, subject->part,
+                                 subject->data.train,
+                                 {.batch = subject->batch,
+                                  .warm_up = options.steps_a_round,
+                                  .steps = options.rounds * options.steps_a_round,
+                                  .cores = subject->cores,
+                                  .peaks = {}}));
+  return report;
+}
+
+Json measure(const Options& options) {
+  const RaceRequest& request = options.request;
+  const std::unique_ptr<Subject> subject = subject_of(options);
+  const std::vector<int>& cores = subject->cores;
+  const std::int64_t batch = subject->batch;
+  const std::int64_t steps = (options.rounds + 1) * options.steps_a_round;
+  const auto threads = static_cast<int>(cores.size());
+  const std::unique_ptr<Backend> backend = make_backend("cpu");
+  TimedKernels timed(backend->kernels, "cpu", steps);
+  const std::int64_t rss_before = peak_rss_bytes();
+  Executor executor(subject->part, timed.table(),
+                    {.cores = cores,
+                     .threads_per_worker = threads,
+                     .data = &subject->data.train,
+                     .max_examples = steps * batch});
+  executor.run(options.steps_a_round * batch);
+  const std::int64_t rss_after = peak_rss_bytes();
+
+  const PinnedScope pinned(cores);
+  BareConvolutions convolutions(executor.step().graph, backend->kernels, threads);
+  convolutions.run_round();
+  for (std::int64_t round = 0; round < options.rounds; ++round) {
+    executor.run(executor.examples_seen() + options.steps_a_round * batch);
+    convolutions.run_round();
+  }
+
+  Json step =
+      split_by_op(timed, executor.loops().front(), static_cast<std::size_t>(options.steps_a_round));
+  step["images_per_s"] = static_cast<double>(batch) / step["ms"].get<double>() * 1e3;
+  return {{"workload", request.workload},
+          {"dtype", request.dtype},
+          {"batch", batch},
+          {"threads", threads},
+          {"rounds", options.rounds},
+          {"convolutions", convolution_report(convolutions)},
+          {"step", step},
+          {"memory",
+           {{"planned_bytes", executor.planned_bytes()},
+            {"unshared_bytes", executor.unshared_bytes()},
+            {"rss_before_bytes", rss_before},
+            {"rss_after_bytes", rss_after}}}};
+}
+
+void print_convolutions(const Json& convolutions, bool layers) {
+  fmt::print("{:<30} {:>9} {:>12} {:>9} {:>12} {:>9}\n", "convolutions, each alone", "GFLOP",
+             "oneDNN ms", "GFLOP/s", "ours ms", "GFLOP/s");
+  const auto row = [](const std::string& name, const Json& of, const std::string& what) {
+    const double gflop = of["gflop"], primitive = of["primitive_ms"], kernel = of["kernel_ms"];
+    fmt::print("{:<30} {:>9.2f} {:>12.2f} {:>9.0f} {:>12.2f} {:>9.0f}  {}\n", name, gflop,
+               primitive, gflop / primitive * 1e3, kernel, gflop / kernel * 1e3, what);
+  };
+  for (const auto& [name, pass] : convolutions["passes"].items()) row(name, pass, "");
+  if (!layers) return;
+  for (const Json& layer : convolutions["layers"]) {
+    row("  " + layer["op"].get<std::string>(), layer,
+        layer["layer"].get<std::string>() + ": " + layer["shape"].get<std::string>());
+  }
+}
+
+void print(const Json& report, bool layers) {
+  const Json& convolutions = report["convolutions"];
+  const Json& step = report["step"];
+  const double batch = report["batch"], step_ms = step["ms"];
+  fmt::print("{} {}, batch {}, {} threads, medians of {} rounds\n\n",
+             report["workload"].get<std::string>(), report["dtype"].get<std::string>(), batch,
+             report["threads"].get<int>(), report["rounds"].get<int>());
+  print_convolutions(convolutions, layers);
+  fmt::print("\n{:<30} {:>9} {:>9}\n", "step of single", "ms", "share");
+  const auto share = [&](const std::string& name, double ms) {
+    fmt::print("{:<30} {:>9.2f} {:>7.1f} %\n", name, ms, ms / step_ms * 100);
+  };
+  for (const auto& [op, ms] : step["ops_ms"].items()) share(op, ms);
+  share("in no kernel", step["outside_kernels_ms"]);
+  share("step", step_ms);
+  const double bound = convolutions["primitive_ms"], ours = convolutions["kernel_ms"];
+  fmt::print("\n{:<30} {:>9} {:>9} {:>12}\n", "", "ms", "images/s", "of the step");
+  const auto speed = [&](const std::string& name, double ms) {
+    fmt::print("{:<30} {:>9.2f} {:>9.0f} {:>12.2f}\n", name, ms, batch / ms * 1e3, ms / step_ms);
+  };
+  speed("oneDNN convolutions alone", bound);
+  speed("our convolutions alone", ours);
+  speed("training step", step_ms);
+  const Json& memory = report["memory"];
+  const auto megabytes = [&](const char* name) { return memory[name].get<double>() / 1e6; };
+  fmt::print(
+      "\nmemory: planned {:.1f} MB (unshared {:.1f}), peak RSS {:.1f} MB before, {:.1f} MB "
+      "after building and the first steps\n",
+      megabytes("planned_bytes"), megabytes("unshared_bytes"), megabytes("rss_before_bytes"),
+      megabytes("rss_after_bytes"));
+}
+
+void print_on_gpu(const Json& report, bool layers) {
+  fmt::print("{} {}, batch {}, {}, engines of cuDNN {}, {} rounds\n\n",
+             report["workload"].get<std::string>(), report["dtype"].get<std::string>(),
+             report["batch"].get<int>(), report["gpu"].get<std::string>(),
+             report["cudnn_engine"].get<std::string>(), report["rounds"].get<int>());
+  print_gpu_step(report, report["batch"].get<double>(), layers ? Rows::OpsAndKernels : Rows::Ops);
+  fmt::print("\nbare convolutions are measured on the CPU only\n");
+}
+
+void declare(CLI::App& app, Options& options) {
+  RaceRequest& request = options.request;
+  app.add_option("--workload", request.workload)->required();
+  app.add_option("--dtype", request.dtype)->capture_default_str();
+  app.add_option("--batch", request.global_batch, "default: the workload's");
+  app.add_option("--winograd", request.winograd)->capture_default_str();
+  app.add_option("--device", request.device, "cpu or cuda")->capture_default_str();
+  app.add_option("--cudnn-engine", request.cudnn_engine, "timed or heuristic (default: timed)");
+  app.add_option("--threads", request.threads)->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--dataset", request.dataset, "default: shapes where the workload takes it");
+  app.add_option("--data-dir", request.data_dir)->capture_default_str();
+  app.add_option("--rounds", options.rounds)->capture_default_str()->check(CLI::PositiveNumber);
+  app.add_option("--steps", options.steps_a_round, "in a round")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--layers", options.layers, "each convolution, too; on a GPU each kernel");
+  app.add_flag("--json", options.json);
+  app.add_option("--save", options.save, "file for the same JSON beside what is printed");
+}
+
+void save(const Json& report, const std::string& file) {
+  std::ofstream out(file);
+  out << report.dump() << std::endl;
+  if (!out) throw RunError(ErrorKind::Usage, "could not write " + file + "; give --save a file");
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  options.request.threads = 2;
+  CLI::App app{"Where the time of a training step goes, beside its bare convolutions."};
+  declare(app, options);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const bool on_gpu = options.request.device == "cuda";
+    const Json report = on_gpu ? measure_on_gpu(options) : measure(options);
+    if (!options.save.empty()) save(report, options.save);
+    if (options.json) {
+      fmt::print("{}\n", report.dump());
+    } else if (on_gpu) {
+      print_on_gpu(report, options.layers);
+    } else {
+      print(report, options.layers);
+    }
+  } catch (const RunError& error) {
+    fmt::print(stderr, "step_bench: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace regatta
+
+int main(int argc, char** argv) { return regatta::run(argc, argv); }

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/checkpoint/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "harness/checkpoint/checkpoint_header.h"
+#include "harness/run/merge_reports.h"
+#include "harness/system/run_id.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/random.h"
+
+namespace regatta {
+namespace {
+
+using Bytes = std::span<const char>;
+
+constexpr std::string_view kMagic = "RGTCKPT\n";
+constexpr std::size_t kWordBytes = 8;
+constexpr std::size_t kPrologueBytes = 4 * kWordBytes;
+
+std::array<char, kWordBytes> bytes_of(std::uint64_t word) {
+  std::array<char, kWordBytes> bytes{};
+  for (std::size_t i = 0; i < kWordBytes; ++i) bytes[i] = static_cast<char>(word >> (8 * i));
+  return bytes;
+}
+
+/// The word whose first byte is at `begin`.
+std::uint64_t word_at(Bytes bytes, std::size_t begin) {
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < kWordBytes; ++i) {
+    word |= std::uint64_t{static_cast<unsigned char>(bytes[begin + i])} << (8 * i);
+  }
+  return word;
+}
+
+template <typename T>
+Bytes bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+bool same(Bytes a, Bytes b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+/// The pieces of a payload, and where each is.
+class Payload {
+ public:
+  Extent add(Bytes piece) {
+    const Extent extent{.offset = size_, .size = piece.size()};
+    pieces_.push_back(piece);
+    size_ += piece.size();
+    return extent;
+  }
+  const std::vector<Bytes>& pieces() const { return pieces_; }
+  std::uint64_t size() const { return size_; }
+
+ private:
+  std::vector<Bytes> pieces_;
+  std::uint64_t size_ = 0;
+};
+
+Layout lay_out(const Checkpoint& checkpoint, Payload& payload) {
+  Layout layout;
+  for (const LoopHistory& loop : checkpoint.report.loops) {
+    layout.loops.push_back({.step_ns = payload.add(bytes_of(loop.step_ns)),
+                            .losses = payload.add(bytes_of(loop.losses)),
+                            .examples = payload.add(bytes_of(loop.examples))});
+  }
+  std::map<std::string, std::pair<Bytes, Extent>> copies;  // the last of each name
+  for (const SavedVariable& variable : checkpoint.variables) {
+    auto& [memory, extent] = copies[variable.name];
+    if (memory.empty() || !same(memory, variable.memory)) {
+      memory = variable.memory;
+      extent = payload.add(variable.memory);
+    }
+    layout.variables.push_back(extent);
+  }
+  return layout;
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& what) {
+  throw RunError(ErrorKind::Data, "--resume " + name + ": this is " + what +
+                                      "; give another checkpoint, or start again without --resume");
+}
+
+/// The file between its first four words and its last.
+struct Sections {
+  std::string_view header;
+  Bytes payload;
+};
+
+Sections sections_of(Bytes file, const std::string& name) {
+  if (file.size() < kMagic.size() || !same(file.first(kMagic.size()), kMagic)) {
+    refuse(name, "no checkpoint of Regatta");
+  }
+  if (file.size() < kPrologueBytes + kWordBytes) refuse(name, "a checkpoint that is cut short");
+  if (const std::uint64_t format = word_at(file, 8); format != Checkpoint::kFormat) {
+    refuse(name, fmt::format("a checkpoint of format {}, where this program reads format {}",
+                             format, Checkpoint::kFormat));
+  }
+  const std::uint64_t header = word_at(file, 16), payload = word_at(file, 24);
+  const std::uint64_t room = file.size() - kPrologueBytes - kWordBytes;
+  if (header > room || payload != room - header) {
+    refuse(name, fmt::format("a damaged checkpoint: it has {} bytes where it names {} and {}", room,
+                             header, payload));
+  }
+  const std::size_t end = file.size() - kWordBytes;
+  if (word_at(file, end) != fnv1a(file.data(), end)) {
+    refuse(name, "a damaged checkpoint: its checksum does not match");
+  }
+  return {.header = {file.data() + kPrologueBytes, static_cast<std::size_t>(header)},
+          .payload = file.subspan(kPrologueBytes + static_cast<std::size_t>(header),
+                                  static_cast<std::size_t>(payload))};
+}
+
+Bytes part_of(Bytes payload, const Extent& extent, const std::string& name) {
+  if (extent.size > payload.size() || extent.offset > payload.size() - extent.size) {
+    refuse(name, "a damaged checkpoint: a part of it lies outside");
+  }
+  return payload.subspan(static_cast<std::size_t>(extent.offset),
+                         static_cast<std::size_t>(extent.size));
+}
+
+template <typename T>
+std::vector<T> values_in(Bytes bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+/// What no run writes, though each number is one. The run's id names a folder that is removed.
+void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
+  const auto damaged = [&](const std::string& what) {
+    refuse(name, "a damaged checkpoint: " + what);
+  };
+  const bool is_id = checkpoint.run_id.size() == 2 * kRunIdBytes &&
+                     checkpoint.run_id.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!is_id) damaged("its run has no id");
+  if (checkpoint.examples < 0 || checkpoint.training_ns < 0 || checkpoint.full_ns < 0) {
+    damaged("a count or a clock is below zero");
+  }
+  if (checkpoint.examples > 0 && checkpoint.evaluations.empty()) damaged("it has no evaluation");
+  std::set<int> numbers;
+  for (const LoopHistory& loop : checkpoint.report.loops) {
+    if (loop.number < 0 || !numbers.insert(loop.number).second) damaged("a loop is there twice");
+  }
+}
+
+}  // namespace
+
+void encode(const Checkpoint& checkpoint, const std::function<void(Bytes)>& write) {
+  Payload payload;
+  const Layout layout = lay_out(checkpoint, payload);
+  const std::string header = header_text(checkpoint, layout);
+  std::uint64_t checksum = fnv1a("");
+  const auto add = [&](Bytes bytes) {
+    checksum = fnv1a(bytes.data(), bytes.size(), checksum);
+    write(bytes);
+  };
+  add(kMagic);
+  add(bytes_of(Checkpoint::kFormat));
+  add(bytes_of(std::uint64_t{header.size()}));
+  add(bytes_of(payload.size()));
+  add(header);
+  for (Bytes piece : payload.pieces()) add(piece);
+  write(bytes_of(checksum));
+}
+
+Checkpoint decode(std::vector<char> file, const std::string& name) {
+  const auto kept = std::make_shared<const std::vector<char>>(std::move(file));
+  const Sections sections = sections_of(*kept, name);
+  Layout layout;
+  Checkpoint checkpoint;
+  try {
+    checkpoint = checkpoint_in(sections.header, layout);
+  } catch (const nlohmann::json::exception& error) {
+    refuse(name, std::string("a damaged checkpoint: ") + error.what());
+  }
+  refuse_nonsense(checkpoint, name);
+  const auto part = [&](const Extent& extent) { return part_of(sections.payload, extent, name); };
+  for (std::size_t i = 0; i < layout.loops.size(); ++i) {
+    LoopHistory& loop = checkpoint.report.loops[i];
+    loop.step_ns = values_in<std::int64_t>(part(layout.loops[i].step_ns));
+    loop.losses = values_in<float>(part(layout.loops[i].losses));
+    loop.examples = values_in<std::int64_t>(part(layout.loops[i].examples));
+    if (loop.step_ns.size() != loop.examples.size() ||
+        (!loop.losses.empty() && loop.losses.size() != loop.examples.size())) {
+      refuse(name, "a damaged checkpoint: histories of one loop differ in length");
+    }
+  }
+  for (std::size_t i = 0; i < layout.variables.size(); ++i) {
+    checkpoint.variables[i].memory = part(layout.variables[i]);
+  }
+  checkpoint.file = kept;
+  return checkpoint;
+}
+
+Positions positions_of(const Checkpoint& checkpoint) {
+  Positions positions{.loops = {},
+                      .steps = std::ssize(beginnings(checkpoint.report.loops)),
+                      .examples = checkpoint.examples};
+  for (const LoopHistory& loop : checkpoint.report.loops) {
+    if (loop.examples.empty()) continue;
+    positions.loops.push_back({.number = loop.number,
+                               .steps = std::ssize(loop.examples),
+                               .last_examples = loop.examples.back()});
+  }
+  return positions;
+}
+
+}  // namespace regatta

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The checkpoint file: all of it comes back, nothing but a whole one is read, and one is always
+// there while another is written.
+#include "harness/checkpoint/checkpoint.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "harness/checkpoint/checkpoint_folder.h"
+#include "harness/run/merge_reports.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/random.h"
+
+namespace regatta {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kWeights = "twelve bytes";
+constexpr std::string_view kOthers = "other twelve";
+
+TrainingReport sample_report() {
+  TrainingReport report;
+  report.workers = {{.rank = 1,
+                     .report = {.place = {.replica = 1, .stage = 2, .role = Role::Worker},
+                                .steps = 3,
+                                .compute_ns = 10,
+                                .exposed_communication_ns = 20,
+                                .wait_ns = 30,
+                                .input_ns = 40,
+                                .update_ns = 50,
+                                .total_ns = 150,
+                                .staleness = {2, 0, 1},
+                                .age = {},
+                                .updates_applied = 6,
+                                .updates_dropped = 4}}};
+  report.loops = {{.number = 4,
+                   .share_of_batch = 1.0 / 3,
+                   .step_ns = {100, 200, 300},
+                   .losses = {3.5F, 2.25F, 0.1F},
+                   .examples = {0, 50, 100}}};
+  report.traffic[{.replica = 1, .stage = 2, .role = Role::Worker}] = {
+      .sent = 7, .received = 8, .messages = 9};
+  ExchangeTimes& times = report.exchange_times[{.replica = 1, .stage = 2, .role = Role::Worker}];
+  times.late.add(1'000);
+  times.late.add(70);
+  times.late_uncertainty_ns = 12;
+  times.pushes = 5;
+  report.workers[0].report.age.add(600);
+  report.lost_updates = 11;
+  return report;
+}
+
+Checkpoint sample() {
+  return {.run_id = "0123456789abcdef0123456789abcdef",
+          .command = "regatta run --out \xFF",
+          .fingerprint = {{"seed", "1"}, {"graph", "12 nodes"}},
+          .examples = 150,
+          .training_ns = 1'000,
+          .full_ns = 2'000,
+          .checkpoints = {.written = 2, .time_ns = 300},
+          .evaluations = {{.loss = 2.3, .metric = 10},
+                          {.examples = 50,
+                           .epoch = 0.1,
+                           .training_time_ns = 400,
+                           .full_time_ns = 500,
+                           .loss = 0.1 + 0.2,
+                           .metric = 91}},
+          .training_time_to_target_ns = 400,
+          .full_time_to_target_ns = {},
+          .examples_to_target = 50,
+          .report = sample_report(),
+          .variables = {{.name = "weight", .place = "replica0", .version = 0, .memory = kWeights},
+                        {.name = "weight", .place = "replica1", .version = 5, .memory = kWeights},
+                        {.name = "mean", .place = "replica0", .version = 0, .memory = kOthers}},
+          .file = {}};
+}
+
+std::string text_of(const Checkpoint& checkpoint) {
+  std::string text;
+  encode(checkpoint, [&](std::span<const char> bytes) { text.append(bytes.begin(), bytes.end()); });
+  return text;
+}
+
+/// What is wrong with a file of this text.
+std::string error_of(const std::string& text) {
+  try {
+    decode({text.begin(), text.end()}, "FILE");
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Data);
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string word(std::uint64_t value) {
+  std::string text;
+  for (int i = 0; i < 8; ++i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+/// A file whose lengths and checksum are right.
+std::string file_of(const std::string& header, const std::string& payload) {
+  const std::string text = "RGTCKPT\n" + word(Checkpoint::kFormat) + word(header.size()) +
+                           word(payload.size()) + header + payload;
+  return text + word(fnv1a(text.data(), text.size()));
+}
+
+std::string header_of(const std::string& text) {
+  std::uint64_t size = 0;
+  for (int i = 7; i >= 0; --i) size = size << 8 | static_cast<unsigned char>(text[16 + i]);
+  return text.substr(32, size);
+}
+
+TEST(Checkpoint, ComesBackWhole) {
+  const std::string text = text_of(sample());
+  const Checkpoint back = decode({text.begin(), text.end()}, "FILE");
+  EXPECT_EQ(back.fingerprint, sample().fingerprint);
+  EXPECT_EQ(back.examples, 150);
+  EXPECT_EQ(back.evaluations.at(1).loss, 0.1 + 0.2);
+  EXPECT_EQ(back.full_time_to_target_ns, std::nullopt);
+  EXPECT_EQ(back.report.loops.at(0).losses, sample_report().loops[0].losses);
+  EXPECT_EQ(back.report.loops.at(0).examples, sample_report().loops[0].examples);
+  ASSERT_EQ(back.variables.size(), 3U);
+  EXPECT_EQ(back.variables[1].place, "replica1");
+  EXPECT_EQ(back.variables[1].version, 5U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto memory = back.variables[i].memory;
+    EXPECT_EQ(std::string_view(memory.data(), memory.size()), i < 2 ? kWeights : kOthers);
+  }
+  Checkpoint again = back;  // all other fields: the same file
+  EXPECT_EQ(header_of(text_of(again)), header_of(text));
+}
+
+TEST(Checkpoint, HoldsTheSameBitsOnce) {
+  Checkpoint differs = sample();
+  differs.variables[1].memory = kOthers;
+  EXPECT_EQ(text_of(differs).size(), text_of(sample()).size() + kWeights.size());
+}
+
+TEST(Checkpoint, TellsWhereLoopsStand) {
+  const Positions positions = positions_of(sample());
+  ASSERT_EQ(positions.loops.size(), 1U);
+  EXPECT_EQ(positions.loops[0].number, 4);
+  EXPECT_EQ(positions.loops[0].steps, 3);
+  EXPECT_EQ(positions.loops[0].last_examples, 100);
+  EXPECT_EQ(positions.steps, 3);
+  EXPECT_EQ(positions.examples, sample().examples);
+}
+
+TEST(Checkpoint, IsRefusedCutAnywhere) {
+  const std::string text = text_of(sample());
+  for (std::size_t size = 0; size < text.size(); ++size) {
+    EXPECT_NE(error_of(text.substr(0, size)), "no error") << size;
+  }
+  EXPECT_NE(error_of(text + "x"), "no error");
+  EXPECT_NE(error_of(text.substr(0, 36)).find("cut short"), std::string::npos);
+}
+
+TEST(Checkpoint, IsRefusedWithAnyBitFlipped) {
+  const std::string text = text_of(sample());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string damaged = text;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
+    EXPECT_NE(error_of(damaged), "no error") << i;
+  }
+  std::string late = text;
+  late[text.size() - 9] ^= 1;
+  EXPECT_NE(error_of(late).find("its checksum does not match"), std::string::npos);
+}
+
+TEST(Checkpoint, OfAnotherKindOrFormatIsRefused) {
+  EXPECT_EQ(error_of(std::string(1000, '\0')),
+            "--resume FILE: this is no checkpoint of Regatta; give another checkpoint, or start "
+            "again without --resume");
+  std::string other = text_of(sample());
+  other[8] = static_cast<char>(Checkpoint::kFormat - 1);
+  EXPECT_NE(error_of(other).find(fmt::format("of format {}, where this program reads format {}",
+                                             Checkpoint::kFormat - 1, Checkpoint::kFormat)),
+            std::string::npos);
+}
+
+TEST(Checkpoint, IsRefusedWithLengthsBeyondTheFile) {
+  for (std::size_t at : {16U, 24U}) {
+    std::string text = text_of(sample());
+    text.replace(at, 8, std::string(8, '\xFF'));
+    EXPECT_NE(error_of(text).find("a damaged checkpoint: it has"), std::string::npos);
+  }
+}
+
+TEST(Checkpoint, IsRefusedWithAHeaderThatIsNone) {
+  const std::string header = header_of(text_of(sample()));
+  for (const std::string wrong : {"", "{", "[]", "{}", "null", "{\"run_id\": 3}"}) {
+    EXPECT_NE(error_of(file_of(wrong, "")).find("damaged"), std::string::npos) << wrong;
+  }
+  EXPECT_NE(error_of(file_of(header, "")).find("a part of it lies outside"), std::string::npos);
+  Json huge = Json::parse(header);
+  huge["variables"][0]["memory"] = {std::uint64_t{8}, ~std::uint64_t{0}};
+  EXPECT_NE(error_of(file_of(huge.dump(), std::string(1000, 'x'))).find("outside"),
+            std::string::npos);
+  huge["variables"][0]["memory"] = {~std::uint64_t{0}, std::uint64_t{8}};
+  EXPECT_NE(error_of(file_of(huge.dump(), std::string(1000, 'x'))).find("outside"),
+            std::string::npos);
+}
+
+TEST(JoinedReports, AddUpAndFollowEachOther) {
+  TrainingReport later = sample_report();
+  later.loops[0].losses = {9, 8, 7};
+  later.planned_bytes = 77;
+  const TrainingReport all = joined(sample_report(), later);
+  EXPECT_EQ(all.loops.at(0).losses, (std::vector<float>{3.5F, 2.25F, 0.1F, 9, 8, 7}));
+  EXPECT_EQ(all.loops.at(0).step_ns.size(), 6U);
+  ASSERT_EQ(all.workers.size(), 1U);
+  EXPECT_EQ(all.workers[0].report.steps, 6);
+  EXPECT_EQ(all.workers[0].report.update_ns, 100);
+  EXPECT_EQ(all.workers[0].report.staleness, (std::vector<std::uint64_t>{4, 0, 2}));
+  EXPECT_EQ(all.workers[0].report.age.sum(), 1'200);
+  EXPECT_EQ(all.traffic.begin()->second.messages, 18);
+  EXPECT_EQ(all.lost_updates, 22);
+  EXPECT_EQ(all.planned_bytes, 77);
+}
+
+class CheckpointFolders : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::temp_directory_path() / "regatta_checkpoint_XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    scratch_ = name;
+  }
+  void TearDown() override { fs::remove_all(scratch_); }
+
+  static std::string error_of(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  fs::path scratch_;
+};
+
+TEST_F(CheckpointFolders, KeepsTheLastOne) {
+  const fs::path path = scratch_ / "checkpoints" / "run";
+  CheckpointFolder folder(path);
+  Checkpoint checkpoint = sample();
+  folder.write(checkpoint);
+  checkpoint.examples = 200;
+  std::ofstream(path / "checkpoint.partial")
+      << std::string(100'000, 'x');  // of one that was killed
+  folder.write(checkpoint);
+  EXPECT_EQ(read_checkpoint(path).examples, 200);
+  EXPECT_EQ(read_checkpoint(path / "checkpoint").examples, 200);
+  EXPECT_FALSE(fs::exists(path / "checkpoint.partial"));
+  folder.remove();
+  EXPECT_FALSE(fs::exists(scratch_ / "checkpoints"));
+}
+
+TEST_F(CheckpointFolders, IsOfOneRunAtATime) {
+  {
+    const CheckpointFolder first(scratch_ / "run");
+    EXPECT_NE(error_of([&] { CheckpointFolder(scratch_ / "run"); }).find("another run writes"),
+              std::string::npos);
+  }
+  EXPECT_EQ(error_of([&] { CheckpointFolder(scratch_ / "run"); }), "no error");
+}
+
+TEST_F(CheckpointFolders, SaysWhatItCannotRead) {
+  EXPECT_NE(error_of([&] {
+              read_checkpoint(scratch_ / "none");
+            }).find("No such file or directory; give a checkpoint, or its folder"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { read_checkpoint(scratch_); }).find("No such file"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_checkpoint("/dev/zero"); }).find("not a file"), std::string::npos);
+  std::ofstream(scratch_ / "empty").flush();
+  EXPECT_NE(error_of([&] { read_checkpoint(scratch_ / "empty"); }).find("no checkpoint of Regatta"),
+            std::string::npos);
+}
+
+TEST_F(CheckpointFolders, KeepsTheFormerOneWhereTheDiskIsFull) {
+  if (mount("tmpfs", scratch_.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "mounting a small file system takes root";
+  }
+  {
+    CheckpointFolder folder(scratch_ / "run");
+    Checkpoint checkpoint = sample();
+    folder.write(checkpoint);
+    EXPECT_EQ(error_of([&] { folder.require_room(); }), "no error");
+    const std::string large(100'000, 'x');
+    checkpoint.variables[0].memory = large;
+    const std::string error = error_of([&] { folder.write(checkpoint); });
+    EXPECT_NE(error.find("No space left on device; make room there"), std::string::npos) << error;
+    EXPECT_EQ(read_checkpoint(scratch_ / "run").examples, 150);
+    EXPECT_FALSE(fs::exists(scratch_ / "run" / "checkpoint.partial"));
+    std::ofstream(scratch_ / "filler") << std::string(fs::space(scratch_).available, 'x');
+    EXPECT_NE(error_of([&] { folder.require_room(); }).find("room for one"), std::string::npos);
+  }
+  EXPECT_EQ(umount(scratch_.c_str()), 0);
+}
+
+}  // namespace
+}  // namespace regatta

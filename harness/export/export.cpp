@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/export/export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/record/record_reader.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/names.h"
+
+namespace regatta {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, const std::string& reason) {
+  throw RunError(ErrorKind::Io,
+                 "cannot write " + path.string() + ": " + reason + "; choose another --out");
+}
+
+const ExportFormat& find_format(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ExportFormat& format : all_export_formats()) {
+    if (format.name == name) return format;
+    names.emplace_back(format.name);
+  }
+  throw unknown_name("format", name, names);
+}
+
+bool is_among(std::string_view name, const std::vector<std::string_view>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_utf8(const std::string& text) {
+  try {
+    return !nlohmann::json(text).dump().empty();
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
+
+void check_flags(const ExportFormat& format, const ExportRequest& request) {
+  const Submission& submission = request.submission;
+  const std::pair<std::string_view, bool> flags[] = {
+      {"--author", !submission.author.empty()},
+      {"--author-email", !submission.author_email.empty()},
+      {"--cost-per-hour", submission.cost_per_hour.has_value()}};
+  for (const std::string* text : {&submission.author, &submission.author_email}) {
+    if (!is_utf8(*text))
+      throw RunError(ErrorKind::Usage, "--author and --author-email have to be UTF-8");
+  }
+  for (const auto& [flag, given] : flags) {
+    const bool needed = is_among(flag, format.needed);
+    if (needed && !given) {
+      throw RunError(ErrorKind::Usage,
+                     fmt::format("--format {} needs {}, which no record holds", format.name, flag));
+    }
+    if (given && !needed && !is_among(flag, format.offered)) {
+      throw RunError(ErrorKind::Usage,
+                     fmt::format("--format {} has no place for {}", format.name, flag));
+    }
+  }
+  if (format.output == ExportFormat::Output::Folder && request.out.empty()) {
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("--format {} is several files; name a new folder with --out", format.name));
+  }
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (!file) fail(path, std::strerror(errno));
+  file << text;
+  if (!file.flush()) fail(path, std::string(std::strerror(errno)) + ", the file is incomplete");
+}
+
+/// Files of a former export between these would pass for a part of them.
+void require_new_or_empty(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder) && !fs::is_directory(folder)) fail(folder, "it is a file");
+  fs::create_directories(folder, error);
+  if (error) fail(folder, error.message());
+  if (!fs::is_empty(folder)) fail(folder, "the folder is not empty");
+}
+
+void write_folder(const fs::path& folder, const std::vector<ExportedFile>& files) {
+  require_new_or_empty(folder);
+  for (const ExportedFile& file : files) {
+    const fs::path path = folder / file.path;
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    if (error) fail(path, error.message());
+    write_file(path, file.text);
+  }
+  std::cerr << fmt::format("regatta: {} files in {}\n", files.size(), folder.string());
+}
+
+/// Each line once, with how often it was said, in the order of its first time.
+void tell(const std::vector<std::string>& lines) {
+  std::map<std::string, int> counts;
+  for (const std::string& line : lines) ++counts[line];
+  std::set<std::string> told;
+  for (const std::string& line : lines) {
+    if (!told.insert(line).second) continue;
+    const int count = counts[line];
+    std::cerr << "regatta: " << line << (count > 1 ? fmt::format(" ({} times)", count) : "")
+              << '\n';
+  }
+}
+
+}  // namespace
+
+const std::vector<ExportFormat>& all_export_formats() {
+  using Output = ExportFormat::Output;
+  static const std::vector<ExportFormat> formats{
+      {.name = "dawnbench",
+       .summary = "DAWNBench's CIFAR10/train, a JSON and a TSV for each run that reached 94 %",
+       .output = Output::Folder,
+       .needed = {"--author", "--author-email"},
+       .offered = {"--cost-per-hour"},
+       .write = export_dawnbench},
+      {.name = "mllog",
+       .summary = "MLPerf's log, a folder a cell and a result_N.txt for each run",
+       .output = Output::Folder,
+       .needed = {"--author"},
+       .offered = {},
+       .write = export_mllog},
+      {.name = "gbench",
+       .summary = "Google Benchmark's JSON: a step is an iteration, a run a repetition",
+       .needed = {},
+       .offered = {},
+       .write = export_gbench},
+      {.name = "github",
+       .summary = "github-action-benchmark's customSmallerIsBetter and customBiggerIsBetter",
+       .output = Output::Folder,
+       .needed = {},
+       .offered = {},
+       .write = export_github},
+      {.name = "bmf",
+       .summary = "Bencher Metric Format: medians of each cell",
+       .needed = {},
+       .offered = {},
+       .write = export_bmf},
+      {.name = "csv",
+       .summary = "a row for each run",
+       .needed = {},
+       .offered = {},
+       .write = export_csv}};
+  return formats;
+}
+
+void run_export(const ExportRequest& request) {
+  const ExportFormat& format = find_format(request.format);
+  check_flags(format, request);
+  const ReadRecords read = read_records(request.folder);
+  tell(read.warnings);
+  const Export result = format.write(read.records, request.submission);
+  tell(result.left_out);
+  if (result.files.empty()) {
+    throw RunError(ErrorKind::Usage, fmt::format("{}/records.jsonl holds nothing for --format {}",
+                                                 request.folder, format.name));
+  }
+  if (format.output == ExportFormat::Output::Folder) {
+    write_folder(request.out, result.files);
+  } else if (!request.out.empty()) {
+    write_file(request.out, result.files.front().text);
+  } else if (!(std::cout << result.files.front().text).flush()) {
+    fail("stdout", std::strerror(errno));
+  }
+}
+
+void require_one_machine(std::span<const Record> records) {
+  std::set<std::string> machines;
+  for (const Record& record : records) machines.insert(machine_name(record.machine));
+  if (machines.size() <= 1) return;
+  throw RunError(ErrorKind::Usage,
+                 fmt::format("the records are of {} machines ({}), and this format has no place "
+                             "for that; export each machine's folder by itself",
+                             machines.size(), fmt::join(machines, "; ")));
+}
+
+std::vector<std::string> missing_medians(const CellRuns& cell, const CellMeasures& measures) {
+  std::vector<std::string> lines;
+  const auto has_failed = [](const Record* run) { return run->status == Status::Failed; };
+  const auto failed = std::count_if(cell.runs.begin(), cell.runs.end(), has_failed);
+  const std::size_t runs = cell.runs.size();
+  if (failed > 0) {
+    lines.push_back(fmt::format("{}: {} of {} runs failed, which are not in its speed", cell.name,
+                                failed, runs));
+  }
+  if (!measures.examples_per_s) lines.push_back(cell.name + ": no run tells its speed");
+  if (!measures.seconds_to_target) {
+    lines.push_back(cell.name + ": exchanges nothing, so it claims no time to the target");
+  } else if (std::isinf(measures.seconds_to_target->median)) {
+    lines.push_back(
+        fmt::format("{}: {} of {} runs reached the target, so the median time is "
+                    "infinite; left out",
+                    cell.name, measures.reached, runs));
+  }
+  return lines;
+}
+
+std::string file_name_part(std::string_view text) {
+  std::string part;
+  for (const char c : text) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (plain || c == '.') {
+      part += c;
+    } else if (!part.empty() && part.back() != '-') {
+      part += '-';
+    }
+  }
+  while (!part.empty() && part.back() == '-') part.pop_back();
+  return part;
+}
+
+}  // namespace regatta

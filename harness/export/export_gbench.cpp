@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Google Benchmark's JSON, for its compare.py and what else reads it. A cell is a benchmark, each
+// of its runs a repetition, one step over the global batch an iteration:
+//   real_time  mean time of a step on the training clock: global batch / examples a second
+//   cpu_time   what all workers computed and updated in a step, wall time of their threads in sum:
+//              the nearest a record has, as it does not hold CPU time
+//   iterations steps; threads  workers times threads of each; label  seed and commit
+// and as counters items_per_second, bytes_per_step and, of runs that reached the target,
+// seconds_to_target and examples_to_target. A missed run is a measurement like others; a failed one
+// is marked by error_occurred and error_message, its times 0, as the library does it. The context
+// lacks what no record holds: host_name, mhz_per_cpu, cpu_scaling_enabled, caches, load_avg and the
+// library's version. Every number is finite, so this is JSON, which the library's own NaN is not.
+// Source: google/benchmark, src/json_reporter.cc
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/export/export.h"
+
+namespace regatta {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Where a run stands among all.
+struct Repetition {
+  std::size_t family = 0;
+  std::size_t index = 0;
+};
+
+/// `2026-01-31T12:00:00Z` as the library writes it.
+std::string with_offset(std::string timestamp) {
+  if (timestamp.ends_with('Z')) timestamp.replace(timestamp.size() - 1, 1, "+00:00");
+  return timestamp;
+}
+
+Json context_of(const Record& first) {
+  return {{"date", with_offset(first.timestamp)},
+          {"executable", "regatta"},
+          {"num_cpus", first.machine.cores_available},
+          {"json_schema_version", 1},
+          {"machine", machine_name(first.machine)}};
+}
+
+void add_error(Json& entry, const Record& run) {
+  entry["error_occurred"] = true;
+  entry["error_message"] =
+      run.failure ? run.failure->kind + ": " + run.failure->text : "the record does not say why";
+  entry["iterations"] = 0;
+  entry["real_time"] = 0.0;
+  entry["cpu_time"] = 0.0;
+  entry["time_unit"] = "ns";
+}
+
+void add_times(Json& entry, const Record& run) {
+  const auto batch = static_cast<double>(run.cell.global_batch);
+  const double step_ns = 1e9 * batch / run.examples_per_s;
+  const double steps = std::max(1.0, std::round(static_cast<double>(run.training_ns) / step_ns));
+  std::int64_t busy_ns = 0;
+  for (const WorkerRecord& worker : run.workers) busy_ns += worker.compute_ns + worker.update_ns;
+  entry["iterations"] = static_cast<std::int64_t>(steps);
+  entry["real_time"] = step_ns;
+  entry["cpu_time"] = static_cast<double>(busy_ns) / steps;
+  entry["time_unit"] = "ns";
+  entry["items_per_second"] = run.examples_per_s;
+  entry["bytes_per_step"] = run.graph.bytes_per_step_counted;
+  if (!claims_target(run) || !run.training_time_to_target_ns || !run.examples_to_target) return;
+  entry["seconds_to_target"] = static_cast<double>(*run.training_time_to_target_ns) / 1e9;
+  entry["examples_to_target"] = static_cast<double>(*run.examples_to_target);
+}
+
+Json entry_of(const CellRuns& cell, const Repetition& repetition) {
+  const Record& run = *cell.runs[repetition.index];
+  const std::string name = cell.name + "/real_time";  // which of the two times is meant
+  Json entry{{"name", name},
+             {"family_index", repetition.family},
+             {"per_family_instance_index", 0},
+             {"run_name", name},
+             {"run_type", "iteration"},
+             {"repetitions", cell.runs.size()},
+             {"repetition_index", repetition.index},
+             {"threads", run.cell.workers * run.cell.threads_per_worker}};
+  if (run.status == Status::Failed) {
+    add_error(entry, run);
+  } else {
+    add_times(entry, run);
+  }
+  entry["label"] =
+      fmt::format("seed {}, commit {}{}", run.cell.seed, run.software.git_commit.substr(0, 10),
+                  run.software.dirty ? " with changes" : "");
+  return entry;
+}
+
+bool is_measured(const Record& run) {
+  return run.status == Status::Failed || (run.examples_per_s > 0 && run.cell.global_batch > 0);
+}
+
+}  // namespace
+
+Export export_gbench(std::span<const Record> records, const Submission&) {
+  require_one_machine(records);
+  Export result;
+  Json entries = Json::array();
+  std::size_t family = 0;
+  for (CellRuns& cell : runs_by_cell(records)) {
+    const std::size_t before = cell.runs.size();
+    std::erase_if(cell.runs, [](const Record* run) { return !is_measured(*run); });
+    if (cell.runs.size() < before) {
+      result.left_out.push_back(fmt::format("{}: {} of {} records hold no speed; left out",
+                                            cell.name, before - cell.runs.size(), before));
+    }
+    if (cell.runs.empty()) continue;
+    for (std::size_t i = 0; i < cell.runs.size(); ++i) {
+      entries.push_back(entry_of(cell, {.family = family, .index = i}));
+    }
+    ++family;
+  }
+  if (entries.empty()) return result;
+  const Json json{{"context", context_of(records.front())}, {"benchmarks", entries}};
+  result.files.push_back({.path = {}, .text = json.dump(2) + "\n"});
+  return result;
+}
+
+}  // namespace regatta

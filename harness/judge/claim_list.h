@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The claims, one function each, in the order of the page. Above each stands what would make it
+// false.
+#pragma once
+
+#include <span>
+
+#include "harness/judge/claim_evidence.h"
+
+namespace regatta {
+
+// claims_of_waiting.cpp
+
+/// False when a synchronous strategy keeps more of its speed beside a slow worker than halfway (in
+/// logarithm) between waiting for it and losing its share only.
+Claim waits_for_slowest(std::span<const Field> fields);
+/// False when an asynchronous strategy is slower than 0.9 of `independent` with the same workers.
+Claim asynchronous_uses_hardware(std::span<const Field> fields);
+/// False when model_parallel reaches 0.7 of `independent` with the same workers.
+Claim model_parallel_scales_poorly(std::span<const Field> fields);
+
+// claims_of_learning.cpp
+
+/// False when at equal examples the loss of an asynchronous strategy changes by less than 1.1 times
+/// what that of its synchronous sibling does, from one to the next.
+Claim asynchronous_is_jittery(std::span<const Field> fields);
+/// False when no asynchronous strategy needs 1.02 times the examples of its synchronous sibling, or
+/// ends at 1.02 times its loss.
+Claim asynchronous_needs_more_examples(std::span<const Field> fields);
+/// False when every asynchronous strategy takes more than 1.05 times the training time to target of
+/// its synchronous sibling.
+Claim asynchronous_in_equal_time(std::span<const Field> fields);
+
+// claims_of_bytes.cpp
+
+/// False when a server's bytes grow by less than 0.95 of the growth in workers, or when a worker of
+/// a ring sends more than twice the parameters.
+Claim central_link_carries_all(std::span<const Field> fields);
+/// False when parameter_server with one server reaches 0.95 of the speed of all_reduce over as many
+/// processes as workers.
+Claim central_link_costs_time(std::span<const Field> fields);
+/// False when in_graph's graph grows by less than half of the growth in workers.
+Claim in_graph_grows(std::span<const Field> fields);
+/// False when central_storage reaches 0.95 of the speed of in_graph, which is the same with the
+/// parameters at a worker.
+Claim central_storage_pays_transfers(std::span<const Field> fields);
+/// False when with 3 workers or more the busiest place of reduce_to_one sends less than 1.2 times
+/// what the busiest place of a ring sends.
+Claim reduction_loads_one_device(std::span<const Field> fields);
+
+/// As a figure would: `async_shared x2 with straggler 1:3 on resnet9_thin`.
+std::string label(const Contestant& contestant, const Field& field);
+
+/// The first contestant of the field of that strategy with the same resources, as many servers if
+/// it has any and, where `processes` says so, that many processes; null for none. Of all_reduce the
+/// ring; never one with backup workers or a bound on staleness.
+const std::pair<const Contestant, Runs>* counterpart(
+    const Field& field, const Contestant& of, const std::string& strategy,
+    std::optional<std::int64_t> processes = std::nullopt);
+
+}  // namespace regatta

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/claims.h"
+
+#include <fmt/format.h>
+
+#include "harness/judge/claim_list.h"
+
+namespace regatta {
+
+std::string_view to_string(ClaimVerdict verdict) {
+  switch (verdict) {
+    case ClaimVerdict::Holds: return "holds";
+    case ClaimVerdict::DoesNotHold: return "does not hold here";
+    case ClaimVerdict::Undecided: return "undecided";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Support support) {
+  switch (support) {
+    case Support::Suggested: return "suggested";
+    case Support::Significant: return "significant";
+    case Support::Certain: return "certain";
+  }
+  return "unknown";
+}
+
+std::string label(const Contestant& contestant, const Field& field) {
+  std::string text = contestant.strategy;
+  if (contestant.all_reduce != "ring" && !contestant.all_reduce.empty()) {
+    text += ' ' + contestant.all_reduce;
+  }
+  if (!contestant.sharing.empty() && contestant.sharing != "relaxed") {
+    text += ' ' + contestant.sharing;
+  }
+  text += fmt::format(" x{}", contestant.workers);
+  if (contestant.servers > 1) text += fmt::format(" with {} servers", contestant.servers);
+  if (!contestant.straggler.empty()) text += " with straggler " + contestant.straggler;
+  return text + " on " + field.name;
+}
+
+const std::pair<const Contestant, Runs>* counterpart(const Field& field, const Contestant& of,
+                                                     const std::string& strategy,
+                                                     std::optional<std::int64_t> processes) {
+  for (const auto& cell : field.runs) {
+    const Contestant& other = cell.first;
+    const bool plain = other.backup_workers == 0 && !other.staleness_bound &&
+                       (other.all_reduce.empty() || other.all_reduce == "ring");
+    const bool servers = other.servers == 0 || of.servers == 0 || other.servers == of.servers;
+    if (other.strategy == strategy && plain && servers && same_resources(other, of) &&
+        (!processes || other.processes == *processes)) {
+      return &cell;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<Claim> judge_claims(std::span<const Record> records) {
+  const std::vector<Field> fields = fields_of(records);
+  return {waits_for_slowest(fields),
+          asynchronous_uses_hardware(fields),
+          asynchronous_is_jittery(fields),
+          asynchronous_needs_more_examples(fields),
+          asynchronous_in_equal_time(fields),
+          central_link_carries_all(fields),
+          central_link_costs_time(fields),
+          in_graph_grows(fields),
+          central_storage_pays_transfers(fields),
+          reduction_loads_one_device(fields),
+          model_parallel_scales_poorly(fields)};
+}
+
+}  // namespace regatta

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Claims on bytes and on the size of graphs: both follow from the graph, so one run tells as much
+// as ten, and what they cost in time, which one run does not tell.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/judge/claim_list.h"
+
+namespace regatta {
+namespace {
+
+constexpr double kInProportion = 0.95;
+constexpr double kOfTwice = 1.01;  ///< rounding of rings whose parts are not equal
+constexpr double kHalfOfGrowth = 0.5;
+constexpr double kNotSlower = 0.95;
+constexpr double kLoaded = 1.2;
+
+/// The bytes that the busiest place sends in a step.
+double busiest(const Record& record) {
+  double most = 0;
+  for (const WorkerRecord& worker : record.workers) {
+    if (worker.steps == 0) continue;
+    most =
+        std::max(most, static_cast<double>(worker.bytes_sent) / static_cast<double>(worker.steps));
+  }
+  return most;
+}
+
+/// What one server receives in a step: from each worker the gradients, which are f32 also where
+/// weights travel as bf16.
+double most_received(const Record& record) {
+  double most = 0;
+  for (const WorkerRecord& worker : record.workers) {
+    if (worker.steps == 0) continue;
+    most = std::max(most,
+                    static_cast<double>(worker.bytes_received) / static_cast<double>(worker.steps));
+  }
+  return most;
+}
+
+double nodes_of_largest(const Record& record) {
+  const auto& nodes = record.graph.nodes_per_process;
+  return nodes.empty() ? 0 : static_cast<double>(*std::max_element(nodes.begin(), nodes.end()));
+}
+
+using ByWorkers = std::map<std::int64_t, double>;
+
+/// What a run of each number of workers says; without failed runs, whose counts end early.
+template <typename Wanted>
+ByWorkers by_workers(const Field& field, Wanted wanted, double (*value)(const Record&)) {
+  ByWorkers result;
+  for (const auto& [contestant, runs] : field.runs) {
+    if (!wanted(contestant) || contestant.backup_workers > 0) continue;
+    for (const Record* run : runs) {
+      const double one = value(*run);
+      if (run->status != Status::Failed && one > 0) result.try_emplace(contestant.workers, one);
+    }
+  }
+  return result;
+}
+
+bool is_ring(const Contestant& contestant) {
+  return contestant.strategy == "all_reduce" && contestant.all_reduce == "ring" &&
+         contestant.workers > 1;
+}
+
+bool has_one_server(const Contestant& contestant) {
+  return contestant.strategy == "parameter_server" && contestant.servers <= 1 &&
+         contestant.workers > 1;
+}
+
+bool in_one_graph(const Contestant& contestant) { return contestant.strategy == "in_graph"; }
+
+bool in_own_graphs(const Contestant& contestant) {
+  return contestant.strategy == "all_reduce" && contestant.processes == contestant.workers &&
+         contestant.workers > 1;
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
+  return bytes < 1e6 ? fmt::format("{:.1f} kB", bytes / 1e3)
+                     : fmt::format("{:.2f} MB", bytes / 1e6);
+}
+
+std::string series(const ByWorkers& values, std::string (*text)(double)) {
+  std::string result;
+  for (const auto& [workers, value] : values) {
+    result += fmt::format("{}{} at {}", result.empty() ? "" : ", ", text(value), workers);
+  }
+  return result;
+}
+
+std::string whole_number(double value) { return fmt::format("{:.0f}", value); }
+
+/// One field's answer to a claim in which chance plays no part.
+struct Fact {
+  bool holds = false;
+  std::string text;
+};
+
+void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs) {
+  if (facts.empty()) {
+    claim.because = "These records hold no " + needs + ".";
+    claim.missing = {"regatta matrix --tier claims --seeds 1 --out out/claims --resume"};
+    return;
+  }
+  const bool all = std::all_of(facts.begin(), facts.end(), [](const Fact& f) { return f.holds; });
+  claim.support = Support::Certain;
+  claim.verdict = all ? ClaimVerdict::Holds : ClaimVerdict::DoesNotHold;
+  for (const Fact& fact : facts) claim.numbers.push_back(fact.text);
+  claim.because = "This follows from the graph and is equal in every run: chance plays no part.";
+}
+
+std::vector<RatioComparison> speeds_beside(std::span<const Field> fields,
+                                           const std::string& strategy, const std::string& beside) {
+  std::vector<RatioComparison> comparisons;
+  for (const Field& field : fields) {
+    for (const auto& [contestant, runs] : field.runs) {
+      if (contestant.strategy != strategy || contestant.oversubscribed) continue;
+      if (contestant.servers > 1 || contestant.backup_workers > 0 || contestant.workers < 2)
+        continue;
+      if (!contestant.straggler.empty()) continue;  // it would hide what others cost
+      const bool over_processes = strategy == "parameter_server";
+      const auto* other =
+          counterpart(field, contestant, beside,
+                      over_processes ? std::optional(contestant.workers) : std::nullopt);
+      if (other == nullptr) continue;
+      keep(comparisons,
+           compare_runs(label(contestant, field), runs, other->second, speed, kNotSlower));
+    }
+  }
+  return comparisons;
+}
+
+}  // namespace
+
+Claim central_link_carries_all(std::span<const Field> fields) {
+  Claim claim{.name = "central_link_carries_all",
+              .taught =
+                  "A parameter server's link carries every worker's bytes, so its load grows "
+                  "with the workers; a ring's cost per worker stays flat.",
+              .because = {},
+              .numbers = {},
+              .figure = "bytes",
+              .missing = {}};
+  std::vector<Fact> facts;
+  for (const Field& field : fields) {
+    const ByWorkers server = by_workers(field, has_one_server, busiest);
+    const ByWorkers gradients = by_workers(field, has_one_server, most_received);
+    const ByWorkers ring = by_workers(field, is_ring, busiest);
+    if (server.size() < 2 || ring.size() < 2) continue;
+    const auto [few, least] = *server.begin();
+    const auto [many, most] = *server.rbegin();
+    const double parameters = gradients.begin()->second / static_cast<double>(few);
+    const double in_proportion = static_cast<double>(many) / static_cast<double>(few);
+    const bool grows = most / least >= kInProportion * in_proportion;
+    const bool flat = std::all_of(ring.begin(), ring.end(), [&](const auto& entry) {
+      return entry.second <= kOfTwice * 2 * parameters;
+    });
+    facts.push_back(
+        {.holds = grows && flat,
+         .text = fmt::format("{}: by workers the server sends {} in a step, the busiest "
+                             "worker of the ring {}; twice the parameters are {}.",
+                             field.name, series(server, bytes_text), series(ring, bytes_text),
+                             bytes_text(2 * parameters))});
+  }
+  conclude_facts(claim, facts,
+                 "parameter_server and all_reduce by ring with two numbers of workers each");
+  return claim;
+}
+
+Claim central_link_costs_time(std::span<const Field> fields) {
+  Claim claim{.name = "central_link_costs_time",
+              .taught = "The parameter server's central link is the bottleneck: a ring is faster.",
+              .because = {},
+              .numbers = {},
+              .figure = "time_split",
+              .missing = {}};
+  const auto comparisons = speeds_beside(fields, "parameter_server", "all_reduce");
+  conclude(
+      claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
+      {.measure = fmt::format("Speed of one server in terms of the ring over as many processes as "
+                              "workers, where slower means below {}.",
+                              kNotSlower),
+       .above = "not slower",
+       .below = "slower"},
+      "parameter_server with one server beside all_reduce by ring over as many processes as "
+      "workers");
+  return claim;
+}
+
+Claim in_graph_grows(std::span<const Field> fields) {
+  Claim claim{.name = "in_graph_grows",
+              .taught =
+                  "In-graph replication's graph grows with the workers; between-graph "
+                  "replication's stay as they are.",
+              .because = {},
+              .numbers = {},
+              .figure = "graph_size",
+              .missing = {}};
+  std::vector<Fact> facts;
+  for (const Field& field : fields) {
+    const ByWorkers one = by_workers(field, in_one_graph, nodes_of_largest);
+    const ByWorkers own = by_workers(field, in_own_graphs, nodes_of_largest);
+    if (one.size() < 2) continue;
+    const auto growth = [](const ByWorkers& values) {
+      return values.rbegin()->second / values.begin()->second - 1;
+    };
+    const double of_workers =
+        static_cast<double>(one.rbegin()->first) / static_cast<double>(one.begin()->first) - 1;
+    const bool others_flat = own.size() < 2 || growth(own) < kHalfOfGrowth * growth(one);
+    Fact fact{.holds = growth(one) >= kHalfOfGrowth * of_workers && others_flat,
+              .text = fmt::format("{}: by workers the one graph has {} nodes", field.name,
+                                  series(one, whole_number))};
+    fact.text += own.empty() ? "."
+                             : fmt::format(", the largest of a process of all_reduce {}.",
+                                           series(own, whole_number));
+    facts.push_back(std::move(fact));
+  }
+  conclude_facts(claim, facts, "in_graph with two numbers of workers");
+  return claim;
+}
+
+Claim central_storage_pays_transfers(std::span<const Field> fields) {
+  Claim claim{.name = "central_storage_pays_transfers",
+              .taught = "Central storage pays for transfers to and from the host.",
+              .because = {},
+              .numbers = {},
+              .figure = "bytes",
+              .missing = {}};
+  const auto comparisons = speeds_beside(fields, "central_storage", "in_graph");
+  std::vector<std::string> bytes;
+  for (const Field& field : fields) {
+    for (const auto& [contestant, runs] : field.runs) {
+      if (contestant.strategy != "central_storage") continue;
+      const auto* other = counterpart(field, contestant, "in_graph");
+      if (other == nullptr || !contestant.straggler.empty()) continue;
+      bytes.push_back(fmt::format(
+          "{} sends {} in a step, in_graph {}", label(contestant, field),
+          bytes_text(static_cast<double>(runs.front()->graph.bytes_per_step_computed)),
+          bytes_text(static_cast<double>(other->second.front()->graph.bytes_per_step_computed))));
+    }
+  }
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
+           {.measure =
+                fmt::format("Speed in terms of in_graph, where slower means below {}.", kNotSlower),
+            .above = "not slower",
+            .below = "slower",
+            .more = bytes},
+           "central_storage beside in_graph with the same workers");
+  return claim;
+}
+
+Claim reduction_loads_one_device(std::span<const Field> fields) {
+  Claim claim{.name = "reduction_loads_one_device",
+              .taught =
+                  "Reduction to one device sends everything through that device; a ring "
+                  "loads all alike.",
+              .because = {},
+              .numbers = {},
+              .figure = "bytes",
+              .missing = {}};
+  std::vector<Fact> facts;
+  for (const Field& field : fields) {
+    const auto to_one = [](const Contestant& contestant) {
+      return contestant.strategy == "all_reduce" && contestant.all_reduce == "reduce_to_one" &&
+             contestant.workers > 1;
+    };
+    const ByWorkers one = by_workers(field, to_one, busiest);
+    const ByWorkers ring = by_workers(field, is_ring, busiest);
+    for (const auto& [workers, sent] : one) {
+      const auto other = ring.find(workers);
+      if (workers < 3 || other == ring.end()) continue;  // at two workers both send the same
+      facts.push_back(
+          {.holds = sent >= kLoaded * other->second,
+           .text = fmt::format("{}, {} workers: the busiest place sends {} in a step, "
+                               "in a ring {}.",
+                               field.name, workers, bytes_text(sent), bytes_text(other->second))});
+    }
+  }
+  conclude_facts(claim, facts,
+                 "all_reduce by reduce_to_one and by ring with three workers or more");
+  return claim;
+}
+
+}  // namespace regatta

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Claims on speed: which worker waits for which, and how near to the ceiling a strategy comes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "harness/judge/claim_list.h"
+
+namespace regatta {
+namespace {
+
+constexpr double kFully = 0.9;      ///< of the ceiling
+constexpr double kPoorly = 0.7;     ///< of the ceiling
+constexpr double kToldApart = 1.2;  ///< losing a share by waiting, at least
+
+struct Slowed {
+  int worker = 0;
+  double factor = 1;
+};
+
+/// Of one straggler alone.
+std::optional<Slowed> slowed(const std::string& straggler) {
+  Slowed result;
+  char rest = 0;
+  if (std::sscanf(straggler.c_str(), "%d:%lf%c", &result.worker, &result.factor, &rest) != 2) {
+    return std::nullopt;
+  }
+  return result;
+}
+
+/// What of its speed a run keeps when each step waits for the worker whose compute time is
+/// multiplied: T / (T + (factor - 1) c), of the step's time T and that worker's compute time c.
+std::optional<double> kept_by_waiting(const Record& plain, const Slowed& slow) {
+  const std::string place = "replica" + std::to_string(slow.worker);
+  const auto worker = std::find_if(plain.workers.begin(), plain.workers.end(),
+                                   [&](const auto& each) { return each.place == place; });
+  if (worker == plain.workers.end() || worker->steps == 0 || !speed(plain)) return std::nullopt;
+  const double step_ns = static_cast<double>(plain.cell.global_batch) / plain.examples_per_s * 1e9;
+  const double compute_ns =
+      static_cast<double>(worker->compute_ns) / static_cast<double>(worker->steps);
+  return step_ns / (step_ns + (slow.factor - 1) * compute_ns);
+}
+
+std::optional<double> median_kept(const Runs& plain, const Slowed& slow) {
+  std::vector<double> all;
+  for (const Record* run : plain) {
+    if (const auto kept = kept_by_waiting(*run, slow)) all.push_back(*kept);
+  }
+  if (all.empty()) return std::nullopt;
+  return median_interval(all).median;
+}
+
+bool has_replicas(const Contestant& contestant) {
+  return contestant.workers > 1 && contestant.stages == 1 &&
+         contestant.strategy != "model_parallel" && contestant.backup_workers == 0;
+}
+
+/// Against `independent` with the same resources.
+std::vector<RatioComparison> of_ceiling(std::span<const Field> fields, double boundary,
+                                        bool (*wanted)(const Contestant&)) {
+  std::vector<RatioComparison> comparisons;
+  for (const Field& field : fields) {
+    for (const auto& [contestant, runs] : field.runs) {
+      if (!wanted(contestant) || contestant.oversubscribed || contestant.workers < 2) continue;
+      const auto* ceiling = counterpart(field, contestant, "independent");
+      if (ceiling == nullptr) continue;
+      keep(comparisons,
+           compare_runs(label(contestant, field), runs, ceiling->second, speed, boundary));
+    }
+  }
+  return comparisons;
+}
+
+/// Of the workers' time, in percent: what waiting and uncovered transfers take, by field.
+std::vector<std::string> idle_shares(std::span<const Field> fields, const std::string& strategy) {
+  std::vector<std::string> lines;
+  for (const Field& field : fields) {
+    double wait = 0;
+    double transfer = 0;
+    double all = 0;
+    for (const auto& [contestant, runs] : field.runs) {
+      if (contestant.strategy != strategy || contestant.oversubscribed) continue;
+      for (const Record* run : runs) {
+        for (const WorkerRecord& worker : run->workers) {
+          wait += static_cast<double>(worker.wait_ns);
+          transfer += static_cast<double>(worker.exposed_communication_ns);
+          all += static_cast<double>(worker.compute_ns + worker.exposed_communication_ns +
+                                     worker.wait_ns + worker.input_ns + worker.update_ns);
+        }
+      }
+    }
+    if (all == 0) continue;
+    lines.push_back(fmt::format(
+        "on {} its workers wait {:.0f} % of their time, and transfers that nothing hides take "
+        "{:.1f} %",
+        field.name, 100 * wait / all, 100 * transfer / all));
+  }
+  return lines;
+}
+
+}  // namespace
+
+Claim waits_for_slowest(std::span<const Field> fields) {
+  Claim claim{.name = "waits_for_slowest",
+              .taught = "Synchronous training waits for the slowest worker in every step.",
+              .because = {},
+              .numbers = {},
+              .figure = "straggler",
+              .missing = {}};
+  std::vector<RatioComparison> comparisons;
+  for (const Field& field : fields) {
+    for (const auto& [contestant, runs] : field.runs) {
+      const auto slow = slowed(contestant.straggler);
+      if (!slow || !is_synchronous(contestant) || !has_replicas(contestant)) continue;
+      Contestant plain = contestant;
+      plain.straggler.clear();
+      const auto found = field.runs.find(plain);
+      if (found == field.runs.end() || contestant.oversubscribed) continue;
+      const auto waiting = median_kept(found->second, *slow);
+      if (!waiting) continue;
+      const auto workers = static_cast<double>(contestant.workers);
+      const double losing = (workers - 1 + *waiting) / workers;
+      if (losing < kToldApart * *waiting) continue;  // too little of the step is compute
+      const std::string what = fmt::format("{} [waiting {:.2f}, not {:.2f}]",
+                                           label(contestant, field), *waiting, losing);
+      keep(comparisons,
+           compare_runs(what, runs, found->second, speed, std::sqrt(*waiting * losing)));
+    }
+  }
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
+           {.measure = "What each keeps of its speed without the slow worker; in brackets what it "
+                       "would keep if it waited for that worker, and if it lost only its share.",
+            .above = "does not wait",
+            .below = "waits"},
+           "runs of a synchronous strategy with and without a straggler whose compute is a "
+           "large enough part of the step");
+  return claim;
+}
+
+Claim asynchronous_uses_hardware(std::span<const Field> fields) {
+  Claim claim{.name = "asynchronous_uses_hardware",
+              .taught = "Asynchronous training uses the hardware fully: no worker waits.",
+              .because = {},
+              .numbers = {},
+              .figure = "scaling",
+              .missing = {}};
+  const auto comparisons = of_ceiling(fields, kFully, is_asynchronous);
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Above},
+           {.measure = fmt::format("Speed in terms of independent with the same workers, where "
+                                   "fully means above {}.",
+                                   kFully),
+            .above = "fully",
+            .below = "not fully"},
+           "asynchronous strategy beside independent with the same workers");
+  return claim;
+}
+
+Claim model_parallel_scales_poorly(std::span<const Field> fields) {
+  Claim claim{.name = "model_parallel_scales_poorly",
+              .taught = "Model parallelism pays for communication and scales poorly.",
+              .because = {},
+              .numbers = {},
+              .figure = "scaling",
+              .missing = {}};
+  const auto comparisons = of_ceiling(fields, kPoorly, [](const Contestant& contestant) {
+    return contestant.strategy == "model_parallel";
+  });
+  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
+           {.measure = fmt::format("Speed in terms of independent with the same workers, where "
+                                   "poor means below {}.",
+                                   kPoorly),
+            .above = "not poor",
+            .below = "poor",
+            .more = idle_shares(fields, "model_parallel")},
+           "model_parallel beside independent with the same workers");
+  return claim;
+}
+
+}  // namespace regatta

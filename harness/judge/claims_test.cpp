@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each claim on made-up records that bear it out, that refute it, and that cannot decide it.
+#include "harness/judge/claims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/judge/claims_test.h"
+
+namespace regatta {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::vector<Record> slowed(const std::string& strategy, double examples_per_s, int seeds = kSeeds) {
+  return with(runs(strategy, examples_per_s, seeds),
+              [](Record& record) { record.cell.straggler = {{.worker = 1, .factor = 3}}; });
+}
+
+/// Each worker computes for `share` of the step.
+std::vector<Record> computing(std::vector<Record> records, double share) {
+  return with(std::move(records), [&](Record& record) {
+    WorkerRecord worker{.place = "replica1", .replica = 1, .steps = 128};
+    worker.compute_ns = std::llround(128 * share * 64 / record.examples_per_s * 1e9);
+    record.workers = {worker};
+  });
+}
+
+std::vector<Record> reaching(std::vector<Record> records, std::int64_t examples, double seconds) {
+  return with(std::move(records), [&](Record& record) {
+    const auto seed = static_cast<std::int64_t>(record.cell.seed);
+    record.status = Status::Reached;
+    record.examples_to_target = examples + 64 * seed;
+    record.training_time_to_target_ns =
+        std::llround(seconds * (1 + 0.001 * static_cast<double>(seed)) * 1e9);
+    record.evaluations = {{.epoch = 0, .loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
+  });
+}
+
+TEST(Claims, AreUndecidedWithoutRecordsAndNameTheRunsThatDecideThem) {
+  const std::vector<Claim> claims = judge_claims({});
+  EXPECT_EQ(claims.size(), 11U);
+  for (const Claim& claim : claims) {
+    EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.name;
+    EXPECT_THAT(claim.because, HasSubstr("These records hold no "));
+    ASSERT_EQ(claim.missing.size(), 1U);
+    EXPECT_THAT(claim.missing.front(), HasSubstr("regatta matrix --tier claims"));
+  }
+}
+
+TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
+  const auto plain = computing(runs("all_reduce", 1000), 1);
+  expect(plain + slowed("all_reduce", 335), "waits_for_slowest", ClaimVerdict::Holds);
+  expect(plain + slowed("all_reduce", 660), "waits_for_slowest", ClaimVerdict::DoesNotHold);
+  expect(plain, "waits_for_slowest", ClaimVerdict::Undecided);
+  const auto both = computing(runs("in_graph", 900), 1) + slowed("in_graph", 600);
+  const Claim mixed = judged(plain + slowed("all_reduce", 335) + both, "waits_for_slowest");
+  EXPECT_EQ(mixed.verdict, ClaimVerdict::DoesNotHold);  // one counterexample is enough
+  EXPECT_THAT(mixed.numbers,
+              Contains(HasSubstr("waits: all_reduce x2 with straggler 1:3 on resnet9_thin "
+                                 "[waiting 0.33, not 0.67] 0.3")));
+}
+
+TEST(Claims, ExpectOfAStragglerWhatItsShareOfComputingTimeGives) {
+  // Three times a tenth of the step is a step of 1.2: whether anyone waits can hardly be seen.
+  const auto records = computing(runs("all_reduce", 1000), 0.1) + slowed("all_reduce", 990);
+  expect(records, "waits_for_slowest", ClaimVerdict::Undecided);
+  const auto half = computing(runs("all_reduce", 1000), 0.5);  // waiting 0.5, losing 0.75
+  expect(half + slowed("all_reduce", 520), "waits_for_slowest", ClaimVerdict::Holds);
+  expect(half + slowed("all_reduce", 740), "waits_for_slowest", ClaimVerdict::DoesNotHold);
+}
+
+TEST(Claims, HoldAsynchronousSpeedAgainstTheCeiling) {
+  const auto ceiling = runs("independent", 1000);
+  const std::string name = "asynchronous_uses_hardware";
+  expect(ceiling + runs("async_shared", 980), name, ClaimVerdict::Holds);
+  expect(ceiling + runs("async_shared", 500), name, ClaimVerdict::DoesNotHold);
+  expect(ceiling + runs("async_shared", 901.5, 2), name, ClaimVerdict::Undecided);
+  expect(runs("async_shared", 980), name, ClaimVerdict::Undecided);
+  expect(ceiling + slowed("async_shared", 980), name, ClaimVerdict::Undecided);
+  const auto on_one_gpu = with(ceiling + runs("async_shared", 980),
+                               [](Record& record) { record.cell.shared_gpu = true; });
+  expect(on_one_gpu, name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, HoldModelParallelSpeedAgainstTheCeiling) {
+  const auto ceiling = runs("independent", 1000);
+  const std::string name = "model_parallel_scales_poorly";
+  expect(ceiling + runs("model_parallel", 500), name, ClaimVerdict::Holds);
+  expect(ceiling + runs("model_parallel", 900), name, ClaimVerdict::DoesNotHold);
+  expect(runs("model_parallel", 500), name, ClaimVerdict::Undecided);
+}
+
+/// Losses that change by `jitter` up and down; of asynchronous runs two a batch, which differ by
+/// more but whose means do the same.
+std::vector<Record> jittery(const std::string& strategy, double jitter) {
+  return with(runs(strategy, 1000), [&](Record& record) {
+    const int each = strategy == "async_shared" ? 2 : 1;
+    record.step_time_ns.count = 128 * each;
+    record.evaluations = {{.epoch = 0, .loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
+    for (int batch = 0; batch < 128; ++batch) {
+      const double loss =
+          1 + (batch % 2 == 0 ? jitter : 0) + 1e-4 * static_cast<double>(record.cell.seed);
+      for (int k = 0; k < each; ++k) {
+        record.losses.push_back({.examples = batch * 64 + k * 32,
+                                 .loss = each == 1 ? loss : loss * (k == 0 ? 1.3 : 0.7)});
+      }
+    }
+  });
+}
+
+TEST(Claims, CompareJitterOverEqualExamples) {
+  const auto steady = jittery("all_reduce", 0.05);
+  const std::string name = "asynchronous_is_jittery";
+  expect(steady + jittery("async_shared", 0.10), name, ClaimVerdict::Holds);
+  const auto as_steady = steady + jittery("async_shared", 0.05);
+  expect(as_steady, name, ClaimVerdict::DoesNotHold);  // though single updates differ by far more
+  EXPECT_THAT(judged(as_steady, name).numbers, Contains(HasSubstr("the loss of single updates")));
+  expect(steady, name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, TakeEvaluationsForJitterWhereTrainingLossesWereThinnedOut) {
+  const auto evaluated = [](const std::string& strategy, double bend) {
+    return with(runs(strategy, 1000), [&](Record& record) {
+      for (int i = 0; i < 9; ++i) {
+        const double noise = 1e-4 * static_cast<double>(record.cell.seed) + bend;
+        record.evaluations.push_back(
+            {.examples = 64 * i, .epoch = 1.0 * i, .loss = 1 + (i % 2) * noise});
+      }
+    });
+  };
+  const auto records = evaluated("all_reduce", 0.02) + evaluated("async_shared", 0.05);
+  expect(records, "asynchronous_is_jittery", ClaimVerdict::Holds);
+  EXPECT_THAT(judged(records, "asynchronous_is_jittery").numbers,
+              Contains(HasSubstr("(evaluations)")));
+}
+
+TEST(Claims, SayThatAsynchronousTrainingCanNeedMoreWhenOneDoes) {
+  const auto sync = reaching(runs("all_reduce", 1000), 4096, 4);
+  const std::string name = "asynchronous_needs_more_examples";
+  expect(sync + reaching(runs("async_shared", 1000), 5120, 5), name, ClaimVerdict::Holds);
+  expect(sync + reaching(runs("async_shared", 1000), 4096, 4), name, ClaimVerdict::DoesNotHold);
+  const auto missed = with(runs("async_shared", 1000), [](Record& record) {
+    record.evaluations = {{.loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
+  });
+  expect(sync + missed, name, ClaimVerdict::Holds);
+  EXPECT_THAT(judged(sync + missed, name).numbers,
+              Contains(HasSubstr("never (never to never, 5 seeds)")));
+  expect(sync, name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, CompareEachSeedWithItself) {
+  // By seed 4160 to 6144, so both samples overlap; but each needs a tenth more than its sibling.
+  const auto spread = [](const std::string& strategy, double factor) {
+    return with(reaching(runs(strategy, 1000), 0, 4), [&](Record& record) {
+      record.examples_to_target =
+          std::llround(factor * (4096 + 512 * static_cast<double>(record.cell.seed)));
+    });
+  };
+  const auto records = spread("all_reduce", 1) + spread("async_shared", 1.1);
+  const Claim claim = judged(records, "asynchronous_needs_more_examples");
+  EXPECT_EQ(claim.verdict, ClaimVerdict::Holds);
+  EXPECT_THAT(claim.numbers, Contains(HasSubstr("1.10 (1.10 to 1.10, 5 seeds)")));
+  EXPECT_THAT(claim.because, HasSubstr("but the samples are not told apart"));
+}
+
+TEST(Claims, SayThatAsynchronousTrainingIsNotNecessarilyWorseWhenOneIsNot) {
+  const auto sync = reaching(runs("parameter_server", 1000), 4096, 4);
+  const std::string name = "asynchronous_in_equal_time";
+  const std::string strategy = "parameter_server_async";
+  expect(sync + reaching(runs(strategy, 1000), 5120, 3.5), name, ClaimVerdict::Holds);
+  expect(sync + reaching(runs(strategy, 1000), 5120, 5), name, ClaimVerdict::DoesNotHold);
+  expect(sync, name, ClaimVerdict::Undecided);
+  const auto bounded = with(reaching(runs(strategy, 1000), 5120, 3.5),
+                            [](Record& record) { record.cell.staleness_bound = 0; });
+  expect(sync + bounded, name, ClaimVerdict::Undecided);  // lockstep is not meant by the claim
+  const auto by_two_servers = with(reaching(runs(strategy, 1000), 5120, 3.5),
+                                   [](Record& record) { record.cell.servers = 2; });
+  const auto by_one = with(sync, [](Record& record) { record.cell.servers = 1; });
+  expect(by_one + by_two_servers, name, ClaimVerdict::Undecided);  // not its sibling
+}
+
+/// One run by 2 and one by 4 workers, of which the busiest place sends so many bytes in a step.
+std::vector<Record> sending(const std::string& strategy, double with_two, double with_four,
+                            const std::string& all_reduce = "ring") {
+  std::vector<Record> result;
+  for (const auto& [workers, bytes] : {std::pair(2, with_two), std::pair(4, with_four)}) {
+    Record record = run(strategy, 1, 1000);
+    record.cell.workers = workers;
+    record.cell.oversubscribed = workers == 4;
+    if (strategy == "all_reduce") record.cell.all_reduce = all_reduce;
+    const auto sent = static_cast<std::int64_t>(bytes * 10);
+    record.workers = {
+        {.place = "replica0", .steps = 10, .bytes_sent = sent, .bytes_received = sent},
+        {.place = "replica1", .steps = 10, .bytes_sent = sent / 2}};
+    result.push_back(record);
+  }
+  return result;
+}
+
+TEST(Claims, CountBytesOfServerAndRingByWorkers) {
+  const auto ring = sending("all_reduce", 1000, 1500);
+  const std::string name = "central_link_carries_all";
+  expect(ring + sending("parameter_server", 2000, 4000), name, ClaimVerdict::Holds);
+  expect(ring + sending("parameter_server", 2000, 2500), name, ClaimVerdict::DoesNotHold);
+  expect(sending("all_reduce", 1000, 3000) + sending("parameter_server", 2000, 4000), name,
+         ClaimVerdict::DoesNotHold);
+  const auto in_bf16 = with(sending("parameter_server", 2000, 4000),
+                            [](Record& record) { record.workers[0].bytes_sent /= 2; });
+  expect(ring + in_bf16, name, ClaimVerdict::Holds);  // gradients travel as f32
+  expect(ring, name, ClaimVerdict::Undecided);
+  expect({ring[0], sending("parameter_server", 2000, 4000)[0]}, name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, CountBytesOfReductionToOneDevice) {
+  const auto ring = sending("all_reduce", 1000, 1500);
+  const std::string name = "reduction_loads_one_device";
+  expect(ring + sending("all_reduce", 1000, 3000, "reduce_to_one"), name, ClaimVerdict::Holds);
+  expect(ring + sending("all_reduce", 1000, 1500, "reduce_to_one"), name,
+         ClaimVerdict::DoesNotHold);
+  expect({ring[0], sending("all_reduce", 1000, 3000, "reduce_to_one")[0]}, name,
+         ClaimVerdict::Undecided);  // two workers send the same either way
+}
+
+TEST(Claims, CompareTheServerWithTheRingOverProcesses) {
+  const auto over = [](const std::string& strategy, double examples_per_s, std::int64_t processes) {
+    return with(runs(strategy, examples_per_s),
+                [&](Record& record) { record.cell.processes = processes; });
+  };
+  const auto ring = over("all_reduce", 1000, 2);
+  const std::string name = "central_link_costs_time";
+  expect(ring + over("parameter_server", 800, 3), name, ClaimVerdict::Holds);
+  expect(ring + over("parameter_server", 1000, 3), name, ClaimVerdict::DoesNotHold);
+  expect(over("all_reduce", 1000, 1) + over("parameter_server", 800, 3), name,
+         ClaimVerdict::Undecided);  // a ring in memory crosses no link
+}
+
+TEST(Claims, CountNodesByWorkers) {
+  const auto nodes = [](const std::string& strategy, std::vector<std::int64_t> of_two,
+                        std::vector<std::int64_t> of_four) {
+    auto records = sending(strategy, 1, 1);
+    records[0].graph.nodes_per_process = std::move(of_two);
+    records[1].graph.nodes_per_process = std::move(of_four);
+    for (Record& record : records) {
+      record.cell.processes = static_cast<std::int64_t>(record.graph.nodes_per_process.size());
+    }
+    return records;
+  };
+  const auto own = nodes("all_reduce", {50, 50}, {51, 51, 51, 51});
+  expect(nodes("in_graph", {100}, {190}) + own, "in_graph_grows", ClaimVerdict::Holds);
+  expect(nodes("in_graph", {100}, {105}) + own, "in_graph_grows", ClaimVerdict::DoesNotHold);
+  expect(nodes("in_graph", {100}, {190}) + nodes("all_reduce", {50, 50}, {90, 90, 90, 90}),
+         "in_graph_grows", ClaimVerdict::DoesNotHold);
+  expect(own, "in_graph_grows", ClaimVerdict::Undecided);
+}
+
+TEST(Claims, CompareCentralStorageWithParametersAtAWorker) {
+  const auto at_worker = runs("in_graph", 1000);
+  const std::string name = "central_storage_pays_transfers";
+  expect(at_worker + runs("central_storage", 800), name, ClaimVerdict::Holds);
+  expect(at_worker + runs("central_storage", 1000), name, ClaimVerdict::DoesNotHold);
+  expect(runs("central_storage", 800), name, ClaimVerdict::Undecided);
+}
+
+}  // namespace
+}  // namespace regatta

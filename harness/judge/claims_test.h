@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made-up records for tests of claims: runs of two workers on a machine that is always the same.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/judge/claims.h"
+
+namespace regatta {
+
+inline constexpr int kSeeds = 5;
+
+/// Its speed differs a little by seed.
+inline Record run(const std::string& strategy, std::uint64_t seed, double examples_per_s) {
+  Record record;
+  record.cell = {.workload = "resnet9_thin",
+                 .dataset = "shapes",
+                 .strategy = strategy,
+                 .all_reduce = {},
+                 .bucket_bytes = {},
+                 .sharing = {},
+                 .workers = 2,
+                 .staleness_bound = {},
+                 .global_batch = 64,
+                 .straggler = {},
+                 .seed = seed};
+  if (strategy == "all_reduce") record.cell.all_reduce = "ring";
+  record.status = Status::Missed;
+  record.target = {.metric = "accuracy", .value = 60};
+  record.examples_per_s = examples_per_s * (1 + 0.001 * static_cast<double>(seed));
+  record.step_time_ns.count = 128;
+  record.command = "regatta run --workload resnet9_thin";
+  record.machine.cpu = "A CPU";
+  return record;
+}
+
+inline std::vector<Record> runs(const std::string& strategy, double examples_per_s,
+                                int seeds = kSeeds) {
+  std::vector<Record> result;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    result.push_back(run(strategy, static_cast<std::uint64_t>(seed), examples_per_s));
+  }
+  return result;
+}
+
+inline std::vector<Record> operator+(std::vector<Record> a, const std::vector<Record>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+template <typename Change>
+std::vector<Record> with(std::vector<Record> records, Change change) {
+  for (Record& record : records) change(record);
+  return records;
+}
+
+/// The one of that name.
+inline Claim judged(const std::vector<Record>& records, const std::string& name) {
+  for (const Claim& claim : judge_claims(records)) {
+    if (claim.name == name) return claim;
+  }
+  ADD_FAILURE() << "no claim " << name;
+  return {};
+}
+
+inline void expect(const std::vector<Record>& records, const std::string& name,
+                   ClaimVerdict verdict) {
+  const Claim claim = judged(records, name);
+  EXPECT_EQ(to_string(claim.verdict), to_string(verdict)) << claim.because;
+  EXPECT_EQ(claim.missing.empty(), verdict != ClaimVerdict::Undecided);
+  EXPECT_FALSE(claim.because.empty());
+}
+
+}  // namespace regatta

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The verdicts of a comparison as text, as Markdown for a pull request, as JSON; and the exit code.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/judge/compare.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kRegressed = 3;
+constexpr int kInconclusive = 4;
+
+using Kind = CellComparison::Kind;
+
+/// One line of a table.
+struct Row {
+  const CellComparison* cell;
+  std::string measure;
+  const Comparison* comparison;
+};
+
+std::vector<Row> rows_of(const std::vector<CellComparison>& cells) {
+  std::vector<Row> rows;
+  for (const CellComparison& cell : cells) {
+    rows.push_back({&cell, cell.kind == Kind::Race ? "speed" : "time", &cell.speed});
+    if (cell.kind == Kind::Race) rows.push_back({&cell, "convergence", &cell.convergence});
+  }
+  return rows;
+}
+
+std::string percent(double ratio) { return fmt::format("{:+.1f} %", 100 * (ratio - 1)); }
+
+std::string change_text(const Comparison& comparison) {
+  if (!comparison.ratio) return "";
+  if (std::isinf(*comparison.ratio)) return "never reached";
+  if (*comparison.ratio == 0) return "reached at last";
+  return percent(*comparison.ratio);
+}
+
+std::string detectable_text(const Comparison& comparison) {
+  if (comparison.verdict == Verdict::NotMeasured) return "";
+  if (!comparison.detectable) {
+    return comparison.verdict == Verdict::Inconclusive ? "nothing" : "";
+  }
+  return fmt::format("{:.1f} %", 100 * *comparison.detectable);
+}
+
+std::string missing_text(const CellComparison& cell) {
+  if (cell.base_runs == 0) return "only in head";
+  if (cell.head_runs == 0) return "only in base";
+  if (cell.head_failed > 0 || cell.base_failed > 0) {
+    return fmt::format("failed: {} of {}, then {} of {}", cell.base_failed, cell.base_runs,
+                       cell.head_failed, cell.head_runs);
+  }
+  return "";
+}
+
+std::string note_of(const Row& row) {
+  const bool first = row.comparison == &row.cell->speed;
+  std::string note = first ? missing_text(*row.cell) : "";
+  const auto add = [&note](const std::string& text) {
+    note += (note.empty() || text.empty() ? "" : "; ") + text;
+  };
+  add(row.comparison->note);
+  return note;
+}
+
+bool fails_newly(const CellComparison& cell) {
+  return cell.base_failed == 0 && cell.head_failed > 0 && cell.base_runs > 0;
+}
+
+bool is_open(const Row& row) {
+  const bool speed = row.comparison == &row.cell->speed;
+  return row.comparison->verdict == Verdict::Inconclusive ||
+         (speed && row.comparison->verdict == Verdict::NotMeasured);
+}
+
+int exit_code(const std::vector<CellComparison>& cells) {
+  const std::vector<Row> rows = rows_of(cells);
+  const bool regressed = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+    return row.comparison->verdict == Verdict::Regressed || fails_newly(*row.cell);
+  });
+  if (regressed) return kRegressed;
+  return rows.empty() || std::any_of(rows.begin(), rows.end(), is_open) ? kInconclusive : 0;
+}
+
+/// What a reader wants first: how many of what.
+std::string headline(const std::vector<CellComparison>& cells) {
+  const std::vector<Row> rows = rows_of(cells);
+  std::string line;
+  for (const Verdict verdict : {Verdict::Regressed, Verdict::Improved, Verdict::Inconclusive,
+                                Verdict::NotMeasured, Verdict::Unchanged}) {
+    const auto count = std::count_if(rows.begin(), rows.end(), [verdict](const Row& row) {
+      return row.comparison->verdict == verdict;
+    });
+    if (count == 0) continue;
+    line += fmt::format("{}{} {}", line.empty() ? "" : ", ", count, to_string(verdict));
+  }
+  const auto failing = std::count_if(cells.begin(), cells.end(), fails_newly);
+  if (failing > 0) line += fmt::format(", {} with failed runs that base has not", failing);
+  return line;
+}
+
+/// A cell, and below it its measures and what there is to say of them: fits 80 columns.
+void print_text(const std::vector<CellComparison>& cells) {
+  fmt::print("  {:<11}  {:<12}  {:>15}  {:>10}\n", "measure", "verdict", "change", "could show");
+  for (const Row& row : rows_of(cells)) {
+    if (row.comparison == &row.cell->speed) fmt::print("{}\n", row.cell->name);
+    const std::string line = fmt::format(
+        "  {:<11}  {:<12}  {:>15}  {:>10}", row.measure, to_string(row.comparison->verdict),
+        change_text(*row.comparison), detectable_text(*row.comparison));
+    fmt::print("{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+    if (const std::string note = note_of(row); !note.empty()) fmt::print("    {}\n", note);
+  }
+  fmt::print(
+      "change: from base to head, + is worse; could show: the least slowdown that these\n"
+      "runs tell from chance (nothing: too few of them, more seeds)\n{}\n",
+      headline(cells));
+}
+
+void print_markdown(const std::vector<CellComparison>& cells) {
+  fmt::print("**{}**\n\n| cell | runs | measure | verdict | change | could show | |\n",
+             headline(cells));
+  fmt::print("| --- | --- | --- | --- | --- | --- | --- |\n");
+  for (const Row& row : rows_of(cells)) {
+    const bool alarm = row.comparison->verdict == Verdict::Regressed;
+    const std::string verdict(to_string(row.comparison->verdict));
+    fmt::print("| {} | {} → {} | {} | {} | {} | {} | {} |\n", row.cell->name, row.cell->base_runs,
+               row.cell->head_runs, row.measure, alarm ? "**" + verdict + "**" : verdict,
+               change_text(*row.comparison), detectable_text(*row.comparison), note_of(row));
+  }
+}
+
+nlohmann::ordered_json to_json(const Comparison& comparison) {
+  const auto number = [](const std::optional<double>& value) {
+    return value && std::isfinite(*value) ? nlohmann::ordered_json(*value)
+                                          : nlohmann::ordered_json(nullptr);
+  };
+  return {{"verdict", to_string(comparison.verdict)},
+          {"ratio", number(comparison.ratio)},
+          {"p", comparison.p},
+          {"detectable", number(comparison.detectable)},
+          {"note", comparison.note}};
+}
+
+void print_json(const std::vector<CellComparison>& cells) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const CellComparison& cell : cells) {
+    nlohmann::ordered_json row = {{"cell", cell.name},
+                                  {"kind", cell.kind == Kind::Race ? "race" : "benchmark"},
+                                  {"source", cell.source},
+                                  {"base_runs", cell.base_runs},
+                                  {"head_runs", cell.head_runs},
+                                  {"base_failed", cell.base_failed},
+                                  {"head_failed", cell.head_failed},
+                                  {"speed", to_json(cell.speed)}};
+    if (cell.kind == Kind::Race) row["convergence"] = to_json(cell.convergence);
+    rows.push_back(std::move(row));
+  }
+  fmt::print("{}\n", rows.dump(2));
+}
+
+/// A folder may hold records, benchmarks in its folder `benchmarks` or by themselves, or both.
+Measurements measurements_in(const std::string& path) {
+  Measurements found;
+  const std::filesystem::path folder(path);
+  if (std::filesystem::is_directory(folder / "benchmarks")) {
+    found.benchmarks = read_benchmarks(folder / "benchmarks");
+  } else if (std::filesystem::is_regular_file(folder) ||
+             (std::filesystem::is_directory(folder) &&
+              !std::filesystem::exists(folder / "records.jsonl"))) {
+    found.benchmarks = read_benchmarks(folder);
+  }
+  FinishedRuns records = finished_runs(folder);
+  found.runs = std::move(records.runs);
+  if (found.runs.empty() && found.benchmarks.empty()) {
+    throw RunError(ErrorKind::Usage,
+                   path +
+                       " holds no record and no JSON of benchmarks; name a folder that regatta "
+                       "run, regatta matrix or ci/regression wrote to");
+  }
+  if (records.other_lines > 0) {
+    fmt::print(stderr, "regatta: {}/records.jsonl: {} lines are no records and are left out\n",
+               path, records.other_lines);
+  }
+  return found;
+}
+
+}  // namespace
+
+int run_compare(const CompareRequest& request) {
+  const std::vector<CellComparison> cells =
+      compare(measurements_in(request.base), measurements_in(request.head), request.options);
+  switch (request.format) {
+    case CompareFormat::Text: print_text(cells); break;
+    case CompareFormat::Markdown: print_markdown(cells); break;
+    case CompareFormat::Json: print_json(cells); break;
+  }
+  return exit_code(cells);
+}
+
+}  // namespace regatta

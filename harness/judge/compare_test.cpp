@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "harness/system/folder_for_test.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// Runs of one cell, with seeds 1 and on; a run of no examples to the target has missed it.
+std::vector<FinishedRun> runs(const std::string& cell,
+                              const std::vector<double>& seconds_per_example,
+                              const std::vector<double>& examples) {
+  std::vector<FinishedRun> result;
+  for (std::size_t i = 0; i < seconds_per_example.size(); ++i) {
+    FinishedRun run{.cell = cell, .seed = i + 1, .status = Status::Missed};
+    run.examples_per_s = 1 / seconds_per_example[i];
+    if (examples[i] > 0) {
+      run.status = Status::Reached;
+      run.examples_to_target = examples[i];
+    }
+    result.push_back(run);
+  }
+  return result;
+}
+
+const std::vector<double> kTimes = {1.00, 1.01, 1.02, 0.99, 1.005, 1.015, 0.995, 1.0};
+const std::vector<double> kExamples = {100, 110, 120, 105, 115, 108, 112, 118};
+
+std::vector<double> times(double factor) {
+  std::vector<double> result = kTimes;
+  for (double& each : result) each = each * factor + 1e-4;
+  return result;
+}
+
+CellComparison compared(const std::vector<FinishedRun>& base,
+                        const std::vector<FinishedRun>& head) {
+  const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
+  EXPECT_EQ(cells.size(), 1U);
+  return cells.front();
+}
+
+std::vector<double> counts(double factor) {
+  std::vector<double> result = kExamples;
+  for (double& each : result) each *= factor;
+  return result;
+}
+
+TEST(Compare, SeesASlowerCellAndAFasterOne) {
+  const auto base = runs("a", kTimes, kExamples);
+  const CellComparison slower = compared(base, runs("a", times(1.1), kExamples));
+  EXPECT_EQ(slower.speed.verdict, Verdict::Regressed);
+  EXPECT_NEAR(*slower.speed.ratio, 1.1, 0.01);
+  EXPECT_EQ(slower.convergence.verdict, Verdict::Unchanged);
+  EXPECT_EQ(compared(base, runs("a", times(0.9), kExamples)).speed.verdict, Verdict::Improved);
+}
+
+TEST(Compare, CallsUnchangedOnlyWhatWouldHaveShown) {
+  const auto base = runs("a", kTimes, kExamples);
+  EXPECT_EQ(compared(base, runs("a", times(1.005), kExamples)).speed.verdict, Verdict::Unchanged);
+  const std::vector<double> few = {1.00, 1.01, 1.02};
+  const auto three = runs("a", few, {100, 110, 120});
+  const CellComparison unknown = compared(three, runs("a", {1.5, 1.6, 1.7}, {100, 110, 120}));
+  EXPECT_EQ(unknown.speed.verdict, Verdict::Inconclusive);  // n = 3 is never significant
+  EXPECT_FALSE(unknown.speed.detectable);
+}
+
+TEST(Compare, CountsARunThatMissesItsTargetAsInfinitelySlow) {
+  const auto base = runs("a", kTimes, kExamples);
+  const auto never = runs("a", kTimes, std::vector<double>(8, 0));
+  const CellComparison lost = compared(base, never);
+  EXPECT_EQ(lost.convergence.verdict, Verdict::Regressed);
+  EXPECT_EQ(*lost.convergence.ratio, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(compared(never, base).convergence.verdict, Verdict::Improved);
+  EXPECT_EQ(compared(never, never).convergence.verdict, Verdict::NotMeasured);
+}
+
+TEST(Compare, PairsSeedsBecauseTheyDifferMoreThanCommits) {
+  const auto base = runs("a", kTimes, kExamples);  // 100 to 120 examples
+  const CellComparison worse = compared(base, runs("a", kTimes, counts(1.15)));
+  EXPECT_EQ(worse.convergence.verdict, Verdict::Regressed);
+  EXPECT_NEAR(*worse.convergence.ratio, 1.15, 1e-9);
+  auto shuffled = runs("a", kTimes, counts(1.15));
+  std::reverse(shuffled.begin(), shuffled.end());
+  EXPECT_EQ(compared(base, shuffled).convergence.verdict, Verdict::Regressed);
+  auto others = runs("a", kTimes, counts(1.02));
+  EXPECT_NEAR(*compared(base, others).convergence.detectable, 0, 1e-6);
+  for (FinishedRun& run : others) run.seed += 100;  // by ranks of two samples then
+  EXPECT_GT(*compared(base, others).convergence.detectable, 0.05);
+}
+
+TEST(Compare, JudgesTheLastLossWhereNobodyReachesTheTarget) {
+  auto base = runs("a", kTimes, std::vector<double>(8, 0));
+  auto head = base;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    base[i].last_loss = 1 + 0.3 * static_cast<double>(i);
+    head[i].last_loss = *base[i].last_loss * 1.2;
+  }
+  EXPECT_EQ(compared(base, head).convergence.verdict, Verdict::Regressed);
+  EXPECT_NEAR(*compared(base, head).convergence.ratio, 1.2, 1e-9);
+  EXPECT_EQ(compared(head, base).convergence.verdict, Verdict::Improved);
+  EXPECT_EQ(compared(base, base).convergence.verdict, Verdict::Unchanged);
+}
+
+/// Runs of a synchronous cell whose losses fall by 2 % a step; `noise` is in the later ones, as
+/// another order of additions makes it.
+std::vector<FinishedRun> synchronous_runs(double rate, double noise) {
+  std::vector<FinishedRun> result = runs("a", kTimes, kExamples);
+  for (FinishedRun& run : result) {
+    run.strategy = "all_reduce";
+    run.dtype = "f32";
+    run.global_batch = 64;
+    run.checksums = {.initial_weights = "a1", .data_order = "b2"};
+    for (int step = 0; step < 12; ++step) {
+      const double loss = 2.3 * std::pow(1 - 0.02 * rate, step) * (1 + noise * std::pow(3, step));
+      run.losses.push_back({.examples = 64 * step, .loss = loss});
+    }
+  }
+  return result;
+}
+
+TEST(Compare, TellsAWrongGradientByTheFirstLossesOfEachSeed) {
+  const CellComparison wrong = compared(synchronous_runs(1, 0), synchronous_runs(0.75, 0));
+  EXPECT_EQ(wrong.convergence.verdict, Verdict::Regressed);
+  EXPECT_EQ(wrong.convergence.note,
+            "computes something else in 8 of 8 runs: seed 1, step 1: loss 2.254 became 2.2655");
+  EXPECT_EQ(wrong.speed.verdict, Verdict::Unchanged);
+  // Faster learning is no excuse: a gradient that counts double looks like it.
+  const CellComparison faster = compared(synchronous_runs(1, 0), synchronous_runs(1.5, 0));
+  EXPECT_EQ(faster.convergence.verdict, Verdict::Regressed);
+}
+
+TEST(Compare, ForgivesWhatRoundingExplains) {
+  const CellComparison rounded = compared(synchronous_runs(1, 0), synchronous_runs(1, 1e-7));
+  EXPECT_EQ(rounded.convergence.verdict, Verdict::Unchanged);
+  EXPECT_EQ(rounded.convergence.note, "");
+  auto one_torn = synchronous_runs(1, 0);
+  one_torn[2] = synchronous_runs(0.75, 0)[2];
+  EXPECT_EQ(compared(synchronous_runs(1, 0), one_torn).convergence.verdict, Verdict::Unchanged);
+}
+
+TEST(Compare, HoldsNothingTogetherThatNeedNotBeEqual) {
+  const auto base = synchronous_runs(1, 0);
+  const auto verdict = [&base](const auto& change) {
+    auto before = base;
+    auto after = synchronous_runs(0.75, 0);
+    for (auto* side : {&before, &after}) {
+      for (FinishedRun& run : *side) change(run, side == &after);
+    }
+    return compared(before, after).convergence.verdict;
+  };
+  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.strategy = "async_shared"; }),
+            Verdict::Unchanged);
+  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.strategy = "of the future"; }),
+            Verdict::Unchanged);
+  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.dtype = "bf16"; }), Verdict::Unchanged);
+  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.backup_workers = 1; }), Verdict::Unchanged);
+  EXPECT_EQ(verdict([](FinishedRun& run, bool head) {
+              if (head) run.checksums.initial_weights = "c3";
+            }),
+            Verdict::Unchanged);
+  EXPECT_EQ(verdict([](FinishedRun&, bool) {}), Verdict::Regressed);
+  const auto cells =
+      compare({.runs = base}, {.runs = synchronous_runs(0.75, 0)}, {.losses = LossPaths::Ignored});
+  EXPECT_EQ(cells.at(0).convergence.verdict, Verdict::Unchanged);
+}
+
+TEST(Compare, ComparesMedianStepsOfPairsThatWereTakenInTurn) {
+  // A machine that is busy for half of the seeds, with both sides alike.
+  auto base = runs("a", kTimes, kExamples);
+  auto head = base;
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    base[i].median_step_s = kTimes[i] * (i % 2 == 0 ? 1 : 2);
+    head[i].median_step_s = *base[i].median_step_s * 1.1;
+    head[i].examples_per_s /= 1.5;  // by a few steps that met more
+  }
+  const auto speed = [&](const auto& before, const auto& after) {
+    return compare({.runs = before}, {.runs = after}, {.taken = Taken::InTurn}).at(0).speed;
+  };
+  EXPECT_EQ(speed(base, head).verdict, Verdict::Regressed);
+  EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);
+  EXPECT_EQ(speed(head, base).verdict, Verdict::Improved);
+  EXPECT_EQ(speed(base, base).verdict, Verdict::Unchanged);
+  EXPECT_NEAR(*compared(base, head).speed.ratio, 1.5, 0.01);  // apart
+  head[0].status = Status::Failed;
+  EXPECT_NEAR(*speed(base, head).ratio, 1.1, 1e-9);  // its pair is left out
+}
+
+TEST(Compare, ListsWhatOneSideLacksAndWhatFailed) {
+  auto base = runs("a", kTimes, kExamples);
+  for (const FinishedRun& run : runs("b", kTimes, kExamples)) base.push_back(run);
+  auto head = runs("c", kTimes, kExamples);
+  for (const FinishedRun& run : runs("a", kTimes, kExamples)) head.push_back(run);
+  head.back().status = Status::Failed;
+  const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
+  ASSERT_EQ(cells.size(), 3U);
+  EXPECT_EQ(cells[0].head_failed, 1U);
+  EXPECT_EQ(cells[1].name, "b");
+  EXPECT_EQ(cells[1].head_runs, 0U);
+  EXPECT_EQ(cells[1].speed.verdict, Verdict::NotMeasured);
+  EXPECT_EQ(cells[2].base_runs, 0U);
+}
+
+TEST(Compare, CorrectsForTheNumberOfCells) {
+  std::vector<FinishedRun> base;
+  std::vector<FinishedRun> head;
+  for (int cell = 0; cell < 20; ++cell) {
+    const std::string name = std::to_string(cell);
+    const std::vector<double> five(kTimes.begin(), kTimes.begin() + 5);
+    const std::vector<double> counts(kExamples.begin(), kExamples.begin() + 5);
+    std::vector<double> slower;
+    for (double each : five) slower.push_back(cell == 0 ? each * 1.2 : each);
+    for (const auto& run : runs(name, five, counts)) base.push_back(run);
+    for (const auto& run : runs(name, slower, counts)) head.push_back(run);
+  }
+  // p is 2 / 252 at the least with 5 runs: too much for one of 40 tests.
+  const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
+  EXPECT_EQ(cells[0].speed.verdict, Verdict::Inconclusive);
+  EXPECT_FALSE(cells[0].speed.detectable);
+}
+
+TEST(Compare, NamesTheSlowerBenchmark) {
+  const auto result = [](const std::string& name, double factor) {
+    return BenchmarkResult{.program = "all_reduce_bench",
+                           .name = name,
+                           .label = "of " + name,
+                           .seconds = times(factor)};
+  };
+  const std::vector<CellComparison> cells =
+      compare({.benchmarks = {result("ring/64", 1), result("ring/1024", 1), result("gone", 1)}},
+              {.benchmarks = {result("ring/64", 1.002), result("ring/1024", 1.3)}}, {});
+  ASSERT_EQ(cells.size(), 3U);
+  EXPECT_EQ(cells[0].speed.verdict, Verdict::Unchanged);
+  EXPECT_EQ(cells[1].name, "all_reduce_bench ring/1024 (of ring/1024)");
+  EXPECT_EQ(cells[1].speed.verdict, Verdict::Regressed);
+  EXPECT_EQ(cells[1].convergence.verdict, Verdict::NotMeasured);
+  EXPECT_EQ(cells[2].head_runs, 0U);
+  EXPECT_EQ(cells[2].speed.verdict, Verdict::NotMeasured);
+}
+
+class ComparedFolders : public testing::Test {
+ protected:
+  /// Eight repetitions around `nanoseconds` in FOLDER/benchmarks/loop.json.
+  std::string write(const std::string& folder, double nanoseconds) const {
+    std::filesystem::create_directories(path_ / folder / "benchmarks");
+    std::string rows;
+    for (int i = 0; i < 8; ++i) {
+      rows += (rows.empty() ? "" : ",") +
+              std::string(R"({"run_name": "loop", "run_type": "iteration", "real_time": 1,)") +
+              R"( "time_unit": "ns", "cpu_time": )" + std::to_string(nanoseconds + 0.1 * i) + "}";
+    }
+    std::ofstream(path_ / folder / "benchmarks" / "loop.json")
+        << R"({"context": {"executable": "loop_bench"}, "benchmarks": [)" << rows << "]}";
+    return path_ / folder;
+  }
+
+  const testing_support::ScratchFolder folder_;
+  const std::filesystem::path& path_ = folder_.path();
+};
+
+TEST_F(ComparedFolders, GiveTheExitCodeThatTheirBenchmarksDeserve) {
+  const std::string base = write("base", 100);
+  const std::string same = write("same", 100.01);
+  const std::string slower = write("slower", 150);
+  const std::string file = slower + "/benchmarks/loop.json";
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run_compare({.base = base, .head = same}), 0);
+  EXPECT_EQ(run_compare({.base = base, .head = slower, .format = CompareFormat::Markdown}), 3);
+  EXPECT_EQ(run_compare({.base = base, .head = file, .format = CompareFormat::Json}), 3);
+  const std::string printed = testing::internal::GetCapturedStdout();
+  EXPECT_NE(printed.find("1 unchanged"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("**1 regressed**"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("| **regressed** | +49"), std::string::npos) << printed;
+  EXPECT_NE(printed.find(R"("kind": "benchmark")"), std::string::npos) << printed;
+  EXPECT_THROW(run_compare({.base = base, .head = path_ / "nowhere"}), RunError);
+}
+
+TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
+  const testing_support::ScratchFolder scratch;
+  const std::filesystem::path& folder = scratch.path();
+  std::ofstream(folder / "records.jsonl")
+      << R"({"command":"regatta run --workload parabola --seed 3 --out x","cell":{"workload":)"
+         R"("parabola","strategy":"all_reduce","workers":2,"seed":3},"status":"reached",)"
+         R"("examples_to_target":50,"training_time_to_target_ns":2000000000,"examples_per_s":7,)"
+         R"("evaluations":[{"metric":0.5,"loss":0.25}],"losses":[{"examples":0,"loss":3}],)"
+         R"("checksums":{"initial_weights":"a"},"full_ns":1000000000})"
+      << "\n{\"command\": \"regatta ru\n[1]\n{\"command\":7}\n\n";
+  const FinishedRuns found = finished_runs(folder);
+  ASSERT_EQ(found.runs.size(), 1U);
+  EXPECT_EQ(found.other_lines, 4);
+  const FinishedRun& run = found.runs.front();
+  EXPECT_EQ(run.arguments, (std::vector<std::string>{"--workload", "parabola", "--seed", "3"}));
+  EXPECT_TRUE(run.cell.starts_with("parabola all_reduce x2")) << run.cell;
+  EXPECT_EQ(run.cell.find("seed"), std::string::npos);
+  EXPECT_EQ(run.status, Status::Reached);
+  EXPECT_EQ(run.seconds_to_target, 2);
+  EXPECT_EQ(run.examples_to_target, 50);
+  EXPECT_EQ(run.metric, 0.5);
+  EXPECT_EQ(run.last_loss, 0.25);
+  EXPECT_EQ(run.seed, 3U);
+  EXPECT_EQ(run.strategy, "all_reduce");
+  EXPECT_EQ(run.checksums.initial_weights, "a");
+  ASSERT_EQ(run.losses.size(), 1U);
+  EXPECT_EQ(run.losses[0].loss, 3);
+  EXPECT_EQ(run.seconds, 1);
+  EXPECT_TRUE(finished_runs(folder / "nowhere").runs.empty());
+}
+
+}  // namespace
+}  // namespace regatta

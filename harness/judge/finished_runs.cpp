@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/finished_runs.h"
+
+#include <fstream>
+#include <sstream>
+
+#include "harness/judge/cell_runs.h"
+#include "harness/record/record_reader.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// Of `regatta run ...`; empty for another command.
+std::vector<std::string> arguments_of(const std::string& command) {
+  std::istringstream words(command);
+  std::string word;
+  std::vector<std::string> all;
+  while (words >> word) all.push_back(word);
+  if (all.size() < 2 || all[1] != "run") return {};
+  std::vector<std::string> kept;
+  for (std::size_t i = 2; i < all.size(); ++i) {
+    if (all[i] == "--out" || all[i] == "--data-dir") {
+      ++i;
+    } else if (all[i].rfind("--out=", 0) != 0 && all[i].rfind("--data-dir=", 0) != 0) {
+      kept.push_back(all[i]);
+    }
+  }
+  return kept;
+}
+
+double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
+std::optional<FinishedRun> finished_run(Record record) {
+  FinishedRun run{.arguments = arguments_of(record.command),
+                  .cell = cell_name(record),
+                  .machine = machine_name(record.machine),
+                  .strategy = record.cell.strategy,
+                  .dtype = record.cell.dtype,
+                  .backup_workers = record.cell.backup_workers,
+                  .global_batch = record.cell.global_batch,
+                  .seed = record.cell.seed,
+                  .checksums = record.checksums,
+                  .status = record.status,
+                  .losses = std::move(record.losses),
+                  .examples_per_s = record.examples_per_s,
+                  .seconds = seconds(record.setup_ns + record.warmup_ns + record.full_ns),
+                  .workload = record.cell.workload,
+                  .device = record.cell.device,
+                  .dataset = record.cell.dataset,
+                  .straggler = straggler_text(record.cell.straggler),
+                  .setup_seconds = seconds(record.setup_ns),
+                  .warmup_seconds = seconds(record.warmup_ns),
+                  .training_seconds = seconds(record.training_ns)};
+  if (run.arguments.empty()) return std::nullopt;
+  if (record.training_time_to_target_ns) {
+    run.seconds_to_target = seconds(*record.training_time_to_target_ns);
+  }
+  if (record.examples_to_target) {
+    run.examples_to_target = static_cast<double>(*record.examples_to_target);
+  }
+  if (!record.evaluations.empty()) {
+    run.metric = record.evaluations.back().metric;
+    run.last_loss = record.evaluations.back().loss;
+    run.examples = static_cast<double>(record.evaluations.back().examples);
+  }
+  if (record.evaluations.size() > 1) {  // the first one is part of the warm-up
+    run.evaluation_seconds = seconds(record.full_ns - record.training_ns) /
+                             static_cast<double>(record.evaluations.size() - 1);
+  }
+  if (record.step_time_ns.count > 0) run.median_step_s = seconds(record.step_time_ns.p50);
+  return run;
+}
+
+}  // namespace
+
+FinishedRuns finished_runs(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "records.jsonl");
+  FinishedRuns result;
+  for (std::string line; std::getline(file, line);) {
+    std::optional<FinishedRun> run;
+    try {
+      run = finished_run(record_from_json(line));
+    } catch (const RunError&) {  // cut short, or of another schema
+    }
+    if (run) {
+      result.runs.push_back(std::move(*run));
+    } else {
+      ++result.other_lines;
+    }
+  }
+  return result;
+}
+
+}  // namespace regatta

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tolerant reader of records: what they say about runs, as much as a matrix and a comparison
+// need. Records of another schema, and lines that are none, cost nothing but themselves.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/record/record.h"
+
+namespace regatta {
+
+/// As much of a record as a matrix and a comparison need.
+struct FinishedRun {
+  std::vector<std::string> arguments;  ///< of `regatta run`, less the folders
+  std::string cell;     ///< its name: all that was asked for but the seed, equal in equal cells
+  std::string machine;  ///< its processor and how many cores of it
+  std::string strategy;
+  std::string dtype;
+  std::int64_t backup_workers = 0;
+  std::int64_t global_batch = 0;
+  std::uint64_t seed = 0;
+  Checksums checksums;  ///< empty in records that lack them
+  Status status = Status::Failed;
+  std::optional<double> seconds_to_target;  ///< of the training clock
+  std::optional<double> examples_to_target;
+  std::optional<double> metric;     ///< of the last evaluation
+  std::optional<double> last_loss;  ///< of the last evaluation
+  std::vector<LossSample> losses;   ///< of training
+  double examples_per_s = 0;
+  std::optional<double> median_step_s;
+  double seconds = 0;  ///< of everything: set-up, warm-up, full clock
+  std::string workload;
+  std::string device;
+  std::string dataset;
+  std::string straggler;  ///< as --straggler takes it
+  double setup_seconds = 0;
+  double warmup_seconds = 0;      ///< above all, the first evaluation
+  double training_seconds = 0;    ///< without evaluations
+  double evaluation_seconds = 0;  ///< of each one, the mean
+  double examples = 0;            ///< trained on
+};
+
+struct FinishedRuns {
+  std::vector<FinishedRun> runs;
+  std::int64_t other_lines = 0;  ///< that are no record of a run, such as a cut one
+};
+
+/// What FOLDER/records.jsonl holds; nothing where there is no such file.
+FinishedRuns finished_runs(const std::filesystem::path& folder);
+
+}  // namespace regatta

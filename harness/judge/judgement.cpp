@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/judgement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "harness/judge/compare.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::size_t kNeverSignificant = 3;  // runs of a cell
+constexpr std::size_t kManyRuns = 20;         // show what matters; what they could show takes long
+
+using Sample = std::vector<double>;
+
+std::string stragglers_of(const Cell& cell) {
+  std::string text;
+  for (const Straggler& each : cell.straggler) {
+    text += fmt::format("{}:{} ", each.worker, each.factor);
+  }
+  return text;
+}
+
+/// Equal where times may be compared.
+std::string workload_key(const Record& record) {
+  return fmt::format("{}|{}|{} {}|{}|{}|{}|{}|{}", record.cell.workload, record.cell.dataset,
+                     record.target.metric, record.target.value, stragglers_of(record.cell),
+                     length_flag(record), record.machine.cpu, record.machine.cores_used,
+                     fmt::join(record.machine.gpus, ","));
+}
+
+std::string cell_key(const Record& record) {
+  std::string key = workload_key(record);
+  for (const auto& [name, value] : lines_of(record.cell)) {
+    if (name != "seed") key += '|' + value;
+  }
+  return key;
+}
+
+Sample seconds_to_target(const CellJudgement& cell) {
+  Sample sample;
+  for (const Record* run : cell.runs) {
+    const auto& ns = run->training_time_to_target_ns;
+    sample.push_back(ns ? static_cast<double>(*ns) * 1e-9 : kInfinity);
+  }
+  return sample;
+}
+
+double median_or_infinity(const std::optional<MedianInterval>& interval) {
+  return interval ? interval->median : kInfinity;
+}
+
+/// Equal medians, as of cells that never came there: who got there more often, who is faster.
+void rank(std::vector<CellJudgement>& cells) {
+  const auto order = [](const CellJudgement& cell) {
+    const double reached =
+        static_cast<double>(cell.reached) / static_cast<double>(cell.runs.size());
+    return std::tuple(!cell.claims_time, median_or_infinity(cell.seconds_to_target), -reached,
+                      median_or_infinity(cell.seconds_per_example));
+  };
+  std::stable_sort(cells.begin(), cells.end(),
+                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  double single = kInfinity;
+  for (const CellJudgement& cell : cells) {
+    if (cell.runs.front()->cell.strategy != "single") continue;
+    single = std::min(single, median_or_infinity(cell.seconds_to_target));
+  }
+  for (CellJudgement& cell : cells) {
+    const double own = median_or_infinity(cell.seconds_to_target);
+    if (std::isfinite(single) && std::isfinite(own) && own > 0) cell.times_single = single / own;
+  }
+}
+
+/// The least p value that samples of these sizes can have.
+double least_p(std::size_t a, std::size_t b) {
+  return mann_whitney_p(Sample(a, 0.0), Sample(b, 1.0));
+}
+
+/// Whether there is a first and a second, and what all this says before it is tested.
+bool has_contest(WorkloadJudgement& workload) {
+  std::size_t contestants = 0;
+  for (const CellJudgement& cell : workload.cells) contestants += cell.claims_time ? 1 : 0;
+  if (contestants == 0 ||
+      std::isinf(median_or_infinity(workload.cells.front().seconds_to_target))) {
+    return false;
+  }
+  workload.first.certainty = Certainty::Alone;
+  if (contestants == 1) return false;
+  const double second = median_or_infinity(workload.cells[1].seconds_to_target);
+  const double first = median_or_infinity(workload.cells[0].seconds_to_target);
+  if (first > 0) workload.first.ahead = second / first;
+  return true;
+}
+
+void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
+  std::vector<WorkloadJudgement*> contests;
+  std::vector<double> p_values;
+  for (WorkloadJudgement& workload : workloads) {
+    if (!has_contest(workload)) continue;
+    const CellJudgement& a = workload.cells[0];
+    const CellJudgement& b = workload.cells[1];
+    if (std::min(a.runs.size(), b.runs.size()) <= kNeverSignificant) {
+      workload.first.certainty = Certainty::TooFew;  // and no other test pays for it
+      continue;
+    }
+    contests.push_back(&workload);
+    p_values.push_back(mann_whitney_p(seconds_to_target(a), seconds_to_target(b)));
+  }
+  const CompareOptions options;  // what matters here matters there
+  const double alpha = options.alpha / std::max<double>(1, static_cast<double>(contests.size()));
+  const std::vector<double> corrected = holm(p_values);
+  for (std::size_t i = 0; i < contests.size(); ++i) {
+    FirstPlace& first = contests[i]->first;
+    const auto& cells = contests[i]->cells;
+    first.p = corrected[i];
+    if (cells[0].runs.size() <= kManyRuns) {
+      first.detectable = detectable_slowdown(seconds_to_target(cells[0]), alpha);
+    }
+    if (first.p < options.alpha) {
+      const bool matters = first.ahead.value_or(1) >= 1 + options.speed_effect;
+      first.certainty = matters ? Certainty::Sure : Certainty::Close;
+    } else {
+      const bool could = least_p(cells[0].runs.size(), cells[1].runs.size()) < alpha;
+      first.certainty = could ? Certainty::Open : Certainty::TooFew;
+    }
+  }
+}
+
+/// Sums that runs of one seed and batch must share, by what differs.
+SameStart compare_starts(const WorkloadJudgement& workload) {
+  struct Sums {
+    std::set<std::string> weights, orders;
+    std::int64_t runs = 0;
+  };
+  std::map<std::pair<std::uint64_t, std::int64_t>, Sums> by_seed;
+  for (const CellJudgement& cell : workload.cells) {
+    for (const Record* run : cell.runs) {
+      if (run->checksums.initial_weights.empty()) continue;
+      Sums& sums = by_seed[{run->cell.seed, run->cell.global_batch}];
+      sums.weights.insert(run->checksums.initial_weights);
+      sums.orders.insert(run->checksums.data_order);
+      ++sums.runs;
+    }
+  }
+  SameStart result;
+  for (const auto& [key, sums] : by_seed) {
+    if (sums.runs < 2) continue;
+    ++result.compared;
+    for (const auto& [what, found] : {std::pair("first weights", &sums.weights),
+                                      std::pair("order of examples", &sums.orders)}) {
+      if (found->size() < 2) continue;
+      result.differs.push_back(fmt::format("seed {}: the {} differ{} between runs", key.first, what,
+                                           std::string(what).back() == 's' ? "" : "s"));
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> warnings_of(const WorkloadJudgement& workload) {
+  std::set<std::string> commits, compilers;
+  std::int64_t dirty = 0;
+  std::int64_t oversubscribed = 0;
+  std::int64_t shared_gpu = 0;
+  for (const CellJudgement& cell : workload.cells) {
+    for (const Record* run : cell.runs) {
+      commits.insert(run->software.git_commit.substr(0, 10));
+      compilers.insert(run->software.compiler);
+      dirty += run->software.dirty ? 1 : 0;
+      oversubscribed += run->cell.oversubscribed ? 1 : 0;
+      shared_gpu += run->cell.shared_gpu ? 1 : 0;
+    }
+  }
+  std::vector<std::string> warnings;
+  if (commits.size() > 1) {
+    warnings.push_back(fmt::format("runs of {} commits stand side by side: {}", commits.size(),
+                                   fmt::join(commits, ", ")));
+  }
+  if (compilers.size() > 1) {
+    warnings.push_back(fmt::format("runs of {} builds stand side by side: {}", compilers.size(),
+                                   fmt::join(compilers, "; ")));
+  }
+  if (dirty > 0) {
+    warnings.push_back(
+        fmt::format("{} runs are of sources that differed from their commit", dirty));
+  }
+  if (oversubscribed > 0) {
+    warnings.push_back(fmt::format(
+        "{} runs had more threads than cores (oversubscribed): their times do not compare with "
+        "others",
+        oversubscribed));
+  }
+  if (shared_gpu > 0) {
+    warnings.push_back(fmt::format(
+        "{} runs had several workers on one GPU (shared_gpu): they say nothing of scaling",
+        shared_gpu));
+  }
+  return warnings;
+}
+
+/// Runs by workload, then by cell, in the order of the records.
+using Groups = std::vector<std::vector<std::vector<const Record*>>>;
+
+Groups grouped(std::span<const Record> records, std::vector<std::string>& warnings) {
+  Groups groups;
+  std::map<std::string, std::size_t> workloads;
+  std::map<std::string, std::size_t> cells;
+  std::set<std::string> seen;
+  std::int64_t twice = 0;
+  std::int64_t nameless = 0;
+  for (const Record& record : records) {
+    if (record.run_id.empty()) {
+      ++nameless;
+    } else if (!seen.insert(record.run_id).second) {
+      ++twice;
+      continue;
+    }
+    const std::size_t workload =
+        workloads.try_emplace(workload_key(record), groups.size()).first->second;
+    if (workload == groups.size()) groups.emplace_back();
+    auto& all = groups[workload];
+    const std::size_t cell = cells.try_emplace(cell_key(record), all.size()).first->second;
+    if (cell == all.size()) all.emplace_back();
+    all[cell].push_back(&record);
+  }
+  if (twice > 0) {
+    warnings.push_back(fmt::format("{} records are there more than once and count once", twice));
+  }
+  if (nameless > 0) {
+    warnings.push_back(fmt::format(
+        "{} records have no run_id: they are in the tables, but not in the figures", nameless));
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::string_view to_string(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::Nobody: return "nobody";
+    case Certainty::Alone: return "alone";
+    case Certainty::TooFew: return "too_few";
+    case Certainty::Open: return "open";
+    case Certainty::Close: return "close";
+    case Certainty::Sure: return "sure";
+  }
+  return "unknown";
+}
+
+Judgement judge(std::span<const Record> records) {
+  Judgement judgement;
+  for (auto& cells : grouped(records, judgement.warnings)) {
+    WorkloadJudgement& workload = judgement.workloads.emplace_back();
+    for (auto& runs : cells) workload.cells.push_back(judge_cell(std::move(runs)));
+    rank(workload.cells);
+    workload.same_start = compare_starts(workload);
+    workload.warnings = warnings_of(workload);
+  }
+  judge_first_places(judgement.workloads);
+  judgement.claims = judge_claims(records);
+  return judgement;
+}
+
+}  // namespace regatta

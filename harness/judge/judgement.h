@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a report says, as numbers: for each workload its cells, ranked by the median time to the
+// target, each with how many of its runs reached it, medians with their intervals, where a step's
+// time went, and what travelled; and how sure the first place is. Runs of one workload are held
+// against each other where data set, target, length, stragglers and machine are the same; a run
+// that missed its target or failed counts as infinitely slow.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/judge/claims.h"
+#include "harness/judge/statistics.h"
+#include "harness/record/record.h"
+
+namespace regatta {
+
+/// Between which evaluations a run came to its target.
+struct Crossing {
+  std::optional<Evaluation> before;  ///< the last that was not there; empty: the very first was
+  Evaluation at;                     ///< the first that was
+  bool held = false;                 ///< and so were all that came after
+};
+
+/// Nothing for a run that did not reach it.
+std::optional<Crossing> crossing_of(const Record& record);
+
+/// Updates by how many versions they missed.
+struct Staleness {
+  std::int64_t updates = 0;
+  double mean = 0;
+  std::int64_t max = 0;
+};
+
+/// Parts of a worker's step, in the order of CellJudgement::step_seconds.
+inline constexpr std::array<std::string_view, 5> kStepParts = {"compute", "exposed_communication",
+                                                               "wait", "input", "update"};
+
+/// The runs of one cell. Medians are empty where no run tells them.
+struct CellJudgement {
+  std::vector<const Record*> runs;  ///< the cell is that of the first; its seed means nothing
+  std::string length;               ///< as its command says it, such as `--steps 200`; or empty
+  bool claims_time = true;          ///< not of `independent`, which learns by halves
+  std::int64_t reached = 0;
+  std::int64_t held = 0;  ///< of those that reached it, stayed there
+  std::int64_t failed = 0;
+  std::optional<MedianInterval> seconds_to_target;       ///< training clock
+  std::optional<MedianInterval> full_seconds_to_target;  ///< full clock
+  std::optional<MedianInterval> seconds_before_target;   ///< of the evaluation before: the bracket
+  std::optional<MedianInterval> examples_to_target;
+  std::optional<MedianInterval> seconds_per_example;
+  std::optional<MedianInterval> metric;  ///< of the last evaluation
+  std::optional<double> times_single;    ///< as fast as the fastest cell of `single`
+  std::array<double, 5> step_seconds{};  ///< means over steps of all workers and runs
+  double bytes_per_step_computed = 0;
+  double bytes_per_step_counted = 0;  ///< median
+  Staleness staleness;
+  std::int64_t updates_dropped = 0;
+  std::int64_t lost_updates = 0;
+};
+
+/// As the command of a run gives it, where it does; a cell does not say it.
+std::string length_flag(const Record& record);
+
+/// Of runs of one cell, of which there is one at least.
+CellJudgement judge_cell(std::vector<const Record*> runs);
+
+enum class Certainty {
+  Nobody,  ///< reached the target in the median
+  Alone,   ///< no other cell to compare with
+  TooFew,  ///< runs for any difference to show
+  Open,    ///< the runs do not tell the first from the second
+  Close,   ///< they do, but the difference is smaller than one that matters
+  Sure,
+};
+/// `nobody`, `alone`, ...
+std::string_view to_string(Certainty certainty);
+
+/// The first cell of a ranking against the second.
+struct FirstPlace {
+  Certainty certainty = Certainty::Nobody;
+  std::optional<double> ahead;       ///< the second's median over the first's; may be infinite
+  double p = 1;                      ///< Mann-Whitney, corrected over the workloads
+  std::optional<double> detectable;  ///< the least difference that so few runs could have shown
+};
+
+/// Whether all cells began from the same weights and saw the same examples in the same order.
+struct SameStart {
+  std::int64_t compared = 0;         ///< seeds that several cells have run
+  std::vector<std::string> differs;  ///< a sentence for each that is not the same
+};
+
+struct WorkloadJudgement {
+  std::vector<CellJudgement> cells;  ///< the first to the target first, those without a claim last
+  FirstPlace first;
+  SameStart same_start;
+  std::vector<std::string> warnings;
+};
+
+struct Judgement {
+  std::vector<WorkloadJudgement> workloads;  ///< in the order of the records
+  std::vector<Claim> claims;                 ///< that are taught, all of them
+  std::vector<std::string> warnings;
+};
+
+/// The result points into `records`. A record that is there twice, by its run_id, counts once.
+Judgement judge(std::span<const Record> records);
+
+/// As JSON for plots/report.py; infinite numbers are null. Ends with a newline.
+std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders);
+
+}  // namespace regatta

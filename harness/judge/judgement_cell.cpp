@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the runs of one cell say, as numbers: the half of judge() that looks at one cell.
+#include <algorithm>
+
+#include "harness/judge/cell_runs.h"
+#include "harness/judge/judgement.h"
+
+namespace regatta {
+namespace {
+
+constexpr double kNs = 1e-9;
+
+using Sample = std::vector<double>;
+using Number = std::optional<double>;
+
+template <typename Value>
+std::optional<MedianInterval> median_over(const CellJudgement& cell, const Value& value) {
+  Sample sample;
+  for (const Record* run : cell.runs) {
+    if (const std::optional<double> number = value(*run)) sample.push_back(*number);
+  }
+  if (sample.empty()) return std::nullopt;
+  return median_interval(sample);
+}
+
+double scaled(const std::optional<std::int64_t>& value, double unit) {
+  return value ? static_cast<double>(*value) * unit : kInfinity;
+}
+
+void measure_target(CellJudgement& cell) {
+  for (const Record* run : cell.runs) {
+    if (run->status == Status::Reached) ++cell.reached;
+    if (run->status == Status::Failed) ++cell.failed;
+    if (const auto crossing = crossing_of(*run); crossing && crossing->held) ++cell.held;
+  }
+  if (!cell.claims_time) return;
+  cell.seconds_to_target = median_over(cell, [](const Record& run) -> Number {
+    return scaled(run.training_time_to_target_ns, kNs);
+  });
+  cell.full_seconds_to_target = median_over(
+      cell, [](const Record& run) -> Number { return scaled(run.full_time_to_target_ns, kNs); });
+  cell.examples_to_target = median_over(
+      cell, [](const Record& run) -> Number { return scaled(run.examples_to_target, 1); });
+  cell.seconds_before_target = median_over(cell, [](const Record& run) -> Number {
+    const auto crossing = crossing_of(run);
+    if (!crossing) return kInfinity;
+    return crossing->before ? static_cast<double>(crossing->before->training_time_ns) * kNs : 0;
+  });
+}
+
+void measure_speed(CellJudgement& cell) {
+  cell.seconds_per_example = median_over(cell, [](const Record& run) -> Number {
+    if (run.status == Status::Failed || run.examples_per_s <= 0) return std::nullopt;
+    return 1 / run.examples_per_s;
+  });
+  cell.metric = median_over(cell, [](const Record& run) -> Number {
+    if (run.status == Status::Failed || run.evaluations.empty()) return std::nullopt;
+    return run.evaluations.back().metric;
+  });
+}
+
+/// Servers and the host of central_storage have no step of their own: they wait for workers.
+bool computes(const WorkerRecord& worker) {
+  return !worker.place.starts_with("server") && worker.place != "host";
+}
+
+/// What the workers of all runs did, in sum.
+void measure_workers(CellJudgement& cell) {
+  std::int64_t steps = 0;
+  double missed = 0;
+  for (const Record* run : cell.runs) {
+    cell.lost_updates += run->lost_updates;
+    for (const WorkerRecord& worker : run->workers) {
+      const std::array<std::int64_t, 5> parts = {worker.compute_ns, worker.exposed_communication_ns,
+                                                 worker.wait_ns, worker.input_ns, worker.update_ns};
+      if (computes(worker)) steps += worker.steps;
+      for (std::size_t i = 0; i < parts.size() && computes(worker); ++i) {
+        cell.step_seconds[i] += static_cast<double>(parts[i]) * kNs;
+      }
+      cell.updates_dropped += worker.updates_dropped;
+      for (std::size_t s = 0; s < worker.staleness_histogram.size(); ++s) {
+        const std::int64_t updates = worker.staleness_histogram[s];
+        cell.staleness.updates += updates;
+        missed += static_cast<double>(updates) * static_cast<double>(s);
+        if (updates > 0) {
+          cell.staleness.max = std::max(cell.staleness.max, static_cast<std::int64_t>(s));
+        }
+      }
+    }
+  }
+  for (double& part : cell.step_seconds)
+    part /= static_cast<double>(std::max<std::int64_t>(1, steps));
+  if (cell.staleness.updates > 0) {
+    cell.staleness.mean = missed / static_cast<double>(cell.staleness.updates);
+  }
+}
+
+void measure_bytes(CellJudgement& cell) {
+  Sample counted;
+  for (const Record* run : cell.runs) {
+    cell.bytes_per_step_computed = std::max(
+        cell.bytes_per_step_computed, static_cast<double>(run->graph.bytes_per_step_computed));
+    if (run->status != Status::Failed) counted.push_back(run->graph.bytes_per_step_counted);
+  }
+  if (!counted.empty()) cell.bytes_per_step_counted = median_interval(counted).median;
+}
+
+}  // namespace
+
+std::string length_flag(const Record& record) {
+  const std::optional<Length> length = length_of(record.command);
+  return length ? "--" + length->unit + ' ' + length->value : "";
+}
+
+std::optional<Crossing> crossing_of(const Record& record) {
+  if (record.status != Status::Reached) return std::nullopt;
+  const bool lower = record.target.metric == "loss";
+  const auto there = [&](const Evaluation& each) {
+    return lower ? each.metric <= record.target.value : each.metric >= record.target.value;
+  };
+  const auto& all = record.evaluations;
+  const auto at = std::find_if(all.begin(), all.end(), there);
+  if (at == all.end()) return std::nullopt;
+  Crossing crossing{.at = *at, .held = std::all_of(at, all.end(), there)};
+  if (at != all.begin()) crossing.before = *(at - 1);
+  return crossing;
+}
+
+CellJudgement judge_cell(std::vector<const Record*> runs) {
+  const Record& record = *runs.front();
+  CellJudgement cell{
+      .runs = std::move(runs), .length = length_flag(record), .claims_time = claims_target(record)};
+  measure_target(cell);
+  measure_speed(cell);
+  measure_workers(cell);
+  measure_bytes(cell);
+  return cell;
+}
+
+}  // namespace regatta

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A judgement as JSON, which plots/report.py draws: medians as {median, low, high, coverage}, null
+// for what is infinite; times in seconds. Each run with its command, so that a page can say how to
+// repeat it.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/judge/judgement.h"
+#include "harness/record/record_fields.h"
+
+namespace regatta {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json plain(const T& value) {
+  return value;
+}
+template <typename T>
+Json plain(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// Of a part that holds no other.
+template <HasFields T>
+Json object_of(const T& part) {
+  Json object = Json::object();
+  for_each_field(part,
+                 [&](const char* name, const auto& value) { object.emplace(name, plain(value)); });
+  return object;
+}
+
+Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json finite(const std::optional<double>& value) { return value ? finite(*value) : Json(nullptr); }
+
+Json seconds(const std::optional<std::int64_t>& ns) {
+  return ns ? Json(static_cast<double>(*ns) * 1e-9) : Json(nullptr);
+}
+
+Json to_json(const std::optional<MedianInterval>& interval) {
+  if (!interval) return nullptr;
+  return {{"median", finite(interval->median)},
+          {"low", finite(interval->low)},
+          {"high", finite(interval->high)},
+          {"coverage", interval->coverage}};
+}
+
+Json to_json(const Evaluation& evaluation) {
+  return {{"examples", evaluation.examples},
+          {"seconds", static_cast<double>(evaluation.training_time_ns) * 1e-9},
+          {"metric", evaluation.metric}};
+}
+
+Json to_json(const std::optional<Crossing>& crossing) {
+  if (!crossing) return nullptr;
+  return {{"before", crossing->before ? to_json(*crossing->before) : Json(nullptr)},
+          {"at", to_json(crossing->at)},
+          {"held", crossing->held}};
+}
+
+Json run_json(const Record& run) {
+  return {{"run_id", run.run_id},
+          {"timestamp", run.timestamp},
+          {"seed", run.cell.seed},
+          {"status", to_string(run.status)},
+          {"failure", run.failure ? object_of(*run.failure) : Json(nullptr)},
+          {"seconds_to_target", seconds(run.training_time_to_target_ns)},
+          {"full_seconds_to_target", seconds(run.full_time_to_target_ns)},
+          {"examples_to_target", plain(run.examples_to_target)},
+          {"examples_per_s", finite(run.examples_per_s)},
+          {"metric", run.evaluations.empty() ? Json(nullptr) : Json(run.evaluations.back().metric)},
+          {"crossing", to_json(crossing_of(run))},
+          {"lost_processes", run.lost_processes},
+          {"command", run.command},
+          {"commit", run.software.git_commit},
+          {"dirty", run.software.dirty}};
+}
+
+/// Of the first run, as the records have it, less the seed.
+Json cell_json(const Record& run) {
+  Json cell = Json::object();
+  for (const auto& [name, value] : lines_of(run.cell)) {
+    if (name != "seed") cell.emplace(name, Json::parse(value));
+  }
+  return cell;
+}
+
+Json step_json(const CellJudgement& cell) {
+  Json parts = Json::object();
+  for (std::size_t i = 0; i < kStepParts.size(); ++i) {
+    parts.emplace(kStepParts[i], cell.step_seconds[i]);
+  }
+  return parts;
+}
+
+Json to_json(const CellJudgement& cell) {
+  Json runs = Json::array();
+  for (const Record* run : cell.runs) runs.push_back(run_json(*run));
+  return {{"cell", cell_json(*cell.runs.front())},
+          {"length", cell.length},
+          {"claims_time", cell.claims_time},
+          {"count", cell.runs.size()},
+          {"reached", cell.reached},
+          {"held", cell.held},
+          {"failed", cell.failed},
+          {"seconds_to_target", to_json(cell.seconds_to_target)},
+          {"seconds_before_target", to_json(cell.seconds_before_target)},
+          {"full_seconds_to_target", to_json(cell.full_seconds_to_target)},
+          {"examples_to_target", to_json(cell.examples_to_target)},
+          {"seconds_per_example", to_json(cell.seconds_per_example)},
+          {"metric", to_json(cell.metric)},
+          {"times_single", finite(cell.times_single)},
+          {"step_seconds", step_json(cell)},
+          {"bytes_per_step_computed", cell.bytes_per_step_computed},
+          {"bytes_per_step_counted", cell.bytes_per_step_counted},
+          {"staleness",
+           {{"updates", cell.staleness.updates},
+            {"mean", cell.staleness.mean},
+            {"max", cell.staleness.max}}},
+          {"updates_dropped", cell.updates_dropped},
+          {"lost_updates", cell.lost_updates},
+          {"runs", runs}};
+}
+
+/// What the runs were made with, each once.
+Json software_of(const WorkloadJudgement& workload) {
+  std::set<std::string> seen;
+  Json all = Json::array();
+  for (const CellJudgement& cell : workload.cells) {
+    for (const Record* run : cell.runs) {
+      const Json one = {{"software", object_of(run->software)}, {"environment", run->environment}};
+      if (seen.insert(one.dump()).second) all.push_back(one);
+    }
+  }
+  return all;
+}
+
+Json to_json(const WorkloadJudgement& workload) {
+  const Record& record = *workload.cells.front().runs.front();
+  Json cells = Json::array();
+  for (const CellJudgement& cell : workload.cells) cells.push_back(to_json(cell));
+  return {{"workload", record.cell.workload},
+          {"dataset", record.cell.dataset},
+          {"target", object_of(record.target)},
+          {"machine", object_of(record.machine)},
+          {"software", software_of(workload)},
+          {"first",
+           {{"certainty", to_string(workload.first.certainty)},
+            {"ahead", finite(workload.first.ahead)},
+            {"p", workload.first.p},
+            {"detectable", finite(workload.first.detectable)}}},
+          {"same_start",
+           {{"compared", workload.same_start.compared}, {"differs", workload.same_start.differs}}},
+          {"warnings", workload.warnings},
+          {"cells", cells}};
+}
+
+Json to_json(const Claim& claim) {
+  return {{"name", claim.name},
+          {"taught", claim.taught},
+          {"verdict", to_string(claim.verdict)},
+          {"support", to_string(claim.support)},
+          {"because", claim.because},
+          {"numbers", claim.numbers},
+          {"figure", claim.figure},
+          {"missing", claim.missing}};
+}
+
+}  // namespace
+
+std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders) {
+  Json workloads = Json::array();
+  for (const WorkloadJudgement& workload : judgement.workloads) {
+    workloads.push_back(to_json(workload));
+  }
+  Json claims = Json::array();
+  for (const Claim& claim : judgement.claims) claims.push_back(to_json(claim));
+  const Json json = {{"folders", folders},
+                     {"warnings", judgement.warnings},
+                     {"workloads", workloads},
+                     {"claims", claims}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace regatta

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/judgement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+/// A run that comes to its target after `seconds`, at 1,000 examples a second; never for 0.
+Record made_up(const std::string& strategy, std::uint64_t seed, double seconds) {
+  Record record;
+  record.run_id = strategy + std::to_string(seed);
+  record.cell = {.workload = "parabola",
+                 .dataset = "curve",
+                 .strategy = strategy,
+                 .workers = strategy == "single" ? 1 : 2,
+                 .seed = seed};
+  record.target = {.metric = "loss", .value = 0.05};
+  record.examples_per_s = 1000;
+  record.checksums = {.initial_weights = "w" + std::to_string(seed), .data_order = "o"};
+  record.evaluations = {{.metric = 1}};
+  if (seconds > 0) {
+    record.status = Status::Reached;
+    record.training_time_to_target_ns = static_cast<std::int64_t>(seconds * 1e9);
+    record.full_time_to_target_ns = 2 * *record.training_time_to_target_ns;
+    record.examples_to_target = static_cast<std::int64_t>(seconds * 1000);
+    record.evaluations.push_back({.examples = *record.examples_to_target,
+                                  .training_time_ns = *record.training_time_to_target_ns,
+                                  .metric = 0.04});
+  }
+  record.command = "regatta run --workload parabola";
+  return record;
+}
+
+using Records = std::vector<Record>;
+
+void add(Records& records, const std::string& strategy, const std::vector<double>& seconds) {
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    records.push_back(made_up(strategy, i + 1, seconds[i]));
+  }
+}
+
+std::vector<std::string> order(const WorkloadJudgement& workload) {
+  std::vector<std::string> names;
+  for (const CellJudgement& cell : workload.cells) {
+    names.push_back(cell.runs.front()->cell.strategy);
+  }
+  return names;
+}
+
+TEST(Judgement, RanksByMedianAndCountsAMissAsInfinite) {
+  Records records;
+  add(records, "independent", {0.1, 0.1, 0.1});
+  add(records, "in_graph", {1, 0, 0});
+  add(records, "single", {6, 4, 5});
+  add(records, "all_reduce", {2, 0, 3});
+  const Judgement judgement = judge(records);
+  ASSERT_EQ(judgement.workloads.size(), 1U);
+  const WorkloadJudgement& workload = judgement.workloads.front();
+  EXPECT_EQ(order(workload),
+            (std::vector<std::string>{"all_reduce", "single", "in_graph", "independent"}));
+  const CellJudgement& first = workload.cells[0];
+  EXPECT_EQ(first.reached, 2);
+  EXPECT_EQ(first.seconds_to_target->median, 3);
+  EXPECT_EQ(first.seconds_to_target->low, 2);
+  EXPECT_TRUE(std::isinf(first.seconds_to_target->high));
+  EXPECT_DOUBLE_EQ(first.seconds_to_target->coverage, 0.75);  // 1 - 2 / 2^3
+  EXPECT_EQ(first.full_seconds_to_target->median, 6);
+  EXPECT_EQ(first.examples_to_target->median, 3000);
+  EXPECT_DOUBLE_EQ(first.seconds_per_example->median, 0.001);
+  EXPECT_DOUBLE_EQ(*first.times_single, 5.0 / 3);
+  EXPECT_TRUE(std::isinf(workload.cells[2].seconds_to_target->median));
+  EXPECT_FALSE(workload.cells[3].claims_time);
+  EXPECT_FALSE(workload.cells[3].seconds_to_target);
+}
+
+TEST(Judgement, IsSureOnlyOfWhatTheRunsTellApart) {
+  const auto first_of = [](const std::vector<double>& a, const std::vector<double>& b) {
+    Records records;
+    add(records, "all_reduce", a);
+    add(records, "single", b);
+    return judge(records).workloads.front().first;
+  };
+  const FirstPlace sure = first_of({1, 1.1, 1.2, 1.3, 1.4}, {2, 2.1, 2.2, 2.3, 2.4});
+  EXPECT_EQ(sure.certainty, Certainty::Sure);
+  EXPECT_DOUBLE_EQ(sure.p, 2.0 / 252);  // C(10, 5) ways to deal them
+  EXPECT_DOUBLE_EQ(*sure.ahead, 2.2 / 1.2);
+  EXPECT_TRUE(sure.detectable);
+  EXPECT_EQ(first_of({1, 2, 3, 4, 5}, {1.5, 2.5, 3.5, 4.5, 5.5}).certainty, Certainty::Open);
+  EXPECT_EQ(first_of({1, 1.001, 1.002, 1.003, 1.004}, {1.01, 1.011, 1.012, 1.013, 1.014}).certainty,
+            Certainty::Close);
+  EXPECT_EQ(first_of({1, 1, 1}, {9, 9, 9}).certainty, Certainty::TooFew);
+  const std::vector<double> many(20, 9.0);  // p would be 0.001
+  EXPECT_EQ(first_of({1, 1, 1}, many).certainty, Certainty::TooFew);
+  EXPECT_EQ(first_of({0, 0, 0}, {0, 0, 0}).certainty, Certainty::Nobody);
+  EXPECT_EQ(first_of({1, 1, 1, 1, 1}, {}).certainty, Certainty::Alone);
+  const FirstPlace only = first_of({1, 1.1, 1.2, 1.3, 1.4}, {0, 0, 0, 0, 0});
+  EXPECT_EQ(only.certainty, Certainty::Sure);
+  EXPECT_TRUE(std::isinf(*only.ahead));
+}
+
+TEST(Judgement, CorrectsOverTheWorkloads) {
+  Records records;
+  add(records, "in_graph", {1, 2, 3});  // which cannot be sure and costs the others nothing
+  add(records, "central_storage", {4, 5, 6});
+  for (Record& record : records) record.cell.workload = "resnet9";
+  for (const char* workload : {"parabola", "resnet9_thin"}) {
+    Records one;
+    add(one, "all_reduce", {1, 1.1, 1.2, 1.3, 1.4});
+    add(one, "single", {2, 2.1, 2.2, 2.3, 2.4});
+    for (Record& record : one) {
+      record.cell.workload = workload;
+      record.run_id += workload;
+      records.push_back(record);
+    }
+  }
+  const Judgement judgement = judge(records);
+  ASSERT_EQ(judgement.workloads.size(), 3U);
+  EXPECT_EQ(judgement.workloads[0].first.certainty, Certainty::TooFew);
+  EXPECT_DOUBLE_EQ(judgement.workloads[2].first.p, 2 * 2.0 / 252);
+  EXPECT_EQ(judgement.workloads[2].first.certainty, Certainty::Sure);
+}
+
+TEST(Judgement, BracketsTheCrossingAndSaysWhetherItHeld) {
+  Record run = made_up("single", 1, 3);
+  run.evaluations = {{.examples = 0, .metric = 1},
+                     {.examples = 2000, .training_time_ns = 2 * kSecond, .metric = 0.06},
+                     {.examples = 3000, .training_time_ns = 3 * kSecond, .metric = 0.05},
+                     {.examples = 4000, .training_time_ns = 4 * kSecond, .metric = 0.07}};
+  const std::optional<Crossing> crossing = crossing_of(run);
+  ASSERT_TRUE(crossing && crossing->before);
+  EXPECT_EQ(crossing->before->examples, 2000);
+  EXPECT_EQ(crossing->at.examples, 3000);
+  EXPECT_FALSE(crossing->held);
+  const CellJudgement cell = judge_cell({&run});
+  EXPECT_EQ(cell.held, 0);
+  EXPECT_EQ(cell.seconds_before_target->median, 2);
+  EXPECT_FALSE(crossing_of(made_up("single", 1, 0)));
+  run.target = {.metric = "accuracy", .value = 0.06};
+  EXPECT_EQ(crossing_of(run)->at.examples, 0);  // above is good of an accuracy
+  EXPECT_FALSE(crossing_of(run)->before);
+}
+
+TEST(Judgement, KeepsApartWhatCannotBeCompared) {
+  Records records;
+  for (int i = 0; i < 6; ++i)
+    records.push_back(made_up("single", static_cast<std::uint64_t>(i), 1));
+  records[1].machine.cpu = "another";
+  records[2].target.value = 0.01;
+  records[3].cell.straggler = {{.worker = 1, .factor = 3}};
+  records[4].cell.dataset = "other";
+  records[5].cell.dtype = "bf16";  // another cell of the same workload
+  const Judgement judgement = judge(records);
+  EXPECT_EQ(judgement.workloads.size(), 5U);
+  EXPECT_EQ(judgement.workloads.front().cells.size(), 2U);
+  records.resize(2);
+  records[1] = made_up("single", 2, 1);
+  records[1].command += " --steps 7";
+  const Judgement lengths = judge(records);
+  ASSERT_EQ(lengths.workloads.size(), 2U);
+  EXPECT_EQ(lengths.workloads[1].cells.front().length, "--steps 7");
+}
+
+TEST(Judgement, HoldsAllClaimsAgainstTheRecords) {
+  const auto json =
+      nlohmann::json::parse(to_json(judge(std::vector<Record>{made_up("single", 1, 2)}), {}));
+  ASSERT_EQ(json["claims"].size(), judge_claims({}).size());
+  EXPECT_EQ(json["claims"][0]["verdict"], "undecided");
+  EXPECT_FALSE(json["claims"][0]["missing"].empty());
+}
+
+TEST(Judgement, CountsARecordThatIsThereTwiceOnce) {
+  Records records;
+  add(records, "single", {1, 2});
+  records.push_back(records.front());
+  const Judgement judgement = judge(records);
+  EXPECT_EQ(judgement.workloads.front().cells.front().runs.size(), 2U);
+  ASSERT_EQ(judgement.warnings.size(), 1U);
+  EXPECT_EQ(judgement.warnings.front(), "1 records are there more than once and count once");
+}
+
+TEST(Judgement, SaysWhetherAllBeganAlike) {
+  Records records;
+  add(records, "single", {1, 2});
+  add(records, "all_reduce", {1, 2});
+  EXPECT_EQ(judge(records).workloads.front().same_start.compared, 2);
+  EXPECT_TRUE(judge(records).workloads.front().same_start.differs.empty());
+  records[3].checksums.initial_weights = "other";
+  EXPECT_EQ(judge(records).workloads.front().same_start.differs,
+            std::vector<std::string>{"seed 2: the first weights differ between runs"});
+}
+
+TEST(Judgement, LeavesServersAndTheHostOutOfAWorkersStep) {
+  Record run = made_up("parameter_server", 1, 1);
+  run.workers = {{.place = "replica0", .steps = 10, .compute_ns = 8 * kSecond},
+                 {.place = "server0", .steps = 10, .wait_ns = 9 * kSecond},
+                 {.place = "host", .steps = 10, .wait_ns = 9 * kSecond}};
+  const CellJudgement cell = judge_cell({&run});
+  EXPECT_DOUBLE_EQ(cell.step_seconds[0], 0.8);
+  EXPECT_DOUBLE_EQ(cell.step_seconds[2], 0);
+}
+
+TEST(Judgement, SumsUpWhatWorkersDid) {
+  Record run = made_up("async_shared", 1, 1);
+  const WorkerRecord worker{.steps = 10,
+                            .compute_ns = 8 * kSecond,
+                            .exposed_communication_ns = kSecond,
+                            .staleness_histogram = {6, 2, 2, 0}};
+  run.workers = {worker, worker};
+  run.graph = {.bytes_per_step_computed = 100, .bytes_per_step_counted = 101.5};
+  const CellJudgement cell = judge_cell({&run});
+  EXPECT_DOUBLE_EQ(cell.step_seconds[0], 0.8);
+  EXPECT_DOUBLE_EQ(cell.step_seconds[1], 0.1);
+  EXPECT_EQ(cell.staleness.updates, 20);
+  EXPECT_DOUBLE_EQ(cell.staleness.mean, 0.6);
+  EXPECT_EQ(cell.staleness.max, 2);
+  EXPECT_EQ(cell.bytes_per_step_computed, 100);
+  EXPECT_EQ(cell.bytes_per_step_counted, 101.5);
+}
+
+TEST(Judgement, WarnsOfMixturesAndFailures) {
+  Records records;
+  add(records, "single", {1, 2, 0});
+  records[0].software.git_commit = "0123456789abcdef";
+  records[1].software = {.git_commit = "fedcba9876543210", .dirty = true};
+  records[2].status = Status::Failed;
+  records[2].cell.oversubscribed = true;
+  records[2].cell.shared_gpu = true;
+  records[2].examples_per_s = 9;
+  const WorkloadJudgement workload = judge(records).workloads.front();
+  EXPECT_EQ(workload.warnings.size(), 4U);
+  EXPECT_EQ(workload.cells.size(), 2U);  // another cell: its threads had to share cores
+  EXPECT_EQ(workload.cells[1].failed, 1);
+  EXPECT_FALSE(workload.cells[1].seconds_per_example);
+}
+
+TEST(Judgement, IsJsonWithoutInfinities) {
+  Records records;
+  add(records, "all_reduce", {1, 0, 2});
+  records[1].status = Status::Failed;
+  records[1].failure = Failure{.kind = "diverged", .text = "step 70: \xff"};
+  const auto json = nlohmann::json::parse(to_json(judge(records), {"a", "b"}));
+  EXPECT_EQ(json["folders"].size(), 2U);
+  const auto& cell = json["workloads"][0]["cells"][0];
+  EXPECT_EQ(cell["seconds_to_target"]["median"], 2);
+  EXPECT_TRUE(cell["seconds_to_target"]["high"].is_null());
+  EXPECT_FALSE(cell["cell"].contains("seed"));
+  EXPECT_EQ(cell["runs"].size(), 3U);
+  EXPECT_EQ(cell["runs"][1]["failure"]["kind"], "diverged");
+  EXPECT_EQ(cell["runs"][2]["crossing"]["at"]["examples"], 2000);
+  EXPECT_EQ(json["workloads"][0]["first"]["certainty"], "alone");
+}
+
+}  // namespace
+}  // namespace regatta

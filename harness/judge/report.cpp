@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/report.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "harness/judge/judgement.h"
+#include "harness/record/record_reader.h"
+#include "harness/system/child.h"
+#include "harness/system/program_files.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kUsage = 1;
+
+fs::path find_page_maker() {
+  if (const auto script = find_program_file("plots/report.py")) return *script;
+  throw RunError(
+      ErrorKind::Unsupported,
+      fmt::format("neither {} nor a folder above {} has plots/report.py, which makes "
+                  "the page; install Regatta again, or run it inside its checkout",
+                  installed_folder().string(), fs::read_symlink("/proc/self/exe").string()));
+}
+
+void write_judgement(const fs::path& file, const std::string& text) {
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  errno = 0;
+  std::ofstream out(file);
+  out << text << std::flush;
+  if (!out) {
+    throw RunError(ErrorKind::Io, fmt::format("cannot write {}: {}; choose another --out",
+                                              file.string(), std::strerror(errno)));
+  }
+}
+
+/// Waits for it. Its output is that of this program.
+int run_python(std::vector<std::string> arguments) {
+  std::vector<char*> words;
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  words.push_back(nullptr);
+  pid_t child = 0;
+  if (const int error = posix_spawn(&child, kPython, nullptr, nullptr, words.data(), environ)) {
+    throw RunError(ErrorKind::Unsupported,
+                   fmt::format("cannot start {}, which makes the page: {}; apt-get install python3",
+                               kPython, std::strerror(error)));
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) {
+    throw RunError(ErrorKind::Io,
+                   fmt::format("plots/report.py was ended: {}", strsignal(WTERMSIG(status))));
+  }
+  return WEXITSTATUS(status) == 0 ? 0 : kUsage;
+}
+
+}  // namespace
+
+int run_report(const ReportRequest& request) {
+  const fs::path page_maker = find_page_maker();
+  std::vector<Record> records;
+  std::vector<std::string> warnings;
+  for (const std::string& folder : request.folders) {
+    ReadRecords read = read_records(folder);
+    std::move(read.records.begin(), read.records.end(), std::back_inserter(records));
+    warnings.insert(warnings.end(), read.warnings.begin(), read.warnings.end());
+  }
+  Judgement judgement = judge(records);
+  judgement.warnings.insert(judgement.warnings.begin(), warnings.begin(), warnings.end());
+  for (const std::string& warning : judgement.warnings) {
+    fmt::print(stderr, "regatta: warning: {}\n", warning);
+  }
+  const fs::path file = fs::path(request.out) / "judgement.json";
+  write_judgement(file, to_json(judgement, request.folders));
+  std::vector<std::string> arguments = {kPython, "-B", page_maker.string(), file.string()};
+  arguments.insert(arguments.end(), request.folders.begin(), request.folders.end());
+  return run_python(std::move(arguments));
+}
+
+}  // namespace regatta

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr double kCoverage = 0.95;
+constexpr double kNormalQuantile = 1.959964;    // for that coverage
+constexpr std::size_t kMostExactOrders = 1000;  // 2^-n is not 0 up to 1,074
+constexpr std::size_t kExactValues = 60;        // C(60, 30) is 1.2e17: relative rounding of 1e-16
+
+std::vector<double> sorted(std::span<const double> sample) {
+  std::vector<double> values(sample.begin(), sample.end());
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+/// Ranks of a, then of b, in the pooled sample, twice over so that mid-ranks are whole.
+std::vector<std::size_t> doubled_ranks(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> pooled(a.begin(), a.end());
+  pooled.insert(pooled.end(), b.begin(), b.end());
+  const std::vector<double> order = sorted(pooled);
+  std::vector<std::size_t> ranks;
+  for (double value : pooled) {
+    const auto [first, last] = std::equal_range(order.begin(), order.end(), value);
+    ranks.push_back(static_cast<std::size_t>((first - order.begin()) + (last - order.begin()) + 1));
+  }
+  return ranks;
+}
+
+/// Entry s: of all ways to choose `chosen` of the ranks, how many sum to s.
+std::vector<double> ways_by_sum(const std::vector<std::size_t>& ranks, std::size_t chosen) {
+  const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
+  std::vector<std::vector<double>> ways(chosen + 1, std::vector<double>(total + 1));
+  ways[0][0] = 1;
+  for (std::size_t rank : ranks) {
+    for (std::size_t k = chosen; k > 0; --k) {
+      for (std::size_t sum = total; sum + 1 > rank; --sum) ways[k][sum] += ways[k - 1][sum - rank];
+    }
+  }
+  return ways[chosen];
+}
+
+double exact_p(const std::vector<std::size_t>& ranks, std::size_t n) {
+  const std::vector<double> ways = ways_by_sum(ranks, n);
+  const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
+  const double mean =
+      static_cast<double>(n) * static_cast<double>(total) / static_cast<double>(ranks.size());
+  const auto observed = static_cast<double>(std::accumulate(
+      ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(n), std::size_t{0}));
+  const double distance = std::abs(observed - mean) - 1e-9;
+  double extreme = 0;
+  double all = 0;
+  for (std::size_t sum = 0; sum < ways.size(); ++sum) {
+    all += ways[sum];
+    if (std::abs(static_cast<double>(sum) - mean) >= distance) extreme += ways[sum];
+  }
+  return std::min(1.0, extreme / all);
+}
+
+double normal_p(const std::vector<std::size_t>& ranks, std::size_t n) {
+  const auto size = static_cast<double>(ranks.size());
+  const auto a = static_cast<double>(n);
+  const double b = size - a;
+  double ties = 0;  // sum over groups of t^3 - t is sum over values of t^2 - 1
+  for (std::size_t rank : ranks) {
+    const auto t = static_cast<double>(std::count(ranks.begin(), ranks.end(), rank));
+    ties += t * t - 1;
+  }
+  const double variance = a * b / 12 * (size + 1 - ties / (size * (size - 1)));
+  if (variance <= 0) return 1;
+  const double sum =
+      static_cast<double>(std::accumulate(
+          ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(n), std::size_t{0})) /
+      2;
+  const double distance = std::max(0.0, std::abs(sum - a * (size + 1) / 2) - 0.5);
+  return std::erfc(distance / std::sqrt(2 * variance));
+}
+
+/// Of all ways to sign the ranks, twice the share in which the positive ones sum to `sum` or more.
+double exact_signed_p(const std::vector<std::size_t>& ranks, std::size_t sum) {
+  std::vector<double> share = {1};  // entry s: of all ways so far, the share that sums to s
+  for (std::size_t rank : ranks) {
+    std::vector<double> next(share.size() + rank);
+    for (std::size_t s = 0; s < share.size(); ++s) {
+      next[s] += share[s] / 2;
+      next[s + rank] += share[s] / 2;
+    }
+    share = std::move(next);
+  }
+  const auto begin = share.begin() + static_cast<std::ptrdiff_t>(sum);
+  return std::min(1.0, 2 * std::accumulate(begin, share.end(), 0.0));
+}
+
+double normal_signed_p(const std::vector<std::size_t>& ranks, std::size_t sum) {
+  double total = 0;
+  double squares = 0;
+  for (std::size_t rank : ranks) {
+    total += static_cast<double>(rank);
+    squares += static_cast<double>(rank * rank);
+  }
+  const double away = std::max(0.0, static_cast<double>(sum) - total / 2 - 1);  // continuity
+  return std::erfc(away / std::sqrt(squares / 4) / std::sqrt(2.0));
+}
+
+/// Which order statistic from both ends an interval begins at, and what it covers.
+struct OrderInterval {
+  std::size_t k = 1;
+  double coverage = 0;
+};
+
+OrderInterval exact_interval(std::size_t n) {
+  double tail = std::pow(0.5, static_cast<double>(n));  // P(Bin(n, 1/2) < k) for k = 1
+  double term = tail;
+  std::size_t k = 1;
+  while (k < (n + 1) / 2) {
+    term *= static_cast<double>(n - k + 1) / static_cast<double>(k);
+    if (1 - 2 * (tail + term) < kCoverage) break;
+    tail += term;
+    ++k;
+  }
+  return {.k = k, .coverage = 1 - 2 * tail};
+}
+
+/// By the normal approximation with a correction for continuity.
+OrderInterval normal_interval(std::size_t n) {
+  const double half = static_cast<double>(n) / 2;
+  const double deviation = std::sqrt(static_cast<double>(n)) / 2;
+  const double k = std::floor(half + 0.5 - kNormalQuantile * deviation);
+  return {.k = static_cast<std::size_t>(k),
+          .coverage = std::erf((half - k + 0.5) / (deviation * std::sqrt(2.0)))};
+}
+
+}  // namespace
+
+MedianInterval median_interval(std::span<const double> sample) {
+  check(!sample.empty(), "a median is of something");
+  const std::vector<double> values = sorted(sample);
+  const std::size_t n = values.size();
+  const double upper = values[n / 2];
+  const double lower = values[(n - 1) / 2];
+  MedianInterval interval{.median = lower == upper ? lower : (lower + upper) / 2};
+  const OrderInterval order = n > kMostExactOrders ? normal_interval(n) : exact_interval(n);
+  interval.low = values[order.k - 1];
+  interval.high = values[n - order.k];
+  interval.coverage = order.coverage;
+  return interval;
+}
+
+double mann_whitney_p(std::span<const double> a, std::span<const double> b) {
+  check(!a.empty() && !b.empty(), "two samples are compared");
+  const std::vector<std::size_t> ranks = doubled_ranks(a, b);
+  return ranks.size() <= kExactValues ? exact_p(ranks, a.size()) : normal_p(ranks, a.size());
+}
+
+std::optional<double> detectable_slowdown(std::span<const double> sample, double alpha) {
+  std::vector<double> finite;
+  for (double value : sample) {
+    if (std::isfinite(value) && value > 0) finite.push_back(value);
+  }
+  if (finite.size() < 2) return std::nullopt;
+  const auto shows = [&](double factor) {
+    std::vector<double> slowed;
+    for (double value : finite) slowed.push_back(value * factor);
+    return mann_whitney_p(finite, slowed) < alpha;
+  };
+  // Ranks change only where a slowed value passes another.
+  std::vector<double> factors;
+  for (double fast : finite) {
+    for (double slow : finite) {
+      if (slow >= fast)
+        factors.push_back(std::nextafter(slow / fast, 2 * slow / fast) * (1 + 1e-12));
+    }
+  }
+  std::sort(factors.begin(), factors.end());
+  const auto first = std::partition_point(factors.begin(), factors.end(), std::not_fn(shows));
+  return first == factors.end() ? std::nullopt : std::optional(*first - 1);
+}
+
+double signed_rank_p(std::span<const double> differences) {
+  std::vector<double> sizes;
+  for (double each : differences) {
+    if (each != 0) sizes.push_back(std::abs(each));
+  }
+  const std::vector<double> order = sorted(sizes);
+  std::vector<std::size_t> ranks;  // doubled, so that mid-ranks are whole
+  std::size_t positive = 0;
+  for (double each : differences) {
+    if (each == 0) continue;
+    const auto [first, last] = std::equal_range(order.begin(), order.end(), std::abs(each));
+    ranks.push_back(static_cast<std::size_t>((first - order.begin()) + (last - order.begin()) + 1));
+    if (each > 0) positive += ranks.back();
+  }
+  const std::size_t total = std::accumulate(ranks.begin(), ranks.end(), std::size_t{0});
+  const std::size_t larger = std::max(positive, total - positive);
+  return ranks.size() <= kExactValues ? exact_signed_p(ranks, larger)
+                                      : normal_signed_p(ranks, larger);
+}
+
+std::optional<double> detectable_shift(std::span<const double> differences, double alpha) {
+  std::vector<double> centred;
+  for (double each : differences) {
+    if (std::isfinite(each)) centred.push_back(each);
+  }
+  if (centred.empty()) return std::nullopt;
+  const double median = median_interval(centred).median;
+  for (double& each : centred) each -= median;
+  // Ranks change only where a shifted difference, or a sum of two, passes 0.
+  std::vector<double> shifts = {0};
+  for (double a : centred) {
+    for (double b : centred) shifts.push_back(std::max(0.0, -(a + b) / 2));
+  }
+  std::sort(shifts.begin(), shifts.end());
+  const double least = std::max(1e-12, shifts.back() * 1e-9);
+  const auto hidden = [&](double shift) {
+    std::vector<double> shifted;
+    for (double each : centred) shifted.push_back(each + shift + least);
+    return signed_rank_p(shifted) >= alpha;
+  };
+  const auto first = std::partition_point(shifts.begin(), shifts.end(), hidden);
+  return first == shifts.end() ? std::nullopt : std::optional(*first);
+}
+
+std::vector<double> holm(std::span<const double> p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> adjusted(p_values.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const double scaled = p_values[order[i]] * static_cast<double>(order.size() - i);
+    largest = std::max(largest, std::min(1.0, scaled));
+    adjusted[order[i]] = largest;
+  }
+  return adjusted;
+}
+
+}  // namespace regatta

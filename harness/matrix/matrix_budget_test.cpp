@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/matrix_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace regatta {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr double kNoBudget = std::numeric_limits<double>::infinity();
+
+/// Seeds outermost; `seconds`: of a run of each cell.
+std::vector<MissingRun> runs_of(const std::vector<double>& seconds, int seeds) {
+  std::vector<MissingRun> runs;
+  for (int seed = 0; seed < seeds; ++seed) {
+    for (std::size_t cell = 0; cell < seconds.size(); ++cell) {
+      runs.push_back({.cell = cell, .seconds = seconds[cell]});
+    }
+  }
+  return runs;
+}
+
+TEST(MatrixBudget, WithoutOneRunsGoInTheirOrder) {
+  const std::vector<MissingRun> runs = runs_of({1, 2}, 2);
+  EXPECT_EQ(next_run(runs, {}, kNoBudget), 0U);
+  EXPECT_EQ(next_run(std::span(runs).subspan(1), {0}, kNoBudget), 0U);
+  EXPECT_EQ(next_run(std::span(runs).subspan(2), {0, 1}, kNoBudget), 0U);
+  EXPECT_EQ(next_run({}, {0, 1}, kNoBudget), std::nullopt);
+}
+
+TEST(MatrixBudget, BeginsNoRunThatWouldEndLateAndAShorterOneInItsPlace) {
+  const std::vector<MissingRun> runs = runs_of({5, 1}, 1);
+  EXPECT_EQ(next_run(runs, {0, 1}, 5), 0U);
+  EXPECT_EQ(next_run(runs, {0, 1}, 4.9), 1U);
+  EXPECT_EQ(next_run(runs, {0, 1}, 0.9), std::nullopt);
+}
+
+TEST(MatrixBudget, GivesEveryCellItsFirstRunBeforeOthersTheirSecond) {
+  const std::vector<MissingRun> runs = runs_of({1, 1, 5}, 2);
+  EXPECT_EQ(next_run(runs, {0}, 100), 1U);
+  EXPECT_EQ(next_run(runs, {0, 1}, 100), 2U);
+  EXPECT_EQ(next_run(runs, {0, 1}, 3), 2U);  // it ends late, but there is none of its cell
+}
+
+TEST(MatrixBudget, BeginsTheShortestOfTheFirstRunsThatEndLateAndNoneWithoutTime) {
+  const std::vector<MissingRun> runs = runs_of({9, 5, 7}, 2);
+  EXPECT_EQ(next_run(runs, {}, 3), 1U);
+  EXPECT_EQ(next_run(runs, {1}, 3), 2U);
+  EXPECT_EQ(next_run(runs, {}, 0), std::nullopt);
+  EXPECT_EQ(next_run(runs, {}, -1), std::nullopt);
+}
+
+TEST(MatrixBudget, TakesARunWhoseTimeIsNotKnownForShort) {
+  const std::vector<MissingRun> runs = {{.cell = 0, .seconds = 5}, {.cell = 1}};
+  EXPECT_EQ(next_run(runs, {0, 1}, 1), 1U);
+}
+
+TEST(MatrixBudget, ForetellsWhatItWillChoose) {
+  // Three rounds of 10 s, then what fits into 5 s, which is the short cell's two runs.
+  const Forecast some = forecast(runs_of({1, 9}, 5), {0, 0}, 35);
+  EXPECT_THAT(some.runs_of_cell, ElementsAre(5, 3));
+  EXPECT_EQ(some.seconds, 32);
+  EXPECT_EQ(some.runs(), 8U);
+  const Forecast all = forecast(runs_of({1, 9}, 5), {0, 0}, 50);
+  EXPECT_THAT(all.runs_of_cell, ElementsAre(5, 5));
+  const Forecast more = forecast(runs_of({1, 9}, 2), {3, 3}, 12);
+  EXPECT_THAT(more.runs_of_cell, ElementsAre(5, 4));
+}
+
+TEST(MatrixBudget, ForetellsWhichCellsWillHaveNoRun) {
+  const std::vector<MissingRun> runs = runs_of({1, 20, 20, 30}, 5);
+  const Forecast ahead = forecast(runs, {0, 0, 0, 0}, 30);
+  EXPECT_THAT(ahead.runs_of_cell, ElementsAre(1, 1, 1, 0));
+  EXPECT_EQ(ahead.seconds, 41);  // late by one run
+  EXPECT_THAT(ahead.empty_cells(), ElementsAre(3));
+  EXPECT_EQ(seconds_of_first_runs(runs, {}), 71);
+  EXPECT_EQ(seconds_of_first_runs(runs, {0, 1}), 50);
+}
+
+TEST(MatrixBudget, SaysHowManySeedsCellsHave) {
+  EXPECT_EQ(seeds_text(std::vector<std::size_t>{5, 5, 3, 0}),
+            "5 seeds of 2 cells, 3 of 1, none of 1");
+  EXPECT_EQ(seeds_text(std::vector<std::size_t>{1}), "1 seed of 1 cell");
+  const MatrixPlan plan{.seeds = {1, 2, 3, 4, 5},
+                        .cells = {{.arguments = {}, .name = "a"},
+                                  {.arguments = {}, .name = "b"},
+                                  {.arguments = {}, .name = "c"},
+                                  {.arguments = {}, .name = "d"}}};
+  EXPECT_THAT(lines_of_fewer(plan, std::vector<std::size_t>{3, 5, 0, 3}, 5),
+              ElementsAre("  3 of 5 seeds: a, d", "  0 of 5 seeds: c"));
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/matrix_plan.h"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "harness/matrix/matrix.h"
+#include "harness/plan/placement.h"
+#include "harness/plan/race_flags.h"
+#include "harness/plan/training_options.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/names.h"
+
+namespace regatta {
+namespace {
+
+using Values = std::vector<std::string>;
+using Block = std::vector<std::pair<std::string, Values>>;  // by key, in the file's order
+
+class Reader {
+ public:
+  explicit Reader(std::string source) : source_(std::move(source)) {}
+
+  MatrixPlan read(const toml::table& table) {
+    for (const auto& [key, value] : table) {
+      if (key != "seeds" && key != "race" && key != "exclude") {
+        throw error(unknown_name("key", std::string(key.str()), kKeys).what());
+      }
+    }
+    MatrixPlan plan{.seeds = seeds(table["seeds"].node()), .cells = {}};
+    const std::vector<Block> excluded = blocks(table, "exclude");
+    for (const Block& block : blocks(table, "race")) {
+      for (MatrixCell& cell : cross(block, excluded)) {
+        const bool known =
+            std::find(plan.cells.begin(), plan.cells.end(), cell) != plan.cells.end();
+        if (!known) plan.cells.push_back(std::move(cell));
+      }
+    }
+    if (plan.cells.empty()) throw error("no cell is left; add a [[race]] block with a workload");
+    return plan;
+  }
+
+ private:
+  static inline const std::vector<std::string> kKeys = {"seeds", "race", "exclude"};
+
+  RunError error(const std::string& what) const {
+    return {ErrorKind::Usage, source_ + ": " + what};
+  }
+
+  std::vector<std::uint64_t> seeds(const toml::node* node) const {
+    std::vector<std::uint64_t> result;
+    if (node == nullptr) return {1, 2, 3, 4, 5};
+    if (const auto count = node->value_exact<std::int64_t>()) {
+      if (*count < 1) throw error("seeds is a number of at least 1, or a list of seeds");
+      result.resize(static_cast<std::size_t>(*count));
+      std::iota(result.begin(), result.end(), 1U);
+      return result;
+    }
+    if (node->is_array()) {
+      for (const toml::node& each : *node->as_array()) {
+        const auto seed = each.value_exact<std::int64_t>();
+        if (!seed || *seed < 0) throw error("a seed is a whole number from 0");
+        result.push_back(static_cast<std::uint64_t>(*seed));
+      }
+    }
+    if (result.empty()) throw error("seeds is a number of at least 1, or a list of seeds");
+    return result;
+  }
+
+  std::vector<Block> blocks(const toml::table& table, const std::string& key) const {
+    std::vector<Block> result;
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return result;
+    const toml::array* array = node->as_array();
+    if (array == nullptr || !array->is_array_of_tables()) {
+      throw error("write [[" + key + "]], in two brackets: there may be several");
+    }
+    for (const toml::node& each : *array) {
+      // toml++ sorts keys; the line they stand in is their order in the file.
+      std::vector<std::pair<toml::source_position, std::pair<std::string, Values>>> entries;
+      for (const auto& [name, value] : *each.as_table()) {
+        entries.emplace_back(value.source().begin, std::pair(flag_of(std::string(name.str())),
+                                                             values(name.str(), value)));
+      }
+      std::stable_sort(entries.begin(), entries.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
+      Block block;
+      for (auto& entry : entries) block.push_back(std::move(entry.second));
+      result.push_back(std::move(block));
+    }
+    return result;
+  }
+
+  std::string flag_of(std::string key) const {
+    std::replace(key.begin(), key.end(), '_', '-');
+    const std::vector<std::string> flags = cell_flags();
+    if (std::find(flags.begin(), flags.end(), "--" + key) == flags.end()) {
+      std::vector<std::string> keys;
+      for (std::string flag : flags) {
+        flag = flag.substr(2);
+        std::replace(flag.begin(), flag.end(), '-', '_');
+        keys.push_back(flag);
+      }
+      std::replace(key.begin(), key.end(), '-', '_');
+      throw error(unknown_name("key", key, keys).what());
+    }
+    return "--" + key;
+  }
+
+  Values values(std::string_view key, const toml::node& node) const {
+    Values result;
+    if (const toml::array* array = node.as_array()) {
+      for (const toml::node& each : *array) result.push_back(text_of(key, each));
+      if (result.empty()) throw error(std::string(key) + " has no value");
+      return result;
+    }
+    return {text_of(key, node)};
+  }
+
+  std::string text_of(std::string_view key, const toml::node& node) const {
+    if (const auto text = node.value_exact<std::string>()) {
+      if (text->empty() || text->find_first_of(" \t\n") != std::string::npos) {
+        throw error(std::string(key) + " = '" + *text + "': a value has no spaces");
+      }
+      return *text;
+    }
+    if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
+    if (const auto real = node.value_exact<double>()) return fmt::format("{}", *real);
+    throw error(std::string(key) + " is a text, a number, or a list of them");
+  }
+
+  std::vector<MatrixCell> cross(const Block& block, const std::vector<Block>& excluded) const {
+    std::vector<std::map<std::string, std::string>> chosen(1);
+    std::vector<std::string> order;
+    for (const auto& [flag, values] : block) {
+      order.push_back(flag);
+      std::vector<std::map<std::string, std::string>> next;
+      for (const auto& cell : chosen) {
+        for (const std::string& value : values) {
+          next.push_back(cell);
+          next.back()[flag] = value;
+        }
+      }
+      chosen = std::move(next);
+    }
+    std::vector<MatrixCell> cells;
+    for (const auto& cell : chosen) {
+      const bool out = std::any_of(excluded.begin(), excluded.end(),
+                                   [&](const Block& each) { return matches(cell, each); });
+      if (!out) cells.push_back(cell_of(cell, order));
+    }
+    return cells;
+  }
+
+  static bool matches(const std::map<std::string, std::string>& cell, const Block& excluded) {
+    return std::all_of(excluded.begin(), excluded.end(), [&](const auto& entry) {
+      const auto found = cell.find(entry.first);
+      return found != cell.end() && std::find(entry.second.begin(), entry.second.end(),
+                                              found->second) != entry.second.end();
+    });
+  }
+
+  static MatrixCell cell_of(const std::map<std::string, std::string>& values,
+                            const std::vector<std::string>& order) {
+    const auto value_or = [&](const char* flag, const char* otherwise) {
+      const auto found = values.find(flag);
+      return found == values.end() ? std::string(otherwise) : found->second;
+    };
+    MatrixCell cell;
+    cell.name = fmt::format("{} {} x{}", value_or("--workload", "?"),
+                            value_or("--strategy", "single"), value_or("--workers", "1"));
+    for (const std::string& flag : order) {
+      cell.arguments.push_back(flag);
+      cell.arguments.push_back(values.at(flag));
+      if (flag == "--workload" || flag == "--strategy" || flag == "--workers") continue;
+      cell.name += fmt::format(" {}={}", flag.substr(2), values.at(flag));
+    }
+    return cell;
+  }
+
+  std::string source_;
+};
+
+MatrixPlan named_plan(const MatrixRequest& request) {
+  if (request.file.empty() == request.tier.empty()) {
+    throw RunError(ErrorKind::Usage, "name either a TOML file or a --tier");
+  }
+  if (request.file.empty()) return tier_plan(request.tier);
+  std::ifstream file(request.file);
+  if (!file) {
+    throw RunError(ErrorKind::Usage, "cannot read " + request.file + ": " + std::strerror(errno));
+  }
+  std::stringstream text;
+  text << file.rdbuf();
+  return parse_matrix(text.str(), request.file);
+}
+
+}  // namespace
+
+MatrixPlan plan_of(const MatrixRequest& request) {
+  MatrixPlan plan = named_plan(request);
+  if (!request.seeds) return plan;
+  if (*request.seeds < 1) throw RunError(ErrorKind::Usage, "--seeds is at least 1");
+  plan.seeds.resize(static_cast<std::size_t>(*request.seeds));
+  std::iota(plan.seeds.begin(), plan.seeds.end(), 1U);
+  return plan;
+}
+
+MatrixPlan parse_matrix(const std::string& text, const std::string& source) {
+  try {
+    return Reader(source).read(toml::parse(text, source));
+  } catch (const toml::parse_error& error) {
+    throw RunError(ErrorKind::Usage, fmt::format("{}, line {}: {}", source,
+                                                 error.source().begin.line, error.description()));
+  }
+}
+
+Placement placement_of(const MatrixCell& cell) {
+  const RaceRequest request = parse_run(cell.arguments);
+  const Workload& workload = find_workload(request.workload);
+  const std::string dataset = dataset_of(request, workload);
+  require_usable(workload, dataset);
+  const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
+  check(sizes.has_value(), "the sizes of every data set of the table are known");
+  return place(request, sizes->train);
+}
+
+std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
+  const auto reason = [](const MatrixCell& cell) -> std::optional<std::string> {
+    try {
+      placed_step(placement_of(cell));
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return std::nullopt;
+  };
+  std::vector<RejectedCell> rejected;
+  std::vector<MatrixCell> valid;
+  for (const MatrixCell& cell : plan.cells) {
+    if (const auto why = reason(cell)) {
+      rejected.push_back({.cell = cell, .reason = *why});
+    } else {
+      valid.push_back(cell);
+    }
+  }
+  if (valid.empty()) {
+    throw RunError(ErrorKind::Usage,
+                   "none of the cells can run; the first: " + rejected.front().cell.name + ": " +
+                       rejected.front().reason);
+  }
+  plan.cells = std::move(valid);
+  return rejected;
+}
+
+void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
+  std::set<std::string> loaded;
+  for (const MatrixCell& cell : cells) {
+    const RaceRequest request = parse_run(cell.arguments);
+    const Workload& workload = find_workload(request.workload);
+    const std::string dataset = dataset_of(request, workload);
+    if (loaded.insert(dataset).second) load_data(workload, dataset, data_dir);
+  }
+}
+
+}  // namespace regatta

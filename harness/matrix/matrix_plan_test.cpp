@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/matrix_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> names_of(const MatrixPlan& plan) {
+  std::vector<std::string> names;
+  for (const MatrixCell& cell : plan.cells) names.push_back(cell.name);
+  return names;
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_matrix(text, "m.toml");
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(MatrixPlan, CrossesTheAxesOfEachBlockAndLeavesOutWhatIsExcluded) {
+  const MatrixPlan plan = parse_matrix(R"(
+    seeds = [7, 9]
+    [[race]]
+    workload = ["parabola", "resnet9_thin"]
+    strategy = ["in_graph", "all_reduce"]
+    workers = 2
+    [[race]]
+    workload = "parabola"
+    rate_scale = 0.5
+    [[exclude]]
+    workload = "parabola"
+    strategy = "in_graph"
+  )",
+                                       "m.toml");
+  EXPECT_THAT(plan.seeds, ElementsAre(7, 9));
+  EXPECT_THAT(names_of(plan),
+              ElementsAre("parabola all_reduce x2", "resnet9_thin in_graph x2",
+                          "resnet9_thin all_reduce x2", "parabola single x1 rate-scale=0.5"));
+  EXPECT_THAT(plan.cells[0].arguments,
+              ElementsAre("--workload", "parabola", "--strategy", "all_reduce", "--workers", "2"));
+}
+
+TEST(MatrixPlan, RacesACellOnceThatTwoBlocksName) {
+  const MatrixPlan plan = parse_matrix(
+      "[[race]]\nworkload = ['parabola', 'parabola']\n[[race]]\nworkload = 'parabola'\n", "m.toml");
+  EXPECT_EQ(plan.cells.size(), 1U);
+  EXPECT_THAT(plan.seeds, ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(MatrixPlan, SaysWhatIsWrongAndOffersTheNearestKey) {
+  EXPECT_THAT(error_of("[[race]]\nworklaod = 'parabola'\n"), HasSubstr("did you mean 'workload'"));
+  EXPECT_THAT(error_of("[[race]]\nworkload = 'parabola'\nseed = 3\n"), HasSubstr("'seed'"));
+  EXPECT_THAT(error_of("[[rage]]\nworkload = 'parabola'\n"), HasSubstr("did you mean 'race'"));
+  EXPECT_THAT(error_of("[race]\nworkload = 'parabola'\n"), HasSubstr("[[race]]"));
+  EXPECT_THAT(error_of("[[race]]\nworkload = \n"), HasSubstr("m.toml, line 2"));
+  EXPECT_THAT(error_of("seeds = 0\n[[race]]\nworkload = 'parabola'\n"), HasSubstr("seeds"));
+  EXPECT_THAT(error_of("seeds = 3\n"), HasSubstr("no cell"));
+  EXPECT_THAT(error_of("[[race]]\nworkload = []\n"), HasSubstr("no value"));
+}
+
+TEST(MatrixPlan, RejectsWhatCannotRunWithTheReason) {
+  MatrixPlan plan = parse_matrix(
+      "[[race]]\nworkload = ['parabola', 'parabolla']\nstrategy = ['single', 'in_graph']\n"
+      "workers = 2\n",
+      "m.toml");
+  const std::vector<RejectedCell> rejected = reject_invalid(plan);
+  EXPECT_THAT(names_of(plan), ElementsAre("parabola in_graph x2"));
+  ASSERT_EQ(rejected.size(), 3U);
+  EXPECT_EQ(rejected[0].cell.name, "parabola single x2");
+  EXPECT_THAT(rejected[0].reason, HasSubstr("single"));
+  EXPECT_THAT(rejected[1].reason, HasSubstr("did you mean 'parabola'"));
+}
+
+TEST(MatrixPlan, HasTiersWhoseQuickOneIsValid) {
+  MatrixPlan quick = tier_plan("quick");
+  EXPECT_EQ(quick.cells.size(), 18U);
+  EXPECT_EQ(quick.cells[0].name, "parabola single x1");
+  EXPECT_EQ(quick.cells[1].name, "resnet9_thin single x1 global-batch=32 epochs=1 target=40");
+  EXPECT_EQ(quick.cells[17].name,
+            "resnet9_thin model_parallel x2 global-batch=32 epochs=1 target=40");
+  EXPECT_TRUE(reject_invalid(quick).empty());
+  EXPECT_GT(tier_plan("full").cells.size(), 18U);
+  EXPECT_FALSE(tier_plan("standard").cells.empty());
+  EXPECT_THROW(tier_plan("quik"), RunError);
+}
+
+/// The names of a tier's cells that cannot run, with their reasons.
+std::vector<std::string> rejected_of(const std::string& tier) {
+  MatrixPlan plan = tier_plan(tier);
+  std::vector<std::string> lines;
+  for (const RejectedCell& each : reject_invalid(plan)) {
+    lines.push_back(each.cell.name + ": " + each.reason);
+  }
+  return lines;
+}
+
+TEST(MatrixPlan, HasTiersForLongRunsOfWhichEveryCellIsValidButOneOfTooFewLayers) {
+  EXPECT_EQ(rejected_of("standard"), std::vector<std::string>{});
+  const std::vector<std::string> rejected = rejected_of("full");
+  ASSERT_EQ(rejected.size(), 1U);
+  EXPECT_THAT(rejected[0], HasSubstr("parabola model_parallel x4: "));
+  EXPECT_THAT(rejected[0], HasSubstr("this model has 3 layers, so 1 to 3 stages are possible"));
+}
+
+TEST(MatrixPlan, HasATierForClaimsOfWhichEveryCellIsValid) {
+  MatrixPlan claims = tier_plan("claims");
+  EXPECT_EQ(claims.cells.size(), 47U);
+  const std::vector<RejectedCell> rejected = reject_invalid(claims);
+  for (const RejectedCell& each : rejected) ADD_FAILURE() << each.cell.name << ": " << each.reason;
+}
+
+}  // namespace
+}  // namespace regatta

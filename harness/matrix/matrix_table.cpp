@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/matrix/matrix_table.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "harness/judge/statistics.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::size_t kLeastNameWidth = 16;
+constexpr std::size_t kLeastBarWidth = 8;
+constexpr std::size_t kMostBarWidth = 48;
+constexpr std::size_t kBarGap = 2;
+const std::vector<std::string> kHeads = {"cell",      "runs",   "hit",       "failed",
+                                         "to target", "metric", "examples/s"};
+constexpr std::size_t kFailed = 3;
+constexpr std::size_t kMetric = 5;
+constexpr const char* kFastest = "\x1b[32m";  // green
+constexpr const char* kPlain = "\x1b[0m";
+
+std::string time_text(double seconds) {
+  return seconds < 1 ? fmt::format("{:.1f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
+}
+
+std::string median_of(const std::vector<FinishedRun>& runs, double FinishedRun::*field) {
+  std::vector<double> values;
+  for (const FinishedRun& run : runs) values.push_back(run.*field);
+  return values.empty() ? "" : fmt::format("{:.0f}", median_interval(values).median);
+}
+
+std::string median_metric(const std::vector<FinishedRun>& runs) {
+  std::vector<double> values;
+  for (const FinishedRun& run : runs) {
+    if (run.metric) values.push_back(*run.metric);
+  }
+  return values.empty() ? "" : fmt::format("{:.4g}", median_interval(values).median);
+}
+
+/// Names tell cells apart at both ends, so they lose their middle where there is no room.
+std::string shortened(const std::string& name, std::size_t width) {
+  if (name.size() <= width) return name;
+  const std::size_t head = (width - 2) / 2;
+  return name.substr(0, head) + ".." + name.substr(name.size() - (width - 2 - head));
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// The first is to the left, numbers are to the right.
+std::string aligned(const std::vector<std::string>& columns,
+                    const std::vector<std::size_t>& widths) {
+  std::string text = fmt::format("{:<{}}", shortened(columns[0], widths[0]), widths[0]);
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    if (widths[i] > 0) text += fmt::format(" {:>{}}", columns[i], widths[i]);
+  }
+  return text;
+}
+
+/// Columns and rows of the terminal.
+winsize terminal_size() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+    size.ws_col = 80;
+    size.ws_row = 24;
+  }
+  return size;
+}
+
+}  // namespace
+
+MatrixTable::MatrixTable(const MatrixPlan& plan)
+    : plan_(plan),
+      rows_(plan.cells.size()),
+      terminal_(isatty(STDOUT_FILENO) != 0),
+      color_(terminal_ && std::getenv("NO_COLOR") == nullptr),
+      glyphs_(glyphs_of_locale()) {
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> by_workload;
+  for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
+    const std::string workload = words_of(plan.cells[cell].name).front();
+    const auto same = [&](const auto& entry) { return entry.first == workload; };
+    auto found = std::find_if(by_workload.begin(), by_workload.end(), same);
+    if (found == by_workload.end()) found = by_workload.insert(found, {workload, {}});
+    found->second.push_back(cell);
+  }
+  for (const auto& [workload, cells] : by_workload) groups_.push_back(group_of(workload, cells));
+}
+
+/// Also sets the labels of its rows.
+MatrixTable::Group MatrixTable::group_of(const std::string& workload,
+                                         const std::vector<std::size_t>& cells) {
+  std::vector<std::vector<std::string>> names;
+  for (const std::size_t cell : cells) names.push_back(words_of(plan_.cells[cell].name));
+  const auto is_of_all = [&](const std::string& word) {
+    return std::all_of(names.begin(), names.end(), [&](const auto& name) {
+      return std::find(name.begin() + 3, name.end(), word) != name.end();
+    });
+  };
+  Group group{.title = workload, .cells = cells};
+  const std::vector<std::string>& first = names.front();
+  for (std::size_t i = 3; i < first.size(); ++i) {  // behind workload, strategy and workers
+    if (is_of_all(first[i])) group.title += ' ' + first[i];
+  }
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    std::string& label = rows_[cells[k]].label;
+    label = "  " + names[k][1] + ' ' + names[k][2];
+    for (std::size_t i = 3; i < names[k].size(); ++i) {
+      if (!is_of_all(names[k][i])) label += ' ' + names[k][i];
+    }
+  }
+  return group;
+}
+
+void MatrixTable::add(std::size_t cell, const FinishedRun& run) { rows_[cell].runs.push_back(run); }
+
+void MatrixTable::add_crash(std::size_t cell) { ++rows_[cell].crashes; }
+
+std::ptrdiff_t MatrixTable::Row::count(Status status) const {
+  return std::count_if(runs.begin(), runs.end(),
+                       [&](const FinishedRun& run) { return run.status == status; });
+}
+
+/// A run that missed its target is infinitely slow.
+double MatrixTable::Row::seconds_to_target() const {
+  std::vector<double> seconds;
+  for (const FinishedRun& run : runs) {
+    seconds.push_back(run.seconds_to_target.value_or(kInfinity));
+  }
+  return seconds.empty() ? kInfinity : median_interval(seconds).median;
+}
+
+MatrixTable::Columns MatrixTable::columns_of(const Row& row) const {
+  const double seconds = row.seconds_to_target();
+  return {row.label,
+          fmt::format("{}/{}", row.runs.size(), plan_.seeds.size()),
+          std::to_string(row.count(Status::Reached)),
+          row.failed() == 0 ? "" : std::to_string(row.failed()),
+          row.runs.empty()      ? ""
+          : std::isinf(seconds) ? "missed"
+                                : time_text(seconds),
+          median_metric(row.runs),
+          median_of(row.runs, &FinishedRun::examples_per_s)};
+}
+
+void MatrixTable::begin(std::size_t cell, std::uint64_t seed) {
+  under_way_ = fmt::format("{} seed {}", plan_.cells[cell].name, seed);
+}
+
+void MatrixTable::progress(const std::string& line, const std::string& left) {
+  if (!terminal_) return;
+  under_way_ = left.empty() ? line : line + "  |  " + left;
+  redraw();
+}
+
+void MatrixTable::show(const std::string& news) {
+  if (terminal_) {
+    under_way_ = news;
+    redraw();
+    return;
+  }
+  if (!news.empty()) fmt::print("{}\n", news);
+  std::fflush(stdout);
+}
+
+/// Names are shortened where there is no room; what is wider still is cut.
+MatrixTable::Widths MatrixTable::widths_for(std::size_t terminal_columns) const {
+  Widths widths{.line = terminal_columns - 1};
+  for (const std::string& head : kHeads) widths.columns.push_back(head.size());
+  widths.columns[kMetric] = 8;  // as wide as most, so that columns stay where they are
+  widths.columns[kFailed] = 0;  // shown where a run failed
+  for (const Row& row : rows_) {
+    const Columns columns = columns_of(row);
+    if (row.failed() > 0) widths.columns[kFailed] = kHeads[kFailed].size();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      widths.columns[i] = std::max(widths.columns[i], columns[i].size());
+    }
+  }
+  std::size_t numbers = 0;
+  for (std::size_t i = 1; i < widths.columns.size(); ++i) {
+    numbers += widths.columns[i] > 0 ? widths.columns[i] + 1 : 0;
+  }
+  const std::size_t room = std::max(widths.line, numbers + kLeastNameWidth) - numbers;
+  widths.columns[0] = std::min(widths.columns[0], room);
+  const std::size_t left = room - widths.columns[0];
+  if (left >= kBarGap + kLeastBarWidth) widths.bar = std::min(left - kBarGap, kMostBarWidth);
+  return widths;
+}
+
+std::vector<std::string> MatrixTable::lines_of(const Group& group, const Widths& widths) const {
+  double fastest = kInfinity, slowest = 0;
+  for (const std::size_t cell : group.cells) {
+    const double seconds = rows_[cell].seconds_to_target();
+    fastest = std::min(fastest, seconds);
+    if (std::isfinite(seconds)) slowest = std::max(slowest, seconds);
+  }
+  std::vector<std::string> lines = {group.title.substr(0, widths.line)};
+  const std::string scale = "0 to " + time_text(slowest);
+  for (const std::size_t cell : group.cells) {
+    lines.push_back(aligned(columns_of(rows_[cell]), widths.columns).substr(0, widths.line));
+    const std::size_t begin = lines.back().size() + kBarGap;
+    const std::string bar = bar_of(rows_[cell].seconds_to_target(), fastest, slowest, widths.bar);
+    if (!bar.empty()) lines.back() += std::string(kBarGap, ' ') + bar;
+    if (lines.size() > 2 || slowest == 0 || scale.size() > widths.bar) continue;
+    if (lines[0].size() < begin) lines[0] += std::string(begin - lines[0].size(), ' ') + scale;
+  }
+  return lines;
+}
+
+std::string MatrixTable::bar_of(double seconds, double fastest, double slowest,
+                                std::size_t width) const {
+  if (width == 0 || std::isinf(seconds)) return "";
+  const std::string text = bar(seconds / slowest, width, glyphs_);
+  return color_ && seconds == fastest ? kFastest + text + kPlain : text;
+}
+
+void MatrixTable::redraw() {
+  const winsize size = terminal_size();
+  const Widths widths = widths_for(size.ws_col);
+  std::vector<std::string> table = {aligned(kHeads, widths.columns).substr(0, widths.line)};
+  for (const Group& group : groups_) {
+    const std::vector<std::string> lines = lines_of(group, widths);
+    table.insert(table.end(), lines.begin(), lines.end());
+  }
+  const std::size_t room = size.ws_row > 5 ? size.ws_row - 2U : 3U;
+  if (table.size() > room) {
+    const std::size_t hidden = table.size() - room + 1;
+    table.resize(room - 1);
+    table.push_back(fmt::format("... and {} lines more", hidden));
+  }
+  table.push_back(under_way_.substr(0, widths.line));
+  std::string text = drawn_ > 0 ? fmt::format("\x1b[{}A\r", drawn_) : "";
+  for (const std::string& line : table) text += "\x1b[K" + line + "\n";
+  drawn_ = table.size();
+  fmt::print("{}\x1b[J", text);
+  std::fflush(stdout);
+}
+
+}  // namespace regatta

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/capture_rule.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+std::string why_not_captured(const RaceRequest& request, const Placement& placement) {
+  if (request.device != "cuda") return "it is for --device cuda";
+  if (placement.servers > 0) return "the host carries what goes to and from servers";
+  if (placement.options.backup_workers > 0) return "the host decides which pushes count";
+  const auto& strategies = placement.strategies;
+  const auto is_under = [&](std::string_view name) {
+    return std::any_of(strategies.begin(), strategies.end(),
+                       [&](const Strategy* strategy) { return strategy->name == name; });
+  };
+  if (is_under("central_storage")) return "the host holds and updates the parameters";
+  if (placement.gpus > 1) {
+    return "the run's places are on " + std::to_string(placement.gpus) +
+           " GPUs, and a captured step is of one (CUDA_VISIBLE_DEVICES=0 shows a single one)";
+  }
+  if (is_under("all_reduce") && placement.processes > 1 && !placement.by_nccl) {
+    return "the host sums between processes by --all-reduce " + request.all_reduce +
+           "; NCCL's ring and nccl can be captured, as can sums in one process";
+  }
+  if (!request.stragglers.empty()) return "--straggler slows single kernels down";
+  if (!request.trace.empty()) return "--trace looks at single kernels";
+  return "";
+}
+
+LaunchSteps launch_of_steps(const RaceRequest& request, const Placement& placement) {
+  const std::string why_not = why_not_captured(request, placement);
+  if (request.cuda_graph == "on" && !why_not.empty()) {
+    throw RunError(ErrorKind::Usage, "--cuda-graph on cannot be: " + why_not +
+                                         "; leave it out, or give --cuda-graph off");
+  }
+  const bool captures = request.cuda_graph != "off" && why_not.empty();
+  return captures ? LaunchSteps::AsOne : LaunchSteps::ByKernel;
+}
+
+}  // namespace regatta

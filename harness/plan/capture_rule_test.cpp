@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rule that says which runs launch their steps as one, held against what can be recorded: what
+// it allows is recorded on an emulated GPU, what it refuses for its strategy is refused there, too.
+#include "harness/plan/capture_rule.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/plan/cell.h"
+#include "harness/plan/layout.h"
+#include "harness/plan/training_options.h"
+#include "harness/run/backend.h"
+#include "kernels/cuda/device.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/executor.h"
+#include "workloads/data/curve.h"
+
+namespace regatta {
+namespace {
+
+const DataSet& data() {
+  static const DataSet points = make_curve();
+  return points;
+}
+
+RaceRequest request_of(const std::string& strategy) {
+  RaceRequest request;
+  request.workload = "parabola";
+  request.strategy = strategy;
+  request.device = "cuda";
+  request.workers = strategy == "single" ? 1 : 2;
+  request.steps = 3;
+  return request;
+}
+
+Placement placement_of(const RaceRequest& request) {
+  Placement placement = place(request, data().count);
+  placement.recipe.train = &data();
+  return placement;
+}
+
+/// Why the steps of a run in one process cannot be recorded; empty: they were, and ran.
+std::string why_not_recorded(const RaceRequest& request) {
+  const Placement placement = placement_of(request);
+  const Step part = partition(placed_step(placement), binding_of(placement)).front();
+  Backend backend("cuda");
+  backend.gpus.push_back(cuda::make_emulated_device());
+  add_cuda_kernels(backend.kernels);
+  add_cpu_kernels(backend.host_kernels);
+  backend.transport.add_kernels(backend.kernels);
+  backend.transport.add_kernels(backend.host_kernels);
+  ExecutorOptions options = executor_options(request, placement, data(), 0);
+  options.launch = LaunchSteps::AsOne;
+  try {
+    Executor executor(part, backend.devices(), options);
+    executor.prepare();
+    executor.run(placement.recipe.total_examples);
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
+  for (const char* strategy : {"single", "independent", "in_graph", "central_storage",
+                               "model_parallel", "all_reduce", "parameter_server"}) {
+    RaceRequest request = request_of(strategy);
+    request.all_reduce = "reduce_to_one";
+    if (request.strategy == "parameter_server") request.processes = 1;
+    const std::string why_not = why_not_captured(request, placement_of(request));
+    const std::string not_recorded = why_not_recorded(request);
+    EXPECT_EQ(why_not.empty(), not_recorded.empty())
+        << strategy << ": '" << why_not << "', but: '" << not_recorded << "'";
+  }
+}
+
+TEST(CaptureRule, TakesEverySumInOneProcess) {
+  RaceRequest request = request_of("all_reduce");
+  for (const char* algorithm : {"reduce_to_one", "hierarchical_copy"}) {
+    for (const int workers : {1, 2, 5}) {
+      request.all_reduce = algorithm;
+      request.workers = workers;
+      EXPECT_EQ(why_not_captured(request, placement_of(request)), "");
+      EXPECT_EQ(why_not_recorded(request), "");
+    }
+  }
+}
+
+TEST(CaptureRule, TakesNcclsSumsBetweenProcessesAndNoOthers) {
+  RaceRequest request = request_of("all_reduce");
+  request.processes = 2;
+  for (const char* algorithm : {"ring", "nccl"}) {
+    request.all_reduce = algorithm;
+    EXPECT_EQ(why_not_captured(request, placement_of(request)), "");
+  }
+  for (const char* algorithm : {"reduce_to_one", "mpi"}) {
+    request.all_reduce = algorithm;
+    EXPECT_EQ(why_not_captured(request, placement_of(request)),
+              "the host sums between processes by --all-reduce " + request.all_reduce +
+                  "; NCCL's ring and nccl can be captured, as can sums in one process");
+  }
+}
+
+TEST(CaptureRule, IsWhatAutoDoesAndWhatTheCellSays) {
+  const auto cell_says = [](const RaceRequest& request) {
+    return cell_of(request, placement_of(request), {.dataset = "curve", .cores = 1}).cuda_graph;
+  };
+  RaceRequest request = request_of("single");
+  EXPECT_EQ(cell_says(request), "on");
+  request.cuda_graph = "off";
+  EXPECT_EQ(cell_says(request), "off");
+  request.cuda_graph = "auto";
+  request.stragglers[0] = 2;
+  EXPECT_EQ(cell_says(request), "off");
+  request.stragglers.clear();
+  request.trace = "trace.json";
+  EXPECT_EQ(cell_says(request), "off");
+  request.trace.clear();
+  request.device = "cpu";
+  EXPECT_EQ(cell_says(request), std::nullopt);
+}
+
+}  // namespace
+}  // namespace regatta

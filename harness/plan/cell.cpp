@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/cell.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+
+#include "harness/plan/engine_rule.h"
+#include "harness/plan/gpu_rule.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts) {
+  Cell cell;
+  cell.workload = request.workload;
+  cell.dataset = facts.dataset;
+  cell.strategy = request.strategy;
+  for (const Strategy* strategy : placement.strategies) {
+    if (strategy->name == "all_reduce") {
+      cell.all_reduce = request.all_reduce;
+      cell.bucket_bytes = request.bucket_bytes;
+    }
+    if (strategy->name == "async_shared") cell.sharing = request.sharing;
+  }
+  cell.workers = workers_of(placement);
+  cell.stages = placement.options.stages;
+  cell.processes = placement.processes;
+  if (placement.has_servers) {
+    cell.servers = placement.options.servers;
+    cell.bucket_bytes = request.bucket_bytes;
+  }
+  cell.backup_workers = placement.options.backup_workers;
+  cell.staleness_bound = placement.staleness_bound;
+  cell.device = request.device;
+  if (request.device == "cuda") {
+    cell.cuda_graph = placement.launch == LaunchSteps::AsOne ? "on" : "off";
+  }
+  if (placement.engines) cell.cudnn_engine = to_string(*placement.engines);
+  cell.dtype = request.dtype;
+  cell.fusion = request.fusion;
+  cell.winograd = placement.winograd == UseWinograd::Yes ? "on" : "off";
+  cell.global_batch = placement.recipe.global_batch;
+  cell.normalization_group = placement.recipe.normalization_group;
+  cell.rate_scale = placement.recipe.rate_scale;
+  const auto computing = static_cast<int>(cell.workers + cell.backup_workers);
+  // Of one process, as they are dealt to its GPUs; of several, ranks tell when they are ready.
+  HostCores host{.workers = computing, .cores = facts.cores};
+  if (cell.device == "cuda") {
+    host.gpus = placement.gpus;
+    host.most_on_a_gpu = most_on_a_gpu(computing, placement.gpus);
+  }
+  count_cores({host}, cell);
+  for (const auto& [worker, factor] : request.stragglers) {
+    cell.straggler.push_back({.worker = worker, .factor = factor});
+  }
+  cell.seed = request.seed;
+  return cell;
+}
+
+void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
+  cell.threads_per_worker = std::numeric_limits<std::int64_t>::max();
+  cell.oversubscribed = false;
+  cell.shared_gpu = false;
+  if (cell.device == "cuda") cell.gpus = 0;
+  for (const HostCores& host : hosts) {
+    if (host.workers == 0) continue;
+    if (cell.gpus) *cell.gpus += host.gpus;
+    cell.threads_per_worker =
+        std::min<std::int64_t>(cell.threads_per_worker, threads_per_worker(host));
+    cell.oversubscribed = cell.oversubscribed || host.workers > host.cores;
+    cell.shared_gpu = cell.shared_gpu || host.most_on_a_gpu > 1;
+  }
+}
+
+std::map<int, double> parse_stragglers(const std::string& text) {
+  std::map<int, double> stragglers;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    int worker = 0;
+    double factor = 0;
+    char rest = 0;
+    if (std::sscanf(part.c_str(), "%d:%lf%c", &worker, &factor, &rest) != 2) {
+      throw RunError(ErrorKind::Usage,
+                     "--straggler '" + part + "' is not WORKER:FACTOR, such as 1:2.0");
+    }
+    stragglers[worker] = factor;
+    begin = end + 1;
+  }
+  return stragglers;
+}
+
+}  // namespace regatta

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which engines of cuDNN a run asks for, and what its cell and its name say of it.
+#include "harness/plan/engine_rule.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/judge/cell_runs.h"
+#include "harness/plan/cell.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+RaceRequest request_on(const std::string& device) {
+  RaceRequest request;
+  request.workload = "parabola";
+  request.device = device;
+  request.steps = 1;
+  return request;
+}
+
+Record record_of(const RaceRequest& request) {
+  Record record;
+  record.cell = cell_of(request, place(request, 50), {.dataset = "curve", .cores = 1});
+  return record;
+}
+
+std::string error_of(const RaceRequest& request) {
+  try {
+    place(request, 50);
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EngineRule, IsTimedUnlessARunAsksForTheHeuristics) {
+  RaceRequest request = request_on("cuda");
+  EXPECT_EQ(engines_of(place(request, 50)), EngineRule::Timed);
+  EXPECT_EQ(record_of(request).cell.cudnn_engine, "timed");
+  EXPECT_EQ(cell_name(record_of(request)).find("cudnn_engine"), std::string::npos);
+  request.cudnn_engine = "timed";
+  EXPECT_EQ(engines_of(place(request, 50)), EngineRule::Timed);
+  request.cudnn_engine = "heuristic";
+  EXPECT_EQ(engines_of(place(request, 50)), EngineRule::Heuristic);
+  EXPECT_EQ(record_of(request).cell.cudnn_engine, "heuristic");
+  EXPECT_NE(cell_name(record_of(request)).find(" cudnn_engine=heuristic"), std::string::npos);
+}
+
+TEST(EngineRule, IsNoneOfTheCpus) {
+  RaceRequest request = request_on("cpu");
+  EXPECT_EQ(place(request, 50).engines, std::nullopt);
+  EXPECT_EQ(record_of(request).cell.cudnn_engine, std::nullopt);
+  for (const char* asked : {"timed", "heuristic"}) {
+    request.cudnn_engine = asked;
+    EXPECT_EQ(error_of(request), std::string("--cudnn-engine ") + asked +
+                                     " cannot be: it is for --device cuda; leave it out");
+  }
+}
+
+TEST(EngineRule, IsOneOfTwo) {
+  RaceRequest request = request_on("cuda");
+  request.cudnn_engine = "time";
+  EXPECT_NE(error_of(request).find("did you mean 'timed'?"), std::string::npos)
+      << error_of(request);
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ranks agree on: fingerprints of real placements that differ in one thing differ in the lines
+// that tell it, and every line tells something.
+#include "harness/plan/fingerprint.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/runtime/devices.h"
+#include "workloads/data/curve.h"
+#include "workloads/data/shapes.h"
+
+namespace regatta {
+namespace {
+
+using Lines = std::set<std::string>;
+
+/// What a rank makes its fingerprint of.
+struct Side {
+  RaceRequest request;
+  DataSet data;
+  SoftwareFacts software;
+};
+
+Side images() {
+  static const DataSet data = make_shapes(20, Split::Train, 128);
+  RaceRequest request;
+  request.workload = "resnet9_thin";
+  request.strategy = "all_reduce";
+  request.workers = 2;
+  request.processes = 2;
+  request.global_batch = 64;
+  request.steps = 10;
+  return {.request = request, .data = data, .software = software_facts()};
+}
+
+Side points() {
+  Side side = images();
+  side.request.workload = "parabola";
+  side.request.global_batch = 50;
+  side.data = make_curve();
+  return side;
+}
+
+Side on_gpus() {
+  Side side = points();
+  side.request.device = "cuda";
+  return side;
+}
+
+Side servers() {
+  Side side = images();
+  side.request.strategy = "parameter_server";
+  return side;
+}
+
+Fingerprint fingerprint_of(const Side& side) {
+  Placement placement = place(side.request, side.data.count);
+  placement.recipe.train = &side.data;
+  return fingerprint_of(side.request, placement, placed_step(placement), side.data, side.software);
+}
+
+Lines lines_of(const Fingerprint& fingerprint) {
+  Lines names;
+  for (const auto& [name, value] : fingerprint) names.insert(name);
+  return names;
+}
+
+Lines lines_that_differ(const Fingerprint& a, const Fingerprint& b) {
+  EXPECT_EQ(lines_of(a), lines_of(b));
+  Lines names;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b.at(i)) names.insert(a[i].first);
+  }
+  EXPECT_EQ(difference(a, b).empty(), names.empty());
+  return names;
+}
+
+/// One thing that another rank may have otherwise.
+struct Difference {
+  std::string what;
+  Side side;  ///< both have it, but for the change
+  std::function<void(Side&)> change;
+  Lines lines;  ///< that tell of it
+};
+
+std::vector<Difference> differences_of_requests() {
+  return {
+      {"another seed", points(), [](Side& s) { s.request.seed = 2; }, {"seed"}},
+      {"the other dtype", images(), [](Side& s) { s.request.dtype = "bf16"; }, {"dtype", "graph"}},
+      {"no fusion", images(), [](Side& s) { s.request.fusion = "off"; }, {"fusion", "graph"}},
+      {"another rate", points(), [](Side& s) { s.request.rate_scale = 2; }, {"recipe", "graph"}},
+      {"another normalisation group",
+       images(),
+       [](Side& s) { s.request.normalization_group = 16; },
+       {"recipe", "graph"}},
+      {"a rate too near for its line",
+       points(),
+       [](Side& s) { s.request.rate_scale = 1 + 1e-7; },
+       {"graph"}},
+      {"another schedule", images(), [](Side& s) { s.request.steps = 20; }, {"recipe", "graph"}},
+      {"another batch",
+       points(),
+       [](Side& s) { s.request.global_batch = 40; },
+       {"recipe", "graph"}},
+      {"smaller buckets",
+       images(),
+       [](Side& s) { s.request.bucket_bytes = 65536; },
+       {"bucket bytes", "buckets", "graph"}},
+      {"larger buckets, of which there is one in any case",
+       points(),
+       [](Side& s) { s.request.bucket_bytes *= 2; },
+       {"bucket bytes"}},
+      {"kernels one by one",
+       on_gpus(),
+       [](Side& s) { s.request.cuda_graph = "off"; },
+       {"CUDA graph"}},
+      {"another way to choose engines",
+       on_gpus(),
+       [](Side& s) { s.request.cudnn_engine = "heuristic"; },
+       {"cuDNN engine"}},
+      {"another algorithm",
+       points(),
+       [](Side& s) { s.request.all_reduce = "reduce_to_one"; },
+       {"graph"}},
+      {"another strategy",
+       points(),
+       [](Side& s) { s.request.strategy = "independent"; },
+       {"strategy", "buckets", "graph"}},
+      {"another model",
+       images(),
+       [](Side& s) { s.request.workload = "resnet9"; },
+       {"workload", "buckets", "graph"}},
+      {"fewer processes", points(), [](Side& s) { s.request.processes = 1; }, {"processes"}},
+      {"another server", servers(), [](Side& s) { s.request.servers = 2; }, {"processes", "graph"}},
+      {"a backup worker",
+       servers(),
+       [](Side& s) { s.request.backup_workers = 1; },
+       {"backup workers", "graph"}},
+  };
+}
+
+std::vector<Difference> differences_of_data() {
+  return {
+      {"a byte of an image", images(), [](Side& s) { s.data.images[70'000] ^= 1; }, {"data"}},
+      {"a label", images(), [](Side& s) { s.data.labels[127] ^= 1; }, {"data"}},
+      {"a feature", points(), [](Side& s) { s.data.features[3] += 0.5F; }, {"data"}},
+      {"a target", points(), [](Side& s) { s.data.targets[49] += 0.5F; }, {"data"}},
+      {"another name", points(), [](Side& s) { s.data.name = "line"; }, {"data"}},
+  };
+}
+
+std::vector<Difference> differences_of_software() {
+  return {
+      {"another commit", points(), [](Side& s) { s.software.git_commit += "0"; }, {"regatta"}},
+      {"changed sources",
+       points(),
+       [](Side& s) { s.software.dirty = !s.software.dirty; },
+       {"regatta"}},
+      {"another compiler", points(), [](Side& s) { s.software.compiler += "0"; }, {"compiler"}},
+      {"another oneDNN", points(), [](Side& s) { s.software.onednn += "0"; }, {"oneDNN"}},
+      {"another gRPC", points(), [](Side& s) { s.software.grpc = "0.1"; }, {"gRPC"}},
+      {"no Open MPI", points(), [](Side& s) { s.software.open_mpi.reset(); }, {"Open MPI"}},
+  };
+}
+
+std::vector<Difference> differences_of_kernels() {
+  Side wide = images();
+  wide.request.workload = "resnet9";
+  return {{"direct convolutions",
+           wide,
+           [](Side& s) { s.request.winograd = "off"; },
+           {"winograd", "graph"}}};
+}
+
+std::vector<Difference> all_differences() {
+  std::vector<Difference> all = differences_of_requests();
+  for (const auto& more :
+       {differences_of_data(), differences_of_software(), differences_of_kernels()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+TEST(Fingerprint, TellsEachDifferenceByItsOwnLines) {
+  for (const Difference& difference : all_differences()) {
+    Side other = difference.side;
+    difference.change(other);
+    EXPECT_EQ(lines_that_differ(fingerprint_of(difference.side), fingerprint_of(other)),
+              difference.lines)
+        << difference.what;
+  }
+}
+
+TEST(Fingerprint, HasNoLineThatTellsNothing) {
+  Lines telling = {"protocol"};  // of which a program has only one
+  for (const Difference& difference : all_differences()) {
+    telling.insert(difference.lines.begin(), difference.lines.end());
+  }
+  EXPECT_EQ(lines_of(fingerprint_of(points())), telling);
+}
+
+TEST(Fingerprint, HasTheProtocolsVersion) {
+  const Fingerprint here = fingerprint_of(points());
+  Fingerprint there = here;
+  const auto line = std::find_if(there.begin(), there.end(),
+                                 [](const auto& each) { return each.first == "protocol"; });
+  ASSERT_NE(line, there.end());
+  EXPECT_EQ(line->second, kProtocolVersion);
+  line->second = "0";
+  EXPECT_EQ(difference(here, there), "protocol (1 here, 0 there)");
+}
+
+TEST(Fingerprint, OfAnAttributeOfOneNodeIsAnother) {
+  const Side side = points();
+  const Placement placement = place(side.request, side.data.count);
+  const Step step = placed_step(placement);
+  Step other = step;
+  other.graph = Graph();
+  for (const Variable& variable : step.graph.variables()) other.graph.add(variable);
+  for (Node node : step.graph.nodes()) {
+    if (node.op == Op::Sgd && node.place.replica == 1) node.attributes.set("momentum", 0.5);
+    other.graph.add(std::move(node));
+  }
+  EXPECT_EQ(
+      lines_that_differ(fingerprint_of(side.request, placement, step, side.data, side.software),
+                        fingerprint_of(side.request, placement, other, side.data, side.software)),
+      Lines{"graph"});
+}
+
+TEST(Fingerprint, ShowsBothSidesOfEachDifference) {
+  const Fingerprint here = {{"seed", "1"}, {"dtype", "f32"}, {"data", "x"}};
+  EXPECT_EQ(difference(here, here), "");
+  EXPECT_EQ(difference(here, {{"seed", "2"}, {"dtype", "f32"}, {"tide", "low"}}),
+            "seed (1 here, 2 there), data (x here, nothing there), tide (nothing here, low there)");
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/gpu_rule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta {
+namespace {
+
+/// Asked once: it takes a while, and the matrix places many cells.
+int gpus_here() {
+  static const auto count = static_cast<int>(find_gpus().gpus.size());
+  return count;
+}
+
+}  // namespace
+
+int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_host % gpus; }
+
+int gpus_of(const Placement& placement, int gpus) {
+  if (placement.processes > 1) return 1;
+  for (const Strategy* strategy : placement.strategies) {
+    if (strategy->name == "async_shared" || strategy->name == "all_reduce") return 1;
+  }
+  const auto workers = static_cast<int>(replicas_of(placement) * placement.options.stages);
+  return std::clamp(gpus, 1, std::max(workers, 1));
+}
+
+std::optional<int> gpu_of(const Place& place, const GpuDeal& deal) {
+  if (place.role == Role::Host) return std::nullopt;
+  if (place.role == Role::Server) return 0;
+  const std::int64_t worker = place.replica * deal.stages + place.stage;
+  return static_cast<int>(worker % deal.gpus);
+}
+
+int most_on_a_gpu(int workers, int gpus) { return (workers + gpus - 1) / gpus; }
+
+void deal_gpus(const RaceRequest& request, Placement& placement) {
+  if (request.device == "cuda" && placement.processes == 1) {
+    placement.gpus = gpus_of(placement, gpus_here());
+  }
+  if (request.device == "cuda" && placement.processes == 1 &&
+      placement.options.backup_workers > 0) {
+    throw RunError(ErrorKind::Usage,
+                   "--backup-workers beside GPUs wants servers in processes of their own, which "
+                   "compute on the CPU; leave --processes out, or give --processes 2 or more");
+  }
+  placement.by_nccl = sums_by_nccl(request);
+  if (!placement.by_nccl) return;
+  constexpr const char* kInstead =
+      "--all-reduce reduce_to_one, which also sums between workers of one GPU";
+  const std::string nccl =
+      "--all-reduce " + request.all_reduce + " between GPUs is NCCL's, which wants a GPU for each ";
+  if (placement.options.stages > 1) {
+    throw RunError(ErrorKind::Usage,
+                   nccl + "stage, but stages of a replica share one; use " + kInstead);
+  }
+  if (placement.options.replicas > placement.worker_processes) {
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("{}worker, but workers of a process share one; give --processes {}, or "
+                    "use {}",
+                    nccl, placement.options.replicas, kInstead));
+  }
+}
+
+}  // namespace regatta

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which GPU a place is on, by the numbers, and what the record says of it.
+#include "harness/plan/gpu_rule.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "harness/plan/capture_rule.h"
+#include "harness/plan/cell.h"
+#include "kernels/graph/error.h"
+#include "strategies/strategy.h"
+
+namespace regatta {
+namespace {
+
+Placement placement_of(const std::string& strategy, std::int64_t replicas,
+                       std::int64_t stages = 1) {
+  Placement placement;
+  placement.strategies = find_strategies(strategy);
+  placement.options.replicas = replicas;
+  placement.options.stages = stages;
+  return placement;
+}
+
+/// As `request` runs it where there are so many GPUs.
+Cell cell_on(const std::string& strategy, int workers, int gpus,
+             const std::string& device = "cuda") {
+  RaceRequest request{.strategy = strategy, .device = device};
+  const bool staged = strategy == "model_parallel";
+  Placement placement = placement_of(strategy, staged ? 1 : workers, staged ? workers : 1);
+  placement.gpus = gpus_of(placement, gpus);
+  return cell_of(request, placement, {.dataset = "curve", .cores = 2});
+}
+
+TEST(GpuRule, DealsTheGpusOfAHostToItsProcessesInTurn) {
+  EXPECT_EQ(gpu_of(0, 4), 0);
+  EXPECT_EQ(gpu_of(3, 4), 3);
+  EXPECT_EQ(gpu_of(5, 4), 1);
+  EXPECT_EQ(gpu_of(3, 1), 0);  // each process is shown its own
+  EXPECT_EQ(gpu_of(3, 0), 0);
+}
+
+TEST(GpuRule, DealsTheGpusOfAProcessToItsReplicasAndTheirStagesInTurn) {
+  const GpuDeal three{.gpus = 3, .stages = 2};
+  std::vector<int> gpus;
+  for (int replica = 0; replica < 2; ++replica) {
+    for (int stage = 0; stage < 2; ++stage) {
+      gpus.push_back(gpu_of(Place{.replica = replica, .stage = stage}, three).value());
+    }
+  }
+  EXPECT_EQ(gpus, (std::vector<int>{0, 1, 2, 0}));
+  EXPECT_EQ(gpu_of(Place{.replica = 7}, GpuDeal{}), 0);
+}
+
+TEST(GpuRule, LeavesTheHostsPlaceOnTheHostAndServersTogether) {
+  const GpuDeal two{.gpus = 2};
+  EXPECT_EQ(gpu_of(Place{.replica = 0, .stage = 1, .role = Role::Host}, two), std::nullopt);
+  EXPECT_EQ(gpu_of(Place{.replica = 1, .stage = 0, .role = Role::Server}, two), 0);
+  EXPECT_EQ(gpu_of(Place{.replica = 0, .stage = 1, .role = Role::Server}, two), 0);
+}
+
+TEST(GpuRule, GivesEachWorkerOfOneProcessAGpuAsFarAsTheyGo) {
+  EXPECT_EQ(gpus_of(placement_of("in_graph", 2), 8), 2);
+  EXPECT_EQ(gpus_of(placement_of("in_graph", 8), 2), 2);
+  EXPECT_EQ(gpus_of(placement_of("in_graph+model_parallel", 2, 2), 8), 4);
+  EXPECT_EQ(gpus_of(placement_of("single", 1), 8), 1);
+  EXPECT_EQ(gpus_of(placement_of("in_graph", 2), 0), 1);  // what is missing is said elsewhere
+}
+
+TEST(GpuRule, KeepsWhatSharesMemoryOnOneGpu) {
+  EXPECT_EQ(gpus_of(placement_of("async_shared", 2), 8), 1);
+  EXPECT_EQ(gpus_of(placement_of("all_reduce", 2), 8), 1);
+  EXPECT_EQ(gpus_of(placement_of("all_reduce+model_parallel", 2, 2), 8), 1);
+  Placement over_processes = placement_of("independent", 4);
+  over_processes.processes = over_processes.worker_processes = 2;
+  EXPECT_EQ(gpus_of(over_processes, 8), 1);
+}
+
+TEST(GpuRule, MarksWorkersThatShareAGpuAndNoOthers) {
+  EXPECT_TRUE(cell_on("in_graph", 2, 1).shared_gpu);
+  EXPECT_FALSE(cell_on("in_graph", 2, 2).shared_gpu);
+  EXPECT_TRUE(cell_on("in_graph", 3, 2).shared_gpu);
+  EXPECT_FALSE(cell_on("central_storage", 2, 2).shared_gpu);
+  EXPECT_FALSE(cell_on("model_parallel", 2, 2).shared_gpu);
+  EXPECT_TRUE(cell_on("async_shared", 2, 8).shared_gpu);
+  EXPECT_FALSE(cell_on("single", 1, 1).shared_gpu);
+  EXPECT_FALSE(cell_on("in_graph", 2, 1, "cpu").shared_gpu);
+}
+
+TEST(GpuRule, TellsTheRecordHowManyGpusWorkersAreOn) {
+  EXPECT_EQ(cell_on("in_graph", 4, 2).gpus, 2);
+  EXPECT_EQ(cell_on("in_graph", 2, 8).gpus, 2);
+  EXPECT_EQ(cell_on("async_shared", 2, 8).gpus, 1);
+  EXPECT_EQ(cell_on("in_graph", 2, 1, "cpu").gpus, std::nullopt);
+}
+
+TEST(GpuRule, SendsBackupWorkersToServersInProcessesOfTheirOwn) {
+  const RaceRequest request{.strategy = "parameter_server", .device = "cuda"};
+  Placement placement = placement_of("parameter_server", 2);
+  placement.options.backup_workers = 1;
+  EXPECT_THROW(deal_gpus(request, placement), RunError);
+  placement.processes = 4;
+  EXPECT_NO_THROW(deal_gpus(request, placement));
+}
+
+TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
+  const RaceRequest request{.device = "cuda", .cuda_graph = "on"};
+  Placement placement = placement_of("in_graph", 2);
+  EXPECT_EQ(launch_of_steps(request, placement), LaunchSteps::AsOne);
+  placement.gpus = 2;
+  const auto error_of = [&](const Placement& refused) -> std::string {
+    try {
+      launch_of_steps(request, refused);
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Usage);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error_of(placement),
+            "--cuda-graph on cannot be: the run's places are on 2 GPUs, and a captured step is of "
+            "one (CUDA_VISIBLE_DEVICES=0 shows a single one); leave it out, or give --cuda-graph "
+            "off");
+  EXPECT_EQ(error_of(placement_of("central_storage", 2)),
+            "--cuda-graph on cannot be: the host holds and updates the parameters; leave it out, "
+            "or give --cuda-graph off");
+  const RaceRequest automatic{.device = "cuda"};
+  EXPECT_EQ(launch_of_steps(automatic, placement), LaunchSteps::ByKernel);
+  EXPECT_EQ(launch_of_steps(automatic, placement_of("central_storage", 2)), LaunchSteps::ByKernel);
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which process holds what, and how several reports become one.
+#include "harness/plan/layout.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/plan/cell.h"
+#include "harness/run/merge_reports.h"
+
+namespace regatta {
+namespace {
+
+Placement placement_of(std::int64_t replicas, int servers, int worker_processes) {
+  Placement placement;
+  placement.options.replicas = replicas;
+  placement.servers = servers;
+  placement.worker_processes = worker_processes;
+  placement.processes = servers + worker_processes;
+  return placement;
+}
+
+TEST(Layout, DealsReplicasInContiguousSharesAfterTheServers) {
+  const Binding binding = binding_of(placement_of(5, 2, 2));
+  EXPECT_EQ(binding.processes, 4);
+  std::vector<int> processes;
+  for (int r = 0; r < 5; ++r) processes.push_back(binding.process_of({.replica = r}));
+  EXPECT_EQ(processes, (std::vector<int>{2, 2, 2, 3, 3}));
+  EXPECT_EQ(binding.process_of({.replica = 3, .stage = 1, .role = Role::Server}), 1);
+}
+
+TEST(Layout, KeepsTheStagesOfAReplicaTogether) {
+  const Binding binding = binding_of(placement_of(2, 0, 2));
+  EXPECT_EQ(binding.process_of({.replica = 1, .stage = 0}), 1);
+  EXPECT_EQ(binding.process_of({.replica = 1, .stage = 7}), 1);
+}
+
+TEST(Layout, CountsTheWorkersOfEachProcess) {
+  Placement placement = placement_of(3, 1, 2);
+  placement.options.stages = 2;
+  EXPECT_EQ(workers_in(placement, 0), 0);
+  EXPECT_EQ(workers_in(placement, 1), 4);
+  EXPECT_EQ(workers_in(placement, 2), 2);
+}
+
+TEST(Layout, GivesEachWorkerTheCoresItWouldHaveInOneProcess) {
+  const std::vector<int> cores = {4, 5, 6, 7};
+  const CoreShare first{.first_worker = 0, .workers = 1, .workers_on_host = 2};
+  const CoreShare second{.first_worker = 1, .workers = 1, .workers_on_host = 2};
+  EXPECT_EQ(cores_of(first, cores), (std::vector<int>{4, 5}));
+  EXPECT_EQ(cores_of(second, cores), (std::vector<int>{6, 7}));
+  const CoreShare crowded{.first_worker = 3, .workers = 3, .workers_on_host = 6};
+  EXPECT_EQ(cores_of(crowded, cores), (std::vector<int>{7, 4, 5}));
+}
+
+TEST(Layout, TakesTheThreadsOfACellFromTheHostThatIsWorstOff) {
+  Cell cell;
+  count_cores({{.workers = 2, .cores = 8}, {.workers = 1, .cores = 3}, {.workers = 0}}, cell);
+  EXPECT_EQ(cell.threads_per_worker, 3);
+  EXPECT_FALSE(cell.oversubscribed);
+  count_cores({{.workers = 2, .cores = 8}, {.workers = 2, .cores = 1}}, cell);
+  EXPECT_EQ(cell.threads_per_worker, 1);
+  EXPECT_TRUE(cell.oversubscribed);
+}
+
+TEST(Layout, TellsWhereWorkersShareAGpu) {
+  Cell cell{.device = "cuda"};
+  const HostCores apart{.workers = 4, .cores = 8, .gpus = 4, .most_on_a_gpu = 1};
+  const HostCores together{.workers = 4, .cores = 8, .gpus = 2, .most_on_a_gpu = 2};
+  count_cores({apart, apart}, cell);
+  EXPECT_FALSE(cell.shared_gpu);
+  EXPECT_EQ(cell.gpus, 8);
+  count_cores({apart, together}, cell);
+  EXPECT_TRUE(cell.shared_gpu);
+  EXPECT_EQ(cell.gpus, 6);
+}
+
+TEST(Layout, LetsServersComputeOnTheCpu) {
+  const Placement placement = placement_of(3, 2, 2);
+  EXPECT_EQ(device_of(placement, 0, "cuda"), "cpu");
+  EXPECT_EQ(device_of(placement, 1, "cuda"), "cpu");
+  EXPECT_EQ(device_of(placement, 2, "cuda"), "cuda");
+  EXPECT_EQ(device_of(placement, 3, "cuda"), "cuda");
+  EXPECT_EQ(device_of(placement, 2, "cpu"), "cpu");
+}
+
+TEST(Layout, LetsServersFloat) {
+  const CoreShare server{.first_worker = 0, .workers = 0, .workers_on_host = 2};
+  EXPECT_EQ(cores_of(server, {0, 1}), (std::vector<int>{0, 1}));
+}
+
+TEST(Reports, OfOneLoopInTwoProcessesBecomeOne) {
+  std::vector<TrainingReport> parts(2);
+  parts[0].loops = {{.number = 0,
+                     .share_of_batch = 1,
+                     .step_ns = {10, 20},
+                     .losses = {1, 2},
+                     .examples = {0, 50}}};
+  parts[1].loops = {{.number = 0,
+                     .share_of_batch = 1,
+                     .step_ns = {15, 5},
+                     .losses = {3, 4},
+                     .examples = {0, 50}}};
+  const TrainingReport all = merged(parts);
+  ASSERT_EQ(all.loops.size(), 1U);
+  EXPECT_EQ(all.loops[0].step_ns, (std::vector<std::int64_t>{15, 20}));
+  EXPECT_EQ(all.loops[0].losses, (std::vector<float>{4, 6}));
+  EXPECT_EQ(all.loops[0].examples, (std::vector<std::int64_t>{0, 50}));
+  EXPECT_EQ(all.loops[0].share_of_batch, 1);
+}
+
+TEST(Reports, TellOnceWhatKernelsOfAllProcessesHaveChosen) {
+  std::vector<TrainingReport> parts(2);
+  parts[0].kernels = {{.node = "dense a", .choice = "x"}, {.node = "dense b", .choice = "x"}};
+  parts[1].kernels = {{.node = "dense a", .choice = "x"}, {.node = "dense b", .choice = "y"}};
+  const std::set<KernelChoice> expected = {{.node = "dense a", .choice = "x"},
+                                           {.node = "dense b", .choice = "x"},
+                                           {.node = "dense b", .choice = "y"}};
+  const TrainingReport all = merged(parts);
+  EXPECT_EQ(all.kernels, expected);
+}
+
+TEST(Reports, OfWorkersStandInTheOrderOfPlaces) {
+  std::vector<TrainingReport> parts(2);
+  parts[0].workers.push_back({.rank = 0, .report = {}});
+  parts[1].workers.push_back({.rank = 1, .report = {}});
+  parts[0].workers[0].report.place.replica = 1;
+  parts[0].traffic[{.replica = 1}] = {.sent = 1, .received = 2, .messages = 1};
+  parts[1].traffic[{.replica = 1}] = {.sent = 10, .received = 20, .messages = 1};
+  const TrainingReport all = merged(parts);
+  EXPECT_EQ(all.workers[0].rank, 1);
+  EXPECT_EQ(all.workers[1].rank, 0);
+  EXPECT_EQ(all.traffic.at({.replica = 1}).received, 22);
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "harness/plan/capture_rule.h"
+#include "harness/plan/engine_rule.h"
+#include "harness/plan/gpu_rule.h"
+#include "harness/plan/plant.h"
+#include "harness/plan/winograd_rule.h"
+#include "kernels/comm/nccl_settings.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/fuse.h"
+#include "kernels/graph/names.h"
+#include "kernels/graph/winograd.h"
+#include "kernels/runtime/plant.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kMostSteps = 100'000'000;  // the harness keeps 12 bytes of each
+constexpr double kMostSlowdown = 1000;
+constexpr std::int64_t kMostServers = 1024;
+constexpr std::int64_t kMostBackupWorkers = 1024;
+
+RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
+
+void check_name(const std::string& what, const std::string& given,
+                const std::vector<std::string>& valid) {
+  if (std::find(valid.begin(), valid.end(), given) == valid.end()) {
+    throw unknown_name(what, given, valid);
+  }
+}
+
+bool has(const Placement& placement, WorkersAre kind) {
+  return std::any_of(placement.strategies.begin(), placement.strategies.end(),
+                     [&](const Strategy* s) { return s->workers == kind; });
+}
+
+/// Splits `--workers` into replicas and stages.
+void deal_workers(const RaceRequest& request, Placement& placement) {
+  StrategyOptions& options = placement.options;
+  const bool replicas = has(placement, WorkersAre::Replicas);
+  const bool stages = has(placement, WorkersAre::Stages);
+  if (request.workers < 1) {
+    throw usage("--workers is " + std::to_string(request.workers) + "; at least 1 is needed");
+  }
+  if (!replicas && !stages && request.workers != 1) {
+    throw usage(
+        "strategy 'single' runs on one worker; leave --workers out or choose a strategy "
+        "with several (regatta list strategies)");
+  }
+  if (request.stages != 0 && !(replicas && stages)) {
+    throw usage(
+        "--stages splits the workers of a composition such as all_reduce+model_parallel; "
+        "strategy '" +
+        request.strategy + "' needs --workers only");
+  }
+  options.replicas = replicas ? request.workers : 1;
+  options.stages = stages ? request.workers : 1;
+  if (!replicas || !stages) return;
+  if (request.stages < 1 || request.workers % request.stages != 0) {
+    throw usage("strategy '" + request.strategy + "' deals " + std::to_string(request.workers) +
+                " workers to replicas of --stages stages each; give --stages a divisor of the "
+                "workers, such as --workers 4 --stages 2");
+  }
+  options.stages = request.stages;
+  options.replicas = request.workers / request.stages;
+}
+
+void set_length(const RaceRequest& request, std::int64_t train_examples, Placement& placement) {
+  const Workload& workload = *placement.workload;
+  Recipe& recipe = placement.recipe;
+  recipe.train_examples = train_examples;
+  recipe.evaluation_batch = workload.evaluation_batch;
+  if (!std::isfinite(request.rate_scale) || request.rate_scale <= 0) {
+    throw usage("--rate-scale is a finite factor greater than 0");
+  }
+  recipe.rate_scale = request.rate_scale;
+  if (request.normalization_group.value_or(1) < 1) {
+    throw usage("--normalization-group is 1 or more");
+  }
+  recipe.normalization_group = request.normalization_group;
+  recipe.element = request.dtype == "bf16" ? ElementType::BF16 : ElementType::F32;
+  recipe.global_batch =
+      request.global_batch.value_or(default_global_batch(workload, placement.options.replicas));
+  if (recipe.global_batch < 1 || recipe.global_batch > train_examples) {
+    throw usage("--global-batch is " + std::to_string(recipe.global_batch) + "; the data set has " +
+                std::to_string(train_examples) + " examples, so 1 to that many are possible");
+  }
+  if (request.epochs && request.steps) throw usage("give --epochs or --steps, not both");
+  const std::int64_t steps_per_epoch = train_examples / recipe.global_batch;
+  const double epochs = request.epochs.value_or(workload.epochs);
+  const double wanted = request.steps ? static_cast<double>(*request.steps)
+                                      : std::ceil(epochs * static_cast<double>(steps_per_epoch));
+  if (!(wanted >= 1)) throw usage("a run has at least one step; --steps or --epochs is too small");
+  if (wanted > static_cast<double>(kMostSteps)) {
+    throw usage("a run has at most " + std::to_string(kMostSteps) +
+                " steps; --steps or --epochs is too large");
+  }
+  recipe.total_examples = static_cast<std::int64_t>(wanted) * recipe.global_batch;
+}
+
+/// Stages of one replica stay together, whatever deals the replicas.
+bool spans_processes(const Placement& placement) {
+  bool replicated = false;
+  for (const Strategy* strategy : placement.strategies) {
+    const bool spans = strategy->processes != Processes::One;
+    if (!spans && strategy->workers != WorkersAre::Stages) return false;
+    replicated = replicated || spans;
+  }
+  return replicated;
+}
+
+/// Workers with backups draw more examples of the data order together than count. By single
+/// examples before there is a graph to tell of normalisation groups, and then by those.
+void check_drawn(const Placement& placement, std::int64_t group) {
+  const StrategyOptions& options = placement.options;
+  if (options.backup_workers == 0) return;
+  const Recipe& recipe = placement.recipe;
+  const auto groups = dealt_groups(recipe.global_batch / group, options);
+  const std::int64_t drawn = group * std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
+  if (drawn <= recipe.train_examples) return;
+  throw usage(fmt::format(
+      "--backup-workers {}: with --workers {} and a global batch of {}, all workers draw {} "
+      "examples for a step, but the data set has {}; use a smaller --global-batch",
+      options.backup_workers, options.replicas, recipe.global_batch, drawn, recipe.train_examples));
+}
+
+void set_backup_workers(const RaceRequest& request, Placement& placement) {
+  const std::int64_t backups = request.backup_workers;
+  if (backups == 0) return;
+  if (backups < 0 || backups > kMostBackupWorkers) {
+    throw usage(
+        fmt::format("--backup-workers is {}; 0 to {} are possible", backups, kMostBackupWorkers));
+  }
+  if (!placement.has_servers || exchange_of(placement.strategies) != Exchange::Synchronous) {
+    throw usage("--backup-workers is for parameter_server; under strategy '" + request.strategy +
+                "' no server waits for workers");
+  }
+  placement.options.backup_workers = backups;
+  check_drawn(placement, 1);
+}
+
+/// Servers and the bound on staleness: what only parameter servers have.
+void set_servers(const RaceRequest& request, Placement& placement) {
+  const auto& strategies = placement.strategies;
+  placement.has_servers = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* s) {
+    return s->processes == Processes::WithServers;
+  });
+  if (request.servers && !placement.has_servers) {
+    throw usage("strategy '" + request.strategy +
+                "' has no servers; --servers is for parameter_server and parameter_server_async");
+  }
+  if (placement.has_servers && has(placement, WorkersAre::Stages)) {
+    throw usage("strategy '" + request.strategy +
+                "' cannot be: the parameters of stages have no servers; leave model_parallel out");
+  }
+  placement.options.servers = request.servers.value_or(1);
+  if (placement.options.servers < 1 || placement.options.servers > kMostServers) {
+    throw usage(fmt::format("--servers is {}; 1 to {} are possible", placement.options.servers,
+                            kMostServers));
+  }
+  const bool asynchronous =
+      placement.has_servers && exchange_of(strategies) == Exchange::Asynchronous;
+  if (request.staleness_bound && !asynchronous) {
+    throw usage("--staleness-bound is for parameter_server_async, where workers run ahead");
+  }
+  if (request.staleness_bound.value_or(0) < 0) throw usage("--staleness-bound is 0 or more");
+  placement.staleness_bound = request.staleness_bound;
+  set_backup_workers(request, placement);
+  if (request.on_loss != OnLoss::Continue) return;
+  if (!asynchronous && request.backup_workers == 0) {
+    throw usage(
+        "--continue-on-loss is for parameter_server_async, whose workers wait for no other, and "
+        "for "
+        "parameter_server with --backup-workers");
+  }
+}
+
+void check_algorithm(const RaceRequest& request) {
+  const auto algorithms = all_reduce_algorithms();
+  std::vector<std::string> names(algorithms.begin(), algorithms.end());
+  if (request.processes.value_or(1) > 1) {
+    names.emplace_back(kMpi);
+  } else if (request.all_reduce == kMpi) {
+    throw usage("--all-reduce mpi works between processes; give --processes 2 or more");
+  }
+  if (request.device == "cuda") {
+    names.emplace_back(kNccl);
+  } else if (request.all_reduce == kNccl) {
+    throw usage("--all-reduce nccl works between GPUs; give --device cuda");
+  }
+  check_name("all_reduce algorithm", request.all_reduce, names);
+}
+
+bool is_loopback(const std::string& address) {
+  return address.rfind("127.", 0) == 0 || address == "localhost" || address == "[::1]";
+}
+
+void check_hosts(const RaceRequest& request) {
+  if (request.hosts.empty()) return;
+  if (request.listen.empty()) {
+    throw usage("--hosts needs --listen: the address of this machine that the others reach");
+  }
+  if (is_loopback(request.listen)) {
+    throw usage("--listen " + request.listen +
+                " is this machine's loopback, which cannot be reached from other hosts");
+  }
+}
+
+void deal_processes(const RaceRequest& request, Placement& placement) {
+  check_hosts(request);
+  set_servers(request, placement);
+  const std::int64_t replicas = replicas_of(placement);
+  const std::int64_t processes = request.processes.value_or(placement.has_servers ? replicas : 1);
+  if (processes < 1) {
+    throw usage(fmt::format("--processes is {}; at least 1 is needed", processes));
+  }
+  if (processes > 1 && !spans_processes(placement)) {
+    throw usage("strategy '" + request.strategy +
+                "' runs in one process; leave --processes out, or choose all_reduce, independent "
+                "or parameter servers");
+  }
+  if (processes > replicas) {
+    throw usage(fmt::format("--processes is {}, but there are only {} replicas to deal to them",
+                            processes, replicas));
+  }
+  placement.worker_processes = static_cast<int>(processes);
+  if (placement.has_servers && (processes > 1 || !request.processes)) {
+    placement.servers = static_cast<int>(placement.options.servers);
+  }
+  placement.processes = placement.servers + placement.worker_processes;
+  if (placement.processes > 1) return;
+  if (!request.hosts.empty() || !request.listen.empty() || !request.tls.empty()) {
+    throw usage(
+        "--hosts, --listen and --tls are for runs over processes; this one has one, give "
+        "--processes 2 or more");
+  }
+  if (request.on_loss == OnLoss::Continue) {
+    throw usage(
+        "--continue-on-loss: with one process there is none to lose; give --processes 2 or "
+        "more");
+  }
+}
+
+void check_checkpoints(const RaceRequest& request) {
+  if (!request.checkpoint_every && request.resume.empty()) return;
+  if (request.checkpoint_every.value_or(1) < 1) {
+    throw usage(fmt::format("--checkpoint-every is {}; at least 1 step is needed",
+                            *request.checkpoint_every));
+  }
+  if (request.on_loss == OnLoss::Continue) {
+    throw usage(
+        "--continue-on-loss excludes --checkpoint-every and --resume: no file has what a lost "
+        "worker would have come to");
+  }
+}
+
+void check_stragglers(const RaceRequest& request) {
+  for (const auto& [worker, factor] : request.stragglers) {
+    const std::int64_t workers = request.workers + request.backup_workers;
+    if (worker >= 0 && worker < workers && factor >= 1 && factor <= kMostSlowdown) continue;
+    throw usage(fmt::format("--straggler {}:{:g}: workers are 0 to {} and factors 1 to {:g}",
+                            worker, factor, workers - 1, kMostSlowdown));
+  }
+}
+
+}  // namespace
+
+Placement place(const RaceRequest& request, std::int64_t train_examples) {
+  Placement placement;
+  placement.workload = &find_workload(request.workload);
+  placement.strategies = find_strategies(request.strategy);
+  check_name("dtype", request.dtype, {"f32", "bf16"});
+  const auto& dtypes = placement.workload->dtypes;
+  check_name("dtype for workload '" + request.workload + "'", request.dtype,
+             {dtypes.begin(), dtypes.end()});
+  check_name("fusion", request.fusion, {"on", "off"});
+  check_name("winograd", request.winograd, {"auto", "on", "off"});
+  check_name("device", request.device, {"cpu", "cuda"});
+  check_name("cuda_graph", request.cuda_graph, {"auto", "on", "off"});
+  check_name("sharing", request.sharing, {"relaxed", "locked"});
+  check_algorithm(request);
+  deal_workers(request, placement);
+  if (request.bucket_bytes < 0) throw usage("--bucket-bytes is 0 or more");
+  placement.options.all_reduce = request.all_reduce;
+  placement.options.bucket_bytes = request.bucket_bytes;
+  placement.options.sharing = request.sharing == "locked" ? Sharing::Locked : Sharing::Relaxed;
+  placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
+  set_length(request, train_examples, placement);
+  deal_processes(request, placement);
+  deal_gpus(request, placement);
+  check_stragglers(request);
+  placement.winograd = use_of_winograd(request, placement);
+  placement.launch = launch_of_steps(request, placement);
+  placement.engines = engine_rule_of(request);
+  check_checkpoints(request);
+  if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
+  return placement;
+}
+
+bool sums_by_nccl(const RaceRequest& request) {
+  if (request.device != "cuda" || !is_nccl_algorithm(request.all_reduce)) return false;
+  const std::vector<const Strategy*> strategies = find_strategies(request.strategy);
+  return std::any_of(strategies.begin(), strategies.end(),
+                     [](const Strategy* strategy) { return strategy->name == "all_reduce"; });
+}
+
+std::int64_t evaluation_period(const Placement& placement) {
+  const std::int64_t batch = placement.recipe.global_batch;
+  return std::max<std::int64_t>(1, placement.workload->evaluation_every / batch) * batch;
+}
+
+Step as_computed(const Placement& placement, const Step& step) {
+  const Step fused = placement.fuse_steps == FuseSteps::Yes ? fuse(step) : step;
+  return placement.winograd == UseWinograd::Yes ? by_winograd(fused) : fused;
+}
+
+Step placed_step(const Placement& placement) {
+  const Step step = as_computed(placement, placement.workload->training(placement.recipe));
+  check_drawn(placement, step.normalization_group);
+  Step placed = apply(placement.strategies, step, placement.options);
+  if constexpr (kPlant == "wrong_average") placed = wrongly_averaged(placed);
+  return placed;
+}
+
+std::int64_t workers_of(const Placement& placement) {
+  return placement.options.replicas * placement.options.stages;
+}
+
+std::int64_t replicas_of(const Placement& placement) {
+  return placement.options.replicas + placement.options.backup_workers;
+}
+
+}  // namespace regatta

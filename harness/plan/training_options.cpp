@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/training_options.h"
+
+#include <algorithm>
+
+#include "harness/plan/layout.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::size_t kTraceEvents = 200'000;  // a lane
+
+/// Numbered among the workers of the process.
+std::map<int, double> stragglers_in(const RaceRequest& request, const Placement& placement,
+                                    int process) {
+  int first = 0;
+  for (int p = 0; p < process; ++p) first += workers_in(placement, p);
+  std::map<int, double> stragglers;
+  for (const auto& [worker, factor] : request.stragglers) {
+    if (worker >= first && worker < first + workers_in(placement, process)) {
+      stragglers[worker - first] = factor;
+    }
+  }
+  return stragglers;
+}
+
+}  // namespace
+
+std::string dataset_of(const RaceRequest& request, const Workload& workload) {
+  return request.dataset.empty() ? std::string(workload.data_sets.front()) : request.dataset;
+}
+
+ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
+                                 const DataSet& train, int process) {
+  ExecutorOptions options;
+  options.seed = request.seed;
+  options.data = &train;
+  options.max_examples = placement.recipe.total_examples;
+  options.stragglers = stragglers_in(request, placement, process);
+  options.trace_events = request.trace.empty() ? 0 : kTraceEvents;
+  if (process < std::max(1, placement.servers)) {  // who holds parameters
+    options.staleness_bound = placement.staleness_bound;
+  }
+  options.loss = request.on_loss;
+  // NCCL wants one order of buckets at all ranks, so all of them are in one lane.
+  if (placement.by_nccl) options.plan.inline_bytes = 0;
+  options.launch = placement.launch;
+  return options;
+}
+
+}  // namespace regatta

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/warnings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace regatta {
+namespace {
+
+const MachineFacts kWithoutAmx{.isa = {"avx2", "avx512f", "avx512_bf16"}};
+const MachineFacts kWithAmx{.isa = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"}};
+
+TEST(Warnings, AreOfBf16WhereTheProcessorHasNoAmx) {
+  RaceRequest request;
+  request.dtype = "bf16";
+  EXPECT_THAT(warning_of(request, kWithoutAmx), testing::HasSubstr("slower than --dtype f32"));
+  EXPECT_EQ(warning_of(request, kWithAmx), "");
+  request.device = "cuda";
+  EXPECT_EQ(warning_of(request, kWithoutAmx), "");
+}
+
+TEST(Warnings, AreOfGpusThatWorkersOfOneProcessLeaveIdle) {
+  const MachineFacts two{.gpus = {"one", "another"}};
+  RaceRequest request{.strategy = "all_reduce", .workers = 4, .device = "cuda"};
+  EXPECT_THAT(warning_of(request, two), testing::HasSubstr("--processes 4 gives each its own"));
+  EXPECT_EQ(warning_of(request, {.gpus = {"one"}}), "");
+  request.processes = 4;
+  EXPECT_EQ(warning_of(request, two), "");
+  request = {.strategy = "in_graph", .workers = 4, .device = "cuda"};
+  EXPECT_EQ(warning_of(request, two), "");
+}
+
+TEST(Warnings, AreNoneOfF32) { EXPECT_EQ(warning_of({}, kWithoutAmx), ""); }
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a matrix draws on a terminal.
+
+usage: harness/program_tests/matrix_table_test.py REGATTA SCHEMA
+"""
+
+import os
+import pty
+import re
+import statistics
+import subprocess
+import termios
+import unittest
+
+from matrix_support import CELLS, Folder
+from test_support import records_in, run_tests
+
+
+def last_table(drawn: str) -> list[str]:
+    """The lines of the table as it stood in the end."""
+    lines = drawn[drawn.rindex("\x1b[Kcell "):].split("\r\n")[:2 + CELLS]
+    return [line.removeprefix("\x1b[K") for line in lines]
+
+
+def row_of(strategy: str, table: list[str]) -> list[str]:
+    """The words of its row."""
+    (row,) = [words for words in map(str.split, table) if words[0] == strategy]
+    return row
+
+
+class Table(unittest.TestCase):
+    def on_terminal(self, folder: Folder, columns: int, **variables: str) -> str:
+        """What a whole matrix draws."""
+        leader, follower = pty.openpty()
+        termios.tcsetwinsize(follower, (40, columns))
+        environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        with subprocess.Popen(folder.command(), stdout=follower, stderr=follower,
+                              env=environment | {"LC_ALL": "C"} | variables) as matrix:
+            os.close(follower)
+            seen = b""
+            try:
+                while chunk := os.read(leader, 65536):
+                    seen += chunk
+            except OSError:
+                pass  # the terminal's other end is closed
+            matrix.wait(timeout=60)
+        os.close(leader)
+        self.assertEqual(matrix.returncode, 0)
+        return seen.decode()
+
+    def test_on_a_terminal_a_table_fills(self) -> None:
+        folder = Folder()
+        drawn = self.on_terminal(folder, 250)
+        table = last_table(drawn)
+        self.assertIn("to target", table[0])
+        self.assertTrue(table[1].startswith("parabola steps=2000  "))  # what all cells have, once
+        self.assertEqual(len(table), 2 + CELLS)
+        speed = int(row_of("all_reduce", table)[-2])
+        speeds = [record["examples_per_s"] for record in records_in(folder.out)
+                  if record["cell"]["strategy"] == "all_reduce"]
+        self.assertAlmostEqual(speed, statistics.median(speeds), delta=1)
+        for record in records_in(folder.out):  # what is said below the table
+            self.assertTrue(f", {record['examples_per_s']:.0f} examples/s" in drawn)
+
+    def test_on_a_terminal_bars_are_as_long_as_the_median_times_to_the_target(self) -> None:
+        folder = Folder()
+        table = last_table(self.on_terminal(folder, 120))
+        times: dict[str, float] = {}
+        for record in records_in(folder.out):
+            times.setdefault(record["cell"]["strategy"], []).append(
+                record["training_time_to_target_ns"] / 1e6)
+        times = {strategy: statistics.median(own) for strategy, own in times.items()}
+        self.assertEqual(len(times), CELLS)
+        longest = max(row.count("#") for row in table)
+        self.assertGreater(longest, 40)
+        for strategy, time in times.items():
+            exact = longest * time / max(times.values())
+            self.assertAlmostEqual(row_of(strategy, table)[-1].count("#"), max(exact, 1),
+                                   delta=0.51)
+        fastest = min(times, key=times.get)
+        self.assertEqual([row.split()[0] for row in table if "\x1b[32m#" in row], [fastest])
+        self.assertTrue(table[1].endswith(f"  0 to {max(times.values()):.1f} ms"), table[1])
+
+    def test_bars_have_blocks_where_the_terminal_has_unicode_and_no_colour_where_none_is_wanted(
+            self) -> None:
+        drawn = self.on_terminal(Folder(), 120, LC_ALL="C.UTF-8", NO_COLOR="1")
+        self.assertTrue("█" in drawn)
+        self.assertFalse("#" in drawn)
+        self.assertIsNone(re.search(r"\x1b\[\d*m", drawn))
+
+    def test_on_a_narrow_terminal_bars_go_then_names_lose_their_middle_and_no_number_is_lost(
+            self) -> None:
+        for columns, name in ((80, "  async_shared x2 "), (56, "  async..ared x2 ")):
+            drawn = re.sub(r"\x1b\[\d+m", "", self.on_terminal(Folder(), columns))
+            (row,) = [row for row in last_table(drawn) if row.startswith(name)]
+            self.assertRegex(row, r" 3/3 .* \d+(  #+)?$")
+            self.assertEqual("#" in row, columns == 80)
+            self.assertLess(max(map(len, re.findall(r"\x1b\[K(.*)\r\n", drawn))), columns)
+
+    def test_in_a_pipe_are_plain_lines(self) -> None:
+        said = Folder().run().stdout
+        self.assertIsNone(re.search("[#█\x1b]", said))
+        self.assertEqual(len(re.findall(r"^\[\d+/12\] parabola ", said, re.MULTILINE)), 12)
+
+
+if __name__ == "__main__":
+    run_tests()

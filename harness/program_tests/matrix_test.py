@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices as people run them: whole, killed at random moments and resumed, wrong.
+
+usage: harness/program_tests/matrix_test.py REGATTA SCHEMA
+"""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from matrix_support import CELLS, RUNS, SMALL, Folder
+from test_support import (MARK, REGATTA, environment_of, environment_that_nobody_keeps,
+                          fresh_folder, processes_with, rank_of, records_in, run_tests, soon)
+
+OVER_PROCESSES = """
+seeds = 3
+[[race]]
+workload = "parabola"
+strategy = "parameter_server"
+workers = 2
+steps = 2000
+"""
+
+
+def runs_with_ranks(variables: dict[str, str]) -> set[str]:
+    """Ids of runs that have ranks, of those that were started with these variables."""
+    return {environment_of(pid).get("REGATTA_RUN_ID", "")
+            for pid in processes_with(MARK, variables[MARK]) if rank_of(pid) is not None}
+
+
+class Matrix(unittest.TestCase):
+    def test_races_every_cell_with_every_seed_seeds_outermost(self) -> None:
+        folder = Folder()
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"{CELLS} cells x 3 seeds = {RUNS} runs", ran.stdout)
+        self.assertIn("[12/12] parabola async_shared x2 seed 3", ran.stdout)
+        self.assertIn(f"regatta report {folder.out}", ran.stdout)
+        self.assertIn("parabola single x2 steps=2000: strategy 'single'", ran.stdout)  # the reason
+        records = records_in(folder.out)
+        self.assertEqual(len(records), RUNS)
+        seeds = [record["cell"]["seed"] for record in records]
+        self.assertEqual(seeds, [1] * CELLS + [2] * CELLS + [3] * CELLS)
+
+    def test_a_dry_run_runs_nothing_and_expects_a_time(self) -> None:
+        folder = Folder()
+        ran = folder.run("--dry-run")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stdout, rf"{RUNS} runs left, about [\d.]*[1-9]\d* (s|min) \(\d+ by ")
+        self.assertFalse(folder.out.exists())
+
+    def test_where_no_record_tells_a_short_run_does_and_later_what_has_finished(self) -> None:
+        apart, scratch = fresh_folder() / "regatta", fresh_folder()
+        shutil.copy(REGATTA, apart)  # into no checkout, so that it finds no records
+        folder = Folder()
+        command = [str(apart), *folder.command("--seeds", "2")[1:]]
+        dry = [*command, "--dry-run"]
+        said = [subprocess.run(one, capture_output=True, text=True, timeout=120, check=True,
+                               env=os.environ | {"TMPDIR": str(scratch)}).stdout
+                for one in (dry, [*command[:-1], "1"], dry)]
+        self.assertEqual(said[0].count("timing a few steps of parabola in f32\n"), 1)
+        self.assertRegex(said[0],
+                         r"8 runs left, about [\d.]+ (s|min) \(8 by a short run of single\)")
+        self.assertNotIn("timing", said[2])
+        self.assertRegex(said[2],
+                         r"4 runs left, about [\d.]+ s \(4 by runs of the same cell here\)")
+        self.assertEqual(list(scratch.iterdir()), [])
+
+    def test_resumed_after_kills_at_random_moments_it_has_every_record_once(self) -> None:
+        folder = Folder(SMALL.replace("2000", "50000"))
+        generator = random.Random(4)
+        for there in (1, 3, 6):
+            with subprocess.Popen(folder.command("--resume"), stdout=subprocess.DEVNULL) as matrix:
+                while sum(folder.runs().values()) < there:
+                    time.sleep(0.01)
+                time.sleep(generator.uniform(0, 0.3))
+                matrix.kill()
+        killed_at = sum(folder.runs().values())
+        self.assertGreater(killed_at, 0)
+        self.assertLess(killed_at, RUNS)
+        ran = folder.run("--resume")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(len(folder.runs()), RUNS)
+        self.assertEqual(set(folder.runs().values()), {1})
+        again = folder.run("--resume")
+        self.assertIn("0 runs left", again.stdout)
+        self.assertEqual(sum(folder.runs().values()), RUNS)
+
+    def test_resumed_while_ranks_outlive_their_launcher_it_has_every_record_once(self) -> None:
+        folder = Folder(OVER_PROCESSES)
+        generator = random.Random(5)
+        met: set[str] = set()
+        with environment_that_nobody_keeps() as variables:
+            for there in (0, 1):
+                with subprocess.Popen(folder.command("--resume"), stdout=subprocess.DEVNULL,
+                                      env=variables) as matrix:
+                    self.assertTrue(soon(lambda: sum(folder.runs().values()) >= there, 60))
+                    self.assertTrue(soon(lambda: not runs_with_ranks(variables) <= met, 60))
+                    time.sleep(generator.uniform(0, 0.5))
+                    met |= runs_with_ranks(variables)
+                    matrix.kill()
+            ran = folder.run("--resume")
+            self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertEqual(list(folder.runs().values()), [1, 1, 1])
+        self.assertNotIn("failed", [record["status"] for record in records_in(folder.out)])
+        done = {record["run_id"] for record in records_in(folder.out)}
+        self.assertGreaterEqual(len(met - done), 1)  # killed with their ranks at work
+
+    def test_an_interrupt_keeps_what_is_done_and_says_how_to_go_on(self) -> None:
+        for flags in ([], ["--data-dir", str(fresh_folder()), "--seeds", "4"]):
+            folder = Folder(SMALL.replace("2000", "100000"))
+            with subprocess.Popen(folder.command(*flags), stdout=subprocess.PIPE,
+                                  text=True) as matrix:
+                while not folder.runs():
+                    time.sleep(0.02)
+                matrix.send_signal(signal.SIGINT)
+                said = matrix.communicate(timeout=20)[0]
+            self.assertEqual(matrix.returncode, 128 + signal.SIGINT)
+            (advice,) = re.findall(r"To go on: regatta (matrix .*) --resume\n", said)
+            self.assertEqual(sorted(advice.split()),
+                             sorted(["matrix", str(folder.file), "--out", str(folder.out), *flags]))
+            self.assertGreaterEqual(sum(folder.runs().values()), 1)
+
+    def test_a_folder_that_holds_some_of_it_is_not_run_into_twice(self) -> None:
+        folder = Folder()
+        self.assertEqual(folder.run().returncode, 0)
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("--resume", ran.stderr)
+        self.assertEqual(sum(folder.runs().values()), RUNS)
+
+    def test_two_at_once_in_one_folder_are_refused(self) -> None:
+        folder = Folder(SMALL.replace("2000", "100000"))
+        with subprocess.Popen(folder.command(), stdout=subprocess.PIPE, text=True) as first:
+            first.stdout.readline()
+            second = folder.run("--resume")
+            first.send_signal(signal.SIGTERM)
+            first.communicate(timeout=20)
+        self.assertEqual(second.returncode, 1)
+        self.assertIn("another matrix is at work", second.stderr)
+
+    def test_goes_on_after_a_cell_that_fails_and_says_so(self) -> None:
+        folder = Folder('seeds = 2\n[[race]]\nworkload = "parabola"\nsteps = 200\n'
+                        'rate_scale = [1e30, 1]\n')
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("2 runs failed", ran.stdout)
+        self.assertEqual(sum(folder.runs().values()), 4)
+
+    def test_compared_with_itself_nothing_regressed(self) -> None:
+        folder = Folder()
+        self.assertEqual(folder.run("--seeds", "8").returncode, 0)
+        compare = [REGATTA, "compare", str(folder.out)]
+        ran = subprocess.run([*compare, str(folder.out), "--format", "json"], capture_output=True,
+                             text=True, timeout=20, check=False)
+        cells = json.loads(ran.stdout)
+        self.assertEqual(len(cells), CELLS)
+        self.assertEqual({cell["speed"]["verdict"] for cell in cells}, {"unchanged"})
+        self.assertEqual(ran.returncode, 0)
+        row = "| parabola single x1 steps=2000 | 8 → 8 |"
+        for form, words in (("text", "unchanged"), ("markdown", row)):
+            ran = subprocess.run([*compare, str(folder.out), "--format", form],
+                                 capture_output=True, text=True, timeout=20, check=False)
+            self.assertIn(words, ran.stdout)
+        ran = subprocess.run([*compare, str(folder.path)], capture_output=True, text=True,
+                             timeout=20, check=False)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("holds no record", ran.stderr)
+
+    def test_wrong_files_and_flags_are_errors_that_help(self) -> None:
+        folder = Folder('[[race]]\nworklaod = "parabola"\n')
+        ran = folder.run()
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("did you mean 'workload'", ran.stderr)
+        for flags, words in ((["nowhere.toml"], "nowhere.toml"), ([], "--tier"),
+                             (["--tier", "quik"], "did you mean 'quick'")):
+            ran = subprocess.run([REGATTA, "matrix", *flags, "--out", str(folder.out)],
+                                 capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn(words, ran.stderr)
+
+    def test_without_its_data_it_can_be_looked_at_but_not_run(self) -> None:
+        folder = Folder('[[race]]\nworkload = "resnet9_thin"\ndataset = "cifar10"\nsteps = 4\n')
+        nowhere = ("--data-dir", str(folder.path / "none"))
+        ran = folder.run("--dry-run", *nowhere)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertIn("  resnet9_thin single x1 dataset=cifar10 steps=4\n", ran.stdout)
+        ran = folder.run(*nowhere)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("ci/fetch_cifar10", ran.stderr)
+
+
+if __name__ == "__main__":
+    run_tests()

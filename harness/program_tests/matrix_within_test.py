@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices that have a time to end, and such that draw their figure while they grow.
+
+usage: harness/program_tests/matrix_within_test.py REGATTA SCHEMA
+"""
+
+import re
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from matrix_support import RUNS, SMALL, Folder
+from test_support import records_in, run_tests
+
+LONG = SMALL.replace("2000", "100000")  # some tenths of a second a run
+
+
+def seeds_of(folder: Folder) -> dict[str, list[int]]:
+    """By strategy, in the order they ran."""
+    seeds: dict[str, list[int]] = {}
+    for record in records_in(folder.out):
+        seeds.setdefault(record["cell"]["strategy"], []).append(record["cell"]["seed"])
+    return seeds
+
+
+class Within(unittest.TestCase):
+    def test_it_ends_in_time_says_what_was_left_out_and_goes_on_by_the_command_it_names(
+            self) -> None:
+        folder = Folder(LONG)
+        started = time.monotonic()
+        ran = folder.run("--within", "1s")
+        took = time.monotonic() - started
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        seeds = seeds_of(folder)
+        there = sum(map(len, seeds.values()))
+        self.assertGreater(there, 0)
+        self.assertLess(there, RUNS)
+        longest = max(record["setup_ns"] + record["warmup_ns"] + record["full_ns"]
+                      for record in records_in(folder.out)) / 1e9
+        self.assertLess(took, 1 + longest + 1)  # 1: start and end of the program
+        self.assertRegex(ran.stdout, r"stopped after \d+ s, as --within 1s asks: "
+                                     rf"{there} of {RUNS} runs are there")
+        for strategy, own in seeds.items():
+            self.assertEqual(own, list(range(1, len(own) + 1)))  # seed after seed
+            if len(own) < 3:
+                self.assertRegex(ran.stdout, rf"  {len(own)} of 3 seeds: .*{strategy} x")
+        (advice,) = re.findall(r"\. To go on: regatta (matrix .*) --resume\n", ran.stdout)
+        self.assertEqual(advice, f"matrix {folder.file} --out {folder.out}")
+        again = folder.run("--resume", "--within", "10min")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("within 10min: all of them\n", again.stdout)
+        self.assertNotIn("stopped", again.stdout)
+        self.assertEqual(set(folder.runs().values()), {1})
+        self.assertEqual(len(folder.runs()), RUNS)
+        for command in folder.runs():  # of a run, which has no budget
+            self.assertNotIn("--within", command)
+
+    def test_each_cell_has_its_first_run_before_others_have_their_second(self) -> None:
+        folder = Folder(LONG)
+        self.assertEqual(folder.run("--seeds", "1").returncode, 0)
+        lines = (folder.out / "records.jsonl").read_text().splitlines(keepends=True)
+        (folder.out / "records.jsonl").write_text("".join(lines[:-1]))  # async_shared has none
+        ran = folder.run("--resume", "--within", "0.3s")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("  the last one ends after about ", ran.stdout)
+        self.assertEqual({name: len(seeds) for name, seeds in seeds_of(folder).items()},
+                         dict.fromkeys(("single", "in_graph", "all_reduce", "async_shared"), 1))
+
+    def test_a_dry_run_says_what_will_fit_and_what_will_have_no_run(self) -> None:
+        folder = Folder(LONG.replace("100000", "50000000"))
+        ran = folder.run("--dry-run", "--within", "2s")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("within 2s: about 1 of them, then there are 1 seed of 1 cell, none of 3\n",
+                      ran.stdout)
+        self.assertRegex(ran.stdout, r"  the last one ends after about \d+ (s|min): a cell's first")
+        self.assertRegex(ran.stdout, r"  one run of each cell takes about \d+ (s|min|h); there "
+                                     r"is no time for parabola \w+ x2 steps=50000000, ")
+        self.assertIn("within 9h: ", folder.run("--dry-run", "--within", "9h").stdout)
+        self.assertFalse(folder.out.exists())
+
+    def test_a_failed_run_counts_although_the_time_is_up(self) -> None:
+        folder = Folder('[[race]]\nworkload = "parabola"\nsteps = 500000\n'
+                        'rate_scale = [1e30, 1]\n')
+        ran = folder.run("--within", "1s")
+        self.assertEqual(ran.returncode, 2, ran.stdout + ran.stderr)
+        self.assertIn("stopped after", ran.stdout)
+        self.assertIn("runs failed", ran.stdout)
+
+    def test_a_wrong_time_is_one_line(self) -> None:
+        for wrong in ("3m", "soon", "-1s", "0min"):
+            ran = Folder().run(f"--within={wrong}")
+            self.assertEqual(ran.returncode, 1)
+            self.assertEqual(ran.stderr, f"regatta: --within '{wrong}': write a number above 0 and "
+                                         "its unit, s, min or h, such as 90s, 3min or 1.5h\n")
+
+    def test_an_interrupt_names_the_time_again(self) -> None:
+        folder = Folder(LONG)
+        with subprocess.Popen(folder.command("--within", "1h"), stdout=subprocess.PIPE,
+                              text=True) as matrix:
+            while not folder.runs():
+                time.sleep(0.02)
+            matrix.terminate()
+            said = matrix.communicate(timeout=20)[0]
+        self.assertIn(f"--out {folder.out} --within 1h --resume\n", said)
+
+
+def children_of(pid: int) -> list[str]:
+    """Their command lines."""
+    lines = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            lines.append(Path(f"/proc/{child}/cmdline").read_text().replace("\0", " "))
+        except OSError:
+            pass  # it has ended
+    return lines
+
+
+class Draw(unittest.TestCase):
+    def test_the_figure_grows_while_no_run_is_under_way(self) -> None:
+        folder = Folder(LONG.replace("seeds = 3", "seeds = 200"))
+        figure, met = folder.out / "race.svg", set()
+        with subprocess.Popen(folder.command("--draw"), stdout=subprocess.PIPE,
+                              text=True) as matrix:
+            give_up = time.monotonic() + 60
+            while not figure.exists() and time.monotonic() < give_up:
+                children = children_of(matrix.pid)
+                self.assertLessEqual(len(children), 1, children)
+                met |= {word for line in children for word in ("race.py", " run ") if word in line}
+                time.sleep(0.005)
+            self.assertIsNone(matrix.poll())
+            self.assertIn("</svg>", figure.read_text())  # the whole of it
+            matrix.terminate()
+            said = matrix.communicate(timeout=20)[0]
+        self.assertEqual(met, {"race.py", " run "})
+        self.assertIn(f"{figure} is drawn again and again between the runs\n", said)
+
+    def test_the_figure_is_of_all_runs_in_the_end(self) -> None:
+        folder = Folder()
+        ran = folder.run("--draw")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertNotIn("was not drawn", ran.stdout)
+        figure = (folder.out / "race.svg").read_bytes()
+        race = Path(__file__).parents[2] / "plots" / "race.py"
+        subprocess.run([race, folder.out], check=True, capture_output=True, timeout=60)
+        self.assertEqual((folder.out / "race.svg").read_bytes(), figure)
+
+    def test_what_it_cannot_draw_ends_nothing(self) -> None:
+        folder = Folder()
+        (folder.out / "race.svg").mkdir(parents=True)
+        ran = folder.run("--draw")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stdout, rf"{folder.out}/race.svg was not drawn: race.py: .*race.svg")
+        self.assertEqual(len(folder.runs()), RUNS)
+
+
+if __name__ == "__main__":
+    run_tests()

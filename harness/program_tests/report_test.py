@@ -1,0 +1,275 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reports as people make them: of real records, of several folders, of damaged ones.
+
+usage: harness/program_tests/report_test.py REGATTA SCHEMA
+"""
+
+import copy
+import html
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import time
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from test_support import REGATTA, fresh_folder, regatta, run_tests
+
+QUICK = Path("results/xeon-no-amx-2-cores/quick")
+STALENESS = Path("results/epyc-2-cores/staleness")
+MANY, MANY_LIMIT_S = 10_000, 60
+STRATEGIES, SEEDS = 3, 3  # of few_lines()
+
+
+def lines_of(folder: Path) -> list[str]:
+    return (folder / "records.jsonl").read_text().splitlines()
+
+
+def few_lines() -> list[str]:
+    """Of one workload and a few strategies: a page of a second."""
+    chosen = [f'"strategy":"{name}"' for name in ("single", "in_graph", "all_reduce")]
+    return [line for line in lines_of(QUICK)
+            if '"workload":"parabola"' in line and any(one in line for one in chosen)]
+
+
+def folder_of(text: str) -> Path:
+    folder = fresh_folder()
+    (folder / "records.jsonl").write_text(text)
+    return folder
+
+
+def report(*folders: Path, out: Path | None = None,
+           **environment: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+    out = out or fresh_folder() / "report"
+    names = [str(folder) for folder in folders]
+    return regatta("report", *names, "--out", str(out), **environment), out
+
+
+def paths_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """To every field, and to the first element of each list."""
+    inner = value.items() if isinstance(value, dict) else (
+        [(0, value[0])] if isinstance(value, list) and value else [])
+    for key, item in inner:
+        yield (*path, key)
+        yield from paths_in(item, (*path, key))
+
+
+def damaged(record: dict[str, Any], number: int, path: tuple[str | int, ...]) -> dict[str, Any]:
+    """Without what is there; with a run_id of its own, if any."""
+    result = copy.deepcopy(record) | {"run_id": f"{number:032x}"}
+    place: Any = result
+    for key in path[:-1]:
+        place = place[key]
+    del place[path[-1]]
+    return result
+
+
+class Reports(unittest.TestCase):
+    def made(self, *folders: Path, warns: str = "") -> tuple[dict[str, Any], str]:
+        """Judgement and page. `warns`: in stderr, which holds no complaint otherwise."""
+        ran, out = report(*folders)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        if warns:
+            self.assertIn(warns, ran.stderr)
+        else:
+            # Matplotlib builds a font cache when it is first used on a machine, and may say so.
+            complaints = [line for line in ran.stderr.splitlines() if "font cache" not in line]
+            self.assertEqual(complaints, [])
+        self.assertIn(f"report: {out}/index.html", ran.stdout)
+        self.said = ran.stdout
+        page = (out / "index.html").read_text()
+        return json.loads((out / "judgement.json").read_text()), page
+
+    def refused(self, *folders: Path, says: str) -> None:
+        ran, out = report(*folders)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn(says, ran.stderr)
+        self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
+        self.assertFalse((out / "index.html").exists())
+
+
+class Right(Reports):
+    def test_says_of_real_records_what_they_say(self) -> None:
+        judgement, page = self.made(QUICK)
+        records = [json.loads(line) for line in lines_of(QUICK)]
+        seen = 0
+        for workload in judgement["workloads"]:
+            for cell in workload["cells"]:
+                times = [record["training_time_to_target_ns"] for record in records
+                         if record["cell"]["workload"] == workload["workload"]
+                         and record["cell"]["strategy"] == cell["cell"]["strategy"]]
+                self.assertEqual(cell["count"], len(times))
+                seen += len(times)
+                if cell["claims_time"]:
+                    self.assertAlmostEqual(cell["seconds_to_target"]["median"],
+                                           statistics.median(times) / 1e9)
+        self.assertEqual(seen, len(records))
+        for record in records:
+            self.assertIn(html.escape(record["command"]), page)
+        self.assertEqual(page.count('<tr class="row"'), 18)
+        self.assertIn("too few runs to be sure", page)  # 3 seeds
+        self.assertIn(f"{judgement['workloads'][0]['workload']}: single, ", self.said)
+        self.assertIn("(too few runs to be sure)", self.said)
+        self.assertIn(records[0]["software"]["git_commit"], page)
+
+    def test_is_one_file_that_asks_no_network_with_its_figures_beside_it(self) -> None:
+        ran, out = report(folder_of("\n".join(few_lines())))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        page = (out / "index.html").read_text()
+        self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:|figures/)[^"]*"', page), [])
+        self.assertNotIn("@import", page)
+        linked = set(re.findall(r'href="(figures/[^"]+)"', page))
+        self.assertGreaterEqual(len(linked), 4)
+        for name in linked:
+            self.assertIn("<svg", (out / name).read_text())
+            self.assertTrue((out / name).with_suffix(".png").exists())
+
+    def test_holds_every_claim_with_a_verdict_and_the_graph_of_every_strategy(self) -> None:
+        judgement, page = self.made(folder_of("\n".join(few_lines())))
+        section = page.partition('<section id="claims">')[2].partition("</section>")[0]
+        claims = re.findall(r'id="claim-(\w+)">\s*<h3>[^<]+</h3>\s*'
+                            r'<p><span class="badge [^>]*>[^<]+<', section)
+        names = re.findall(r"\nClaim (\w+)\(", Path("harness/judge/claim_list.h").read_text())
+        self.assertCountEqual(claims, names)
+        self.assertEqual([one["name"] for one in judgement["claims"]], claims)
+        graphs = page.partition('<section id="graphs">')[2].partition("</section>")[0]
+        if shutil.which("dot") is None:
+            self.assertIn("apt-get install graphviz", graphs)
+        else:
+            strategies = set(re.findall(r'\.name = "(\w+)"',
+                                        Path("strategies/strategy.cpp").read_text()))
+            self.assertEqual(set(re.findall(r'aria-label="figure: (\w+)"', graphs)),
+                             strategies - {"single"})  # which is beside in_graph
+            self.assertEqual(graphs.count('<svg class="chart"'), len(strategies) - 1)
+
+    def test_is_the_same_to_the_byte_from_the_same_records(self) -> None:
+        folder = folder_of("\n".join(few_lines()))
+        self.assertEqual(self.made(folder)[1], self.made(folder)[1])
+
+    def test_holds_only_runs_of_one_machine_against_each_other(self) -> None:
+        epyc = [line for line in lines_of(STALENESS) if '"workload":"parabola"' in line]
+        judgement, page = self.made(folder_of("\n".join(few_lines())), folder_of("\n".join(epyc)))
+        machines = [one["machine"]["cpu"] for one in judgement["workloads"]]
+        self.assertEqual(machines, ["Intel(R) Xeon(R) Processor", "AMD EPYC"])
+        self.assertIn("AMD EPYC", page)
+
+    def test_counts_a_folder_that_is_named_twice_once(self) -> None:
+        folder = folder_of("\n".join(few_lines()))
+        judgement, _ = self.made(folder, folder, warns="9 records are there more than once")
+        self.assertEqual(judgement["workloads"][0]["cells"][0]["count"], SEEDS)
+
+    def test_tells_of_failed_runs_with_their_reason_as_text(self) -> None:
+        lines = few_lines()
+        failed = json.loads(lines[0])
+        failed |= {"status": "failed", "training_time_to_target_ns": None,
+                   "full_time_to_target_ns": None, "examples_to_target": None,
+                   "failure": {"kind": "diverged", "text": "<script>alert(1)</script> & more"}}
+        judgement, page = self.made(folder_of("\n".join([json.dumps(failed), *lines[1:]]) + "\n"))
+        cell = next(cell for cell in judgement["workloads"][0]["cells"]
+                    if cell["cell"]["strategy"] == failed["cell"]["strategy"])
+        self.assertEqual((cell["failed"], cell["reached"]), (1, 2))
+        self.assertIn("Runs that failed", page)
+        self.assertIn("&lt;script&gt;alert(1)&lt;/script&gt; &amp; more", page)
+        self.assertNotIn("<script>alert", page)
+
+    def test_ten_thousand_records_take_seconds(self) -> None:
+        shapes = [json.loads(line) for line in lines_of(QUICK)]
+        lines = []
+        for i in range(MANY):
+            record = copy.copy(shapes[i % len(shapes)])
+            evaluations = record["evaluations"]
+            record |= {"run_id": f"{i:032x}", "losses": [],
+                       "cell": record["cell"] | {"seed": i},
+                       "evaluations": evaluations[:: max(1, len(evaluations) // 4)]}
+            lines.append(json.dumps(record))
+        begin = time.monotonic()
+        judgement, page = self.made(folder_of("\n".join(lines) + "\n"))
+        took = time.monotonic() - begin
+        print(f"{MANY} records: {took:.1f} s, a page of {len(page) / 1e6:.1f} MB")
+        self.assertLess(took, MANY_LIMIT_S)
+        counts = [cell["count"] for one in judgement["workloads"] for cell in one["cells"]]
+        self.assertEqual(sum(counts), MANY)
+
+
+class Damaged(Reports):
+    def test_leaves_out_a_last_line_cut_short_and_says_so(self) -> None:
+        text = "\n".join(few_lines())
+        judgement, page = self.made(folder_of(text[: len(text) - 500]),
+                                    warns="records.jsonl:9: no record")
+        self.assertIn("records.jsonl:9: no record", page)
+        counts = [cell["count"] for one in judgement["workloads"] for cell in one["cells"]]
+        self.assertEqual(sum(counts), STRATEGIES * SEEDS - 1)
+
+    def test_refuses_records_of_another_schema(self) -> None:
+        lines = few_lines()
+        lines[7] = lines[7].replace('"schema":1', '"schema":2', 1)
+        self.refused(folder_of("\n".join(lines)), says="records.jsonl:8: schema 2, but")
+
+    def test_does_without_fields_that_are_missing(self) -> None:
+        least = {"cell": {"workload": "parabola", "strategy": "single"}}
+        lines = [least | {"status": "missed"}, least | {"status": "failed"},
+                 least | {"status": "reached"}, json.loads(lines_of(QUICK)[1])]
+        judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)),
+                                    warns="3 records have no run_id: they are in the tables")
+        self.assertEqual([len(one["cells"]) for one in judgement["workloads"]], [1, 1])
+        self.assertEqual(judgement["workloads"][0]["cells"][0]["count"], 3)
+        self.assertIn("parabola", page)
+
+    def test_does_without_any_one_field(self) -> None:
+        whole = next(record for record in map(json.loads, lines_of(QUICK))
+                     if record["cell"]["strategy"] == "parameter_server_async")
+        paths = list(paths_in(whole))
+        self.assertGreater(len(paths), 100)
+        lines = [damaged(whole, number, path) for number, path in enumerate(paths)]
+        judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)),
+                                    warns="it has no cell/workload")
+        counts = [cell["count"] for one in judgement["workloads"] for cell in one["cells"]]
+        self.assertEqual(sum(counts), len(paths) - 4)  # cell, its workload and strategy; status
+        self.assertEqual(page.count("it has no "), 4)
+
+    def test_refuses_folders_without_records(self) -> None:
+        empty = fresh_folder()
+        self.refused(empty, says=f"cannot read {empty}/records.jsonl: No such file")
+        self.refused(QUICK, empty, says=f"cannot read {empty}/records.jsonl")
+        self.refused(folder_of(""), says="holds no whole record")
+        self.refused(folder_of("{\n"), says="holds no whole record")
+        ran = regatta("report")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("folders is required", ran.stderr)
+
+
+class Elsewhere(Reports):
+    def test_says_which_package_is_missing(self) -> None:
+        for package in ("jinja2", "matplotlib"):
+            hidden = fresh_folder()
+            (hidden / f"{package}.py").write_text(
+                f"raise ModuleNotFoundError('hidden', name='{package}')\n")
+            ran, out = report(STALENESS, PYTHONPATH=str(hidden))
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn(f"apt-get install python3-{package}", ran.stderr)
+            self.assertNotIn("Traceback", ran.stderr)
+            self.assertFalse((out / "index.html").exists())
+
+    def test_says_where_it_looked_for_the_maker_of_the_page(self) -> None:
+        moved = fresh_folder() / "regatta"
+        shutil.copy(REGATTA, moved)
+        ran = subprocess.run([moved, "report", STALENESS, "--out", fresh_folder()],
+                             capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn(f"nor a folder above {moved} has plots/report.py", ran.stderr)
+
+    def test_says_that_it_cannot_write(self) -> None:
+        blocked = fresh_folder() / "file"
+        blocked.write_text("")
+        ran, _ = report(STALENESS, out=blocked / "report")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("choose another --out", ran.stderr)
+
+
+if __name__ == "__main__":
+    run_tests()

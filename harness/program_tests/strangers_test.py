@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Races over processes, and who else comes to their ports: clients of other runs and versions; and
+races that find no port free. Real ranks, real sockets.
+
+usage: strangers_test.py REGATTA SCHEMA [unittest arguments]
+Exits 77 (skipped) where mpirun is not installed. Needs call_as_stranger beside REGATTA.
+"""
+
+import contextlib
+import functools
+import socket
+import subprocess
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+
+from test_support import (PARABOLA, REGATTA, Run, environment_of, environment_that_nobody_keeps,
+                          fresh_folder, losses_of, open_ports, record_of, run_tests,
+                          skip_without_mpirun)
+
+skip_without_mpirun()
+
+STRANGER = Path(REGATTA).with_name("call_as_stranger")
+SCARCE_PORTS = ("/usr/bin/python3", str(Path(__file__).with_name("scarce_ports.py")))
+SERVER = ("--strategy", "parameter_server", "--workers", "2")
+OVER_PROCESSES = ("--processes", "2")  # a server has one of its own
+LONG_S = 4  # of training that strangers may disturb
+END_OF_LONG_S = 60
+OTHER_ID, OTHER_TOKEN = "0" * 32, "0" * 64
+CONTROL, EXCHANGE = "/regatta.control.Control/Session", "/regatta.Exchange/Stream"
+HELLO_OF_RANK_1 = b"\x0a\x02\x08\x01"  # harness/ranks/control.proto
+
+
+@functools.cache
+def long_race(strategy: tuple[str, ...]) -> tuple[str, ...]:
+    """As many steps as take some seconds over processes, here and now."""
+    step_ns = record_of(*PARABOLA, *strategy, *OVER_PROCESSES)["step_time_ns"]["p50"]
+    return "--workload", "parabola", "--steps", str(round(LONG_S * 1e9 / step_ns)), *strategy
+
+
+class Strangers(unittest.TestCase):
+    @contextlib.contextmanager
+    def undisturbed(self, strategy: tuple[str, ...]) -> Iterator[Run]:
+        """A race that what happens in the block may not harm, and that is not over before it."""
+        race = long_race(strategy)
+        run = Run(*race, *OVER_PROCESSES, ranks=3)
+        run.await_line("step 0 ")
+        run.send(0)  # a look at its sockets
+        try:
+            yield run
+        except BaseException:
+            run.launcher.terminate()
+            raise
+        self.assertIsNone(run.launcher.poll(), f"the race was over before its time: {run.said()}")
+        record = run.end(END_OF_LONG_S)
+        self.assertEqual((record["failure"], run.launcher.returncode), (None, 0))
+        in_one_process = record_of(*race, "--processes", "1")  # the same bits in a moment
+        self.assertEqual(losses_of(record), losses_of(in_one_process))
+        self.assertEqual((run.left(), run.errors.read_text()), ([], ""))
+
+
+class Clients(Strangers):
+    def answer(self, address: str, method: str, metadata: dict[str, str],
+               message: bytes = b"") -> str:
+        done = subprocess.run(
+            [STRANGER, address, method, *(f"{key}={value}" for key, value in metadata.items())],
+            input=message, capture_output=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode().strip()
+
+    def check_refusals(self, address: str, method: str, sound: dict[str, str],
+                       run_id: str) -> None:
+        """Of one who knows all that is in `sound` but for one thing. `run_id`: its key."""
+        for key, value, words in (
+                ("regatta-protocol", "2", r"FAILED_PRECONDITION: .*'2'"),
+                ("regatta-protocol", "", r"FAILED_PRECONDITION: .*''"),
+                (run_id, OTHER_ID, r"FAILED_PRECONDITION: .*another run$"),
+                ("regatta-token", OTHER_TOKEN, r"UNAUTHENTICATED: the token is not this run's$"),
+                ("regatta-token", "", r"UNAUTHENTICATED: the token is not this run's$"),
+        ):
+            with self.subTest(method=method, key=key, value=value):
+                self.assertRegex(self.answer(address, method, sound | {key: value}), f"^{words}")
+        self.assertRegex(self.answer(address, method + "Other", sound), "^UNIMPLEMENTED")
+
+    def test_of_other_runs_and_versions_and_with_bad_messages_are_told_what_is_wrong(self) -> None:
+        with self.undisturbed(SERVER) as run:
+            of_rank = environment_of(run.ranks[0])
+            run_id, token = of_rank["REGATTA_RUN_ID"], of_rank["REGATTA_TOKEN"]
+            rank = {"regatta-protocol": "1", "regatta-run-id": run_id, "regatta-token": token}
+            coordinator = of_rank["REGATTA_COORDINATOR"]
+            self.check_refusals(coordinator, CONTROL, rank, "regatta-run-id")
+            for message, words in ((HELLO_OF_RANK_1, "ALREADY_EXISTS: rank 1 has a session"),
+                                   (bytes(3 << 20), "(RESOURCE_EXHAUSTED|INVALID_ARGUMENT): "),
+                                   (b"\xff" * 100, "(INTERNAL|INVALID_ARGUMENT): ")):
+                self.assertRegex(self.answer(coordinator, CONTROL, rank, message), f"^{words}")
+            (port,) = open_ports(run.ranks[0])
+            server = f"127.0.0.1:{port}"
+            worker = {"regatta-protocol": "1", "regatta-run": run_id, "regatta-token": token,
+                      "regatta-process": "1"}
+            self.check_refusals(server, EXCHANGE, worker, "regatta-run")
+            for process, words in (("0", "INVALID_ARGUMENT: process is '0', must be 1 to 2"),
+                                   ("1", "ALREADY_EXISTS: process 1 was connected before")):
+                one = worker | {"regatta-process": process}
+                self.assertRegex(self.answer(server, EXCHANGE, one, bytes(17 << 20)), f"^{words}")
+
+
+class Ports(Strangers):
+    def test_of_a_race_cannot_be_shared(self) -> None:
+        """As two gRPC servers do by default, each getting some of the connections."""
+        with self.undisturbed(SERVER) as run:
+            for port in (*open_ports(run.launcher.pid), *open_ports(run.ranks[0])):
+                with socket.socket() as other:
+                    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                    with self.assertRaisesRegex(OSError, "Address already in use"):
+                        other.bind(("127.0.0.1", port))
+
+    def refusal_with_few_ports(self, before: tuple[str, ...], *arguments: str,
+                               **environment: str) -> str:
+        """What a run says that cannot begin, where its machine has 40 ports."""
+        machine = ("unshare", "--map-root-user", "--net", *SCARCE_PORTS, "make", "40")
+        tried = subprocess.run([*machine, "true"], capture_output=True, text=True)
+        if tried.returncode != 0:
+            self.skipTest(f"no network namespace can be made: {tried.stderr.strip()}")
+        folder = fresh_folder()
+        with environment_that_nobody_keeps() as variables:
+            done = subprocess.run([*machine, *before, REGATTA, "run", *PARABOLA, *arguments,
+                                   "--out", str(folder)], capture_output=True, text=True,
+                                  timeout=60, env=variables | environment)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertFalse((folder / "records.jsonl").exists())
+        return done.stderr
+
+    def test_that_are_all_taken_end_a_run_before_a_rank_starts(self) -> None:
+        error = self.refusal_with_few_ports((*SCARCE_PORTS, "take_all_but", "0", "0"), *SERVER)
+        self.assertRegex(error, r"^regatta: cannot listen at 127\.0\.0\.1:0: .*no port is free "
+                                r"there: .*ip_local_port_range\n$")
+
+
+if __name__ == "__main__":
+    run_tests()

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/ranks/control_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "harness/plan/fingerprint.h"
+#include "harness/ranks/control.grpc.pb.h"
+#include "kernels/comm/grpc_credentials.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr auto kConnectLimit = std::chrono::seconds(10);
+
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const TlsFiles& tls) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveLimitMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetMaxReceiveMessageSize(kMostMessageBytes);
+  arguments.SetMaxSendMessageSize(kMostMessageBytes);
+  auto channel = grpc::CreateCustomChannel(address, exchange::channel_credentials(tls), arguments);
+  const std::string error = exchange::why_not_connected(channel, tls, kConnectLimit);
+  if (error.empty()) return channel;
+  throw RunError(ErrorKind::PeerLost,
+                 "no connection to the coordinator at " + address + ": " + error +
+                     (tls.certificate.empty() ? "; does it run with --tls?" : ""));
+}
+
+}  // namespace
+
+class ControlClient::Impl {
+ public:
+  Impl(const std::string& address, const RunIdentity& identity, const control::Hello& hello,
+       const TlsFiles& tls)
+      : stub_(open_channel(address, tls)) {
+    context_.AddMetadata(kRunIdKey, identity.run_id);
+    context_.AddMetadata(kTokenKey, identity.token);
+    context_.AddMetadata(kProtocolKey, kProtocolVersion);
+    stream_ = stub_.Session(&context_);
+    control::FromRank first;
+    *first.mutable_hello() = hello;
+    send(first);
+    beater_ = std::thread([this] { keep_beating(); });
+  }
+
+  ~Impl() {
+    context_.TryCancel();
+    finish();
+  }
+
+  void set_examples(std::function<std::int64_t()> examples) {
+    const std::lock_guard lock(beating_);
+    examples_ = std::move(examples);
+  }
+
+  void send(const control::FromRank& message) {
+    const std::lock_guard lock(writing_);
+    if (!finished_) stream_->Write(message);
+  }
+
+  std::optional<control::ToRank> read() {
+    control::ToRank message;
+    if (!stream_->Read(&message)) return std::nullopt;
+    return message;
+  }
+
+  std::string finish() {
+    {
+      const std::lock_guard lock(beating_);
+      stop_ = true;
+    }
+    stopped_.notify_all();
+    if (beater_.joinable()) beater_.join();
+    const std::lock_guard lock(writing_);
+    if (finished_) return "";
+    finished_ = true;
+    stream_->WritesDone();
+    const grpc::Status status = stream_->Finish();
+    return status.ok() ? "" : status.error_message();
+  }
+
+ private:
+  void keep_beating() {
+    std::unique_lock lock(beating_);
+    while (!stopped_.wait_for(lock, kBeatPeriod, [this] { return stop_; })) {
+      control::FromRank message;
+      message.mutable_beat()->set_examples(examples_ ? examples_() : 0);
+      send(message);
+    }
+  }
+
+  control::Control::Stub stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<control::FromRank, control::ToRank>> stream_;
+  std::mutex writing_;  ///< one write at a time
+  bool finished_ = false;
+  std::mutex beating_;  ///< guards what follows
+  std::condition_variable stopped_;
+  bool stop_ = false;
+  std::function<std::int64_t()> examples_;
+  std::thread beater_;
+};
+
+ControlClient::ControlClient(const std::string& address, const RunIdentity& identity,
+                             const control::Hello& hello, const TlsFiles& tls)
+    : impl_(std::make_unique<Impl>(address, identity, hello, tls)) {}
+ControlClient::~ControlClient() = default;
+void ControlClient::beat(std::function<std::int64_t()> examples) {
+  impl_->set_examples(std::move(examples));
+}
+void ControlClient::send(const control::FromRank& message) { impl_->send(message); }
+std::optional<control::ToRank> ControlClient::read() { return impl_->read(); }
+std::string ControlClient::finish() { return impl_->finish(); }
+
+}  // namespace regatta

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The control service between a real server and real clients, over loopback.
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "harness/ranks/control.grpc.pb.h"
+#include "harness/ranks/control_client.h"
+#include "harness/ranks/control_messages.h"
+#include "harness/ranks/control_server.h"
+#include "kernels/comm/certificates_for_test.h"
+
+namespace regatta {
+namespace {
+
+using std::chrono::milliseconds;
+
+RunIdentity identity() { return {.run_id = std::string(32, 'a'), .token = std::string(64, 'b')}; }
+
+control::Hello hello_of(int rank) {
+  control::Hello hello;
+  hello.set_rank(rank);
+  hello.set_host("here");
+  hello.set_pid(42);
+  return hello;
+}
+
+/// What a server with two ranks answers to a stranger.
+struct Stranger {
+  std::string run_id = identity().run_id;
+  std::string token = identity().token;
+  std::string protocol = kProtocolVersion;
+  int rank = 0;
+
+  grpc::Status ask(const ControlServer& server) const {
+    auto stub = control::Control::NewStub(
+        grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    context.AddMetadata(kRunIdKey, run_id);
+    context.AddMetadata(kTokenKey, token);
+    context.AddMetadata(kProtocolKey, protocol);
+    auto stream = stub->Session(&context);
+    control::FromRank first;
+    *first.mutable_hello() = hello_of(rank);
+    stream->Write(first);
+    stream->WritesDone();
+    return stream->Finish();
+  }
+};
+
+/// Looks until `condition` holds, for five seconds at most.
+template <typename Condition>
+bool soon(Condition condition) {
+  for (int i = 0; i < 500; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+class Control : public testing::Test {
+ protected:
+  ControlServer server_{{.identity = identity(), .listen = "127.0.0.1", .ranks = 2}};
+};
+
+TEST_F(Control, RefusesAStrangerAndSaysWhy) {
+  EXPECT_EQ(Stranger{}.ask(server_).error_code(), grpc::StatusCode::OK);
+  const grpc::Status run = Stranger{.run_id = std::string(32, 'c')}.ask(server_);
+  EXPECT_EQ(run.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(run.error_message(), "this coordinator runs another run");
+  const grpc::Status token = Stranger{.token = std::string(63, 'b')}.ask(server_);
+  EXPECT_EQ(token.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  const grpc::Status protocol = Stranger{.protocol = "0"}.ask(server_);
+  EXPECT_EQ(protocol.error_message(), "this coordinator speaks protocol 1, not '0'");
+  EXPECT_EQ(Stranger{.rank = 2}.ask(server_).error_code(), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(Stranger{.rank = -1}.ask(server_).error_code(), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_FALSE(server_.state(1).greeted);
+}
+
+TEST_F(Control, HasOneSessionForEachRank) {
+  const ControlClient first(server_.address(), identity(), hello_of(1));
+  ASSERT_TRUE(soon([this] { return server_.state(1).greeted; }));
+  EXPECT_EQ(Stranger{.rank = 1}.ask(server_).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(server_.state(1).host, "here");
+  EXPECT_EQ(server_.state(1).pid, 42);
+}
+
+TEST_F(Control, CarriesCommandsAndAnswers) {
+  ControlClient client(server_.address(), identity(), hello_of(0));
+  ASSERT_TRUE(soon([this] { return server_.state(0).greeted; }));
+  control::ToRank command;
+  command.mutable_advance()->set_examples(7);
+  server_.send(0, command);
+  const auto heard = client.read();
+  ASSERT_TRUE(heard.has_value());
+  EXPECT_EQ(heard->advance().examples(), 7);
+  control::FromRank answer;
+  answer.mutable_advanced()->set_examples(8);
+  client.send(answer);
+  const auto message = server_.next(milliseconds(5000));
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->rank, 0);
+  EXPECT_EQ(message->body.advanced().examples(), 8);
+  EXPECT_EQ(server_.state(0).examples, 8);
+}
+
+TEST_F(Control, HearsTheBeatsOfARankThatIsBusy) {
+  ControlClient client(server_.address(), identity(), hello_of(0));
+  client.beat([] { return 123; });
+  EXPECT_TRUE(soon([this] { return server_.state(0).examples == 123; }));
+  EXPECT_FALSE(server_.next(milliseconds(0)).has_value());
+}
+
+TEST_F(Control, NoticesASessionThatBreaks) {
+  {
+    const ControlClient client(server_.address(), identity(), hello_of(0));
+    ASSERT_TRUE(soon([this] { return server_.state(0).greeted; }));
+    EXPECT_FALSE(server_.state(0).broken);
+  }
+  EXPECT_TRUE(soon([this] { return server_.state(0).broken; }));
+  server_.send(0, {});  // does nothing
+}
+
+/// The error that a client's session with the server ends with, before it begins.
+std::string refusal(const ControlServer& server, const TlsFiles& tls) {
+  try {
+    const ControlClient client(server.address(), identity(), hello_of(0), tls);
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ControlOverTls, TakesOneWithACertificateOfTheAuthority) {
+  const test::Certificates certificates;
+  const TlsFiles tls = certificates.files_of("process");
+  ControlServer server({.identity = identity(), .ranks = 1, .tls = tls});
+  const ControlClient client(server.address(), identity(), hello_of(0), tls);
+  EXPECT_TRUE(soon([&] { return server.state(0).greeted; }));
+}
+
+TEST(ControlOverTls, RefusesOneWithoutACertificateOfTheAuthority) {
+  const test::Certificates certificates;
+  const ControlServer server(
+      {.identity = identity(), .ranks = 1, .tls = certificates.files_of("process")});
+  TlsFiles believing = certificates.files_of("stranger");
+  believing.authority = certificates.path("authority");  // takes the server's, shows its own
+  for (const TlsFiles& tls : {certificates.files_of("stranger"), believing}) {
+    const std::string error = refusal(server, tls);
+    EXPECT_NE(error.find("no connection to the coordinator at 127.0.0.1:"), std::string::npos);
+    EXPECT_NE(error.find("the same for all processes"), std::string::npos) << error;
+  }
+  EXPECT_NE(Stranger{}.ask(server).error_code(), grpc::StatusCode::OK);
+  EXPECT_FALSE(server.state(0).greeted);
+}
+
+TEST(ControlOverTls, IsNotSpokenToAPlainCoordinator) {
+  const test::Certificates certificates;
+  const ControlServer server({.identity = identity(), .ranks = 1});
+  const std::string error = refusal(server, certificates.files_of("process"));
+  EXPECT_NE(error.find("the same for all processes"), std::string::npos) << error;
+}
+
+TEST(ControlClient, NoticesACoordinatorThatIsGone) {
+  auto server = std::make_unique<ControlServer>(
+      ControlServerOptions{.identity = identity(), .listen = "127.0.0.1", .ranks = 1});
+  ControlClient client(server->address(), identity(), hello_of(0));
+  ASSERT_TRUE(soon([&] { return server->state(0).greeted; }));
+  server.reset();
+  EXPECT_FALSE(client.read().has_value());
+  EXPECT_NE(client.finish(), "");
+}
+
+TEST(ControlServer, CannotListenOnAnAddressThatIsNotThisMachines) {
+  EXPECT_THROW(ControlServer({.identity = identity(), .listen = "203.0.113.1", .ranks = 1}),
+               RunError);
+}
+
+TEST(ControlMessages, CarryAReport) {
+  TrainingReport report;
+  report.workers.push_back({.rank = 0, .report = {}});
+  report.workers[0].report.place = {.replica = 3, .stage = 1, .role = Role::Worker};
+  report.workers[0].report.staleness = {5, 0, 6};
+  report.workers[0].report.age.add(1'000);
+  LoopHistory loop{
+      .number = 9, .share_of_batch = 0.25, .step_ns = {}, .losses = {}, .examples = {}};
+  for (int k = 0; k < 2 * kPieceSteps + 1; ++k) {
+    loop.step_ns.push_back(k);
+    loop.losses.push_back(static_cast<float>(k));
+    loop.examples.push_back(2 * k);
+  }
+  report.loops.push_back(loop);
+  report.traffic[{.replica = 1, .stage = 0, .role = Role::Server}] = {
+      .sent = 1, .received = 2, .messages = 3};
+  ExchangeTimes& times = report.exchange_times[{.replica = 3}];
+  times.late.add(70);
+  times.late_uncertainty_ns = 9;
+  report.clocks[0] = {.offset_ns = -4, .drift_ppb = 5, .error_ns = 6};
+  report.kernels = {{.node = "convolution one", .choice = "an engine"},
+                    {.node = "dense two", .choice = "tiles"}};
+  report.planned_bytes = 11;
+
+  ReportReader reader;
+  TrainingReport read;
+  send_report(report, [&](const control::FromRank& message) {
+    EXPECT_LT(message.ByteSizeLong(), static_cast<std::size_t>(kMostMessageBytes));
+    if (message.has_report_piece()) reader.take(message.report_piece());
+    if (message.has_report()) read = reader.finish(message.report(), 4);
+  });
+  ASSERT_EQ(read.workers.size(), 1U);
+  EXPECT_EQ(read.workers[0].rank, 4);
+  EXPECT_EQ(read.workers[0].report.place, report.workers[0].report.place);
+  EXPECT_EQ(read.workers[0].report.staleness, report.workers[0].report.staleness);
+  EXPECT_EQ(read.workers[0].report.age.counts(), report.workers[0].report.age.counts());
+  ASSERT_EQ(read.loops.size(), 1U);
+  EXPECT_EQ(read.loops[0].number, 9);
+  EXPECT_EQ(read.loops[0].step_ns, loop.step_ns);
+  EXPECT_EQ(read.loops[0].losses, loop.losses);
+  EXPECT_EQ(read.loops[0].examples, loop.examples);
+  EXPECT_EQ(read.traffic.begin()->first, report.traffic.begin()->first);
+  EXPECT_EQ(read.exchange_times.at({.replica = 3}).late.sum(), 70);
+  EXPECT_EQ(read.exchange_times.at({.replica = 3}).late_uncertainty_ns, 9);
+  EXPECT_EQ(read.clocks.at(4), report.clocks.at(0));
+  EXPECT_EQ(read.kernels, report.kernels);
+  EXPECT_EQ(read.planned_bytes, 11);
+}
+
+TEST(ControlMessages, KeepTheKindOfEveryError) {
+  for (const ErrorKind kind :
+       {ErrorKind::Usage, ErrorKind::Data, ErrorKind::Diverged, ErrorKind::PeerLost,
+        ErrorKind::Timeout, ErrorKind::Unsupported, ErrorKind::Io, ErrorKind::Device}) {
+    control::Trouble trouble;
+    trouble.set_kind(std::string(to_string(kind)));
+    EXPECT_EQ(kind_of(trouble), kind) << trouble.kind();
+  }
+  EXPECT_EQ(kind_of(control::Trouble()), ErrorKind::PeerLost);
+}
+
+TEST(ControlMessages, SurviveAReportThatContradictsItself) {
+  ReportReader reader;
+  control::ReportPiece piece;
+  piece.set_loop(-1);
+  reader.take(piece);
+  piece.set_loop(2'000'000'000);
+  reader.take(piece);
+  piece.set_loop(0);
+  piece.add_losses(1);
+  reader.take(piece);
+  control::Report message;
+  message.add_shares_of_batch(1);
+  message.add_workers()->mutable_place()->set_role(77);
+  const TrainingReport report = reader.finish(message, 0);
+  ASSERT_EQ(report.loops.size(), 1U);
+  EXPECT_TRUE(report.loops[0].losses.empty());  // there is no count of examples beside it
+}
+
+}  // namespace
+}  // namespace regatta

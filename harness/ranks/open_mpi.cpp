@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/ranks/open_mpi.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "harness/ranks/launcher.h"
+
+namespace regatta {
+namespace {
+
+/// Of the user's, for what connects ranks. Ours would contradict them.
+constexpr std::array kChoicesOfLinks = {"OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include",
+                                        "OMPI_MCA_btl_tcp_if_exclude"};
+
+bool user_chooses_links() {
+  return std::any_of(kChoicesOfLinks.begin(), kChoicesOfLinks.end(),
+                     [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+}  // namespace
+
+std::vector<std::string> mpirun_command(const LaunchOptions& options) {
+  std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none",
+                                      "--tag-output"};
+  if (geteuid() == 0) command.emplace_back("--allow-run-as-root");
+  if (options.on_death == OnDeath::GoOn) command.emplace_back("--enable-recovery");
+  if (!options.hosts.empty()) {
+    command.insert(command.end(), {"--hostfile", options.hosts});
+  }
+  if (options.reach == Reach::ThisHost && !user_chooses_links()) {
+    // Memory connects them. Version 5 looks at TCP all the same, and fills the ranks' output with
+    // "Unable to find reachable pairing" where it may not use the loopback device.
+    command.insert(command.end(), {"--mca", "btl_tcp_if_include", "lo"});
+  }
+  for (const auto& [name, value] : options.environment) {
+    command.insert(command.end(), {"-x", name});  // the value stays out of the process list
+  }
+  command.insert(command.end(), {"-np", std::to_string(options.ranks)});
+  return command;
+}
+
+int untag(std::string& text) {
+  int job = 0;
+  int rank = -1;
+  int length = 0;
+  if (std::sscanf(text.c_str(), "[%d,%d]<std%*[a-z]>:%n", &job, &rank, &length) < 2 ||
+      length == 0) {
+    return -1;
+  }
+  text.erase(0, static_cast<std::size_t>(length));
+  if (text.starts_with(' ')) text.erase(0, 1);
+  return rank;
+}
+
+std::optional<RankDeath> DeathNotice::take(const std::string& line) {
+  if (line.find_first_not_of('-') == line.npos) {
+    said_.clear();
+    return std::nullopt;
+  }
+  said_ += line + ' ';
+  int rank = 0;
+  const std::size_t who = said_.find("process rank ");
+  const std::size_t words = said_.find(" exited on signal ");
+  if (who == said_.npos || words == said_.npos) return std::nullopt;
+  const std::size_t end = said_.find(". ", words);
+  if (end == said_.npos) return std::nullopt;
+  if (std::sscanf(said_.c_str() + who, "process rank %d", &rank) != 1) return std::nullopt;
+  const std::string text = said_.substr(words + 1, end - words - 1);
+  said_.clear();
+  return RankDeath{.rank = rank, .words = text};
+}
+
+}  // namespace regatta

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What mpirun 4.1.4 and 5.0.7 were seen to print.
+#include "harness/ranks/open_mpi.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "harness/ranks/launcher.h"
+
+namespace regatta {
+namespace {
+
+/// What each line tells, the last death winning.
+std::optional<RankDeath> death_in(const std::vector<std::string>& lines) {
+  DeathNotice notice;
+  std::optional<RankDeath> found;
+  for (const std::string& line : lines) {
+    if (const auto death = notice.take(line)) found = death;
+  }
+  return found;
+}
+
+void expect_untagged(std::string line, int rank, const std::string& text) {
+  EXPECT_EQ(untag(line), rank);
+  EXPECT_EQ(line, text);
+}
+
+TEST(OpenMpi, TagsLinesWithTheirRank) {
+  expect_untagged("[1,0]<stdout>:rank 0 says", 0, "rank 0 says");       // 4
+  expect_untagged("[1,12]<stderr>: rank 12 says", 12, "rank 12 says");  // 5
+  expect_untagged("[1,1]<stderr>: ", 1, "");
+  expect_untagged("[vm:30198] PMIX ERROR: BAD-PARAM", -1, "[vm:30198] PMIX ERROR: BAD-PARAM");
+}
+
+TEST(OpenMpi, TellsADeathInOneLineOrInTwo) {
+  for (const std::vector<std::string>& lines :
+       {std::vector<std::string>{
+            "-----", "Primary job  terminated normally, but 1 process returned",
+            "a non-zero exit code. Per user-direction, the job has been aborted.", "-----", "-----",
+            "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).",
+            "-----"},
+        std::vector<std::string>{
+            "-----", "prterun noticed that process rank 1 with PID 27223 on node vm exited on",
+            "signal 9 (Killed).", "-----"}}) {
+    const auto death = death_in(lines);
+    ASSERT_TRUE(death);
+    EXPECT_EQ(death->rank, 1);
+    EXPECT_EQ(death->words, "exited on signal 9 (Killed)");
+  }
+}
+
+TEST(OpenMpi, OfAnEndWithoutASignalNamesNoDeath) {
+  EXPECT_FALSE(
+      death_in({"prterun has exited due to process rank 1 with PID 27193 on node vm exiting",
+                "improperly. There are three reasons this could occur:"}));
+  EXPECT_FALSE(death_in({"process rank 1 exited on", "", "signal 9 (Killed)."}));
+}
+
+TEST(OpenMpi, IsKeptToLoopbackOnThisHostUnlessTheUserChooses) {
+  const auto is_kept = [](Reach reach) {
+    return testing::Value(mpirun_command({.reach = reach}),
+                          testing::Contains("btl_tcp_if_include"));
+  };
+  ASSERT_EQ(std::getenv("OMPI_MCA_btl"), nullptr) << "the test wants no choice of the machine's";
+  EXPECT_TRUE(is_kept(Reach::ThisHost));
+  EXPECT_FALSE(is_kept(Reach::Hosts));
+  setenv("OMPI_MCA_btl", "self,tcp", 1);
+  EXPECT_FALSE(is_kept(Reach::ThisHost));
+  unsetenv("OMPI_MCA_btl");
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/ranks/rank.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <set>
+
+#include "harness/plan/engine_rule.h"
+#include "harness/plan/layout.h"
+#include "harness/plan/training_options.h"
+#include "harness/ranks/allocation.h"
+#include "harness/ranks/control_client.h"
+#include "harness/ranks/control_messages.h"
+#include "harness/ranks/local_address.h"
+#include "harness/ranks/rank_commands.h"
+#include "harness/run/local_trainer.h"
+#include "harness/run/trace_file.h"
+#include "harness/system/machine.h"
+#include "harness/system/process.h"
+#include "kernels/comm/grpc_credentials.h"
+#include "kernels/comm/mpi_rendezvous.h"
+#include "kernels/comm/nccl_settings.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
+
+namespace regatta {
+namespace {
+
+std::string variable_or(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+/// By Open MPI, or by Slurm.
+int number_of_this_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  }
+  throw RunError(ErrorKind::Usage,
+                 "REGATTA_COORDINATOR is set, but mpirun has not started this process; unset it");
+}
+
+control::Hello hello() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  control::Hello hello;
+  hello.set_rank(number_of_this_rank());
+  hello.set_host(host.data());
+  hello.set_pid(getpid());
+  return hello;
+}
+
+class Rank {
+ public:
+  /// `session`: of an allocation that was joined, or null.
+  Rank(const RaceRequest& request, ControlClient& client, std::unique_ptr<MpiSession> session)
+      : request_(request),
+        client_(client),
+        rank_(number_of_this_rank()),
+        mpi_(std::move(session)) {}
+
+  /// The part of the graph and what must agree.
+  void join();
+  void start(const control::Start& start);
+  void advance(const control::Advance& advance);
+  void send_variables(const control::SendVariables& wanted);
+  void take_piece(const control::Piece& piece);
+  void begin_at(const control::BeginAt& begin);
+  void send_the_report(const control::SendReport& wanted);
+  /// Of a loss, or that it has to stop. Threads: any.
+  void hear(const control::ToRank& command);
+  /// What the run left in the trace, beside the file that it asks for.
+  void write_trace();
+
+ private:
+  std::size_t own() const { return static_cast<std::size_t>(rank_); }
+  std::string open_exchange();
+  void send_advanced();
+
+  RaceRequest request_;
+  ControlClient& client_;
+  int rank_;
+  DataSets data_;
+  Placement placement_;
+  std::vector<Step> parts_;  ///< of all processes: this one's is run, others say who talks to it
+  std::set<int> peers_;      ///< processes that it exchanges messages with
+  std::unique_ptr<GrpcExchange> exchange_;
+  std::unique_ptr<MpiSession> mpi_;
+  std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
+  std::atomic<bool> stopped_{false};       ///< the run has failed
+  std::atomic<bool> started_{false};       ///< the trainer is there
+  TraceFile trace_;
+};
+
+void Rank::join() {
+  if (!request_.trace.empty()) {
+    trace_.open(request_.trace + ".rank" + std::to_string(rank_));
+  }
+  const Workload& workload = find_workload(request_.workload);
+  data_ = load_data(workload, dataset_of(request_, workload), request_.data_dir);
+  placement_ = place(request_, data_.train.count);
+  placement_.recipe.train = &data_.train;
+  const Step placed = placed_step(placement_);
+  parts_ = partition(placed, binding_of(placement_));
+  check(own() < parts_.size(), "there is a part for each rank");
+  say(fmt::format("rank {} of {}, process {}: {}", rank_, placement_.processes, getpid(),
+                  places_text(parts_[own()])));
+  control::FromRank message;
+  message.mutable_join()->set_exchange_address(open_exchange());
+  message.mutable_join()->set_cores(static_cast<int>(available_cores(request_.threads).size()));
+  set_fingerprint(*message.mutable_join(),
+                  fingerprint_of(request_, placement_, placed, data_.train, software_facts()));
+  client_.send(message);
+}
+
+/// Returns where it serves; empty: nowhere.
+std::string Rank::open_exchange() {
+  if (!needs_exchange(parts_)) return "";
+  peers_ = exchange_peers(parts_[own()]);
+  ExchangeOptions options;
+  options.run_id = variable_or(kRunIdVariable, "");
+  options.token = variable_or(kTokenVariable, "");
+  options.process = rank_;
+  options.processes = placement_.processes;
+  options.listen = address_towards(variable_or(kCoordinatorVariable, ""));
+  options.tls = exchange::tls_files_in(request_.tls);
+  const bool serves = !peers_.empty() && *peers_.rbegin() > rank_;
+  if (serves) exchange::check_tls(options.tls, options.listen);
+  exchange_ = std::make_unique<GrpcExchange>(options);
+  return serves ? exchange_->serve() : "";
+}
+
+void Rank::start(const control::Start& start) {
+  const std::vector<int> all = available_cores(request_.threads);
+  ExecutorOptions options = executor_options(request_, placement_, data_.train, rank_);
+  const CoreShare share{.first_worker = start.first_worker(),
+                        .workers = workers_in(placement_, rank_),
+                        .workers_on_host = start.workers_on_host()};
+  options.cores = cores_of(share, all);
+  options.threads_per_worker = share.workers == 0
+                                   ? 1
+                                   : threads_per_worker({.workers = share.workers_on_host,
+                                                         .cores = static_cast<int>(all.size())});
+  std::unique_ptr<Backend> backend =
+      make_backend(device_of(placement_, rank_, request_.device),
+                   {.process_on_host = start.process_on_host(), .engines = engines_of(placement_)});
+  control::FromRank message;
+  message.mutable_ready()->set_gpu(backend->gpu());
+  if (needs_mpi(parts_)) {
+    if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
+    if (placement_.by_nccl) {
+      add_nccl(*backend, std::make_unique<MpiRendezvous>(*mpi_));
+    } else {
+      add_mpi(*backend, *mpi_);
+    }
+  }
+  if (exchange_ != nullptr) {
+    for (int peer : peers_) {
+      if (peer < rank_) exchange_->connect(peer, start.exchange_addresses(peer));
+    }
+    add_exchange(*backend, std::move(exchange_), parts_[own()]);
+    options.tickets = backend->tickets.get();
+  }
+  trainer_ = std::make_unique<LocalTrainer>(parts_[own()], std::move(backend), options, rank_);
+  trainer_->connect();
+  started_ = true;
+  client_.beat([this] { return trainer_->examples_seen(); });
+  client_.send(message);
+}
+
+void Rank::advance(const control::Advance& advance) {
+  trainer_->advance_to(advance.examples());
+  send_advanced();
+}
+
+void Rank::send_advanced() {
+  control::FromRank message;
+  message.mutable_advanced()->set_examples(trainer_->examples_seen());
+  client_.send(message);
+}
+
+void Rank::send_variables(const control::SendVariables& wanted) {
+  for (VariableId v : wanted.variables()) {
+    send_pieces(v, trainer_->variable(v), [this](control::Piece piece) {
+      control::FromRank message;
+      *message.mutable_piece() = std::move(piece);
+      client_.send(message);
+    });
+  }
+  trainer_->take_back_variables();
+}
+
+void Rank::take_piece(const control::Piece& piece) {
+  const auto variables = static_cast<VariableId>(parts_[own()].graph.variables().size());
+  const auto size = static_cast<std::int64_t>(piece.data().size());
+  const bool known = piece.variable() >= 0 && piece.variable() < variables;
+  const Tensor tensor = known ? trainer_->variable(piece.variable()).tensor : Tensor{};
+  if (!known || piece.offset() < 0 || piece.offset() > tensor.type.bytes() - size) {
+    throw RunError(ErrorKind::PeerLost, "the coordinator sent values of no variable of this rank");
+  }
+  std::memcpy(tensor.as<char>() + piece.offset(), piece.data().data(), piece.data().size());
+  trainer_->set_version(piece.variable(), piece.version());
+}
+
+void Rank::begin_at(const control::BeginAt& begin) {
+  trainer_->begin_at(positions_in(begin));
+  trainer_->take_back_variables();
+  send_advanced();
+}
+
+void Rank::send_the_report(const control::SendReport& wanted) {
+  if (stopped_) write_trace();  // the end of a failed run ends this process at once
+  if (wanted.settle_arrivals()) trainer_->settle_arrivals();
+  send_report(trainer_->report(), [this](const auto& message) { client_.send(message); });
+}
+
+void Rank::hear(const control::ToRank& command) {
+  if (command.has_stop()) {
+    stopped_ = true;
+    if (started_) trainer_->interrupt({ErrorKind::PeerLost, command.stop().reason()});
+    return;
+  }
+  const control::Lost& lost = command.lost();
+  say(fmt::format("goes on without process {}: {}", lost.process(), lost.reason()));
+  if (started_) trainer_->lose(lost.process(), lost.reason());
+}
+
+void Rank::write_trace() {
+  if (!trainer_) return;
+  try {
+    trace_.write(*trainer_);
+  } catch (const RunError& error) {
+    say(error.what());
+  }
+}
+
+/// Returns false at the end of the run.
+bool obey(Rank& rank, const control::ToRank& command) {
+  switch (command.body_case()) {
+    case control::ToRank::kStart: rank.start(command.start()); break;
+    case control::ToRank::kAdvance: rank.advance(command.advance()); break;
+    case control::ToRank::kSendVariables: rank.send_variables(command.send_variables()); break;
+    case control::ToRank::kPiece: rank.take_piece(command.piece()); break;
+    case control::ToRank::kBeginAt: rank.begin_at(command.begin_at()); break;
+    case control::ToRank::kSendReport: rank.send_the_report(command.send_report()); break;
+    case control::ToRank::kEnd: return false;
+    case control::ToRank::kLost:
+    case control::ToRank::kStop:
+    case control::ToRank::BODY_NOT_SET: break;
+  }
+  return true;
+}
+
+void report_trouble(ControlClient& client, const RunError& error) {
+  say(error.what());  // first, so that it is in the log by the time that the coordinator reads it
+  control::FromRank message;
+  message.mutable_trouble()->set_kind(std::string(to_string(error.kind())));
+  message.mutable_trouble()->set_text(error.what());
+  client.send(message);
+}
+
+/// Reports an error instead of throwing it; the coordinator decides what becomes of the run.
+template <typename Function>
+void guarded(ControlClient& client, Function function) {
+  try {
+    function();
+  } catch (const RunError& error) {
+    report_trouble(client, error);
+  } catch (const std::bad_alloc&) {
+    report_trouble(client, {ErrorKind::Unsupported, kNotEnoughMemory});
+  }
+}
+
+}  // namespace
+
+bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_member_of_allocation(); }
+
+int serve_as_rank(const RaceRequest& request) {
+  std::unique_ptr<MpiSession> session = join_allocation();
+  // While no other thread reads the environment. Ranks that the coordinator starts have it from
+  // there.
+  std::optional<PinnedNcclAlgorithm> pinned;
+  if (sums_by_nccl(request)) pinned.emplace(request.all_reduce);
+  ControlClient client(
+      variable_or(kCoordinatorVariable, ""),
+      {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},
+      hello(), exchange::tls_files_in(request.tls));
+  {
+    Rank rank(request, client, std::move(session));
+    RankCommands commands(client, [&rank](const auto& command) { rank.hear(command); });
+    guarded(client, [&] { rank.join(); });
+    for (bool goes_on = true; goes_on;) {
+      const control::ToRank command = commands.next();
+      guarded(client, [&] { goes_on = obey(rank, command); });
+    }
+    rank.write_trace();
+    client.beat({});  // the trainer it asks is about to go
+  }
+  client.finish();
+  return 0;
+}
+
+}  // namespace regatta

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training in other processes, which this one starts, coordinates and outlives: each runs its part
+// of the placed graph. A rank whose session breaks or that is silent for five seconds is lost, and
+// with it the run: the others are told to end and the error says which rank it was, what it held,
+// how far it had come, what it died of and where its output is.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/plan/layout.h"
+#include "harness/ranks/control_messages.h"
+#include "harness/ranks/control_server.h"
+#include "harness/ranks/incoming_variables.h"
+#include "harness/ranks/joined_ranks.h"
+#include "harness/ranks/launcher.h"
+#include "harness/ranks/rank_watch.h"
+#include "harness/run/trainer.h"
+
+namespace regatta {
+
+struct RemoteOptions {
+  LaunchOptions launch;  ///< the number of ranks, and where they join, are set here
+  RunIdentity identity;
+  std::string listen = "127.0.0.1";
+  TlsFiles tls;
+  Fingerprint fingerprint;
+  std::vector<int> workers;         ///< by process
+  int servers = 0;                  ///< the first processes; the run may go on without others
+  std::int64_t needed_workers = 1;  ///< to go on
+  std::function<void(const std::string&)> tell;  ///< takes the last lines of ranks that failed
+};
+
+class RemoteTrainer final : public Trainer {
+ public:
+  /// Starts the ranks, sees that they agree and waits until they are ready. `parts`: by process.
+  /// Throws: RunError(Usage) when a rank differs, with both sides; what a rank throws; PeerLost and
+  /// Timeout when one does not come.
+  RemoteTrainer(std::vector<Step> parts, const RemoteOptions& options);
+  /// Ends the ranks, by force if it must.
+  ~RemoteTrainer() override;
+
+  std::vector<HostCores> hosts() const override { return joined_.hosts(); }
+
+  void advance_to(std::int64_t examples) override;
+  std::int64_t examples_seen() const override;
+  std::vector<VariableCopy> variables(Copies which) override;
+  void look() override;
+  void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
+  TrainingReport report() override;
+  /// Writes nothing: ranks write their own.
+  void write_trace(std::ostream&) override {}
+
+ private:
+  using Limit = std::chrono::seconds;
+
+  int ranks() const { return static_cast<int>(parts_.size()); }
+  void send_all(const control::ToRank& message);
+  /// Takes messages until no rank is awaited any more.
+  void await_all(const std::string& what, Limit limit);
+  void take(const RankMessage& message);
+  void take_piece(int rank, const control::Piece& piece);
+  void start_all();
+  [[noreturn]] void fail();
+  void show_end_of(int rank) const;
+  void end_all(const std::string& reason);
+  void go_on_without_the_lost();
+  bool is_reachable(int rank) const;
+  void ask_the_living_to_report();
+
+  std::vector<Step> parts_;
+  RemoteOptions options_;
+  std::unique_ptr<ControlServer> server_;
+  std::unique_ptr<Launcher> launcher_;
+  std::unique_ptr<RankWatch> watch_;
+  std::set<int> awaited_;
+  JoinedRanks joined_;
+  IncomingVariables incoming_;
+  std::vector<ReportReader> reports_;
+  std::vector<TrainingReport> finished_reports_;
+  std::size_t known_losses_ = 0;
+  std::string reason_;  ///< of a failure
+  bool ended_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace regatta

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/record/record.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/record/record_fields.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json to_json(const T& value) {
+  return value;
+}
+Json to_json(Status status) { return to_string(status); }
+template <typename T>
+Json to_json(const std::optional<T>& value);
+template <typename T>
+Json to_json(const std::vector<T>& values);
+template <HasFields T>
+Json to_json(const T& part) {
+  Json object = Json::object();
+  for_each_field(
+      part, [&](const char* name, const auto& value) { object.emplace(name, to_json(value)); });
+  return object;
+}
+
+template <typename T>
+Json to_json(const std::optional<T>& value) {
+  return value ? to_json(*value) : Json(nullptr);
+}
+
+template <typename T>
+Json to_json(const std::vector<T>& values) {
+  Json array = Json::array();
+  for (const T& value : values) array.push_back(to_json(value));
+  return array;
+}
+
+/// JSON has no infinity and no NaN; a value that is one must not become null unseen.
+void require_finite(const Json& json, const std::string& path) {
+  if (json.is_object()) {
+    for (const auto& [name, value] : json.items()) {
+      require_finite(value, path.empty() ? name : path + "." + name);
+    }
+  } else if (json.is_array()) {
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      require_finite(json[i], path + "[" + std::to_string(i) + "]");
+    }
+  } else if (json.is_number_float() && !std::isfinite(json.get<double>())) {
+    throw RunError(ErrorKind::Diverged, "cannot write the record: " + path + " is " +
+                                            std::to_string(json.get<double>()) +
+                                            ", not a finite number");
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::Reached: return "reached";
+    case Status::Missed: return "missed";
+    case Status::Failed: return "failed";
+  }
+  return "unknown";
+}
+
+std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  const Json json = to_json(cell);
+  for (const auto& [name, value] : json.items()) lines.emplace_back(name, value.dump());
+  return lines;
+}
+
+std::string to_json_line(const Record& record) {
+  Json json{{"schema", Record::kSchema}};
+  json.update(to_json(record));
+  require_finite(json, "");
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace regatta

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fields of a record by name, in the order of its JSON: one list for writer and reader.
+// for_each_field(value, field) calls field(name, member) for each member of a part of a record,
+// which it may read or, where `value` is not const, assign.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "harness/record/record.h"
+
+namespace regatta {
+
+/// `T` is `Part` or `const Part`.
+template <typename T, typename Part>
+concept PartOfRecord = std::same_as<std::remove_const_t<T>, Part>;
+
+template <PartOfRecord<Straggler> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("worker", part.worker);
+  field("factor", part.factor);
+}
+
+template <PartOfRecord<Cell> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("workload", part.workload);
+  field("dataset", part.dataset);
+  field("strategy", part.strategy);
+  field("all_reduce", part.all_reduce);
+  field("bucket_bytes", part.bucket_bytes);
+  field("sharing", part.sharing);
+  field("workers", part.workers);
+  field("stages", part.stages);
+  field("servers", part.servers);
+  field("backup_workers", part.backup_workers);
+  field("staleness_bound", part.staleness_bound);
+  field("device", part.device);
+  field("cuda_graph", part.cuda_graph);
+  field("cudnn_engine", part.cudnn_engine);
+  field("dtype", part.dtype);
+  field("fusion", part.fusion);
+  field("winograd", part.winograd);
+  field("global_batch", part.global_batch);
+  field("normalization_group", part.normalization_group);
+  field("rate_scale", part.rate_scale);
+  field("processes", part.processes);
+  field("threads_per_worker", part.threads_per_worker);
+  field("oversubscribed", part.oversubscribed);
+  field("gpus", part.gpus);
+  field("shared_gpu", part.shared_gpu);
+  field("straggler", part.straggler);
+  field("seed", part.seed);
+}
+
+template <PartOfRecord<Failure> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("kind", part.kind);
+  field("text", part.text);
+}
+
+template <PartOfRecord<Target> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("metric", part.metric);
+  field("value", part.value);
+}
+
+template <PartOfRecord<Evaluation> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("examples", part.examples);
+  field("epoch", part.epoch);
+  field("training_time_ns", part.training_time_ns);
+  field("full_time_ns", part.full_time_ns);
+  field("loss", part.loss);
+  field("metric", part.metric);
+}
+
+template <PartOfRecord<StepTimes> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("count", part.count);
+  field("min", part.min);
+  field("p50", part.p50);
+  field("p90", part.p90);
+  field("p99", part.p99);
+  field("max", part.max);
+}
+
+template <PartOfRecord<StepExamples> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("count", part.count);
+  field("sum", part.sum);
+  field("min", part.min);
+  field("max", part.max);
+}
+
+template <PartOfRecord<SpanRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("count", part.count);
+  field("sum", part.sum);
+  field("p50", part.p50);
+  field("p99", part.p99);
+  field("max", part.max);
+}
+
+template <PartOfRecord<PushRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("barrier_ns", part.barrier_ns);
+  field("queue_ns", part.queue_ns);
+  field("wire_ns", part.wire_ns);
+}
+
+template <PartOfRecord<WorkerRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("rank", part.rank);
+  field("place", part.place);
+  field("replica", part.replica);
+  field("steps", part.steps);
+  field("compute_ns", part.compute_ns);
+  field("exposed_communication_ns", part.exposed_communication_ns);
+  field("wait_ns", part.wait_ns);
+  field("input_ns", part.input_ns);
+  field("update_ns", part.update_ns);
+  field("bytes_sent", part.bytes_sent);
+  field("bytes_received", part.bytes_received);
+  field("staleness_histogram", part.staleness_histogram);
+  field("age_ns", part.age_ns);
+  field("updates_applied", part.updates_applied);
+  field("updates_dropped", part.updates_dropped);
+  field("late_ns", part.late_ns);
+  field("late_uncertainty_ns", part.late_uncertainty_ns);
+  field("exchange_wait_ns", part.exchange_wait_ns);
+  field("pushes", part.pushes);
+}
+
+template <PartOfRecord<ClockRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("rank", part.rank);
+  field("offset_ns", part.offset_ns);
+  field("drift_ppb", part.drift_ppb);
+  field("error_ns", part.error_ns);
+}
+
+template <PartOfRecord<GraphRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("nodes", part.nodes);
+  field("nodes_per_process", part.nodes_per_process);
+  field("build_ns", part.build_ns);
+  field("bytes_per_step_computed", part.bytes_per_step_computed);
+  field("bytes_per_step_counted", part.bytes_per_step_counted);
+  field("shard_imbalance", part.shard_imbalance);
+}
+
+template <PartOfRecord<Checksums> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("initial_weights", part.initial_weights);
+  field("data_order", part.data_order);
+}
+
+template <PartOfRecord<MemoryRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("planned_bytes", part.planned_bytes);
+  field("evaluation_planned_bytes", part.evaluation_planned_bytes);
+  field("data_bytes", part.data_bytes);
+  field("peak_rss_bytes", part.peak_rss_bytes);
+}
+
+template <PartOfRecord<KernelChoice> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("node", part.node);
+  field("choice", part.choice);
+}
+
+template <PartOfRecord<CheckpointsRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("written", part.written);
+  field("time_ns", part.time_ns);
+}
+
+template <PartOfRecord<Resumed> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("run_id", part.run_id);
+  field("from", part.from);
+  field("examples", part.examples);
+}
+
+template <PartOfRecord<LossSample> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("examples", part.examples);
+  field("loss", part.loss);
+}
+
+template <PartOfRecord<MachineFacts> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("cpu", part.cpu);
+  field("isa", part.isa);
+  field("cores_available", part.cores_available);
+  field("cores_physical", part.cores_physical);
+  field("cores_used", part.cores_used);
+  field("cpu_quota", part.cpu_quota);
+  field("memory_bytes", part.memory_bytes);
+  field("gpus", part.gpus);
+  field("driver", part.driver);
+  field("link", part.link);
+}
+
+template <PartOfRecord<SoftwareFacts> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("compiler", part.compiler);
+  field("onednn", part.onednn);
+  field("open_mpi", part.open_mpi);
+  field("grpc", part.grpc);
+  field("cuda", part.cuda);
+  field("cudnn", part.cudnn);
+  field("nccl", part.nccl);
+  field("git_commit", part.git_commit);
+  field("dirty", part.dirty);
+}
+
+template <PartOfRecord<Record> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("run_id", part.run_id);
+  field("timestamp", part.timestamp);
+  field("cell", part.cell);
+  field("status", part.status);
+  field("failure", part.failure);
+  field("target", part.target);
+  field("training_time_to_target_ns", part.training_time_to_target_ns);
+  field("full_time_to_target_ns", part.full_time_to_target_ns);
+  field("examples_to_target", part.examples_to_target);
+  field("evaluations", part.evaluations);
+  field("examples_per_s", part.examples_per_s);
+  field("step_time_ns", part.step_time_ns);
+  field("step_examples", part.step_examples);
+  field("workers", part.workers);
+  field("clocks", part.clocks);
+  field("lost_updates", part.lost_updates);
+  field("lost_processes", part.lost_processes);
+  field("graph", part.graph);
+  field("checksums", part.checksums);
+  field("setup_ns", part.setup_ns);
+  field("warmup_ns", part.warmup_ns);
+  field("training_ns", part.training_ns);
+  field("full_ns", part.full_ns);
+  field("memory", part.memory);
+  field("kernels", part.kernels);
+  field("checkpoints", part.checkpoints);
+  field("resumed", part.resumed);
+  field("losses", part.losses);
+  field("command", part.command);
+  field("machine", part.machine);
+  field("software", part.software);
+  field("environment", part.environment);
+}
+
+/// For `requires`.
+struct IgnoreField {
+  template <typename T>
+  void operator()(const char*, T&) const {}
+};
+
+template <typename T>
+concept HasFields = requires(T& part) {
+  for_each_field(part, IgnoreField{});
+};
+
+}  // namespace regatta

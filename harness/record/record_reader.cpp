@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/record/record_reader.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "harness/record/record_fields.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// The text of what a line should have been.
+class NotARecord : public RunError {
+ public:
+  explicit NotARecord(const std::string& text) : RunError(ErrorKind::Data, text) {}
+};
+
+[[noreturn]] void fail(const std::string& path, const char* wanted) {
+  throw NotARecord((path.empty() ? "it" : path) + " is not " + wanted);
+}
+
+void read(const nlohmann::json& json, const std::string& path, std::string& value) {
+  if (!json.is_string()) fail(path, "a string");
+  json.get_to(value);
+}
+
+void read(const nlohmann::json& json, const std::string& path, bool& value) {
+  if (!json.is_boolean()) fail(path, "true or false");
+  json.get_to(value);
+}
+
+void read(const nlohmann::json& json, const std::string& path, double& value) {
+  if (!json.is_number()) fail(path, "a number");
+  json.get_to(value);
+}
+
+template <std::integral T>
+void read(const nlohmann::json& json, const std::string& path, T& value) {
+  const bool fits = json.is_number_unsigned()
+                        ? std::in_range<T>(json.get<std::uint64_t>())
+                        : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
+  if (!fits) fail(path, "an integer, or not one of its range");
+  json.get_to(value);
+}
+
+void read(const nlohmann::json& json, const std::string& path, Status& value) {
+  for (const Status each : {Status::Reached, Status::Missed, Status::Failed}) {
+    if (json.is_string() && json.get<std::string>() == to_string(each)) {
+      value = each;
+      return;
+    }
+  }
+  fail(path, "reached, missed or failed");
+}
+
+void read(const nlohmann::json& json, const std::string& path,
+          std::map<std::string, std::string>& value) {
+  if (!json.is_object()) fail(path, "an object");
+  for (const auto& [name, text] : json.items()) read(text, path + '.' + name, value[name]);
+}
+
+template <typename T>
+void read(const nlohmann::json& json, const std::string& path, std::optional<T>& value);
+template <typename T>
+void read(const nlohmann::json& json, const std::string& path, std::vector<T>& values);
+template <HasFields T>
+void read(const nlohmann::json& json, const std::string& path, T& part) {
+  if (!json.is_object()) fail(path, "an object");
+  for_each_field(part, [&](const char* name, auto& value) {
+    const auto found = json.find(name);
+    if (found != json.end()) read(*found, path.empty() ? name : path + '.' + name, value);
+  });
+}
+
+template <typename T>
+void read(const nlohmann::json& json, const std::string& path, std::optional<T>& value) {
+  if (json.is_null()) {
+    value.reset();
+  } else {
+    read(json, path, value.emplace());
+  }
+}
+
+template <typename T>
+void read(const nlohmann::json& json, const std::string& path, std::vector<T>& values) {
+  if (!json.is_array()) fail(path, "an array");
+  values.resize(json.size());
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    read(json[i], fmt::format("{}[{}]", path, i), values[i]);
+  }
+}
+
+/// Without these a line says nothing about a run.
+void require_essentials(const nlohmann::json& json) {
+  if (!json.is_object()) fail("", "an object");
+  for (const char* path : {"/cell/workload", "/cell/strategy", "/status"}) {
+    if (!json.contains(nlohmann::json::json_pointer(path))) {
+      throw NotARecord("it has no " + std::string(path + 1));
+    }
+  }
+}
+
+}  // namespace
+
+Record record_from_json(std::string_view line) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) throw NotARecord("it is not JSON, or cut short");
+  require_essentials(json);
+  if (const nlohmann::json schema = json.value("schema", nlohmann::json(Record::kSchema));
+      schema != Record::kSchema) {
+    throw RunError(ErrorKind::Data,
+                   fmt::format("schema {}, but this program knows {}; use the commit that wrote "
+                               "it, named in its software.git_commit",
+                               schema.dump(), Record::kSchema));
+  }
+  Record record;
+  record.cell.fusion = "off";  // records from before it lack the field
+  read(json, "", record);
+  if (record.status != Status::Reached) {  // older failed runs tell of a target reached before
+    record.training_time_to_target_ns.reset();
+    record.full_time_to_target_ns.reset();
+    record.examples_to_target.reset();
+  }
+  return record;
+}
+
+ReadRecords read_records(const std::filesystem::path& folder) {
+  const std::string path = (folder / "records.jsonl").string();
+  std::ifstream file(path);
+  if (!file) {
+    throw RunError(ErrorKind::Data, "cannot read " + path + ": " + std::strerror(errno) +
+                                        "; name a folder that regatta run --out wrote to");
+  }
+  ReadRecords result;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    const std::string where = fmt::format("{}:{}: ", path, number);
+    try {
+      result.records.push_back(record_from_json(line));
+    } catch (const NotARecord& error) {
+      result.warnings.push_back(where + "no record: " + error.what() + "; skipped");
+    } catch (const RunError& error) {
+      throw RunError(error.kind(), where + error.what());
+    }
+  }
+  if (result.records.empty()) {
+    throw RunError(ErrorKind::Data, path + " holds no whole record; run regatta run --out " +
+                                        folder.string() + " first");
+  }
+  return result;
+}
+
+}  // namespace regatta

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/record/record_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/record/sample_record.h"
+#include "harness/system/folder_for_test.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder with a records.jsonl of this text, the same in each call.
+fs::path folder_with(const std::string& text) {
+  static const testing_support::ScratchFolder folder;
+  std::ofstream(folder.path() / "records.jsonl") << text;
+  return folder.path();
+}
+
+std::string error_of_reading(const fs::path& folder) {
+  try {
+    read_records(folder);
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Data);
+    return error.what();
+  }
+  return "no error";
+}
+
+/// The sample as JSON, to change a field of.
+nlohmann::ordered_json sample_json() {
+  return nlohmann::ordered_json::parse(to_json_line(sample_record()));
+}
+
+std::string warning_for(const std::string& line) {
+  const ReadRecords read = read_records(folder_with(to_json_line(sample_record()) + line + '\n'));
+  EXPECT_EQ(read.records.size(), 1U);
+  return read.warnings.size() == 1 ? read.warnings[0] : "not one warning";
+}
+
+TEST(RecordReader, ReadsAllThatTheWriterWrites) {
+  for (const Record& record : {sample_record(), sample_failed_record()}) {
+    const std::string line = to_json_line(record);
+    EXPECT_EQ(to_json_line(record_from_json(line)), line);
+  }
+}
+
+TEST(RecordReader, KeepsTheOrderAndSkipsALineThatWasCutShort) {
+  const std::string reached = to_json_line(sample_record());
+  const std::string failed = to_json_line(sample_failed_record());
+  const ReadRecords read =
+      read_records(folder_with(failed + "\n" + reached + reached.substr(0, reached.size() / 2)));
+  ASSERT_EQ(read.records.size(), 2U);
+  EXPECT_EQ(read.records[0].status, Status::Failed);
+  EXPECT_EQ(read.records[1].status, Status::Reached);
+  ASSERT_EQ(read.warnings.size(), 1U);
+  EXPECT_NE(read.warnings[0].find("records.jsonl:4: no record: it is not JSON, or cut short"),
+            std::string::npos)
+      << read.warnings[0];
+}
+
+TEST(RecordReader, GivesDefaultsForFieldsThatOlderRecordsLack) {
+  auto json = sample_json();
+  json["cell"].erase("fusion");
+  json["cell"].erase("winograd");
+  json.erase("checkpoints");
+  json["a field of tomorrow"] = 1;
+  const Record record = record_from_json(json.dump());
+  EXPECT_EQ(record.cell.fusion, "off");
+  EXPECT_EQ(record.cell.winograd, "off");
+  EXPECT_EQ(record.checkpoints.written, 0);
+  EXPECT_EQ(record.examples_to_target, sample_record().examples_to_target);
+}
+
+TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
+  auto json = sample_json();
+  json["workers"][1]["steps"] = "twenty";
+  EXPECT_NE(warning_for(json.dump()).find("workers[1].steps is not an integer"), std::string::npos);
+  json = sample_json();
+  json["cell"]["seed"] = -1;
+  EXPECT_NE(warning_for(json.dump()).find("cell.seed is not an integer, or not one of its range"),
+            std::string::npos);
+  json = sample_json();
+  json["cell"]["global_batch"] = std::uint64_t{1} << 63;
+  EXPECT_NE(warning_for(json.dump()).find("cell.global_batch is not an integer"),
+            std::string::npos);
+  json = sample_json();
+  json["cell"].erase("strategy");
+  EXPECT_NE(warning_for(json.dump()).find("it has no cell/strategy"), std::string::npos);
+  json = sample_json();
+  json["status"] = "lost";
+  EXPECT_NE(warning_for(json.dump()).find("status is not reached, missed or failed"),
+            std::string::npos);
+  EXPECT_NE(warning_for("[1]").find("it is not an object"), std::string::npos);
+}
+
+TEST(RecordReader, RefusesAnotherSchemaAndNamesTheLine) {
+  auto json = sample_json();
+  json["schema"] = 2;
+  const std::string text = to_json_line(sample_record()) + json.dump() + '\n';
+  EXPECT_NE(error_of_reading(folder_with(text))
+                .find("records.jsonl:2: schema 2, but this program knows 1"),
+            std::string::npos);
+}
+
+TEST(RecordReader, RefusesAFolderWithoutRecords) {
+  EXPECT_NE(error_of_reading(folder_with("")).find("holds no whole record"), std::string::npos);
+  EXPECT_NE(error_of_reading("/no/such/folder").find("No such file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace regatta

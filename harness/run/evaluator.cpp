@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/evaluator.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "harness/run/backend.h"
+#include "harness/run/wholes.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// Each copy's share of the normalisation groups of a step: of those of all replicas, or of some
+/// where others are lost.
+std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::size_t copies) {
+  const std::int64_t all = std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
+  std::vector<double> weights;
+  for (std::size_t c = 0; c < copies; ++c) {
+    const std::int64_t own =
+        copies == groups.size()
+            ? groups[c]
+            : share(all, static_cast<std::int64_t>(copies), static_cast<std::int64_t>(c)).size();
+    weights.push_back(static_cast<double>(own) / static_cast<double>(all));
+  }
+  return weights;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
+                     const Backend& backend, const EvaluatorOptions& options)
+    : metric_(workload.metric), groups_(options.groups), examples_(test.count) {
+  check(test.count % evaluation.global_batch == 0, "evaluation batches cover the test set exactly");
+  ExecutorOptions executor;
+  executor.cores = options.cores;
+  executor.threads_per_worker = std::max(1, static_cast<int>(options.cores.size()));
+  executor.data = &test;
+  executor.max_examples = test.count * options.evaluations;
+  executor_ = std::make_unique<Executor>(evaluation, backend.devices(), executor);
+}
+
+void Evaluator::adopt_variables(Trainer& training) {
+  const std::vector<VariableCopy> all = training.variables(Copies::ForEvaluation);
+  const Graph& graph = executor_->step().graph;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    std::vector<std::vector<float>> copies = wholes(all, variable.name);
+    check(!copies.empty(), "evaluation uses variables that training has");
+    if (variable.kind != VariableKind::Statistic) copies.resize(1);
+    const std::vector<double> weights = weights_of(groups_, copies.size());
+    float* target = executor_->variable(v).tensor.f32();
+    for (std::int64_t i = 0; i < variable.type.elements(); ++i) {
+      double sum = 0;
+      for (std::size_t c = 0; c < copies.size(); ++c) {
+        sum += weights[c] * static_cast<double>(copies[c][static_cast<std::size_t>(i)]);
+      }
+      target[i] = static_cast<float>(sum);
+    }
+  }
+  executor_->take_back_variables();
+  training.take_back_variables();
+}
+
+EvaluationResult Evaluator::judge(Trainer& training) {
+  adopt_variables(training);
+  const std::size_t done = executor_->loss_history(0).size();
+  const std::int64_t all = executor_->examples_seen() + examples_;
+  while (executor_->examples_seen() < all) {
+    executor_->run(executor_->examples_seen() + executor_->step().global_batch);
+    training.look();
+  }
+  const auto mean_of = [&](std::size_t index) {
+    const auto fresh = executor_->loss_history(index).subspan(done);
+    return std::accumulate(fresh.begin(), fresh.end(), 0.0) / static_cast<double>(examples_);
+  };
+  EvaluationResult judgement{.loss = mean_of(0), .metric = 0};
+  judgement.metric = metric_ == Metric::Accuracy ? 100 * mean_of(1) : judgement.loss;
+  return judgement;
+}
+
+}  // namespace regatta

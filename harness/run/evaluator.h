@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Judges the parameters of a training run on the test set, on an executor of its own that uses all
+// cores. Parameters come from replica 0 or home; running statistics are averaged over replicas,
+// weighted by their shares, which is exact because their update is linear.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "harness/run/trainer.h"
+#include "kernels/graph/data_set.h"
+#include "kernels/graph/graph.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+
+struct Backend;
+
+struct EvaluationResult {
+  double loss = 0;    ///< mean over the examples
+  double metric = 0;  ///< accuracy in percent, or the loss
+};
+
+struct EvaluatorOptions {
+  std::vector<int> cores;
+  std::int64_t evaluations = 1;            ///< how many there will be
+  std::vector<std::int64_t> groups = {1};  ///< normalisation groups of each replica in a step
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
+            const Backend& backend, const EvaluatorOptions& options);
+
+  /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite, or of
+  /// `training` when its variables cannot be had.
+  EvaluationResult judge(Trainer& training);
+  std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
+
+ private:
+  void adopt_variables(Trainer& training);
+
+  Metric metric_;
+  std::vector<std::int64_t> groups_;  ///< by replica
+  std::int64_t examples_ = 0;         ///< in the test set
+  std::unique_ptr<Executor> executor_;
+};
+
+}  // namespace regatta

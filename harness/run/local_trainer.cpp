@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/run/local_trainer.h"
+
+#include <cstring>
+
+#include "harness/system/process.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/clock.h"
+
+namespace regatta {
+
+namespace {
+
+/// In the whole graph, of the loop that is `index` in a part.
+int number_of(const Partition& partition, std::size_t index) {
+  return partition.parts.empty() ? static_cast<int>(index) : partition.parts.at(index).number;
+}
+
+}  // namespace
+
+LocalTrainer::LocalTrainer(const Step& part, std::unique_ptr<Backend> backend,
+                           const ExecutorOptions& options, std::int64_t rank)
+    : backend_(std::move(backend)), executor_(part, backend_->devices(), options), rank_(rank) {}
+
+void LocalTrainer::connect() {
+  if (backend_->mpi != nullptr) backend_->mpi->connect();
+  if (backend_->nccl != nullptr) backend_->nccl->connect();
+  executor_.prepare();
+}
+
+std::vector<VariableCopy> LocalTrainer::variables(Copies which) {
+  CopyChooser chooser(which);
+  std::vector<VariableCopy> copies;
+  for (VariableId v : chooser.choose(executor_.step().graph)) copies.push_back(variable(v));
+  return copies;
+}
+
+VariableCopy LocalTrainer::variable(VariableId id) {
+  const VariableStorage& storage = executor_.variable(id);
+  return {.variable = &executor_.step().graph.variable(id),
+          .tensor = storage.tensor,
+          .version = storage.version};
+}
+
+/// Lost updates are counted from here on.
+void LocalTrainer::set_version(VariableId id, std::uint64_t version) {
+  executor_.variable(id).version = version;
+  executor_.variable(id).canary = version;
+}
+
+void LocalTrainer::begin_at(const std::vector<VariableCopy>& variables,
+                            const Positions& positions) {
+  check(variables.size() == executor_.step().graph.variables().size(), "there is a value for each");
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const auto id = static_cast<VariableId>(i);
+    const Tensor& tensor = variables[i].tensor;
+    check(tensor.type == variable(id).tensor.type, "variables stand in the order of the graph");
+    std::memcpy(variable(id).tensor.data, tensor.data,
+                static_cast<std::size_t>(tensor.type.bytes()));
+    set_version(id, variables[i].version);
+  }
+  begin_at(positions);
+}
+
+void LocalTrainer::settle_arrivals() {
+  if (backend_->mpi != nullptr) backend_->mpi->settle_arrivals();
+}
+
+void LocalTrainer::lose(int process, const std::string& reason) {
+  if (backend_->grpc != nullptr) backend_->grpc->lose(process, reason);
+  if (backend_->tickets != nullptr) backend_->tickets->lose(process, reason);
+}
+
+TrainingReport LocalTrainer::report() {
+  TrainingReport report = report_of(executor_, backend_->traffic(), rank_);
+  report.exchange_times = backend_->exchange_times();
+  if (backend_->mpi == nullptr) return report;
+  if (const auto clock = backend_->mpi->clock()) report.clocks[rank_] = *clock;
+  return report;
+}
+
+std::vector<VariableId> CopyChooser::choose(const Graph& graph) {
+  std::vector<VariableId> wanted;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    const bool is_first = found_.insert(variable.name).second;
+    if (is_first || which_ == Copies::All || variable.kind == VariableKind::Statistic) {
+      wanted.push_back(v);
+    }
+  }
+  return wanted;
+}
+
+TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::int64_t rank) {
+  TrainingReport report;
+  for (WorkerReport& worker : executor.workers()) {
+    report.workers.push_back({.rank = rank, .report = std::move(worker)});
+  }
+  for (LoopReport& loop : executor.loops()) {
+    LoopHistory history{.number = number_of(executor.step().partition, report.loops.size()),
+                        .share_of_batch = loop.share_of_batch,
+                        .step_ns = {},
+                        .losses = std::move(loop.losses),
+                        .examples = std::move(loop.examples)};
+    for (std::uint64_t span : loop.step_ticks) history.step_ns.push_back(ticks_to_ns(span));
+    report.loops.push_back(std::move(history));
+  }
+  report.traffic = std::move(counted);
+  report.kernels = executor.kernel_choices();
+  report.lost_updates = executor.lost_updates();
+  report.planned_bytes = executor.planned_bytes();
+  report.peak_rss_bytes = peak_rss_bytes();
+  return report;
+}
+
+}  // namespace regatta

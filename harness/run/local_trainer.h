@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training in this process: one executor with its kernels and transports. A rank has one for its
+// part of the graph.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/run/backend.h"
+#include "harness/run/trainer.h"
+#include "kernels/graph/traffic.h"
+
+namespace regatta {
+
+class LocalTrainer final : public Trainer {
+ public:
+  /// `part` is the whole placed step, or a rank's part of it; `rank` is for the report.
+  /// Throws: RunError(Unsupported).
+  LocalTrainer(const Step& part, std::unique_ptr<Backend> backend, const ExecutorOptions& options,
+               std::int64_t rank);
+
+  /// Joins the transports of all ranks, after every one of them was built, and records the steps
+  /// that are to be launched as one. Once, before the first step.
+  void connect();
+
+  void advance_to(std::int64_t examples) override { executor_.run(examples); }
+  std::int64_t examples_seen() const override { return executor_.examples_seen(); }
+  std::vector<VariableCopy> variables(Copies which) override;
+  void take_back_variables() override { executor_.take_back_variables(); }
+  /// By number in the graph of the part.
+  VariableCopy variable(VariableId id);
+  /// The updates that it has had.
+  void set_version(VariableId id, std::uint64_t version);
+  /// The same for positions alone.
+  void begin_at(const Positions& positions) { executor_.begin_at(positions); }
+  void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
+  /// Ends advance_to() with this error. Threads: any.
+  void interrupt(const RunError& error) { executor_.interrupt(error); }
+  /// Finds out how late workers came, together with all ranks, between two calls of advance_to().
+  /// Throws: RunError(PeerLost).
+  void settle_arrivals();
+  /// Another process is gone: whatever waits for it ends. Threads: any.
+  void lose(int process, const std::string& reason);
+  TrainingReport report() override;
+  void write_trace(std::ostream& out) override { executor_.write_trace(out); }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  Executor executor_;
+  std::int64_t rank_;
+};
+
+/// Which variables `which` asks for: one chooser for all parts of a graph, in process order.
+class CopyChooser {
+ public:
+  explicit CopyChooser(Copies which) : which_(which) {}
+  /// In the order of the graph. Throws: nothing.
+  std::vector<VariableId> choose(const Graph& graph);
+
+ private:
+  Copies which_;
+  std::set<std::string> found_;
+};
+
+/// What one process knows; the resident memory is its own.
+TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::int64_t rank);
+
+}  // namespace regatta

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whatever trains, in this process or in others, as a race sees it: it goes on to a number of
+// examples and stops at a step boundary; then its variables and what it measured can be read.
+// Threads: one thread calls it; examples_seen() any.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/plan/layout.h"
+#include "kernels/comm/exchange_times.h"
+#include "kernels/graph/graph.h"
+#include "kernels/graph/traffic.h"
+#include "kernels/runtime/executor.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+/// A variable at one place, as the last step left it. Neither pointer is owned.
+struct VariableCopy {
+  const Variable* variable = nullptr;
+  Tensor tensor;
+  std::uint64_t version = 0;  ///< updates that it has had, where loops share it
+};
+
+/// Which copies of the variables are wanted: what crosses processes costs time.
+enum class Copies : std::uint8_t {
+  ForEvaluation,  ///< the first copy of each parameter and slot, every copy of a statistic
+  All,
+};
+
+/// One loop's history. Entry k is step k.
+struct LoopHistory {
+  int number = 0;             ///< in the whole graph
+  double share_of_batch = 1;  ///< examples of one step / global batch
+  std::vector<std::int64_t> step_ns;
+  std::vector<float> losses;           ///< the loop's share of the loss
+  std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
+};
+
+/// Where a worker's time went, and in which process.
+struct RankedWorker {
+  std::int64_t rank = 0;
+  WorkerReport report;
+};
+
+/// What was measured since the start.
+struct TrainingReport {
+  std::vector<RankedWorker> workers;
+  std::vector<LoopHistory> loops;
+  TrafficByPlace traffic;                     ///< counted at the transports
+  ExchangeTimesByPlace exchange_times;        ///< measured there
+  std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty where none were compared
+  std::set<KernelChoice> kernels;             ///< of all processes
+  std::int64_t lost_updates = 0;
+  std::vector<std::string> lost_processes;  ///< that training went on without, and why
+  std::int64_t planned_bytes = 0;           ///< of all processes, as below
+  std::int64_t peak_rss_bytes = 0;          ///< this one included
+};
+
+class Trainer {
+ public:
+  Trainer() = default;
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+  virtual ~Trainer() = default;
+
+  /// What ranks have said of where they are; empty where this process trains.
+  virtual std::vector<HostCores> hosts() const { return {}; }
+
+  /// Goes on until all loops together have seen `examples`, counted from the first step ever.
+  /// Throws: RunError of what failed first.
+  virtual void advance_to(std::int64_t examples) = 0;
+  virtual std::int64_t examples_seen() const = 0;
+
+  /// Copies of one variable stand in the order of their places. Valid until the next call of
+  /// anything but examples_seen(). Throws: RunError(PeerLost).
+  virtual std::vector<VariableCopy> variables(Copies which) = 0;
+
+  /// Whoever asked for variables() has read them: they go back to the device that trains, outside
+  /// of the steps' time.
+  virtual void take_back_variables() {}
+
+  /// For whoever computes between two calls of advance_to(): does the run still go on? Throws as
+  /// advance_to() does.
+  virtual void look() {}
+
+  /// Stands where another trainer of the same graph has come to: with its variables, all that
+  /// variables(Copies::All) gave, in that order, and its positions. Before advance_to().
+  virtual void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) = 0;
+
+  /// Also after a failure, with what is known then. What another trainer did before is not in it.
+  virtual TrainingReport report() = 0;
+  virtual void write_trace(std::ostream& out) = 0;
+};
+
+}  // namespace regatta

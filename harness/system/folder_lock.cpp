@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/system/folder_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+FolderLock::FolderLock(const std::string& folder) {
+  const std::string path = folder + "/matrix.lock";
+  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) {
+    throw RunError(ErrorKind::Io, "cannot open " + path + ": " + std::strerror(errno));
+  }
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    close(descriptor_);
+    throw RunError(ErrorKind::Usage, "another matrix is at work in " + folder +
+                                         "; wait for it, or choose another folder with --out");
+  }
+}
+
+FolderLock::~FolderLock() { close(descriptor_); }
+
+}  // namespace regatta

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/system/machine.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+#include <hwloc.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "harness/system/build_facts.h"
+#include "kernels/comm/mpi_session.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The kernel's name of an extension, and ours.
+struct Extension {
+  std::string_view flag;
+  std::string_view name;
+};
+
+constexpr std::array kExtensions = {
+    Extension{"avx2", "avx2"},
+    Extension{"avx512f", "avx512f"},
+    Extension{"avx512_vnni", "avx512_vnni"},
+    Extension{"avx512_bf16", "avx512_bf16"},
+    Extension{"amx_bf16", "amx_bf16"},
+    Extension{"asimd", "neon"},
+    Extension{"sve", "sve"},
+    Extension{"bf16", "arm_bf16"},
+};
+
+/// Of the variables that libraries read, and that of ci/hosts, which tells what links it has made;
+/// all others stay out of records.
+constexpr std::array<std::string_view, 15> kRecordedPrefixes = {
+    "OMP_", "GOMP_", "KMP_",  "ONEDNN_", "DNNL_",   "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_",
+    "UCX_", "NCCL_", "CUDA_", "CUDNN_",  "CUBLAS_", "HWLOC_",    "MALLOC_"};
+constexpr std::array<std::string_view, 7> kRecordedNames = {
+    "LD_PRELOAD", "GLIBC_TUNABLES",     "NVIDIA_TF32_OVERRIDE", "GRPC_VERBOSITY",
+    "GRPC_TRACE", "GRPC_POLL_STRATEGY", "REGATTA_HOSTS_LINKS"};
+
+/// The first line of a file that starts with `key`, without it and without `: ` and the like.
+std::string line_after(const fs::path& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    const std::size_t begin = line.find_first_not_of(" \t:", key.size());
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+/// Of the part of the machine that this process may run on.
+Topology load_topology() {
+  hwloc_topology_t topology = nullptr;
+  check(hwloc_topology_init(&topology) == 0, "hwloc gives a topology");
+  Topology owned(topology, hwloc_topology_destroy);
+  hwloc_topology_set_flags(
+      topology, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING | HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
+  check(hwloc_topology_load(topology) == 0, "hwloc loads the topology");
+  return owned;
+}
+
+std::string cpu_model(hwloc_topology_t topology) {
+  const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+  const char* model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
+  return model && *model ? model : "unknown";
+}
+
+std::int64_t count_of_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return sysconf(_SC_NPROCESSORS_ONLN);
+  return CPU_COUNT(&set);
+}
+
+/// As NVIDIA's kernel driver lists them; no library is asked.
+std::vector<std::string> nvidia_gpus() {
+  std::vector<std::string> gpus;
+  std::error_code none;
+  for (const fs::directory_entry& gpu : fs::directory_iterator("/proc/driver/nvidia/gpus", none)) {
+    gpus.push_back(line_after(gpu.path() / "information", "Model"));
+  }
+  return gpus;
+}
+
+std::optional<std::string> nvidia_driver() {
+  std::string version = line_after("/proc/driver/nvidia/version", "NVRM version");
+  if (version.empty()) return std::nullopt;
+  return version;
+}
+
+/// `Open MPI v4.1.4`, without the package and the dates that follow.
+std::string open_mpi_version() {
+  const std::string version = MpiSession::library_version();
+  return version.substr(0, version.find(','));
+}
+
+}  // namespace
+
+std::vector<std::string> isa_from_flags(std::string_view flags) {
+  std::istringstream words{std::string(flags)};
+  std::set<std::string> given;
+  for (std::string word; words >> word;) given.insert(word);
+  std::vector<std::string> isa;
+  for (const Extension& extension : kExtensions) {
+    if (given.count(std::string(extension.flag))) isa.emplace_back(extension.name);
+  }
+  return isa;
+}
+
+std::optional<double> quota_from_cpu_max(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  double quota = 0;
+  double period = 0;
+  if (!(words >> quota >> period) || quota <= 0 || period <= 0) return std::nullopt;
+  return quota / period;
+}
+
+MachineFacts machine_facts() {
+  MachineFacts facts;
+  const Topology topology = load_topology();
+  facts.cpu = cpu_model(topology.get());
+  std::string flags = line_after("/proc/cpuinfo", "flags");
+  if (flags.empty()) flags = line_after("/proc/cpuinfo", "Features");  // the name on ARM
+  facts.isa = isa_from_flags(flags);
+  facts.cores_available = count_of_cores();
+  facts.cores_physical = std::max(1, hwloc_get_nbobjs_by_type(topology.get(), HWLOC_OBJ_CORE));
+  facts.cores_used = facts.cores_available;
+  std::string cpu_max;
+  std::ifstream quota("/sys/fs/cgroup/cpu.max");
+  if (std::getline(quota, cpu_max)) facts.cpu_quota = quota_from_cpu_max(cpu_max);
+  facts.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  facts.gpus = nvidia_gpus();
+  facts.driver = nvidia_driver();
+  return facts;
+}
+
+SoftwareFacts software_facts() {
+  return {.compiler = kCompiler,
+          .onednn = kOnednn,
+          .open_mpi = open_mpi_version(),
+          .grpc = grpc::Version(),
+          .cuda = *kCuda == 0 ? std::nullopt : std::optional<std::string>(kCuda),
+          .cudnn = {},
+          .nccl = {},
+          .git_commit = kGitCommit,
+          .dirty = kDirty};
+}
+
+std::string version_line(const SoftwareFacts& facts) {
+  return fmt::format("regatta {}, commit {}{}; {}; oneDNN {}, {}, gRPC {}, CUDA {}", kVersion,
+                     facts.git_commit, facts.dirty ? " with uncommitted changes" : "",
+                     facts.compiler, facts.onednn, facts.open_mpi.value_or("no Open MPI"),
+                     facts.grpc.value_or("none"), facts.cuda.value_or("none"));
+}
+
+void add_gpu_libraries(const std::vector<GpuLibrary>& found, SoftwareFacts& facts) {
+  for (const GpuLibrary& library : found) {
+    if (library.version.empty()) continue;
+    if (library.name == "cuDNN") facts.cudnn = library.version;
+    if (library.name == "NCCL") facts.nccl = library.version;
+  }
+}
+
+bool is_recorded_variable(std::string_view name) {
+  const auto starts = [name](std::string_view prefix) { return name.rfind(prefix, 0) == 0; };
+  return std::any_of(kRecordedPrefixes.begin(), kRecordedPrefixes.end(), starts) ||
+         std::find(kRecordedNames.begin(), kRecordedNames.end(), name) != kRecordedNames.end();
+}
+
+std::map<std::string, std::string> environment_facts() {
+  std::map<std::string, std::string> facts;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == text.npos || !is_recorded_variable(text.substr(0, equals))) continue;
+    facts.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return facts;
+}
+
+}  // namespace regatta

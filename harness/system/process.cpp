@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/system/process.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <string>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+std::vector<int> available_cores(std::int64_t wanted) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (wanted < 0) throw RunError(ErrorKind::Usage, "--threads is 0 or more");
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  if (wanted > static_cast<std::int64_t>(cores.size())) {
+    throw RunError(ErrorKind::Usage, "--threads is " + std::to_string(wanted) +
+                                         "; this process may use " + std::to_string(cores.size()) +
+                                         " cores");
+  }
+  if (wanted > 0) cores.resize(static_cast<std::size_t>(wanted));
+  return cores;
+}
+
+std::int64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+}  // namespace regatta
