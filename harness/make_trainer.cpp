@@ -13,8 +13,8 @@
 #include "harness/run/backend.h"
 #include "harness/run/local_trainer.h"
 #include "harness/system/run_id.h"
-#include "kernels/comm/grpc_credentials.h"
-#include "kernels/comm/nccl_settings.h"
+#include "kernels/comm/grpc/grpc_credentials.h"
+#include "kernels/comm/nccl/nccl_settings.h"
 
 namespace regatta {
 namespace {

@@ -24,11 +24,11 @@
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
-#include "kernels/comm/nccl_settings.h"
+#include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
-#include "kernels/runtime/clock.h"
 #include "kernels/runtime/gpu_facts.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

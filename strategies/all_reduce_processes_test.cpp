@@ -6,7 +6,7 @@
 // whole in one process beside it.
 #include <gtest/gtest.h>
 
-#include "kernels/comm/mpi_transport.h"
+#include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 #include "strategies/curve_by_adam_for_test.h"
 #include "strategies/resume_for_test.h"
 #include "strategies/test_support.h"

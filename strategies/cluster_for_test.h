@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/comm/grpc_exchange.h"
-#include "kernels/comm/ticket_messages.h"
+#include "kernels/comm/grpc/grpc_exchange.h"
+#include "kernels/comm/grpc/ticket_messages.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/test_support.h"
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/cuda/late_device_for_test.h"
-#include "kernels/cuda/on_devices_for_test.h"
+#include "kernels/cuda/device/late_device_for_test.h"
+#include "kernels/cuda/device/on_devices_for_test.h"
 #include "strategies/cluster_for_test.h"
 
 namespace regatta {

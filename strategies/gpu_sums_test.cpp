@@ -10,8 +10,8 @@
 #include <numeric>
 #include <thread>
 
-#include "kernels/cuda/late_device_for_test.h"
-#include "kernels/cuda/on_devices_for_test.h"
+#include "kernels/cuda/device/late_device_for_test.h"
+#include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
 #include "strategies/test_support.h"

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "kernels/cuda/on_devices_for_test.h"
+#include "kernels/cuda/device/on_devices_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

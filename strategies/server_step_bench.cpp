@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/comm/grpc_exchange.h"
-#include "kernels/runtime/clock.h"
+#include "kernels/comm/grpc/grpc_exchange.h"
+#include "kernels/runtime/measure/clock.h"
 #include "strategies/cluster_for_test.h"
 #include "workloads/model.h"
 

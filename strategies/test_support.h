@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/comm/in_process.h"
+#include "kernels/comm/in_process/in_process.h"
 #include "kernels/graph/partition.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/devices.h"

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/comm/in_process.h"
+#include "kernels/comm/in_process/in_process.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "kernels/cpu/onednn.h"
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

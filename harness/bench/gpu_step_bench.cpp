@@ -10,8 +10,8 @@
 #include "harness/bench/timed_kernels_bench.h"
 #include "harness/judge/statistics.h"
 #include "kernels/graph/error.h"
-#include "kernels/runtime/clock.h"
 #include "kernels/runtime/executor.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

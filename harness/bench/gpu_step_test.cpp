@@ -9,7 +9,7 @@
 #include <set>
 
 #include "harness/plan/placement.h"
-#include "kernels/cuda/on_devices_for_test.h"
+#include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/graph/partition.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"

@@ -27,9 +27,9 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/affinity.h"
-#include "kernels/runtime/clock.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/gpu_facts.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

@@ -2,7 +2,7 @@
 #include "harness/bench/timed_kernels_bench.h"
 
 #include "kernels/runtime/chosen_kernel.h"
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which runs launch their steps as one CUDA graph (kernels/runtime/captured_loop.h). The rule: on a
-// GPU, where the host has no part in a step. It has one where gradients or parameters pass through
-// it: to and from processes of servers, in all_reduce between processes but by NCCL (replicas of
-// one process are summed by a kernel of their GPU, kernels/comm/queued_sum.h), and under
-// central_storage, which updates on it; and where single kernels are looked at, by --straggler and
+// Which runs launch their steps as one CUDA graph (kernels/runtime/capture/captured_loop.h). The
+// rule: on a GPU, where the host has no part in a step. It has one where gradients or parameters
+// pass through it: to and from processes of servers, in all_reduce between processes but by NCCL
+// (replicas of one process are summed by a kernel of their GPU,
+// kernels/comm/collective/queued_sum.h), and under central_storage, which updates on it; and where
+// single kernels are looked at, by --straggler and
 // --trace. All of it has to be on one GPU: a CUDA graph here is recorded from streams of one.
 #pragma once
 

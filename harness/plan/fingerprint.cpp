@@ -6,7 +6,7 @@
 #include <map>
 
 #include "harness/plan/engine_rule.h"
-#include "kernels/comm/nccl_transport.h"
+#include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/text.h"
 

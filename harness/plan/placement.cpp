@@ -12,7 +12,7 @@
 #include "harness/plan/gpu_rule.h"
 #include "harness/plan/plant.h"
 #include "harness/plan/winograd_rule.h"
-#include "kernels/comm/nccl_settings.h"
+#include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"

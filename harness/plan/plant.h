@@ -6,7 +6,8 @@
 //   slow_step        a step takes a tenth longer (kernels/runtime/lane.cpp)
 //   wrong_average    the gradient of one worker counts half
 //   slow_kernel      pooling is not optimised (kernels/cpu/CMakeLists.txt)
-//   slow_collective  an all_reduce in a process takes a third longer (kernels/comm/all_reduce.cpp)
+//   slow_collective  an all_reduce in a process takes a third longer
+//   (kernels/comm/collective/all_reduce.cpp)
 #pragma once
 
 #include "kernels/graph/graph.h"

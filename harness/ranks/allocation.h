@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "kernels/comm/mpi_session.h"
+#include "kernels/comm/mpi/mpi_session.h"
 
 namespace regatta {
 

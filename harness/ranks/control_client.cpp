@@ -9,7 +9,7 @@
 
 #include "harness/plan/fingerprint.h"
 #include "harness/ranks/control.grpc.pb.h"
-#include "kernels/comm/grpc_credentials.h"
+#include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {

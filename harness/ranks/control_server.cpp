@@ -10,8 +10,8 @@
 
 #include "harness/plan/fingerprint.h"
 #include "harness/ranks/control.grpc.pb.h"
-#include "kernels/comm/doorkeeper.h"
-#include "kernels/comm/grpc_credentials.h"
+#include "kernels/comm/grpc/doorkeeper.h"
+#include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {

@@ -14,7 +14,7 @@
 
 #include "harness/ranks/control.pb.h"
 #include "harness/ranks/control_protocol.h"
-#include "kernels/comm/exchange_options.h"
+#include "kernels/comm/grpc/exchange_options.h"
 
 namespace regatta {
 

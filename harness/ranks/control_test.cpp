@@ -11,7 +11,7 @@
 #include "harness/ranks/control_client.h"
 #include "harness/ranks/control_messages.h"
 #include "harness/ranks/control_server.h"
-#include "kernels/comm/certificates_for_test.h"
+#include "kernels/comm/grpc/certificates_for_test.h"
 
 namespace regatta {
 namespace {

@@ -26,9 +26,9 @@
 #include "harness/run/trace_file.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
-#include "kernels/comm/grpc_credentials.h"
-#include "kernels/comm/mpi_rendezvous.h"
-#include "kernels/comm/nccl_settings.h"
+#include "kernels/comm/grpc/grpc_credentials.h"
+#include "kernels/comm/mpi/mpi_rendezvous.h"
+#include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "harness/plan/gpu_rule.h"
+#include "kernels/comm/collective/rendezvous.h"
 #include "kernels/comm/exchange_times.h"
-#include "kernels/comm/grpc_exchange.h"
-#include "kernels/comm/in_process.h"
-#include "kernels/comm/mpi_session.h"
-#include "kernels/comm/mpi_transport.h"
-#include "kernels/comm/nccl_transport.h"
-#include "kernels/comm/rendezvous.h"
-#include "kernels/comm/ticket_messages.h"
+#include "kernels/comm/grpc/grpc_exchange.h"
+#include "kernels/comm/grpc/ticket_messages.h"
+#include "kernels/comm/in_process/in_process.h"
+#include "kernels/comm/mpi/mpi_session.h"
+#include "kernels/comm/mpi/mpi_transport.h"
+#include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/devices.h"
@@ -61,10 +61,10 @@ struct GpuShare {
 /// Where places are on GPUs, copies between them are made by queues, and the host's place is in
 /// pinned memory, where the CPU's kernels compute. What else crosses is moved by the host, which
 /// reads and writes the GPU's memory, but for sums between places of one GPU
-/// (kernels/comm/in_process.h), what is NCCL's, and what goes to and from servers, which passes
-/// through pinned memory (kernels/comm/staging.h): a lane has finished its queue before its segment
-/// of communication begins (kernels/runtime/lane.h). Throws:
-/// RunError(Unsupported, Device) for a device that this build or this machine does not have.
+/// (kernels/comm/in_process/in_process.h), what is NCCL's, and what goes to and from servers, which
+/// passes through pinned memory (kernels/comm/grpc/staging.h): a lane has finished its queue before
+/// its segment of communication begins (kernels/runtime/lane.h). Throws: RunError(Unsupported,
+/// Device) for a device that this build or this machine does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share = {});
 
 /// Adds what members of a collective in several processes need. Together with all ranks.

@@ -15,7 +15,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
 #include "harness/run/local_trainer.h"
-#include "kernels/comm/nccl_members_for_test.h"
+#include "kernels/comm/nccl/nccl_members_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "workloads/data/shapes.h"
 

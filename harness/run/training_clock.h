@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 

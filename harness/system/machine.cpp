@@ -16,7 +16,7 @@
 #include <sstream>
 
 #include "harness/system/build_facts.h"
-#include "kernels/comm/mpi_session.h"
+#include "kernels/comm/mpi/mpi_session.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "kernels/graph/graph.h"
-#include "kernels/runtime/span_histogram.h"
+#include "kernels/runtime/measure/span_histogram.h"
 
 namespace regatta {
 

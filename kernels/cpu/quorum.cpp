@@ -11,8 +11,8 @@
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/graph/error.h"
-#include "kernels/runtime/absence.h"
-#include "kernels/runtime/quorum.h"
+#include "kernels/runtime/loops/absence.h"
+#include "kernels/runtime/loops/quorum.h"
 
 namespace regatta::cpu {
 namespace {

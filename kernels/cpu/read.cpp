@@ -10,7 +10,7 @@
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/relaxed.h"
 #include "kernels/graph/error.h"
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta::cpu {
 namespace {

@@ -10,7 +10,7 @@
 #include "kernels/cpu/reader_for_test.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta::cpu::test {
 namespace {

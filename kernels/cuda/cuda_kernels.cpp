@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/factories.h"
-#include "kernels/cuda/library_factories.h"
+#include "kernels/cuda/library/library_factories.h"
 #include "kernels/runtime/devices.h"
 
 namespace regatta {

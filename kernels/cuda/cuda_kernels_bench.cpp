@@ -11,7 +11,7 @@
 #include <numeric>
 #include <string>
 
-#include "kernels/cuda/device_op_for_test.h"
+#include "kernels/cuda/device/device_op_for_test.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/fusion.h"
 #include "kernels/runtime/gpu_facts.h"

@@ -7,7 +7,7 @@
 
 #include "kernels/reference/bf16.h"
 #include "kernels/reference/factories.h"
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta::reference {
 

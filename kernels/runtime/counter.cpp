@@ -9,7 +9,7 @@
 
 #include <climits>
 
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/runtime/clock.h"
-#include "kernels/runtime/gate.h"
+#include "kernels/runtime/loops/gate.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

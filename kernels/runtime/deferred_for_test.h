@@ -9,8 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/runtime/capture/function_recording.h"
 #include "kernels/runtime/device.h"
-#include "kernels/runtime/function_recording.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::testing_support {

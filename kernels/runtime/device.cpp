@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kernels/graph/error.h"
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {

@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 
+#include "kernels/runtime/capture/step_recorder.h"
 #include "kernels/runtime/kernel.h"
-#include "kernels/runtime/step_recorder.h"
 
 struct CUstream_st;
 

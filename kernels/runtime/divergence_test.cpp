@@ -8,7 +8,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/runtime/executor.h"
-#include "kernels/runtime/finite.h"
+#include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
 

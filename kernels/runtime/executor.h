@@ -20,12 +20,12 @@
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"
-#include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
-#include "kernels/runtime/loop_failures.h"
+#include "kernels/runtime/loops/gate.h"
+#include "kernels/runtime/loops/loop_failures.h"
+#include "kernels/runtime/measure/reports.h"
 #include "kernels/runtime/placed_devices.h"
 #include "kernels/runtime/plan.h"
-#include "kernels/runtime/reports.h"
 
 namespace regatta {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "kernels/graph/error.h"
-#include "kernels/runtime/clock.h"
-#include "kernels/runtime/queued_counts.h"
+#include "kernels/runtime/capture/queued_counts.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 

@@ -16,8 +16,8 @@
 
 #include "kernels/graph/data_set.h"
 #include "kernels/graph/graph.h"
-#include "kernels/runtime/span_histogram.h"
-#include "kernels/runtime/wait_clock.h"
+#include "kernels/runtime/measure/span_histogram.h"
+#include "kernels/runtime/measure/wait_clock.h"
 
 namespace regatta {
 

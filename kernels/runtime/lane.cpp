@@ -9,7 +9,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/runtime/affinity.h"
-#include "kernels/runtime/clock.h"
+#include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/plant.h"
 
 namespace regatta {

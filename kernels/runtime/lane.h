@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "kernels/runtime/device.h"
-#include "kernels/runtime/gate.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/loops/gate.h"
+#include "kernels/runtime/loops/quorums.h"
+#include "kernels/runtime/loops/staleness_bound.h"
+#include "kernels/runtime/measure/trace.h"
 #include "kernels/runtime/plan.h"
-#include "kernels/runtime/quorums.h"
-#include "kernels/runtime/staleness_bound.h"
-#include "kernels/runtime/trace.h"
 
 namespace regatta {
 

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/collective/all_reduce.h"
+
+#include <cstring>
+#include <utility>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/measure/clock.h"
+#include "kernels/runtime/plant.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::uint64_t kPlantedSlowness = 3;  // an all_reduce takes a third more
+
+void add(float* sum, const float* part, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) sum[i] += part[i];
+}
+
+}  // namespace
+
+/// Points of a run, by member: 1 arrived, 1 + k after its k-th transfer, `points` at the end.
+class AllReduceGroup::Turn {
+ public:
+  Turn(AllReduceGroup& group, std::int64_t member, const Patience& patience,
+       const Observer& observer)
+      : group_(group),
+        member_(member),
+        patience_(patience),
+        observer_(observer),
+        base_(group.members_[at(member)]->round * points()) {}
+
+  std::int64_t member() const { return member_; }
+  std::int64_t count() const { return group_.members(); }
+  std::int64_t wrapped(std::int64_t index) const { return ((index % count()) + count()) % count(); }
+
+  /// Tells the others how far this member has come.
+  void pass(std::uint64_t point) {
+    group_.members_[at(member_)]->progress.advance_to(base_ + point);
+  }
+  void finish() {
+    pass(points());
+    ++group_.members_[at(member_)]->round;
+  }
+
+  void await(std::int64_t other, std::uint64_t point) {
+    Counter& progress = group_.members_[at(other)]->progress;
+    if (progress.value() >= base_ + point) return;
+    observer_.peer_waits->begin(ticks());
+    if (!progress.wait_for(base_ + point, patience_)) {
+      throw RunError(ErrorKind::Timeout, "all_reduce " + std::to_string(group_.group_) +
+                                             ": member " + std::to_string(member_) +
+                                             " waited in vain for member " + std::to_string(other));
+    }
+    observer_.peer_waits->end(ticks());
+  }
+  void await_end(std::int64_t other) { await(other, points()); }
+
+  void add_from(std::int64_t other, Range range) {
+    add(buffer(member_) + range.begin, buffer(other) + range.begin, range.size());
+    received(other, range);
+  }
+  void copy_from(std::int64_t other, Range range) {
+    std::memcpy(buffer(member_) + range.begin, buffer(other) + range.begin,
+                static_cast<std::size_t>(range.size()) * sizeof(float));
+    received(other, range);
+  }
+  Range all() const { return {0, group_.elements_}; }
+  Range share_of(std::int64_t index) const {
+    return share(group_.elements_, count(), wrapped(index));
+  }
+
+ private:
+  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+  float* buffer(std::int64_t member) { return group_.members_[at(member)]->buffer; }
+  void received(std::int64_t other, Range range) {
+    observer_.received(other, range.size() * static_cast<std::int64_t>(sizeof(float)));
+  }
+  std::uint64_t points() const { return 2 * static_cast<std::uint64_t>(group_.members()) + 2; }
+
+  AllReduceGroup& group_;
+  std::int64_t member_;
+  const Patience& patience_;
+  const Observer& observer_;
+  std::uint64_t base_;
+};
+
+AllReduceGroup::AllReduceGroup(std::string algorithm, std::int64_t members, std::int64_t group)
+    : algorithm_(std::move(algorithm)), group_(group) {
+  for (std::int64_t m = 0; m < members; ++m) members_.push_back(std::make_unique<Member>());
+}
+
+void AllReduceGroup::join(std::int64_t member, float* buffer, std::int64_t elements) {
+  check(elements_ == 0 || elements_ == elements, "members of an all_reduce agree in size");
+  elements_ = elements;
+  members_.at(static_cast<std::size_t>(member))->buffer = buffer;
+}
+
+void AllReduceGroup::run(std::int64_t member, const Patience& patience, const Observer& observer) {
+  if (members() == 1) return;
+  const std::uint64_t begin = kPlant == "slow_collective" ? ticks() : 0;
+  Turn turn(*this, member, patience, observer);
+  turn.pass(1);
+  if (algorithm_ == kRing) {
+    ring(turn);
+  } else if (algorithm_ == kReduceToOne) {
+    reduce_to_one(turn);
+  } else {
+    check(algorithm_ == kHierarchicalCopy, "an all_reduce algorithm of this file");
+    hierarchical_copy(turn);
+  }
+  if constexpr (kPlant == "slow_collective") {
+    const std::uint64_t now = ticks();
+    while (ticks() < now + (now - begin) / kPlantedSlowness) {
+    }
+  }
+}
+
+void AllReduceGroup::ring(Turn& turn) {
+  const std::int64_t m = turn.member();
+  const std::int64_t n = turn.count();
+  const std::int64_t previous = turn.wrapped(m - 1);
+  std::uint64_t point = 1;
+  for (std::int64_t s = 0; s < n - 1; ++s) {
+    turn.await(previous, point);
+    turn.add_from(previous, turn.share_of(m - 1 - s));
+    turn.pass(++point);
+  }
+  for (std::int64_t s = 0; s < n - 1; ++s) {
+    turn.await(previous, point);
+    turn.copy_from(previous, turn.share_of(m - s));
+    turn.pass(++point);
+  }
+  turn.finish();
+  turn.await_end(turn.wrapped(m + 1));  // it reads this member's buffer
+}
+
+void AllReduceGroup::reduce_to_one(Turn& turn) {
+  const std::int64_t n = turn.count();
+  if (turn.member() != 0) {
+    turn.await(0, 2);
+    turn.copy_from(0, turn.all());
+    turn.finish();
+    return;
+  }
+  for (std::int64_t other = 1; other < n; ++other) {
+    turn.await(other, 1);
+    turn.add_from(other, turn.all());
+  }
+  turn.pass(2);
+  for (std::int64_t other = 1; other < n; ++other) turn.await_end(other);
+  turn.finish();
+}
+
+/// Points: 2 a root's half is summed, 3 a root holds the result.
+void AllReduceGroup::hierarchical_copy(Turn& turn) {
+  const Halves split = halves(turn.count(), group_);
+  const std::int64_t m = turn.member();
+  const bool first = m < split.first_size;
+  const std::int64_t root = first ? split.first_root : split.second_root;
+  const Range half = first ? Range{0, split.first_size} : Range{split.first_size, turn.count()};
+  if (m != root) {
+    turn.await(root, 3);
+    turn.copy_from(root, turn.all());
+    turn.finish();
+    return;
+  }
+  for (std::int64_t other = half.begin; other < half.end; ++other) {
+    if (other == m) continue;
+    turn.await(other, 1);
+    turn.add_from(other, turn.all());
+  }
+  turn.pass(2);
+  if (first) {
+    turn.await(split.second_root, 2);
+    turn.add_from(split.second_root, turn.all());
+  } else {
+    turn.await(split.first_root, 3);
+    turn.copy_from(split.first_root, turn.all());
+  }
+  turn.pass(3);
+  for (std::int64_t other = half.begin; other < half.end; ++other) {
+    if (other != m) turn.await_end(other);
+  }
+  if (first) turn.await_end(split.second_root);
+  turn.finish();
+}
+
+}  // namespace regatta

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every algorithm, with real threads: sums, bits, bytes, and what happens when a member is missing.
+#include "kernels/comm/collective/all_reduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+struct Case {
+  std::string algorithm;
+  std::int64_t members = 1;
+  std::int64_t elements = 1;
+};
+
+/// What one member ended up with.
+struct Outcome {
+  std::vector<float> buffer;
+  std::int64_t bytes_received = 0;
+  std::int64_t messages = 0;
+};
+
+float contribution(std::int64_t member, std::int64_t round, std::int64_t i) {
+  return std::sin(static_cast<float>(member * 7919 + round * 104729 + i));
+}
+
+/// Runs `rounds` all-reduces on `members` threads; buffers are refilled before each.
+std::vector<Outcome> all_reduce(const Case& test, std::int64_t rounds) {
+  AllReduceGroup group(test.algorithm, test.members, 1);
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(test.members));
+  for (std::int64_t m = 0; m < test.members; ++m) {
+    Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
+    outcome.buffer.resize(static_cast<std::size_t>(test.elements));
+    group.join(m, outcome.buffer.data(), test.elements);
+  }
+  std::vector<std::thread> threads;
+  for (std::int64_t m = 0; m < test.members; ++m) {
+    threads.emplace_back([&, m] {
+      Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
+      WaitClock waits;
+      const AllReduceGroup::Observer observer{.peer_waits = &waits,
+                                              .received = [&](std::int64_t, std::int64_t bytes) {
+                                                outcome.bytes_received += bytes;
+                                                ++outcome.messages;
+                                              }};
+      for (std::int64_t round = 0; round < rounds; ++round) {
+        for (std::int64_t i = 0; i < test.elements; ++i) {
+          outcome.buffer[static_cast<std::size_t>(i)] = contribution(m, round, i);
+        }
+        group.run(m, Patience{}, observer);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return outcomes;
+}
+
+class AllReduce : public testing::TestWithParam<Case> {};
+
+TEST_P(AllReduce, LeavesTheSumOverAllMembersAtEachInTheSameBits) {
+  constexpr std::int64_t kRounds = 20;
+  const Case& test = GetParam();
+  const auto outcomes = all_reduce(test, kRounds);
+  for (std::int64_t i = 0; i < test.elements; ++i) {
+    double sum = 0;
+    for (std::int64_t m = 0; m < test.members; ++m) {
+      sum += static_cast<double>(contribution(m, kRounds - 1, i));
+    }
+    // Each of n - 1 additions of values of at most n rounds by half an ulp.
+    const double bound = static_cast<double>(test.members * test.members) * 6e-8;
+    EXPECT_NEAR(outcomes[0].buffer[static_cast<std::size_t>(i)], sum, bound);
+  }
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.buffer, outcomes[0].buffer);
+  EXPECT_EQ(all_reduce(test, kRounds)[0].buffer, outcomes[0].buffer);
+}
+
+TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
+  constexpr std::int64_t kRounds = 3;
+  const Case& test = GetParam();
+  const auto outcomes = all_reduce(test, kRounds);
+  const CollectiveShape shape{.algorithm = test.algorithm,
+                              .members = test.members,
+                              .group = 1,
+                              .elements = test.elements,
+                              .element_bytes = 4};
+  for (std::int64_t m = 0; m < test.members; ++m) {
+    const Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
+    EXPECT_EQ(outcome.bytes_received, kRounds * member_traffic(shape, m).received) << m;
+    EXPECT_EQ(outcome.messages, kRounds * member_traffic(shape, m).messages) << m;
+  }
+}
+
+TEST_P(AllReduce, AddsUpInTheOrderThatIsWrittenDown) {
+  constexpr std::int64_t kRounds = 2;
+  const Case& test = GetParam();
+  const CollectiveShape shape{
+      .algorithm = test.algorithm, .members = test.members, .group = 1, .elements = test.elements};
+  std::vector<float> expected;
+  for (const AdditionOrder& order : addition_orders(shape)) {
+    ASSERT_EQ(order.elements.begin, std::ssize(expected));
+    for (std::int64_t i = order.elements.begin; i < order.elements.end; ++i) {
+      const auto sum = [i](const std::vector<std::int64_t>& members) {
+        float total = contribution(members[0], kRounds - 1, i);
+        for (std::size_t m = 1; m < members.size(); ++m) {
+          total += contribution(members[m], kRounds - 1, i);
+        }
+        return total;
+      };
+      const float first = sum(order.first);
+      expected.push_back(order.second.empty() ? first : first + sum(order.second));
+    }
+  }
+  EXPECT_EQ(all_reduce(test, kRounds)[0].buffer, expected);
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const std::string_view algorithm : all_reduce_algorithms()) {
+    for (std::int64_t members : {1, 2, 3, 5, 8}) {
+      for (std::int64_t elements : {1, 7, 1000}) {
+        all.push_back(
+            {.algorithm = std::string(algorithm), .members = members, .elements = elements});
+      }
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, AllReduce, testing::ValuesIn(cases()), [](const auto& test) {
+  return test.param.algorithm + "_" + std::to_string(test.param.members) + "_members_" +
+         std::to_string(test.param.elements) + "_elements";
+});
+
+TEST(AllReduceGroup, NamesTheMemberThatDoesNotCome) {
+  for (const std::string_view algorithm : all_reduce_algorithms()) {
+    AllReduceGroup group(std::string(algorithm), 2, 4);
+    std::vector<float> buffer(8);
+    group.join(0, buffer.data(), 8);
+    group.join(1, buffer.data(), 8);
+    WaitClock waits;
+    const AllReduceGroup::Observer observer{.peer_waits = &waits,
+                                            .received = [](std::int64_t, std::int64_t) {}};
+    const Patience patience{.abort = nullptr, .spins = 0, .limit_ns = 20'000'000};
+    try {
+      group.run(0, patience, observer);
+      FAIL() << algorithm << ": a missing member went unnoticed";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Timeout);
+      EXPECT_STREQ(error.what(), "all_reduce 4: member 0 waited in vain for member 1");
+    }
+  }
+}
+
+TEST(AllReduceGroup, EndsWhenTheRunIsAborted) {
+  AllReduceGroup group("ring", 2, 0);
+  std::vector<float> buffer(8);
+  group.join(0, buffer.data(), 8);
+  AbortFlag abort;
+  WaitClock waits;
+  const AllReduceGroup::Observer observer{.peer_waits = &waits,
+                                          .received = [](std::int64_t, std::int64_t) {}};
+  std::thread member(
+      [&] { EXPECT_THROW(group.run(0, Patience{.abort = &abort}, observer), Aborted); });
+  abort.raised = true;
+  member.join();
+}
+
+}  // namespace
+}  // namespace regatta

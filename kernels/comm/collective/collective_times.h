@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When the members of a collective in one process come to it. Each leaves the time on a board that
+// all of them see, as cores of one host share a clock; over processes there is mpi_arrivals.h.
+// Rounds take turns with two columns of the board: a round ends for no member before all have come
+// to it, so no member is two rounds ahead of one who still reads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/comm/exchange_times.h"
+#include "kernels/runtime/kernel.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+
+class ArrivalBoard {
+ public:
+  explicit ArrivalBoard(std::int64_t members)
+      : members_(static_cast<std::size_t>(members)), stamps_(2 * members_) {}
+
+  /// Threads: the member's lane, as below. Units: ticks.
+  void arrive(std::int64_t member, std::uint64_t round, std::uint64_t now) {
+    stamps_[round % 2 * members_ + static_cast<std::size_t>(member)].store(
+        now, std::memory_order_relaxed);
+  }
+  /// Behind the first. When the collective has ended for this member.
+  std::uint64_t lateness(std::int64_t member, std::uint64_t round) const {
+    const std::span<const Stamp> stamps =
+        std::span(stamps_).subspan(round % 2 * members_, members_);
+    const std::uint64_t own =
+        stamps[static_cast<std::size_t>(member)].load(std::memory_order_relaxed);
+    std::uint64_t first = own;
+    for (const Stamp& stamp : stamps) {
+      first = std::min(first, stamp.load(std::memory_order_relaxed));
+    }
+    return own - first;
+  }
+
+ private:
+  using Stamp = std::atomic<std::uint64_t>;
+
+  std::size_t members_;
+  std::vector<Stamp> stamps_;
+};
+
+/// One member's account of one collective: how long it waited and, by a board, how late it came.
+class CollectiveTimes {
+ public:
+  CollectiveTimes() = default;
+  CollectiveTimes(ArrivalBoard& board, std::int64_t member) : board_(&board), member_(member) {}
+
+  /// Around the exchange. Threads: the member's lane.
+  void arrive(const LaneCounters& counters) {
+    const std::uint64_t now = ticks();
+    if (board_ != nullptr) board_->arrive(member_, round_, now);
+    waited_ = counters.peer_waits.until(now);
+  }
+  void leave(const LaneCounters& counters) {
+    const std::uint64_t waited = counters.peer_waits.until(ticks()) - waited_;
+    times_.wait.add(ticks_to_ns(waited));
+    if (board_ != nullptr) times_.late.add(ticks_to_ns(board_->lateness(member_, round_)));
+    ++round_;
+  }
+
+  /// Not while lanes run.
+  const ExchangeTimes& times() const { return times_; }
+
+ private:
+  ArrivalBoard* board_ = nullptr;
+  std::int64_t member_ = 0;
+  std::uint64_t round_ = 0;
+  std::uint64_t waited_ = 0;
+  ExchangeTimes times_;
+};
+
+}  // namespace regatta

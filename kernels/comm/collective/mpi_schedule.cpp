@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/collective/mpi_schedule.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+using Members = std::vector<std::int64_t>;
+
+/// Writes a schedule down in the order of the algorithm: a send waits for all receives before it, a
+/// receive for the sends before it of elements that it overwrites.
+class Writer {
+ public:
+  explicit Writer(const ScheduleRequest& request) : request_(request) {}
+
+  Schedule take() { return std::move(schedule_); }
+  std::int64_t self() const { return request_.member; }
+  Range all() const { return {0, request_.elements}; }
+
+  /// At least one, so that an empty share travels as an empty message.
+  std::vector<Range> chunks(Range range) const {
+    std::vector<Range> all;
+    std::int64_t begin = range.begin;
+    do {
+      const std::int64_t end = std::min(begin + request_.chunk_elements, range.end);
+      all.push_back({begin, end});
+      begin = end;
+    } while (begin < range.end);
+    return all;
+  }
+
+  void send(std::int64_t to, Range chunk) {
+    schedule_.sends.push_back(
+        {.to = to,
+         .range = chunk,
+         .after_receives = static_cast<std::int64_t>(schedule_.receives.size())});
+  }
+
+  /// `message` is what the chunk is part of.
+  void receive(std::int64_t from, Range chunk, Range message, Taking taking) {
+    schedule_.receives.push_back({.from = from,
+                                  .range = chunk,
+                                  .taking = taking,
+                                  .after_sends = sends_of(chunk),
+                                  .begins_message = chunk.begin == message.begin,
+                                  .ends_message = chunk.end == message.end});
+  }
+
+ private:
+  /// So many sends until the last one that overlaps with `range`.
+  std::int64_t sends_of(Range range) const {
+    const auto overlaps = [range](const ScheduledSend& send) {
+      return send.range.begin < range.end && range.begin < send.range.end;
+    };
+    const auto& sends = schedule_.sends;
+    return sends.rend() - std::find_if(sends.rbegin(), sends.rend(), overlaps);
+  }
+
+  const ScheduleRequest& request_;
+  Schedule schedule_;
+};
+
+/// `self` is the writing member's index in `members`.
+void write_ring(Writer& writer, const Members& members, std::int64_t self) {
+  const auto n = static_cast<std::int64_t>(members.size());
+  if (n == 1) return;
+  const auto wrapped = [n](std::int64_t index) { return ((index % n) + n) % n; };
+  const std::int64_t next = members[static_cast<std::size_t>(wrapped(self + 1))];
+  const std::int64_t previous = members[static_cast<std::size_t>(wrapped(self - 1))];
+  const auto share_of = [&](std::int64_t index) {
+    return share(writer.all().size(), n, wrapped(index));
+  };
+  const std::int64_t steps = 2 * (n - 1);
+  for (Range chunk : writer.chunks(share_of(self))) writer.send(next, chunk);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const Range message = share_of(self - 1 - step);
+    for (Range chunk : writer.chunks(message)) {
+      writer.receive(previous, chunk, message, step < n - 1 ? Taking::Add : Taking::Copy);
+      if (step + 1 < steps) writer.send(next, chunk);
+    }
+  }
+}
+
+void write_to_root(Writer& writer, const Part& part) {
+  for (Range chunk : writer.chunks(writer.all())) {
+    if (writer.self() != part.root) {
+      writer.send(part.root, chunk);
+      continue;
+    }
+    for (std::int64_t other : part.members) {
+      if (other != part.root) writer.receive(other, chunk, writer.all(), Taking::Add);
+    }
+  }
+}
+
+void write_from_root(Writer& writer, const Part& part) {
+  for (Range chunk : writer.chunks(writer.all())) {
+    if (writer.self() != part.root) {
+      writer.receive(part.root, chunk, writer.all(), Taking::Copy);
+      continue;
+    }
+    for (std::int64_t other : part.members) {
+      if (other != part.root) writer.send(other, chunk);
+    }
+  }
+}
+
+/// A chunk goes back as soon as all have added to it.
+void write_reduce_to_one(Writer& writer, const Part& part) {
+  if (writer.self() != part.root) {
+    write_to_root(writer, part);
+    write_from_root(writer, part);
+    return;
+  }
+  for (Range chunk : writer.chunks(writer.all())) {
+    for (std::int64_t other : part.members) {
+      if (other != part.root) writer.receive(other, chunk, writer.all(), Taking::Add);
+    }
+    for (std::int64_t other : part.members) {
+      if (other != part.root) writer.send(other, chunk);
+    }
+  }
+}
+
+Members all_members(const ScheduleRequest& request) {
+  Members all(static_cast<std::size_t>(request.members));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+Part own_part(const ScheduleRequest& request) {
+  for (Part& part : parts(request.part_of, request.group)) {
+    const auto& members = part.members;
+    if (std::find(members.begin(), members.end(), request.member) != members.end()) return part;
+  }
+  check(false, "every member has a part");
+  return {};
+}
+
+void write_hierarchical_copy(Writer& writer, const ScheduleRequest& request) {
+  const Part own = own_part(request);
+  write_to_root(writer, own);
+  if (writer.self() == own.root) {
+    Members roots;
+    for (const Part& part : parts(request.part_of, request.group)) roots.push_back(part.root);
+    write_ring(writer, roots, std::find(roots.begin(), roots.end(), own.root) - roots.begin());
+  }
+  write_from_root(writer, own);
+}
+
+}  // namespace
+
+Schedule schedule_all_reduce(const ScheduleRequest& request) {
+  Writer writer(request);
+  if (request.algorithm == kRing) {
+    write_ring(writer, all_members(request), request.member);
+  } else if (request.algorithm == kReduceToOne) {
+    write_reduce_to_one(writer, {.members = all_members(request), .root = 0});
+  } else {
+    check(request.algorithm == kHierarchicalCopy, "an all_reduce algorithm of this file");
+    write_hierarchical_copy(writer, request);
+  }
+  return writer.take();
+}
+
+Schedule schedule_to_root(const ScheduleRequest& request) {
+  Writer writer(request);
+  write_to_root(writer, own_part(request));
+  return writer.take();
+}
+
+Schedule schedule_from_root(const ScheduleRequest& request) {
+  Writer writer(request);
+  write_from_root(writer, own_part(request));
+  return writer.take();
+}
+
+}  // namespace regatta

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/collective/queued_sum.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/graph/error.h"
+#include "kernels/runtime/device.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+std::string gpu_of(const LaneQueue& queue) {
+  const std::optional<StreamPlace> place = queue.stream_place();
+  return place ? place->gpu : std::string();
+}
+
+}  // namespace
+
+QueuedSum::QueuedSum(KernelFactory build, std::int64_t members, std::int64_t group)
+    : build_(std::move(build)), group_(group), buckets_(static_cast<std::size_t>(members)) {
+  for (std::size_t m = 0; m < buckets_.size(); ++m) members_.push_back(std::make_unique<Member>());
+  meeting_.members = buckets_.size();
+}
+
+void QueuedSum::join(const KernelRequest& request, const Tensor& bucket) {
+  const std::int64_t member = request.node.attributes.integer("member");
+  const auto index = static_cast<std::size_t>(member);
+  check(members_.at(index)->queue == nullptr, "a member joins a sum once");
+  members_[index]->queue = request.queue;
+  buckets_[index] = bucket;
+  ++joined_;
+  if (!all_joined() || members_.size() == 1 || !why_not().empty()) return;
+  in_charge_ = member;
+  kernel_ = build_({.node = request.node,
+                    .inputs = buckets_,
+                    .outputs = buckets_,
+                    .variables = {},
+                    .versions_seen = {},
+                    .queue = request.queue});
+  check(kernel_ != nullptr, "a device that sums takes buckets of f32");
+}
+
+std::string QueuedSum::why_not() const {
+  if (!build_) return "the device has no kernel for it";
+  return share_a_gpu() ? "" : "replicas are on several GPUs";
+}
+
+bool QueuedSum::share_a_gpu() const {
+  return std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return gpu_of(*member->queue) == gpu_of(*members_.front()->queue);
+  });
+}
+
+void QueuedSum::run(std::int64_t member, const Patience& patience, WaitClock& waits) {
+  Member& own = *members_[static_cast<std::size_t>(member)];
+  own.arrived.advance_to(++own.runs);
+  for (std::size_t other = 0; other < members_.size(); ++other) {
+    Counter& arrived = members_[other]->arrived;
+    if (arrived.value() >= own.runs) continue;
+    waits.begin(ticks());
+    if (!arrived.wait_for(own.runs, patience)) {
+      timed_out(member, name(static_cast<std::int64_t>(other)));
+    }
+    waits.end(ticks());
+  }
+  if (is_in_charge(member)) {
+    enqueue();
+    own.queue->finish();
+    done_.advance_to(own.runs);
+  } else if (!done_.wait_for(own.runs, patience)) {
+    timed_out(member, "the sum, which is in the queue of " + name(in_charge_));
+  }
+}
+
+void QueuedSum::timed_out(std::int64_t member, const std::string& awaited) const {
+  throw RunError(ErrorKind::Timeout, "all_reduce " + std::to_string(group_) + ": " + name(member) +
+                                         " waited in vain for " + awaited);
+}
+
+}  // namespace regatta

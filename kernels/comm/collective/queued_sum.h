@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All-reduce between places that share a GPU: one kernel of the device adds all members' buckets up
+// where they are (kernels/cuda/ops/sum_replicas.cu), in the queue of the member that joined last.
+// By kernel, members meet on the host: each has finished its queue, waits until all have come, and
+// goes on when the sum is done. In a step that is launched as one, queues wait for each other
+// (Meeting, kernels/runtime/capture/queued_exchange.h) and the host has no part in it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/runtime/capture/queued_exchange.h"
+#include "kernels/runtime/counter.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+class QueuedSum {
+ public:
+  /// `build` is the device's for Op::AllReduce: its inputs are the buckets of all members, in their
+  /// order. Empty where the device has none.
+  QueuedSum(KernelFactory build, std::int64_t members, std::int64_t group);
+
+  /// Once a member, when its kernel is built. `bucket` is [elements] f32.
+  void join(const KernelRequest& request, const Tensor& bucket);
+
+  bool all_joined() const { return buckets_.size() == joined_; }
+  /// Why the device does not sum, once all have joined; empty: it does.
+  std::string why_not() const;
+  bool is_built() const { return kernel_ != nullptr; }
+  bool is_in_charge(std::int64_t member) const { return is_built() && member == in_charge_; }
+
+  /// By kernel. Returns when all buckets hold the sum; `waits` runs until others have come.
+  /// Threads: each member's lane. Throws: RunError(Timeout) that names who did not come, Aborted.
+  void run(std::int64_t member, const Patience& patience, WaitClock& waits);
+
+  /// Puts the sum into the queue of the member in charge.
+  void enqueue() { kernel_->run({}); }
+  Meeting& meeting() { return meeting_; }
+
+ private:
+  struct Member {
+    LaneQueue* queue = nullptr;
+    Counter arrived;  ///< at so many runs
+    std::uint64_t runs = 0;
+  };
+
+  bool share_a_gpu() const;
+  static std::string name(std::int64_t member) { return "member " + std::to_string(member); }
+  [[noreturn]] void timed_out(std::int64_t member, const std::string& awaited) const;
+
+  KernelFactory build_;
+  std::int64_t group_;
+  std::vector<Tensor> buckets_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::size_t joined_ = 0;
+  std::int64_t in_charge_ = -1;
+  std::unique_ptr<Kernel> kernel_;
+  Counter done_;  ///< sums
+  Meeting meeting_;
+};
+
+}  // namespace regatta

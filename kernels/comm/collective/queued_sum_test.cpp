@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Members of a sum in a queue, each on a thread with a queue that does nothing before it is
+// finished: who looks too early finds what was there before. The kernel of the device is a double.
+#include "kernels/comm/collective/queued_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "kernels/comm/in_process/in_process.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/traffic.h"
+#include "kernels/runtime/chosen_kernel.h"
+#include "kernels/runtime/device.h"
+
+namespace regatta {
+namespace {
+
+class LateQueue final : public LaneQueue {
+ public:
+  explicit LateQueue(std::string gpu) : gpu_(std::move(gpu)) {}
+  void begin_step(const StepContext&) override {}
+  void fetch(const float*) override {}
+  float fetched() const override { return 0; }
+  void copy(void*, const void*, std::int64_t) override {}
+  void put(std::function<void()> work) { work_.push_back(std::move(work)); }
+  void finish() override {
+    for (const auto& work : std::exchange(work_, {})) work();
+  }
+  std::optional<StreamPlace> stream_place() const override { return StreamPlace{.gpu = gpu_}; }
+
+ private:
+  std::string gpu_;
+  std::vector<std::function<void()>> work_;
+};
+
+/// In place of the device's: adds up in the order of the members.
+std::unique_ptr<Kernel> sum_in_queue(const KernelRequest& request) {
+  EXPECT_EQ(std::ssize(request.inputs), request.node.attributes.integer("members"));
+  auto& queue = dynamic_cast<LateQueue&>(*request.queue);
+  return make_kernel([&queue, buckets = request.inputs](const StepContext&) {
+    queue.put([buckets] {
+      for (std::int64_t i = 0; i < buckets[0].elements(); ++i) {
+        float sum = 0;
+        for (const Tensor& bucket : buckets) sum += bucket.f32()[i];
+        for (const Tensor& bucket : buckets) bucket.f32()[i] = sum;
+      }
+    });
+  });
+}
+
+constexpr std::int64_t kElements = 7;
+
+struct Member {
+  Node node;
+  std::vector<float> buffer = std::vector<float>(kElements);
+  Tensor tensor{.type = {ElementType::F32, {kElements}}, .data = buffer.data()};
+  LateQueue queue;
+  LaneCounters counters;
+
+  Member(std::int64_t member, std::int64_t members, std::string gpu = "gpu 0")
+      : queue(std::move(gpu)) {
+    node.op = Op::AllReduce;
+    node.place.replica = static_cast<int>(member);
+    node.attributes = {{"group", std::int64_t{4}},
+                       {"member", member},
+                       {"members", members},
+                       {"algorithm", std::string("ring")}};
+  }
+  KernelRequest request(const AbortFlag* abort = nullptr) {
+    return {.node = node,
+            .inputs = {&tensor, 1},
+            .outputs = {&tensor, 1},
+            .variables = {},
+            .versions_seen = {},
+            .abort = abort,
+            .queue = &queue};
+  }
+};
+
+/// All of a collective, with the kernels of a transport.
+struct Collective {
+  std::vector<std::unique_ptr<Member>> members;
+  InProcessTransport transport;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+
+  explicit Collective(const std::vector<std::string>& gpus, const KernelFactory& sum = sum_in_queue,
+                      const AbortFlag* abort = nullptr) {
+    KernelTable table("test");
+    if (sum) table.add(Op::AllReduce, sum);
+    transport.add_kernels(table);
+    for (std::size_t m = 0; m < gpus.size(); ++m) {
+      members.push_back(std::make_unique<Member>(m, std::ssize(gpus), gpus[m]));
+      kernels.push_back(table.build(members.back()->request(abort)));
+    }
+  }
+
+  /// Rounds on a thread each; in each one, the member's queue fills its bucket just before.
+  void run(int rounds) {
+    std::vector<std::thread> threads;
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      threads.emplace_back([&, m] {
+        Member& member = *members[m];
+        for (int round = 0; round < rounds; ++round) {
+          member.queue.put([&member, m, round] {
+            std::fill(member.buffer.begin(), member.buffer.end(), contribution(m, round));
+          });
+          kernels[m]->run({.step = round, .counters = &member.counters});
+          const std::vector<float> expected(kElements, sum_of(round));
+          EXPECT_EQ(member.buffer, expected) << "member " << m << ", round " << round;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  static float contribution(std::size_t member, int round) {
+    return static_cast<float>(1 << member) * static_cast<float>(1 + round);
+  }
+  float sum_of(int round) const {
+    float sum = 0;
+    for (std::size_t m = 0; m < members.size(); ++m) sum += contribution(m, round);
+    return sum;
+  }
+};
+
+using Gpus = std::vector<std::string>;
+
+TEST(QueuedSum, IsThereForAllMembersWhenTheyGoOn) {
+  for (const std::size_t members : {2, 3, 5}) Collective(Gpus(members, "gpu 0")).run(200);
+}
+
+TEST(QueuedSum, CountsTheMessagesOfTheAlgorithm) {
+  Collective sum(Gpus(3, "gpu 0")), by_host(Gpus(3, "gpu 0"), {});
+  sum.run(2);
+  by_host.run(2);
+  const TrafficByPlace counted = sum.transport.traffic();
+  const TrafficByPlace messages = by_host.transport.traffic();
+  ASSERT_EQ(counted.size(), 3U);
+  for (const auto& [place, traffic] : messages) {
+    EXPECT_EQ(counted.at(place).sent, traffic.sent);
+    EXPECT_EQ(counted.at(place).received, traffic.received);
+    EXPECT_EQ(counted.at(place).messages, traffic.messages);
+    EXPECT_EQ(sum.transport.exchange_times().at(place).late.count(), 2);
+  }
+}
+
+TEST(QueuedSum, SaysWhoSumsAndWhyItIsTheHost) {
+  const auto choices = [](const Collective& collective) {
+    std::vector<std::string> all;
+    for (const auto& kernel : collective.kernels) all.push_back(choice_of(*kernel));
+    return all;
+  };
+  const std::string own = "own kernel: adds up 2 replicas on their GPU, in the order of ring";
+  EXPECT_EQ(choices(Collective(Gpus(2, "gpu 0"))), (std::vector{own, own}));
+  const std::string none = "the host, by ring: the device has no kernel for it";
+  EXPECT_EQ(choices(Collective(Gpus(2, "gpu 0"), {})), (std::vector{none, none}));
+  const std::string several = "the host, by ring: replicas are on several GPUs";
+  EXPECT_EQ(choices(Collective({"gpu 0", "gpu 1"})), (std::vector{several, several}));
+  EXPECT_EQ(choices(Collective({"gpu 0"})), std::vector{std::string()});
+}
+
+TEST(QueuedSum, IsTheHostsBetweenSeveralGpus) {
+  Collective collective({"gpu 0", "gpu 1"});
+  EXPECT_EQ(collective.kernels[0]->queued_exchange(), nullptr);
+  collective.run(20);
+}
+
+TEST(QueuedSum, IsOneMeetingForAllMembers) {
+  const Collective collective(Gpus(3, "gpu 0"));
+  const Meeting* const meeting = collective.kernels[0]->queued_exchange()->meeting();
+  ASSERT_NE(meeting, nullptr);
+  EXPECT_EQ(meeting->members, 3U);
+  EXPECT_EQ(meeting->in_charge, collective.kernels[2]->queued_exchange());
+  for (const auto& kernel : collective.kernels) {
+    EXPECT_EQ(kernel->queued_exchange()->meeting(), meeting);
+  }
+}
+
+TEST(QueuedSum, OfOneMemberIsNothingToDo) {
+  Collective alone({"gpu 0"});
+  alone.kernels[0]->run({.counters = &alone.members[0]->counters});
+  EXPECT_EQ(alone.members[0]->buffer, std::vector<float>(kElements));
+  QueuedExchange* const exchange = alone.kernels[0]->queued_exchange();
+  ASSERT_NE(exchange, nullptr);
+  EXPECT_EQ(exchange->meeting(), nullptr);
+  exchange->enqueue();
+  EXPECT_EQ(alone.transport.traffic().at({.replica = 0}).received, 0);
+}
+
+TEST(QueuedSum, NamesTheMemberThatDoesNotCome) {
+  Member here(0, 3), late(1, 3), lost(2, 3);
+  QueuedSum sum(sum_in_queue, 3, 4);
+  for (Member* member : {&here, &late, &lost}) sum.join(member->request(), member->tensor);
+  const Patience patience{.limit_ns = 300'000'000};
+  const auto error_of = [&](std::int64_t member, WaitClock& waits) {
+    try {
+      sum.run(member, patience, waits);
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Timeout);
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  std::thread other([&] {
+    EXPECT_EQ(error_of(1, late.counters.peer_waits),
+              "all_reduce 4: member 1 waited in vain for member 2");
+  });
+  EXPECT_EQ(error_of(0, here.counters.peer_waits),
+            "all_reduce 4: member 0 waited in vain for member 2");
+  other.join();
+}
+
+TEST(QueuedSum, EndsWhenTheRunIsAborted) {
+  AbortFlag abort;
+  Collective collective(Gpus(2, "gpu 0"), sum_in_queue, &abort);
+  std::thread member([&] {
+    EXPECT_THROW(collective.kernels[1]->run({.counters = &collective.members[1]->counters}),
+                 Aborted);
+  });
+  abort.raised = true;
+  member.join();
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/grpc/grpc_credentials.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "kernels/comm/grpc/doorkeeper.h"
+#include "kernels/graph/error.h"
+
+namespace regatta::exchange {
+namespace {
+
+constexpr std::chrono::seconds kCheckLimit{5};
+
+/// What every message about TLS that does not work ends with.
+constexpr const char* kRemedy =
+    "; cert.pem must name the address (subjectAltName), belong to key.pem and be signed by ca.pem, "
+    "the same for all processes: ci/make_certificates makes such files";
+
+std::string contents(const std::string& path, const std::string& kind) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file || text.empty()) {
+    const std::string reason = errno != 0 ? std::strerror(errno) : "it is empty";
+    throw RunError(ErrorKind::Usage, "TLS: cannot read '" + path + "': " + reason +
+                                         "; a folder for --tls holds ca.pem, cert.pem and key.pem");
+  }
+  if (text.find(kind + "-----") == std::string::npos) {
+    throw RunError(ErrorKind::Usage, "TLS: '" + path + "' holds no " + kind + " in PEM form");
+  }
+  return text;
+}
+
+std::string certificate_in(const std::string& path) { return contents(path, "CERTIFICATE"); }
+std::string key_in(const std::string& path) { return contents(path, "PRIVATE KEY"); }
+
+/// A call says why it cannot be made, in more words than the channel's state.
+std::string words_of_a_call(const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kCheckLimit);
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareUnaryCall(&context, "/regatta/Connect", grpc::ByteBuffer(), &queue);
+  call->StartCall();
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  call->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+  return status.error_message();
+}
+
+}  // namespace
+
+TlsFiles tls_files_in(const std::string& folder) {
+  if (folder.empty()) return {};
+  return {.certificate = folder + "/cert.pem",
+          .key = folder + "/key.pem",
+          .authority = folder + "/ca.pem"};
+}
+
+std::string why_not_connected(const std::shared_ptr<grpc::Channel>& channel, const TlsFiles& files,
+                              std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::system_clock::now() + limit;
+  for (;;) {
+    const grpc_connectivity_state state = channel->GetState(true);
+    if (state == GRPC_CHANNEL_READY) return "";
+    const bool failed = state == GRPC_CHANNEL_TRANSIENT_FAILURE;
+    if (failed && !files.certificate.empty()) return words_of_a_call(channel) + kRemedy;
+    if (!channel->WaitForStateChange(state, deadline)) {
+      return failed ? words_of_a_call(channel) : "no answer";
+    }
+  }
+}
+
+void check_tls(const TlsFiles& files, const std::string& address) {
+  if (files.certificate.empty()) return;
+  const std::string what =
+      "TLS at " + address + " with '" + files.certificate + "' does not work: ";
+  grpc::CallbackGenericService nothing;
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(with_port(address, 0), server_credentials(files), &port);
+  builder.RegisterCallbackGenericService(&nothing);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    throw RunError(ErrorKind::Usage, what + "no server starts with it" + kRemedy);
+  }
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // as every channel of a run
+  const std::string error = why_not_connected(
+      grpc::CreateCustomChannel(with_port(address, port), channel_credentials(files), arguments),
+      files, kCheckLimit);
+  server->Shutdown(std::chrono::system_clock::now());
+  server->Wait();
+  if (!error.empty()) throw RunError(ErrorKind::Usage, what + error);
+}
+
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsFiles& files) {
+  if (files.certificate.empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = certificate_in(files.authority);
+  options.pem_key_cert_pairs = {{key_in(files.key), certificate_in(files.certificate)}};
+  return grpc::SslServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const TlsFiles& files) {
+  if (files.certificate.empty()) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = certificate_in(files.authority);
+  options.pem_private_key = key_in(files.key);
+  options.pem_cert_chain = certificate_in(files.certificate);
+  return grpc::SslCredentials(options);
+}
+
+}  // namespace regatta::exchange

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/grpc/grpc_exchange.h"
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "kernels/comm/grpc/frame.h"
+#include "kernels/comm/grpc/grpc_channel.h"
+#include "kernels/comm/grpc/grpc_client_stream.h"
+#include "kernels/comm/grpc/grpc_hello.h"
+#include "kernels/comm/grpc/grpc_kernels.h"
+#include "kernels/comm/grpc/grpc_server_stream.h"
+#include "kernels/comm/grpc/published.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::chrono::seconds kPolite(2);   // for the peer to take what is queued
+constexpr std::chrono::seconds kCancel(10);  // more than gRPC needs to notice a dead peer
+
+/// Tensors of one Send or Receive, counted at the place of its node.
+struct Account {
+  Place place;
+  MemberTraffic traffic;
+  ExchangeTimes times{};  ///< of a push
+};
+
+/// Gradients that a worker sends to a server.
+bool is_push(const Node& node) {
+  return node.op == Op::Receive && node.place.role == Role::Server && node.attributes.has("from") &&
+         sender_of(node).role == Role::Worker;
+}
+
+}  // namespace
+
+class GrpcExchange::State final : public grpc::CallbackGenericService {
+ public:
+  explicit State(const ExchangeOptions& options)
+      : options_(options),
+        hello_{.run_id = options.run_id, .token = options.token, .process = options.process} {
+    exchange::prepare_process();
+    const RunId run_id = run_id_from_hex(options.run_id);
+    if (options.token.empty()) throw RunError(ErrorKind::Usage, "an exchange needs a token");
+    for (int peer = 0; peer < options.processes; ++peer) {
+      links_.push_back(std::make_shared<exchange::Link>(
+          exchange::LinkEnds{.run_id = run_id, .process = options.process, .peer = peer}));
+    }
+  }
+
+  std::string serve(int port) {
+    listener_ = exchange::listen(options_, port, *this);
+    set_up_.publish();
+    listener_.door->open(std::move(listener_.acceptor));
+    return listener_.door->address();
+  }
+
+  void connect(int process, const std::string& address) {
+    check(process < options_.process, "the lower process serves, the higher connects");
+    const auto link = this->link(process);
+    const auto stream =
+        exchange::start_client_stream(exchange::connect(options_, address), link, hello_);
+    check(stream != nullptr, "a link is connected once");
+    const bool answered =
+        link->wait_until_open({.limit_ns = std::int64_t{options_.connect_limit_ms} * 1'000'000});
+    if (answered && !link->is_lost()) return;
+    if (!answered) {
+      link->lose("no answer within " + std::to_string(options_.connect_limit_ms) + " ms");
+    }
+    stream->cancel();
+    throw RunError(ErrorKind::PeerLost, "cannot connect to process " + std::to_string(process) +
+                                            " at " + address + ": " + link->reason());
+  }
+
+  /// A stranger calls, or a process of this run. Threads: gRPC's.
+  exchange::ServerReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    set_up_.see();
+    if (context->method() != exchange::kMethod) {
+      return exchange::refuse_call({grpc::StatusCode::UNIMPLEMENTED, "no such method"});
+    }
+    const exchange::Caller caller = exchange::check_caller(*context, hello_, options_.processes);
+    if (!caller.status.ok()) return exchange::refuse_call(caller.status);
+    listener_.door->admit(context->peer());
+    exchange::ServerReactor* const reactor =
+        exchange::start_server_stream(*context, link(caller.process));
+    if (reactor != nullptr) return reactor;
+    return exchange::refuse_call(
+        {grpc::StatusCode::ALREADY_EXISTS,
+         "process " + std::to_string(caller.process) + " was connected before"});
+  }
+
+  std::unique_ptr<Kernel> build(const KernelRequest& request) {
+    const auto peer = static_cast<int>(request.node.attributes.integer("peer"));
+    check(peer != options_.process, "a message goes to another process");
+    auto& accounts = request.node.attributes.has("control") ? control_ : accounts_;
+    Account& account = *accounts.emplace_back(std::make_unique<Account>());
+    account.place = request.node.place;
+    if (request.node.op == Op::Send) {
+      return exchange::make_send(request, options_, link(peer), account.traffic);
+    }
+    std::optional<exchange::PushAccount> push;
+    if (is_push(request.node)) {
+      const Place& server = request.node.place;
+      PushLedger& ledger = ledgers_.try_emplace(server, server).first->second;
+      push.emplace(exchange::PushAccount{.ledger = ledger, .times = account.times});
+    }
+    return exchange::make_receive(request, options_, link(peer), account.traffic, push);
+  }
+
+  TrafficByPlace traffic() const {
+    TrafficByPlace all;
+    for (const auto& account : accounts_) all[account->place] += account->traffic;
+    return all;
+  }
+
+  ExchangeTimesByPlace exchange_times() const {
+    ExchangeTimesByPlace all;
+    for (const auto& [place, ledger] : ledgers_) ledger.add_to(all);
+    for (const auto& account : accounts_) {
+      if (account->times.queue.count() > 0) add(all[account->place], account->times);
+    }
+    return all;
+  }
+
+  void lose(int process, const std::string& reason) {
+    const auto link = this->link(process);
+    link->lose(reason);
+    if (const auto stream = link->stream()) stream->cancel();
+  }
+
+  void close() {
+    for (const auto& link : links_) {
+      if (const auto stream = link->stream()) {
+        stream->close();
+      } else {
+        link->lose("this process closed its exchange");
+      }
+    }
+    for (const auto& link : links_) end(*link);
+    if (listener_.server == nullptr) return;
+    listener_.door->close();
+    listener_.server->Shutdown(std::chrono::system_clock::now());
+    listener_.server->Wait();
+    listener_.server.reset();
+  }
+
+ private:
+  static void end(exchange::Link& link) {
+    const std::shared_ptr<exchange::Stream> stream = link.stream();
+    if (stream == nullptr) return;
+    bool over = stream->wait_until_over(kPolite);
+    if (!over) {
+      stream->cancel();
+      over = stream->wait_until_over(kCancel);
+    }
+    if (!over) return;  // it keeps itself and the link for as long as gRPC needs them
+    link.let_go();
+    stream->let_go();
+  }
+
+  std::shared_ptr<exchange::Link> link(int process) const {
+    return links_.at(static_cast<std::size_t>(process));
+  }
+
+  const ExchangeOptions options_;
+  const exchange::Hello hello_;
+  std::vector<std::shared_ptr<exchange::Link>> links_;  ///< by process
+  std::vector<std::unique_ptr<Account>> accounts_;      ///< of values
+  std::vector<std::unique_ptr<Account>> control_;       ///< of tickets, which are not reported
+  std::map<Place, PushLedger> ledgers_;                 ///< by server
+  exchange::Listener listener_;
+  exchange::Published set_up_;
+};
+
+GrpcExchange::GrpcExchange(const ExchangeOptions& options)
+    : state_(std::make_unique<State>(options)) {}
+GrpcExchange::~GrpcExchange() { state_->close(); }
+
+std::string GrpcExchange::serve(int port) { return state_->serve(port); }
+void GrpcExchange::connect(int process, const std::string& address) {
+  state_->connect(process, address);
+}
+void GrpcExchange::add_kernels(KernelTable& table) {
+  const auto factory = [state = state_.get()](const KernelRequest& request) {
+    return state->build(request);
+  };
+  table.add(Op::Send, factory);
+  table.add(Op::Receive, factory);
+}
+TrafficByPlace GrpcExchange::traffic() const { return state_->traffic(); }
+ExchangeTimesByPlace GrpcExchange::exchange_times() const { return state_->exchange_times(); }
+void GrpcExchange::lose(int process, const std::string& reason) { state_->lose(process, reason); }
+void GrpcExchange::close() { state_->close(); }
+
+}  // namespace regatta

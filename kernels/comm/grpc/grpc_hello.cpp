@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/grpc/grpc_hello.h"
+
+#include <charconv>
+#include <map>
+
+#include "kernels/comm/grpc/frame.h"
+
+namespace regatta::exchange {
+namespace {
+
+constexpr const char* kVersionKey = "regatta-protocol";
+constexpr const char* kRunKey = "regatta-run";
+constexpr const char* kTokenKey = "regatta-token";
+constexpr const char* kProcessKey = "regatta-process";
+constexpr std::size_t kShownBytes = 40;  // of what a stranger sent
+
+using Metadata = std::multimap<grpc::string_ref, grpc::string_ref>;
+
+std::string find(const Metadata& metadata, const char* key) {
+  const auto found = metadata.find(key);
+  return found == metadata.end() ? std::string()
+                                 : std::string(found->second.data(), found->second.size());
+}
+
+std::string shown(const std::string& text) { return "'" + text.substr(0, kShownBytes) + "'"; }
+
+/// Takes as long wherever two texts differ.
+bool same_secret(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  }
+  return difference == 0;
+}
+
+/// -1 where `text` is no number.
+int number(const std::string& text) {
+  int value = -1;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end ? value : -1;
+}
+
+Caller refused(grpc::StatusCode code, const std::string& text) {
+  return {.process = -1, .status = grpc::Status(code, text)};
+}
+
+}  // namespace
+
+void say(const Hello& hello, grpc::ClientContext& context) {
+  context.AddMetadata(kVersionKey, std::to_string(kFrameVersion));
+  context.AddMetadata(kRunKey, hello.run_id);
+  context.AddMetadata(kTokenKey, hello.token);
+  context.AddMetadata(kProcessKey, std::to_string(hello.process));
+}
+
+Caller check_caller(const grpc::CallbackServerContext& context, const Hello& own, int processes) {
+  const Metadata& metadata = context.client_metadata();
+  const std::string version = find(metadata, kVersionKey);
+  if (version != std::to_string(kFrameVersion)) {
+    return refused(grpc::StatusCode::FAILED_PRECONDITION, "protocol version is " + shown(version) +
+                                                              ", this process speaks '" +
+                                                              std::to_string(kFrameVersion) + "'");
+  }
+  if (const std::string run_id = find(metadata, kRunKey); run_id != own.run_id) {
+    return refused(grpc::StatusCode::FAILED_PRECONDITION,
+                   "run id is " + shown(run_id) + ", this process belongs to another run");
+  }
+  if (!same_secret(find(metadata, kTokenKey), own.token)) {
+    return refused(grpc::StatusCode::UNAUTHENTICATED, "the token is not this run's");
+  }
+  const std::string process = find(metadata, kProcessKey);
+  const int caller = number(process);
+  if (caller <= own.process || caller >= processes) {
+    return refused(grpc::StatusCode::INVALID_ARGUMENT,
+                   "process is " + shown(process) + ", must be " + std::to_string(own.process + 1) +
+                       " to " + std::to_string(processes - 1));
+  }
+  return {.process = caller, .status = grpc::Status::OK};
+}
+
+void answer(const LinkEnds& ends, grpc::CallbackServerContext& context) {
+  context.AddInitialMetadata(kRunKey, to_hex(ends.run_id));
+  context.AddInitialMetadata(kProcessKey, std::to_string(ends.process));
+}
+
+std::string error_in_answer(const grpc::ClientContext& context, const LinkEnds& ends) {
+  const Metadata& metadata = context.GetServerInitialMetadata();
+  if (find(metadata, kRunKey) != to_hex(ends.run_id)) {
+    return "what listens there is no process of this run";
+  }
+  const std::string process = find(metadata, kProcessKey);
+  if (process == std::to_string(ends.peer)) return {};
+  return "what listens there is process " + shown(process) + ", not " + std::to_string(ends.peer);
+}
+
+std::string words_of(const grpc::Status& status) {
+  static const std::map<grpc::StatusCode, std::string_view> kNames = {
+      {grpc::StatusCode::CANCELLED, "CANCELLED"},
+      {grpc::StatusCode::UNKNOWN, "UNKNOWN"},
+      {grpc::StatusCode::INVALID_ARGUMENT, "INVALID_ARGUMENT"},
+      {grpc::StatusCode::DEADLINE_EXCEEDED, "DEADLINE_EXCEEDED"},
+      {grpc::StatusCode::ALREADY_EXISTS, "ALREADY_EXISTS"},
+      {grpc::StatusCode::RESOURCE_EXHAUSTED, "RESOURCE_EXHAUSTED"},
+      {grpc::StatusCode::FAILED_PRECONDITION, "FAILED_PRECONDITION"},
+      {grpc::StatusCode::UNIMPLEMENTED, "UNIMPLEMENTED"},
+      {grpc::StatusCode::INTERNAL, "INTERNAL"},
+      {grpc::StatusCode::UNAVAILABLE, "UNAVAILABLE"},
+      {grpc::StatusCode::UNAUTHENTICATED, "UNAUTHENTICATED"}};
+  const auto name = kNames.find(status.error_code());
+  const std::string code = name == kNames.end() ? "status " + std::to_string(status.error_code())
+                                                : std::string(name->second);
+  return code + ": " + status.error_message();
+}
+
+}  // namespace regatta::exchange

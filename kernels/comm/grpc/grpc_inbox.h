@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What has arrived of one message and waits for its Receive kernel: a queue of gRPC's slices.
+// Chunks must come in order and without gaps, and never from later than one step ahead of the
+// kernel: so a peer can make this process hold two steps of what the graph says, and nothing more.
+// Threads: a reactor fills it, one lane empties it.
+#pragma once
+
+#include <grpcpp/support/slice.h>
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernels/comm/grpc/frame.h"
+#include "kernels/runtime/counter.h"
+
+namespace regatta::exchange {
+
+/// When the chunks of one message came to this process. Units: ticks.
+struct MessageArrival {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+class Inbox {
+ public:
+  explicit Inbox(std::int64_t total_bytes) : total_bytes_(total_bytes) {}
+
+  /// Takes the slices of one chunk, which `frame` describes. Returns why it may not come, or
+  /// nothing. Threads: the reactor.
+  std::string accept(const Frame& frame, std::vector<grpc::Slice>& payload);
+
+  /// Nothing more will come: wakes the lane. Threads: any.
+  void close();
+
+  /// Waits for bytes that the lane has not taken. False: the limit passed. Throws: Aborted.
+  /// Threads: the lane, as below.
+  bool wait(const Patience& patience);
+  /// Appends what has arrived of the step that is received now. Returns its bytes; 0 after a wait:
+  /// the inbox was closed.
+  std::int64_t take(std::vector<grpc::Slice>& to);
+  /// Of the message that take() has taken the end of.
+  const MessageArrival& arrival() const { return taken_arrival_; }
+
+  std::int64_t total_bytes() const { return total_bytes_; }
+
+ private:
+  std::string error_of(const Frame& frame) const;
+
+  const std::int64_t total_bytes_;
+  std::uint64_t taken_ = 0;  ///< by the lane, bytes since the first step
+  Counter arrived_;          ///< of the message, so far; the largest value once closed
+  MessageArrival taken_arrival_;
+
+  std::mutex mutex_;
+  std::vector<grpc::Slice> queue_;          ///< of the step that is received now
+  std::vector<grpc::Slice> next_;           ///< of the step after it
+  std::uint64_t accepted_ = 0;              ///< bytes since the first step
+  std::uint64_t received_steps_ = 0;        ///< of which the lane has taken everything
+  std::array<MessageArrival, 2> arrivals_;  ///< of the two steps that may be here, in turns
+  bool closed_ = false;
+};
+
+}  // namespace regatta::exchange

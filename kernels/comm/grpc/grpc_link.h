@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that this process has to do with one other: messages it expects from there (inboxes),
+// messages waiting to go there (parcels, first come first served), and whether the other is there
+// at all. A link is opened once; when its stream ends for whatever reason it is lost for good, and
+// every wait for it ends. Locks: a stream's mutex may be held when a link's is taken, never the
+// other way round.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernels/comm/grpc/frame.h"
+#include "kernels/comm/grpc/grpc_inbox.h"
+#include "kernels/comm/grpc/grpc_parcel.h"
+#include "kernels/runtime/counter.h"
+
+namespace regatta::exchange {
+
+class Stream;
+
+/// Who is at the two ends.
+struct LinkEnds {
+  RunId run_id{};
+  int process = 0;
+  int peer = 0;
+};
+
+/// What Link::take_chunk() made.
+enum class Chunk { None, Last, MoreFollow };
+
+class Link {
+ public:
+  explicit Link(const LinkEnds& ends) : ends_(ends) {}
+
+  /// Declares a message. What is not declared is refused. Before the first step.
+  Inbox& expect(std::int64_t message, std::int64_t total_bytes);
+  Parcel& announce(std::int64_t message, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
+
+  // For lanes.
+
+  /// Waits until the peer is connected. False: the limit passed. Throws: Aborted.
+  bool wait_until_open(const Patience& patience) { return opened_.wait_for(1, patience); }
+  /// Queues a parcel that has begun.
+  void send(Parcel& parcel);
+  bool is_lost() const;
+  /// Why the link is lost; empty while it is not.
+  std::string reason() const;
+
+  // For streams and the exchange. Threads: any.
+
+  /// Makes `stream` the link's only one ever. False: it has one, or is lost.
+  bool take(std::shared_ptr<Stream> stream);
+  /// The peer has said who it is: lanes may send.
+  void open();
+  bool is_open() const { return opened_.value() == 1; }
+  /// The next chunk to be written.
+  Chunk take_chunk(grpc::ByteBuffer& chunk);
+  /// A chunk has come. Returns why it is refused, or nothing. Threads: the reactor.
+  std::string arrived(grpc::ByteBuffer& chunk);
+  /// Ends all waits. The first reason is kept.
+  void lose(const std::string& reason);
+  std::shared_ptr<Stream> stream() const;
+  /// The stream is over and may go.
+  void let_go();
+  const LinkEnds& ends() const { return ends_; }
+
+ private:
+  const LinkEnds ends_;
+  Counter opened_;  ///< 0, 1 once open, 2 once lost
+
+  mutable std::mutex mutex_;
+  std::map<std::int64_t, std::unique_ptr<Inbox>> inboxes_;
+  std::vector<std::unique_ptr<Parcel>> parcels_;
+  std::deque<Parcel*> queue_;
+  std::shared_ptr<Stream> stream_;
+  std::string reason_;
+  bool lost_ = false;
+
+  std::vector<grpc::Slice> slices_;  ///< of the chunk that came; under the stream's mutex
+};
+
+}  // namespace regatta::exchange

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one Send kernel sends: its tensors, one after the other, as one message cut into chunks. A
+// chunk is one gRPC message: a header (frame.h) and slices. Tensors of some size are not copied:
+// their slices point at the tensor's memory, and gRPC tells when it has let go of each.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/comm/grpc/frame.h"
+#include "kernels/runtime/counter.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::exchange {
+
+/// Parts of a tensor below this are copied behind the header: a slice of their own costs more.
+inline constexpr std::int64_t kCopiedBytes = 4096;
+
+class Parcel {
+ public:
+  /// `header` says what is the same in each chunk; the tensors' memory stays where it is.
+  Parcel(const Frame& header, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
+
+  /// From now on the tensors' memory is in use. Threads: the lane.
+  void begin(std::int64_t step);
+  /// Makes `chunk` the next one. True: more follow. Threads: whoever may write to the stream.
+  bool next_chunk(grpc::ByteBuffer& chunk);
+  /// Instead of the chunks that are left. Threads: whoever took it out of the queue.
+  void drop();
+
+  /// Waits until the tensors' memory is free again. False: the limit passed. Throws: Aborted.
+  /// Threads: the lane, as below.
+  bool wait(const Patience& patience) { return released_.wait_for(begun_, patience); }
+  bool dropped() const { return dropped_.load(std::memory_order_acquire); }
+  std::int64_t total_bytes() const { return header_.total_bytes; }
+  std::int64_t message() const { return header_.message; }
+
+ private:
+  struct Piece {
+    const std::uint8_t* data = nullptr;
+    std::int64_t bytes = 0;
+  };
+
+  void add(Piece part);
+  void flush();
+  static void release(void* parcel);
+
+  Frame header_;
+  const std::int64_t chunk_bytes_;
+  std::vector<Piece> pieces_;
+  std::size_t piece_ = 0;             ///< where the next chunk begins
+  std::int64_t piece_offset_ = 0;     ///< in it
+  std::vector<grpc::Slice> slices_;   ///< of the chunk being made; here to keep its memory
+  std::vector<std::uint8_t> copied_;  ///< what will be one slice: the header, small parts
+
+  std::uint64_t begun_ = 0;
+  std::atomic<std::int64_t> holders_{0};  ///< slices alive, and the queue
+  Counter released_;                      ///< messages that have no holder any more
+  std::atomic<bool> dropped_{false};
+};
+
+}  // namespace regatta::exchange

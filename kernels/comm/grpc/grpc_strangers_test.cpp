@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a listening exchange does with those who do not belong to the run, or send what they must
+// not: each is told why, and neither the process nor its other streams suffer.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "kernels/comm/grpc/exchange_for_test.h"
+#include "kernels/comm/grpc/frame.h"
+#include "kernels/comm/grpc/grpc_channel.h"
+#include "kernels/comm/grpc/stranger_for_test.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+using test::End;
+using test::Metadata;
+using test::metadata_of;
+using test::options_of;
+using test::Stranger;
+
+void expect_refusal(const std::string& address, Metadata metadata, grpc::StatusCode code,
+                    const std::string& text) {
+  Stranger stranger(address, metadata);
+  const grpc::Status status = stranger.finish();
+  EXPECT_EQ(status.error_code(), code) << status.error_message();
+  EXPECT_EQ(status.error_message(), text);
+}
+
+Metadata with(Metadata metadata, const std::string& key, const std::string& value) {
+  metadata[key] = value;
+  return metadata;
+}
+
+TEST(GrpcStrangers, AreToldWhatIsWrongWithThem) {
+  End server(options_of(0, 3));
+  const std::string address = server.exchange.serve();
+  const Metadata sound = metadata_of(1);
+  expect_refusal(address, with(sound, "regatta-protocol", "2"),
+                 grpc::StatusCode::FAILED_PRECONDITION,
+                 "protocol version is '2', this process speaks '1'");
+  expect_refusal(address, with(sound, "regatta-run", std::string(32, '1')),
+                 grpc::StatusCode::FAILED_PRECONDITION,
+                 "run id is '" + std::string(32, '1') + "', this process belongs to another run");
+  expect_refusal(address, with(sound, "regatta-token", std::string(64, 'b')),
+                 grpc::StatusCode::UNAUTHENTICATED, "the token is not this run's");
+  expect_refusal(address, with(sound, "regatta-token", ""), grpc::StatusCode::UNAUTHENTICATED,
+                 "the token is not this run's");
+  for (const std::string process : {"0", "3", "-1", "1x", "", "99999999999"}) {
+    expect_refusal(address, with(sound, "regatta-process", process),
+                   grpc::StatusCode::INVALID_ARGUMENT,
+                   "process is '" + process + "', must be 1 to 2");
+  }
+  expect_refusal(address, {}, grpc::StatusCode::FAILED_PRECONDITION,
+                 "protocol version is '', this process speaks '1'");
+}
+
+TEST(GrpcStrangers, FindNoOtherMethod) {
+  End server(options_of(0, 2));
+  Stranger stranger(server.exchange.serve(), metadata_of(1), "/regatta.Exchange/Other");
+  EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST(GrpcStrangers, CannotTakeThePlaceOfAProcessThatIsConnected) {
+  End server(options_of(0, 2));
+  const std::string address = server.exchange.serve();
+  End client(options_of(1, 2));
+  client.exchange.connect(0, address);
+  expect_refusal(address, metadata_of(1), grpc::StatusCode::ALREADY_EXISTS,
+                 "process 1 was connected before");
+}
+
+TEST(GrpcStrangers, AreToldByTheExchangeThatConnectsToAnotherRun) {
+  End server(options_of(0, 2));
+  const std::string address = server.exchange.serve();
+  ExchangeOptions options = options_of(1, 2);
+  options.run_id = std::string(32, '7');
+  End client(options);
+  try {
+    client.exchange.connect(0, address);
+    FAIL() << "another run's server accepted";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
+    EXPECT_NE(std::string(error.what()).find("FAILED_PRECONDITION: run id is '7777"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+/// Server 0 with a sound process 2 and message 1 of 1000 bytes expected from process 1.
+struct Scene {
+  Scene() : address(server.exchange.serve()) {
+    worker.exchange.connect(0, address);
+    from_worker = server.receive(2, 2, {5000});
+    to_server = worker.send(2, 0, {5000});
+    expected = server.receive(1, 1, {1000});
+  }
+  /// The sound process is served as ever.
+  void check_worker(std::int64_t step) {
+    to_server->set(test::random_tensors({5000}, 1));
+    to_server->run(step);
+    from_worker->run(step);
+  }
+  /// What the wait for message 1 ends with.
+  std::string lost_reason() {
+    try {
+      expected->run(0);
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
+      return error.what();
+    }
+    return "no error";
+  }
+  End server{options_of(0, 3)};
+  std::string address;
+  End worker{options_of(2, 3)};
+  std::unique_ptr<test::MessageEnd> from_worker, to_server, expected;
+};
+
+Frame first_frame() {
+  return {.run_id = run_id_from_hex(test::kRunIdDigits),
+          .from = 1,
+          .message = 1,
+          .step = 0,
+          .offset = 0,
+          .total_bytes = 1000,
+          .payload_bytes = 1000};
+}
+
+test::Bytes chunk_of(const Frame& frame, std::size_t payload) {
+  test::Bytes bytes(kFrameBytes + payload, 0x11);
+  encode(frame, FrameBytes(bytes.data(), kFrameBytes));
+  return bytes;
+}
+
+struct Bad {
+  std::string what;
+  test::Bytes bytes;
+};
+
+std::vector<Bad> bad_chunks() {
+  Frame other_message = first_frame(), other_total = first_frame(), later = first_frame(),
+        middle = first_frame(), other_process = first_frame();
+  other_message.message = 9;
+  other_total.total_bytes = 1'000'000'000'000;
+  later.step = 1;
+  middle.offset = 500;
+  middle.payload_bytes = 500;
+  other_process.from = 2;
+  return {{"header length is 0, must be 64", {}},
+          {"header length is 63, must be 64", test::Bytes(63, 0)},
+          {"magic is ", test::random_bytes(3000, 5)},
+          {"payload length is 1000, must be 999", chunk_of(first_frame(), 999)},
+          {"payload length is 1000, must be 1001", chunk_of(first_frame(), 1001)},
+          {"message 9, which no node here receives", chunk_of(other_message, 1000)},
+          {"total length is 1000000000000, must be 1000", chunk_of(other_total, 1000)},
+          {"step is 1, must be 0", chunk_of(later, 1000)},
+          {"offset is 500, must be 0", chunk_of(middle, 500)},
+          {"process is 2, must be 1", chunk_of(other_process, 1000)}};
+}
+
+TEST(GrpcStrangers, EndOnlyTheirOwnStreamByABadChunk) {
+  for (const Bad& bad : bad_chunks()) {
+    Scene scene;
+    scene.check_worker(0);
+    Stranger stranger(scene.address, metadata_of(1));
+    stranger.write(bad.bytes);
+    const grpc::Status status = stranger.finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << bad.what;
+    EXPECT_NE(status.error_message().find(bad.what), std::string::npos) << status.error_message();
+    const std::string reason = scene.lost_reason();
+    EXPECT_NE(reason.find(bad.what), std::string::npos) << reason;
+    scene.check_worker(1);
+  }
+}
+
+TEST(GrpcStrangers, EndOnlyTheirOwnStreamByAChunkOverTheLimit) {
+  Scene scene;
+  Stranger stranger(scene.address, metadata_of(1));
+  stranger.write(test::Bytes(17 << 20));
+  EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(scene.lost_reason().find("process 1"), std::string::npos);
+  scene.check_worker(0);
+}
+
+TEST(GrpcStrangers, EndOnlyTheirOwnStreamByGoingInTheMiddleOfAMessage) {
+  Scene scene;
+  {
+    Frame first_half = first_frame();
+    first_half.payload_bytes = 500;
+    Stranger stranger(scene.address, metadata_of(1));
+    stranger.write(chunk_of(first_half, 500));
+    stranger.wait_for_answer();
+  }
+  EXPECT_NE(scene.lost_reason().find("process 1 is lost: process 1"), std::string::npos);
+  scene.check_worker(0);
+}
+
+TEST(GrpcStrangers, CannotBringAProcessDownByRandomChunks) {
+  std::mt19937_64 random(6);
+  End server(options_of(0, 101));
+  const std::string address = server.exchange.serve();
+  for (int process = 1; process <= 100; ++process) {
+    const auto expected = server.receive(process, process, {1000});
+    Stranger stranger(address, metadata_of(process));
+    Frame frame = first_frame();
+    frame.from = process;
+    frame.message = process;
+    test::Bytes bytes = chunk_of(frame, 1000);
+    const std::size_t length = random() % bytes.size();
+    if (process % 2 == 0) bytes.resize(length);
+    bytes[random() % std::min(bytes.size() + 1, kFrameBytes)] ^= 0x40;
+    stranger.write(bytes);
+    EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  }
+}
+
+/// Plain connections, which say nothing.
+class Crowd {
+ public:
+  Crowd(const std::string& address, int count) {
+    sockaddr_in server{};
+    server.sin_family = AF_INET;
+    server.sin_port =
+        htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+    server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (int i = 0; i < count; ++i) {
+      descriptors_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      EXPECT_EQ(::connect(descriptors_.back(), reinterpret_cast<sockaddr*>(&server), sizeof server),
+                0);
+    }
+  }
+  ~Crowd() {
+    for (int descriptor : descriptors_) close(descriptor);
+  }
+  /// Connections that the server has not ended.
+  int left() const {
+    int count = 0;
+    for (int descriptor : descriptors_) {
+      pollfd state{.fd = descriptor, .events = POLLRDHUP};
+      count += poll(&state, 1, 0) == 0 ? 1 : 0;
+    }
+    return count;
+  }
+
+ private:
+  std::vector<int> descriptors_;
+};
+
+/// Looks for four seconds at most: after five gRPC itself ends who has not said hello.
+template <typename Condition>
+bool soon(Condition condition) {
+  for (int i = 0; i < 400; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST(GrpcStrangers, AreOnlySoManyAtATimeAndKeepNobodyOut) {
+  End server(options_of(0, 3));
+  const std::string address = server.exchange.serve();
+  End before(options_of(1, 3));
+  before.exchange.connect(0, address);
+  const Crowd crowd(address, 300);
+  EXPECT_TRUE(soon([&] { return crowd.left() <= 64 + 3; })) << crowd.left();
+  EXPECT_GT(crowd.left(), 32);
+  End after(options_of(2, 3));
+  after.exchange.connect(0, address);
+  int process = 0;
+  for (End* worker : {&before, &after}) {
+    ++process;
+    const auto send = worker->send(process, 0, {100'000});
+    const auto receive = server.receive(process, process, {100'000});
+    std::thread sender([&] { send->run(0); });
+    receive->run(0);
+    sender.join();
+  }
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One bidirectional gRPC stream between two processes: reads all the time, writes a chunk at a time
+// while its link has some. What both ends have in common is here; the two kinds of reactor only
+// pass calls on (grpc_client_stream, grpc_server_stream).
+// gRPC has two threads for all reactors of a process: nothing here waits. Nothing of gRPC is called
+// with the mutex held but cancelling, which must not meet the stream's end.
+// A stream is destroyed by the thread that closes the exchange, never by gRPC's: with the last
+// channel gRPC 1.51 ends its threads, and one that does so from inside itself crashes.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/status.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "kernels/comm/grpc/grpc_link.h"
+
+namespace regatta::exchange {
+
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  explicit Stream(std::shared_ptr<Link> link) : link_(std::move(link)) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream() = default;
+
+  // Threads: any.
+
+  /// Writes the link's next chunk unless a write is under way.
+  void write();
+  /// Ends in order: after what is queued, so that the peer receives it.
+  void close();
+  /// Ends at once.
+  void cancel();
+  /// False: still going on after the limit.
+  bool wait_until_over(std::chrono::milliseconds limit);
+  /// After it is over. Until then the stream keeps itself alive.
+  void let_go() { self_.reset(); }
+
+ protected:
+  // What a reactor does.
+  virtual void start_read(grpc::ByteBuffer* chunk) = 0;
+  virtual void start_write(const grpc::ByteBuffer* chunk, Chunk follows) = 0;
+  /// Nothing more will be written. True: on_write_done() will follow.
+  virtual bool start_half_close() = 0;
+  /// Nothing more will be started.
+  virtual void finish(const grpc::Status& status) = 0;
+  virtual void cancel_call() = 0;
+
+  // What a reactor tells.
+  void begin_reading();
+  void begin_writing();
+  void on_read_done(bool ok);
+  void on_write_done(bool ok);
+  void on_over();
+
+  /// Why the stream ended; asked once, when the reactor is done.
+  virtual std::string last_words() const = 0;
+
+  Link& link() { return *link_; }
+  std::string peer_name() const;
+
+ private:
+  void refuse(const std::string& what);
+  void end(const grpc::Status& status);
+  void finish_if_idle();
+
+  const std::shared_ptr<Link> link_;
+  std::shared_ptr<Stream> self_;
+  grpc::ByteBuffer in_;
+  grpc::ByteBuffer out_;
+
+  std::mutex mutex_;
+  bool writing_ = true;    ///< a write is under way, or may not begin yet
+  bool draining_ = false;  ///< close() was called
+  bool ending_ = false;    ///< no write begins any more
+  bool finished_ = false;  ///< finish() was called
+  bool over_ = false;      ///< the reactor is done
+  std::condition_variable is_over_;
+  grpc::Status status_;
+};
+
+}  // namespace regatta::exchange

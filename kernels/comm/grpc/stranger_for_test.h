@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests of a listening exchange: a client that does not keep to the rules.
+#pragma once
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "kernels/comm/grpc/exchange_for_test.h"
+#include "kernels/comm/grpc/frame.h"
+
+namespace regatta::test {
+
+using Metadata = std::map<std::string, std::string>;
+
+/// As a process of the run has it.
+inline Metadata metadata_of(int process) {
+  return {{"regatta-protocol", std::to_string(kFrameVersion)},
+          {"regatta-run", kRunIdDigits},
+          {"regatta-token", kToken},
+          {"regatta-process", std::to_string(process)}};
+}
+
+/// A client that says and sends what it likes.
+class Stranger {
+ public:
+  Stranger(const std::string& address, const Metadata& metadata,
+           const std::string& method = "/regatta.Exchange/Stream") {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxSendMessageSize(-1);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    grpc::GenericStub stub(
+        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+    for (const auto& [key, value] : metadata) context_.AddMetadata(key, value);
+    context_.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    stream_ = stub.PrepareCall(&context_, method, &queue_);
+    stream_->StartCall(this);
+    next();
+  }
+  ~Stranger() {
+    if (!finished_) {
+      context_.TryCancel();
+      finish();
+    }
+    queue_.Shutdown();
+    while (next()) {
+    }
+  }
+  /// False: the stream has ended.
+  bool write(const Bytes& bytes) {
+    const grpc::Slice slice(bytes.data(), bytes.size());
+    stream_->Write(grpc::ByteBuffer(&slice, 1), this);
+    return next();
+  }
+  /// Waits until the server has answered.
+  void wait_for_answer() {
+    stream_->ReadInitialMetadata(this);
+    next();
+  }
+  /// What the server ended the stream with.
+  grpc::Status finish() {
+    finished_ = true;
+    grpc::Status status;
+    stream_->Finish(&status, this);
+    next();
+    return status;
+  }
+
+ private:
+  bool next() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_.Next(&tag, &ok) && ok;
+  }
+
+  grpc::CompletionQueue queue_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
+  bool finished_ = false;
+};
+
+}  // namespace regatta::test

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/mpi/mpi_arrivals.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "kernels/comm/mpi/mpi_clocks.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::size_t kRoundsAtOnce = 4096;
+
+/// The least of all ranks' values, element by element.
+void reduce_to_least(MPI_Comm all, std::span<std::int64_t> values) {
+  mpi_call(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
+                         MPI_MIN, all),
+           "MPI_Allreduce");
+}
+
+/// Of a span between two times of which one is this rank's: the other may be of the rank whose
+/// clock is known worst.
+std::int64_t uncertainty(MPI_Comm all, std::int64_t own_error_ns) {
+  int rank = 0;
+  int ranks = 1;
+  mpi_call(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
+  mpi_call(MPI_Comm_size(all, &ranks), "MPI_Comm_size");
+  std::vector<std::int64_t> errors(static_cast<std::size_t>(ranks));
+  mpi_call(MPI_Allgather(&own_error_ns, 1, MPI_INT64_T, errors.data(), 1, MPI_INT64_T, all),
+           "MPI_Allgather");
+  errors.erase(errors.begin() + rank);
+  return errors.empty() ? 0 : own_error_ns + *std::max_element(errors.begin(), errors.end());
+}
+
+}  // namespace
+
+ArrivalLog& MpiArrivals::log(std::int64_t group, std::int64_t members) {
+  Group& entry = groups_[group];
+  entry.members = members;
+  return entry.logs.emplace_back();
+}
+
+/// On which collectives there are, by a hash of their numbers and members.
+bool MpiArrivals::ranks_agree(MPI_Comm all) const {
+  std::int64_t hash = 1;
+  for (const auto& [number, group] : groups_) {
+    hash = (hash * 1'000'003 + number * 1009 + group.members) % 1'000'000'007;
+  }
+  std::array<std::int64_t, 2> bounds = {hash, -hash};
+  reduce_to_least(all, bounds);
+  return bounds[0] == -bounds[1];
+}
+
+ClockComparison MpiArrivals::compare_now(MPI_Comm all) const {
+  const ClockComparison found = compare_with_rank_0(all, clock_);
+  return on_first_host_ ? of_one_host(found) : found;
+}
+
+void MpiArrivals::connect(MPI_Comm all, const MpiSession& session) {
+  on_first_host_ = session.hosts()[static_cast<std::size_t>(session.rank())] == session.hosts()[0];
+  comparable_ = ranks_agree(all) && !groups_.empty();
+  if (!comparable_) return;
+  std::size_t logs = 0;
+  for (const auto& [number, group] : groups_) logs += group.logs.size();
+  for (auto& [number, group] : groups_) {
+    for (ArrivalLog& log : group.logs) log.open(arrivals_ / logs);
+  }
+  first_ = last_ = compare_now(all);
+}
+
+void MpiArrivals::settle(MPI_Comm all) {
+  if (!comparable_) return;
+  const ClockMap map = compare(all);
+  for (auto& [number, group] : groups_) settle(all, map, group);
+}
+
+/// From the last comparison to now.
+ClockMap MpiArrivals::compare(MPI_Comm all) {
+  const ClockComparison now = compare_now(all);
+  const ClockMap map(last_, now);
+  last_ = now;
+  uncertainty_ns_ = std::max(uncertainty_ns_, uncertainty(all, map.error_ns()));
+  facts_ = {.offset_ns = first_.offset_ns,
+            .drift_ppb = ClockMap(first_, last_).drift_ppb(),
+            .error_ns = std::max(map.error_ns(), facts_ ? facts_->error_ns : 0)};
+  return map;
+}
+
+/// Ranks with several members have less room for each: what all have noted is compared.
+void MpiArrivals::settle(MPI_Comm all, const ClockMap& map, Group& group) const {
+  std::int64_t noted = kNever;
+  for (const ArrivalLog& log : group.logs) noted = std::min(noted, std::ssize(log.stamps()));
+  reduce_to_least(all, {&noted, 1});
+  const auto rounds = static_cast<std::size_t>(noted);
+  std::vector<std::int64_t> firsts;
+  for (std::size_t begin = 0; begin < rounds; begin += kRoundsAtOnce) {
+    const std::size_t count = std::min(kRoundsAtOnce, rounds - begin);
+    firsts.assign(count, kNever);
+    for (const ArrivalLog& log : group.logs) {
+      for (std::size_t i = 0; i < count; ++i) {
+        firsts[i] = std::min(firsts[i], map.other_ns(log.stamps()[begin + i]));
+      }
+    }
+    reduce_to_least(all, firsts);
+    for (ArrivalLog& log : group.logs) {
+      for (std::size_t i = 0; i < count; ++i) {
+        log.add_lateness(map.other_ns(log.stamps()[begin + i]) - firsts[i]);
+      }
+    }
+  }
+  for (ArrivalLog& log : group.logs) log.clear();
+}
+
+}  // namespace regatta

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How late ranks come, found out by clocks that are wrong: the ranks of this test share a host and
+// so a clock, by which the truth is known. Part of mpi_transport_test, whose main() makes the
+// session.
+#include "kernels/comm/mpi/mpi_arrivals.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "kernels/comm/mpi/mpi_members_for_test.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::session;
+
+constexpr std::int64_t kRoundingNs = 2;  // of two times
+
+/// Of each rank another: by seconds, and some percent faster or slower.
+ProcessClock wrong_clock() {
+  const std::int64_t rank = session->rank();
+  return ProcessClock({.offset_ns = 1'000'000'000 * rank,
+                       .drift_ppb = (rank % 2 == 0 ? -10'000'000 : 10'000'000) * rank});
+}
+
+/// By the clock that all share.
+std::int64_t first_of(std::int64_t steady_ns) {
+  mpi_call(MPI_Allreduce(MPI_IN_PLACE, &steady_ns, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD),
+           "MPI_Allreduce");
+  return steady_ns;
+}
+
+void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+TEST(MpiArrivals, TellHowLateARankCameWhateverItsClockShows) {
+  MpiArrivals arrivals(wrong_clock());
+  ArrivalLog& log = arrivals.log(3, session->size());
+  arrivals.connect(MPI_COMM_WORLD, *session);
+  std::int64_t told_ns = 0;
+  for (int round = 0; round < 8; ++round) {
+    if (round % session->size() == session->rank()) sleep_ms(20);
+    const std::int64_t came_ns = now_ns();
+    log.arrive(arrivals.clock().at(came_ns));
+    const std::int64_t late_ns = came_ns - first_of(came_ns);
+    sleep_ms(5);  // in which clocks part
+    arrivals.settle(MPI_COMM_WORLD);
+    EXPECT_LE(std::abs(log.late().sum() - told_ns - late_ns),
+              arrivals.uncertainty_ns() + kRoundingNs);
+    told_ns = log.late().sum();
+    EXPECT_EQ(log.late().count(), round + 1);
+  }
+  // Otherwise this says nothing of the offsets.
+  EXPECT_LT(arrivals.uncertainty_ns(), 300'000'000);
+}
+
+TEST(MpiArrivals, TellOfManyRoundsAtOnceAndOfSeveralMembersOfARank) {
+  constexpr int kRounds = 5'000;  // more than a message of the settling holds
+  MpiArrivals arrivals(wrong_clock());
+  ArrivalLog& log = arrivals.log(3, 2 * session->size());
+  ArrivalLog& later = arrivals.log(3, 2 * session->size());
+  arrivals.connect(MPI_COMM_WORLD, *session);
+  std::vector<std::int64_t> came_ns;
+  for (int round = 0; round < kRounds; ++round) {
+    came_ns.push_back(now_ns());
+    log.arrive(arrivals.clock().at(came_ns.back()));
+    later.arrive(arrivals.clock().at(came_ns.back() + 1'000));
+  }
+  arrivals.settle(MPI_COMM_WORLD);
+  std::int64_t late_ns = 0;
+  for (std::int64_t ns : came_ns) late_ns += ns - first_of(ns);
+  const std::int64_t bound_ns = kRounds * (arrivals.uncertainty_ns() + kRoundingNs);
+  EXPECT_EQ(log.late().count(), kRounds);
+  EXPECT_LE(std::abs(log.late().sum() - late_ns), bound_ns);
+  EXPECT_EQ(later.late().count(), kRounds);
+  EXPECT_LE(std::abs(later.late().sum() - late_ns - kRounds * 1'000), bound_ns);
+}
+
+TEST(MpiArrivals, TellWhatTheClockShowsBesideThatOfRank0) {
+  MpiArrivals arrivals(wrong_clock());
+  arrivals.log(3, session->size());
+  EXPECT_FALSE(arrivals.facts().has_value());
+  const std::int64_t begin_ns = now_ns();
+  arrivals.connect(MPI_COMM_WORLD, *session);
+  sleep_ms(50);
+  arrivals.settle(MPI_COMM_WORLD);
+  const auto passed_ns = static_cast<double>(now_ns() - begin_ns);
+  ASSERT_TRUE(arrivals.facts().has_value());
+  const ClockFacts facts = *arrivals.facts();
+  const ProcessClock mine = wrong_clock();
+  const std::int64_t second_ns = mine.at(begin_ns + 1'000'000'000) - mine.at(begin_ns);
+  const double drift = static_cast<double>(second_ns) / 1e9;
+  const double expected_ppb = (1 / drift - 1) * 1e9;
+  const double error_ns = static_cast<double>(facts.error_ns);
+  // What the clock has gained between this test's begin and the comparison is not in the offset.
+  EXPECT_NEAR(static_cast<double>(facts.offset_ns), -1e9 * session->rank(),
+              error_ns + std::abs(drift - 1) * passed_ns);
+  EXPECT_NEAR(static_cast<double>(facts.drift_ppb), expected_ppb,
+              2 * error_ns / 50e6 * 1e9 + 1'000);
+  EXPECT_EQ(facts.error_ns == 0, session->rank() == 0);
+}
+
+TEST(MpiArrivals, FindThatRanksOfOneHostShareAClock) {
+  MpiArrivals arrivals(ProcessClock{});
+  arrivals.log(3, session->size());
+  arrivals.connect(MPI_COMM_WORLD, *session);
+  arrivals.settle(MPI_COMM_WORLD);
+  EXPECT_EQ(arrivals.facts(), ClockFacts{});
+  EXPECT_EQ(arrivals.uncertainty_ns(), 0);
+}
+
+TEST(MpiArrivals, LeaveOutWhatFindsNoRoomAndGoOnAfterTheyWereSettled) {
+  MpiArrivals arrivals(wrong_clock(), 7);  // for two logs
+  ArrivalLog& log = arrivals.log(3, session->size());
+  arrivals.log(4, session->size());
+  arrivals.connect(MPI_COMM_WORLD, *session);
+  for (int round = 0; round < 5; ++round) log.arrive(arrivals.clock().now());
+  arrivals.settle(MPI_COMM_WORLD);
+  EXPECT_EQ(log.late().count(), 3);
+  log.arrive(arrivals.clock().now());
+  arrivals.settle(MPI_COMM_WORLD);
+  EXPECT_EQ(log.late().count(), 4);
+}
+
+TEST(MpiArrivals, SayNothingWhereRanksHaveOtherCollectives) {
+  if (session->size() == 1) GTEST_SKIP() << "one rank has no other";
+  MpiArrivals arrivals(ProcessClock{});
+  ArrivalLog& log = arrivals.log(session->rank(), session->size());
+  arrivals.connect(MPI_COMM_WORLD, *session);
+  log.arrive(now_ns());
+  arrivals.settle(MPI_COMM_WORLD);
+  EXPECT_EQ(log.late().count(), 0);
+  EXPECT_FALSE(arrivals.facts().has_value());
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/mpi/mpi_clocks.h"
+
+#include <vector>
+
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::size_t kMostTrips = 32;
+constexpr std::size_t kLeastTrips = 5;
+constexpr std::int64_t kEnoughNs = 100'000'000;
+
+/// Of a message from member 0 to itself, in a collective (mpi_group.cpp): there is none.
+constexpr int kTag = 0;
+
+enum Word : std::int64_t { kBegin, kAgain, kLast };
+
+void send(MPI_Comm all, int to, std::int64_t word) {
+  mpi_call(MPI_Send(&word, 1, MPI_INT64_T, to, kTag, all), "MPI_Send");
+}
+
+std::int64_t receive(MPI_Comm all, int from) {
+  std::int64_t word = 0;
+  mpi_call(MPI_Recv(&word, 1, MPI_INT64_T, from, kTag, all, MPI_STATUS_IGNORE), "MPI_Recv");
+  return word;
+}
+
+/// Lets `rank` begin and tells it the time until it has heard enough.
+void answer(MPI_Comm all, int rank, const ProcessClock& clock) {
+  send(all, rank, kBegin);
+  for (bool last = false; !last;) {
+    last = receive(all, rank) == kLast;
+    send(all, rank, clock.now());
+  }
+}
+
+std::vector<RoundTrip> ask(MPI_Comm all, const ProcessClock& clock) {
+  std::vector<RoundTrip> trips;
+  trips.reserve(kMostTrips);
+  receive(all, 0);
+  const std::int64_t begin_ns = now_ns();
+  for (bool last = false; !last;) {
+    const bool enough = trips.size() + 1 >= kLeastTrips && now_ns() - begin_ns > kEnoughNs;
+    last = enough || trips.size() + 1 >= kMostTrips;
+    RoundTrip& trip = trips.emplace_back();
+    trip.sent_ns = clock.now();
+    send(all, 0, last ? kLast : kAgain);
+    trip.there_ns = receive(all, 0);
+    trip.received_ns = clock.now();
+  }
+  return trips;
+}
+
+}  // namespace
+
+ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock) {
+  int rank = 0;
+  int ranks = 1;
+  mpi_call(MPI_Comm_rank(all, &rank), "MPI_Comm_rank");
+  mpi_call(MPI_Comm_size(all, &ranks), "MPI_Comm_size");
+  if (rank != 0) return compare_clocks(ask(all, clock));
+  for (int other = 1; other < ranks; ++other) answer(all, other, clock);
+  return {.own_ns = clock.now()};
+}
+
+}  // namespace regatta

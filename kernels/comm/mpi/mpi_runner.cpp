@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/mpi/mpi_runner.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/comm/backoff.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+std::int64_t bytes_of(Range range) {
+  return range.size() * static_cast<std::int64_t>(sizeof(float));
+}
+
+void add(float* sum, const float* part, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) sum[i] += part[i];
+}
+
+bool completed(MPI_Request& request) {
+  int done = 0;
+  mpi_call(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+  return done != 0;
+}
+
+}  // namespace
+
+/// One run: how many of the schedule's transfers have come how far, in order.
+class MpiRunner::Turn {
+ public:
+  Turn(MpiRunner& runner, const Patience& patience, const Observer& observer)
+      : runner_(runner), patience_(patience), observer_(observer), backoff_(patience) {}
+
+  bool finished() const { return received_ == receives() && retired_ == sends(); }
+
+  void go_on() {
+    const bool posted = post();
+    const bool started = start();
+    const bool retired = retire();
+    if (take() || posted || started || retired) {
+      if (waiting_) observer_.peer_waits->end(ticks());
+      waiting_ = false;
+      backoff_.reset();
+    } else {
+      wait();
+    }
+  }
+
+ private:
+  std::int64_t sends() const { return std::ssize(runner_.sends_); }
+  std::int64_t receives() const { return std::ssize(runner_.receives_); }
+  const ScheduledSend& send(std::int64_t i) const { return runner_.schedule_.sends[at(i)]; }
+  const ScheduledReceive& receive(std::int64_t i) const {
+    return runner_.schedule_.receives[at(i)];
+  }
+  std::uint64_t total(const Transfer& transfer) const {
+    return runner_.round_ * transfer.per_run + transfer.number;
+  }
+
+  /// Lets MPI write to where elements land, as far ahead as there is room.
+  bool post() {
+    const std::int64_t before = posted_;
+    while (posted_ < receives() && posted_ - received_ < runner_.options_.receives_in_flight &&
+           receive(posted_).after_sends <= retired_) {
+      Transfer& transfer = runner_.receives_[at(posted_)];
+      if (remote(transfer)) {
+        mpi_call(
+            MPI_Irecv(runner_.landing(posted_), static_cast<int>(receive(posted_).range.size()),
+                      MPI_FLOAT, transfer.link->process, transfer.link->receive_tag,
+                      runner_.options_.communicator, &transfer.request),
+            "MPI_Irecv");
+        ++receives_under_way_;
+      }
+      ++posted_;
+    }
+    return posted_ > before;
+  }
+
+  bool start() {
+    const std::int64_t before = started_;
+    for (; started_ < sends() && send(started_).after_receives <= received_; ++started_) {
+      Transfer& transfer = runner_.sends_[at(started_)];
+      const Range range = send(started_).range;
+      if (!remote(transfer)) {
+        transfer.link->out->offered.advance_to(total(transfer));
+      } else {
+        if (sends_under_way_ == runner_.options_.sends_in_flight) break;
+        mpi_call(MPI_Isend(runner_.options_.buffer + range.begin, static_cast<int>(range.size()),
+                           MPI_FLOAT, transfer.link->process, transfer.link->send_tag,
+                           runner_.options_.communicator, &transfer.request),
+                 "MPI_Isend");
+        ++sends_under_way_;
+      }
+      observer_.traffic->sent += bytes_of(range);
+    }
+    return started_ > before;
+  }
+
+  bool retire() {
+    const std::int64_t before = retired_;
+    for (; retired_ < started_; ++retired_) {
+      Transfer& transfer = runner_.sends_[at(retired_)];
+      if (!remote(transfer)) {
+        if (transfer.link->out->taken.value() < total(transfer)) break;
+      } else {
+        if (!completed(transfer.request)) break;
+        --sends_under_way_;
+      }
+    }
+    return retired_ > before;
+  }
+
+  /// One chunk at most, so that what it lets start starts at once.
+  bool take() {
+    if (received_ == posted_) return false;
+    Transfer& transfer = runner_.receives_[at(received_)];
+    const ScheduledReceive& next = receive(received_);
+    if (remote(transfer)) {
+      if (!completed(transfer.request)) return false;
+      --receives_under_way_;
+      if (next.taking == Taking::Add) take_from(next, runner_.landing(received_));
+    } else {
+      if (transfer.link->in->offered.value() < total(transfer)) return false;
+      take_from(next, transfer.link->in->buffer + next.range.begin);
+      transfer.link->in->taken.advance_to(total(transfer));
+    }
+    ++received_;
+    observer_.traffic->received += bytes_of(next.range);
+    observer_.traffic->messages += next.ends_message ? 1 : 0;
+    return true;
+  }
+
+  void take_from(const ScheduledReceive& next, const float* part) {
+    float* own = runner_.options_.buffer + next.range.begin;
+    if (next.taking == Taking::Add) {
+      add(own, part, next.range.size());
+    } else {
+      std::memcpy(own, part, at(bytes_of(next.range)));
+    }
+  }
+
+  bool awaits_receive() const { return received_ < posted_; }
+
+  /// What starts a message, or is read by others at the end, waits for them to come; the chunks in
+  /// between are under way.
+  void wait() {
+    if (!waiting_ && (!awaits_receive() || receive(received_).begins_message)) {
+      observer_.peer_waits->begin(ticks());
+      waiting_ = true;
+    }
+    const bool polls = sends_under_way_ + receives_under_way_ > 0;
+    if (polls ? backoff_.wait() : sleep()) return;
+    const std::int64_t other = awaits_receive() ? receive(received_).from : send(retired_).to;
+    throw RunError(ErrorKind::Timeout, runner_.options_.name + " waited in vain for member " +
+                                           std::to_string(other) + " in process " +
+                                           std::to_string(runner_.links_.at(other).process));
+  }
+
+  /// Where only members of this process are awaited, they wake this one.
+  bool sleep() {
+    check(awaits_receive() || retired_ < started_, "a schedule that waits, waits for somebody");
+    if (awaits_receive()) {
+      const Transfer& transfer = runner_.receives_[at(received_)];
+      return transfer.link->in->offered.wait_for(total(transfer), patience_);
+    }
+    const Transfer& transfer = runner_.sends_[at(retired_)];
+    return transfer.link->out->taken.wait_for(total(transfer), patience_);
+  }
+
+  MpiRunner& runner_;
+  const Patience& patience_;
+  const Observer& observer_;
+  Backoff backoff_;
+  bool waiting_ = false;
+  std::int64_t posted_ = 0;
+  std::int64_t received_ = 0;
+  std::int64_t started_ = 0;
+  std::int64_t retired_ = 0;
+  int receives_under_way_ = 0;  ///< by MPI, as below
+  int sends_under_way_ = 0;
+};
+
+MpiRunner::MpiRunner(Schedule schedule, std::map<std::int64_t, MpiLink> links,
+                     MpiRunnerOptions options)
+    : schedule_(std::move(schedule)), links_(std::move(links)), options_(std::move(options)) {
+  std::map<const MpiLink*, std::uint64_t> sent;
+  std::map<const MpiLink*, std::uint64_t> received;
+  for (const ScheduledSend& send : schedule_.sends) {
+    MpiLink& link = links_.at(send.to);
+    sends_.push_back({.link = &link, .number = ++sent[&link]});
+  }
+  std::int64_t largest = 0;
+  for (const ScheduledReceive& receive : schedule_.receives) {
+    MpiLink& link = links_.at(receive.from);
+    receives_.push_back({.link = &link, .number = ++received[&link]});
+    if (receive.taking == Taking::Add && remote(receives_.back())) {
+      largest = std::max(largest, receive.range.size());
+    }
+  }
+  for (Transfer& transfer : sends_) transfer.per_run = sent.at(transfer.link);
+  for (Transfer& transfer : receives_) transfer.per_run = received.at(transfer.link);
+  for (const auto& [member, link] : links_) {
+    if (link.out != nullptr) link.out->buffer = options_.buffer;
+  }
+  staging_elements_ = largest;
+  staging_.resize(at(largest) * at(options_.receives_in_flight));
+}
+
+MpiRunner::~MpiRunner() {
+  for (Transfer& transfer : receives_) {
+    if (transfer.request == MPI_REQUEST_NULL) continue;
+    MPI_Cancel(&transfer.request);
+    MPI_Request_free(&transfer.request);
+  }
+  for (Transfer& transfer : sends_) {
+    if (transfer.request != MPI_REQUEST_NULL) MPI_Request_free(&transfer.request);
+  }
+}
+
+/// Where MPI puts what arrives: in place, unless it is to be added.
+float* MpiRunner::landing(std::int64_t receive) {
+  const ScheduledReceive& scheduled = schedule_.receives[at(receive)];
+  if (scheduled.taking == Taking::Copy) return options_.buffer + scheduled.range.begin;
+  return staging_.data() + (receive % options_.receives_in_flight) * staging_elements_;
+}
+
+void MpiRunner::run(const Patience& patience, const Observer& observer) {
+  Turn turn(*this, patience, observer);
+  while (!turn.finished()) turn.go_on();
+  ++round_;
+}
+
+}  // namespace regatta

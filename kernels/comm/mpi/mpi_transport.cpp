@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/mpi/mpi_transport.h"
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/comm/collective/collective_times.h"
+#include "kernels/comm/mpi/mpi_arrivals.h"
+#include "kernels/comm/mpi/mpi_call.h"
+#include "kernels/comm/mpi/mpi_group.h"
+#include "kernels/comm/mpi/mpi_library_reduce.h"
+#include "kernels/comm/mpi/mpi_runner.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// What one node counts. Written by the node's lane alone.
+struct Account {
+  Place place;
+  MemberTraffic traffic;
+  CollectiveTimes times;  ///< without a board: other processes would not see it
+  ArrivalLog& arrivals;
+};
+
+/// The member's schedules in order; at roots, the library's reduction after the first.
+class MpiAllReduceKernel final : public Kernel {
+ public:
+  MpiAllReduceKernel(const Patience& patience, Account& account, const ProcessClock& clock)
+      : patience_(patience), times_(account.times), arrivals_(account.arrivals), clock_(clock) {
+    observer_.traffic = &account.traffic;
+  }
+  void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
+  void add(std::unique_ptr<MpiLibraryReduce> reduce) { reduce_ = std::move(reduce); }
+
+  void run(const StepContext& context) override {
+    observer_.peer_waits = &context.counters->peer_waits;
+    arrivals_.arrive(clock_.now());
+    times_.arrive(*context.counters);
+    runners_.front()->run(patience_, observer_);
+    if (reduce_ != nullptr) reduce_->run(patience_, *observer_.traffic);
+    if (runners_.size() > 1) runners_.back()->run(patience_, observer_);
+    times_.leave(*context.counters);
+  }
+
+ private:
+  std::vector<std::unique_ptr<MpiRunner>> runners_;
+  std::unique_ptr<MpiLibraryReduce> reduce_;
+  Patience patience_;
+  MpiRunner::Observer observer_;
+  CollectiveTimes& times_;
+  ArrivalLog& arrivals_;
+  const ProcessClock& clock_;
+};
+
+/// Elements of the bucket that the inputs are; -1 where they are not f32.
+std::int64_t bucket_elements(std::span<const Tensor> inputs) {
+  std::int64_t elements = 0;
+  for (const Tensor& input : inputs) {
+    if (input.type.element != ElementType::F32) return -1;
+    check(input.f32() == inputs[0].f32() + elements, "a bucket is contiguous");
+    elements += input.elements();
+  }
+  return elements;
+}
+
+}  // namespace
+
+struct MpiTransport::State {
+  MpiSession& session;
+  MpiTransportOptions options;
+  MPI_Comm communicator = MPI_COMM_NULL;
+  KernelFactory within_process;
+  std::deque<Account> accounts;
+  std::map<std::int64_t, MpiGroup> groups;
+  MpiArrivals arrivals;
+
+  State(MpiSession& the_session, const MpiTransportOptions& the_options)
+      : session(the_session), options(the_options), arrivals(the_options.clock) {
+    mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
+  }
+
+  MpiGroup& group_of(const Attributes& attributes) {
+    const std::int64_t number = attributes.integer("group");
+    const auto& processes = attributes.integers("processes");
+    check(std::ssize(processes) == attributes.integer("members"),
+          "an all_reduce says where each member lives");
+    check(processes.at(static_cast<std::size_t>(attributes.integer("member"))) == session.rank(),
+          "a part holds the members that live in its process");
+    const auto found = groups.find(number);
+    if (found != groups.end()) return found->second;
+    MpiGroup group(
+        {.group = number, .algorithm = attributes.text("algorithm"), .processes = processes},
+        session);
+    return groups.emplace(number, std::move(group)).first->second;
+  }
+
+  std::unique_ptr<Kernel> build(const KernelRequest& request) {
+    const Attributes& attributes = request.node.attributes;
+    if (!attributes.has("processes")) return within_process ? within_process(request) : nullptr;
+    const std::int64_t elements = bucket_elements(request.inputs);
+    if (elements < 0) return nullptr;
+    MpiGroup& group = group_of(attributes);
+    const std::int64_t member = attributes.integer("member");
+    accounts.push_back(
+        {.place = request.node.place,
+         .traffic = {},
+         .times = {},
+         .arrivals = arrivals.log(attributes.integer("group"), attributes.integer("members"))});
+    auto kernel = std::make_unique<MpiAllReduceKernel>(Patience{.abort = request.abort,
+                                                                .spins = request.spins,
+                                                                .yields = request.yields,
+                                                                .limit_ns = options.limit_ns},
+                                                       accounts.back(), arrivals.clock());
+    const std::int64_t chunk_bytes =
+        group.between_hosts() ? options.chunk_bytes_between_hosts : options.chunk_bytes;
+    const auto chunk_elements = chunk_bytes / static_cast<std::int64_t>(sizeof(float));
+    for (Schedule& schedule : group.schedules(member, elements, chunk_elements)) {
+      kernel->add(std::make_unique<MpiRunner>(
+          std::move(schedule), group.links(member),
+          MpiRunnerOptions{.communicator = communicator,
+                           .buffer = request.inputs[0].f32(),
+                           .receives_in_flight = group.between_hosts()
+                                                     ? options.receives_in_flight_between_hosts
+                                                     : options.receives_in_flight,
+                           .sends_in_flight = options.sends_in_flight,
+                           .name = group.name(member)}));
+    }
+    if (group.by_library() && group.is_root(member)) {
+      kernel->add(std::make_unique<MpiLibraryReduce>(
+          MpiLibraryReduce::Request{.communicator = group.communicator(),
+                                    .buffer = request.inputs[0].f32(),
+                                    .elements = elements,
+                                    .counts_as = group.traffic_of_roots(member, elements),
+                                    .name = group.name(member)}));
+    }
+    return kernel;
+  }
+};
+
+MpiTransport::MpiTransport(MpiSession& session, const MpiTransportOptions& options)
+    : state_(std::make_unique<State>(session, options)) {}
+
+/// Communicators stay until MPI_Finalize: freeing one waits for ranks that may be gone.
+MpiTransport::~MpiTransport() = default;
+
+void MpiTransport::add_kernels(KernelTable& table) {
+  state_->within_process = table.factory(Op::AllReduce);
+  table.add(Op::AllReduce, [this](const auto& request) { return state_->build(request); });
+}
+
+void MpiTransport::connect() {
+  for (auto& [number, group] : state_->groups) group.connect(state_->communicator);
+  state_->arrivals.connect(state_->communicator, state_->session);
+}
+
+void MpiTransport::settle_arrivals() { state_->arrivals.settle(state_->communicator); }
+
+TrafficByPlace MpiTransport::traffic() const {
+  TrafficByPlace all;
+  for (const Account& account : state_->accounts) all[account.place] += account.traffic;
+  return all;
+}
+
+ExchangeTimesByPlace MpiTransport::exchange_times() const {
+  ExchangeTimesByPlace all;
+  for (const Account& account : state_->accounts) {
+    ExchangeTimes times = account.times.times();
+    times.late = account.arrivals.late();
+    times.late_uncertainty_ns = state_->arrivals.uncertainty_ns();
+    add(all[account.place], times);
+  }
+  return all;
+}
+
+std::optional<ClockFacts> MpiTransport::clock() const { return state_->arrivals.facts(); }
+
+}  // namespace regatta

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// all_reduce between the ranks of a real mpirun: sums, bits and bytes. Every rank runs every test;
+// what the sum must be each knows by itself.
+#include "kernels/comm/mpi/mpi_transport.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "kernels/comm/collective/all_reduce.h"
+#include "kernels/comm/mpi/mpi_call.h"
+#include "kernels/comm/mpi/mpi_members_for_test.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::at;
+using testing_support::Case;
+using testing_support::contribution;
+using testing_support::Dealing;
+using testing_support::fill;
+using testing_support::kGroup;
+using testing_support::Member;
+using testing_support::Members;
+using testing_support::node_of;
+using testing_support::processes;
+using testing_support::session;
+
+/// The same all-reduce between threads of one process.
+std::vector<float> in_process(const Case& test, std::int64_t round) {
+  AllReduceGroup group(test.algorithm, std::ssize(test.processes), kGroup);
+  std::vector<std::vector<float>> buffers(test.processes.size(),
+                                          std::vector<float>(at(test.elements)));
+  for (std::int64_t m = 0; m < std::ssize(buffers); ++m) {
+    fill(buffers[at(m)], m, round);
+    group.join(m, buffers[at(m)].data(), test.elements);
+  }
+  std::vector<std::thread> threads;
+  for (std::int64_t m = 0; m < std::ssize(buffers); ++m) {
+    threads.emplace_back([&group, m] {
+      WaitClock waits;
+      group.run(m, Patience{},
+                {.peer_waits = &waits, .received = [](std::int64_t, std::int64_t) {}});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return buffers[0];
+}
+
+/// Every dealing of members and sizes that divide by nothing, are smaller than the members, or
+/// larger than a chunk.
+void for_each_case(const std::string& algorithm, const std::function<void(const Case&)>& body) {
+  for (Dealing dealing :
+       {Dealing::OneEach, Dealing::TwoEach, Dealing::Uneven, Dealing::Scattered}) {
+    for (std::int64_t elements : {1, 2, 7, 1009}) {
+      const Case test{
+          .algorithm = algorithm, .processes = processes(dealing), .elements = elements};
+      SCOPED_TRACE(algorithm + ", " + std::to_string(test.processes.size()) + " members, " +
+                   std::to_string(elements) + " elements");
+      body(test);
+    }
+  }
+}
+
+class OverProcesses : public testing::TestWithParam<std::string> {};
+
+TEST_P(OverProcesses, LeavesTheSumOverAllMembersAtEach) {
+  constexpr std::int64_t kRounds = 5;
+  for_each_case(GetParam(), [](const Case& test) {
+    Members members(test);
+    members.run(kRounds);
+    const auto n = std::ssize(test.processes);
+    for (const auto& member : members.all()) {
+      for (std::int64_t i = 0; i < test.elements; ++i) {
+        double sum = 0;
+        for (std::int64_t m = 0; m < n; ++m) {
+          sum += static_cast<double>(contribution(m, kRounds - 1, i));
+        }
+        EXPECT_NEAR(member->buffer()[at(i)], sum, static_cast<double>(n * n) * 6e-8);
+      }
+      EXPECT_EQ(member->buffer(), members.all()[0]->buffer());
+    }
+  });
+}
+
+TEST_P(OverProcesses, CountsTheBytesOfTheFormula) {
+  constexpr std::int64_t kRounds = 3;
+  for_each_case(GetParam(), [](const Case& test) {
+    Members members(test);
+    members.run(kRounds);
+    const CollectiveShape shape{.algorithm = test.algorithm,
+                                .members = std::ssize(test.processes),
+                                .group = kGroup,
+                                .elements = test.elements,
+                                .element_bytes = 4,
+                                .part_of = test.processes};
+    const auto counted = members.traffic();
+    EXPECT_EQ(counted.size(), members.all().size());
+    for (const auto& member : members.all()) {
+      const MemberTraffic formula = member_traffic(shape, member->number());
+      const MemberTraffic& found = counted.at(member->place());
+      EXPECT_EQ(found.sent, kRounds * formula.sent);
+      EXPECT_EQ(found.received, kRounds * formula.received);
+      EXPECT_EQ(found.messages, kRounds * formula.messages);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, OverProcesses,
+                         testing::Values("ring", "reduce_to_one", "hierarchical_copy", "mpi"),
+                         [](const auto& test) { return test.param; });
+
+TEST(MpiTransport, GivesTheBitsOfOneProcess) {
+  constexpr std::int64_t kRounds = 3;
+  for (const std::string_view algorithm : {kRing, kReduceToOne}) {
+    for_each_case(std::string(algorithm), [](const Case& test) {
+      Members members(test);
+      members.run(kRounds);
+      const std::vector<float> expected = in_process(test, kRounds - 1);
+      for (const auto& member : members.all()) EXPECT_EQ(member->buffer(), expected);
+    });
+  }
+}
+
+/// In every round: a member that came out early would overwrite what others still read.
+TEST(MpiTransport, ReducesMoreThanFitsIntoTheChunksInFlight) {
+  constexpr std::int64_t kElements = 1'000'001;
+  for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+    const Case test{.algorithm = std::string(algorithm),
+                    .processes = processes(Dealing::TwoEach),
+                    .elements = kElements};
+    Members members(test, MpiTransportOptions{});
+    members.run(4, [&](Member& member, std::int64_t round) {
+      for (std::int64_t i = kElements - 1; i >= 0; i -= 49'999) {
+        double sum = 0;
+        for (std::int64_t m = 0; m < std::ssize(test.processes); ++m) {
+          sum += static_cast<double>(contribution(m, round, i));
+        }
+        ASSERT_NEAR(member.buffer()[at(i)], sum, 1e-5) << algorithm << " element " << i;
+      }
+    });
+  }
+}
+
+/// Two buckets, reduced in opposite order by two lanes of each rank at the same time.
+TEST(MpiTransport, KeepsBucketsInFlightApart) {
+  constexpr std::int64_t kElements = 5000;
+  for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+    MpiTransport transport(*session, Members::small_chunks());
+    KernelTable table("test");
+    transport.add_kernels(table);
+    const Case test{.algorithm = std::string(algorithm),
+                    .processes = processes(Dealing::OneEach),
+                    .elements = kElements};
+    Member first(table, node_of(test, session->rank(), 7), kElements, nullptr);
+    Member second(table, node_of(test, session->rank(), 8), kElements, nullptr);
+    transport.connect();
+    for (std::int64_t round = 0; round < 20; ++round) {
+      fill(first.buffer(), session->rank(), round);
+      fill(second.buffer(), session->rank() + 1000, round);
+      std::thread other([&] { second.run(); });
+      first.run();
+      other.join();
+      double sums[2] = {0, 0};
+      for (std::int64_t m = 0; m < session->size(); ++m) {
+        sums[0] += static_cast<double>(contribution(m, round, 4321));
+        sums[1] += static_cast<double>(contribution(m + 1000, round, 4321));
+      }
+      ASSERT_NEAR(first.buffer()[4321], sums[0], 1e-5) << algorithm;
+      ASSERT_NEAR(second.buffer()[4321], sums[1], 1e-5) << algorithm;
+    }
+  }
+}
+
+TEST(MpiTransport, TellsWhichRankCameLate) {
+  constexpr std::int64_t kRounds = 5;
+  const int last = session->size() - 1;
+  for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+    MpiTransportOptions options = Members::small_chunks();
+    options.clock = ProcessClock({.offset_ns = std::int64_t{1'000'000'000} * session->rank()});
+    Members members({.algorithm = std::string(algorithm),
+                     .processes = processes(Dealing::TwoEach),
+                     .elements = 100},
+                    options);
+    members.run(kRounds, [&](Member&, std::int64_t) {
+      if (session->rank() == last) std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    });
+    members.settle_arrivals();
+    for (const auto& [place, times] : members.exchange_times()) {
+      EXPECT_EQ(times.late.count(), kRounds) << algorithm;
+      EXPECT_EQ(times.wait.count(), kRounds) << algorithm;
+      if (last == 0) continue;
+      const std::int64_t typical = times.late.quantile(0.5);
+      EXPECT_EQ(typical > 75'000'000, session->rank() == last) << algorithm << ' ' << typical;
+    }
+  }
+}
+
+/// What Open MPI sends over TCP without asking the receiver first.
+std::size_t eager_limit_bytes() {
+  int threads = 0;
+  int index = 0;
+  int count = 0;
+  std::size_t bytes = 0;
+  MPI_T_cvar_handle handle = nullptr;
+  EXPECT_EQ(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &threads), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_get_index("btl_tcp_eager_limit", &index), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count), MPI_SUCCESS);
+  EXPECT_EQ(MPI_T_cvar_read(handle, &bytes), MPI_SUCCESS);
+  MPI_T_cvar_handle_free(&handle);
+  MPI_T_finalize();
+  return bytes;
+}
+
+TEST(MpiTransport, SendsChunksBetweenHostsWithoutWaitingForAnAnswer) {
+  constexpr std::size_t kHeaderBytes = 512;  // several times Open MPI's
+  const auto chunk = static_cast<std::size_t>(MpiTransportOptions{}.chunk_bytes_between_hosts);
+  EXPECT_LE(chunk + kHeaderBytes, eager_limit_bytes());
+}
+
+TEST(MpiTransport, LeavesNodesOfOneProcessToTheTableAsItWas) {
+  MpiTransport transport(*session);
+  KernelTable table("test");
+  int built = 0;
+  table.add(Op::AllReduce, [&built](const KernelRequest&) {
+    ++built;
+    return make_kernel([](const StepContext&) {});
+  });
+  transport.add_kernels(table);
+  Node node{.op = Op::AllReduce,
+            .attributes = {{"group", std::int64_t{0}}},
+            .inputs = {},
+            .variables = {},
+            .outputs = {},
+            .place = {},
+            .phase = Phase::Communication,
+            .layer = {}};
+  table.build({.node = node, .inputs = {}, .outputs = {}, .variables = {}, .versions_seen = {}});
+  EXPECT_EQ(built, 1);
+}
+
+TEST(MpiSession, KnowsThatAllRanksOfThisTestShareAHost) {
+  EXPECT_EQ(session->hosts(), std::vector<int>(at(session->size()), 0));
+}
+
+TEST(MpiSession, NamesItsLibrary) {
+  EXPECT_NE(MpiSession::library_version().find("MPI"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace regatta
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  regatta::MpiSession session;
+  regatta::testing_support::session = &session;
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for all_reduce by NCCL in a build without CUDA: whoever asks for it is told so.
+#include "kernels/comm/nccl/nccl_transport.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr char kMissing[] =
+    "this build has no CUDA, so no NCCL: put nvcc on PATH and build again with -D REGATTA_CUDA=ON, "
+    "or use --device cpu";
+
+}  // namespace
+
+struct NcclTransport::State {};
+
+NcclTransport::NcclTransport(Rendezvous&, const NcclTransportOptions&) {
+  throw RunError(ErrorKind::Unsupported, kMissing);
+}
+
+NcclTransport::~NcclTransport() = default;
+void NcclTransport::add_kernels(KernelTable&) {}
+void NcclTransport::connect(const AbortFlag*) {}
+TrafficByPlace NcclTransport::traffic() const { return {}; }
+ExchangeTimesByPlace NcclTransport::exchange_times() const { return {}; }
+
+std::optional<std::string> version_of_nccl() { return std::nullopt; }
+std::string why_no_nccl() { return kMissing; }
+
+}  // namespace regatta

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A double of NCCL below the table of its calls (nccl_calls.h): members in threads of one process,
+// streams that do their work later, communicators that do not block. It keeps account of calls, and
+// of those that break NCCL's rules.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/comm/grpc/stream_double_for_test.h"
+#include "kernels/comm/nccl/nccl_calls.h"
+
+namespace regatta::nccl_double {
+
+/// One all-reduce: buffers by rank, until all have come.
+struct Operation {
+  std::map<int, std::vector<float>> parts;
+};
+
+/// All communicators that share a unique id.
+struct World {
+  int ranks = 0;
+  std::map<int, int> device_of_rank;
+  int closing = 0;
+  std::map<std::uint64_t, Operation> operations;
+
+  bool is_reducing() const {
+    return std::any_of(operations.begin(), operations.end(), [this](const auto& operation) {
+      return std::ssize(operation.second.parts) < ranks;
+    });
+  }
+};
+
+struct Communicator {
+  World* world = nullptr;
+  int rank = 0;
+  ncclResult_t state = ncclInProgress;
+  std::uint64_t operations = 0;                            ///< called for
+  std::uint64_t reductions = 0;                            ///< begun in the stream
+  std::shared_ptr<void> graphs = std::make_shared<int>();  ///< one use of it is that of no graph
+  std::function<void()> issue;  ///< puts into its stream what all_reduce was called for
+  int looks = 0;                ///< at the state since then
+  bool aborted = false;
+  bool destroyed = false;
+};
+
+/// Everything, behind one lock.
+struct Library {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::string, World> worlds;
+  std::deque<Communicator> communicators;
+  std::vector<std::string> violations;
+  int inits = 0, aborts = 0, finalizes = 0, destroys = 0, ids = 0;
+  bool never_connects = false;
+
+  Communicator& of(ncclComm_t handle) { return *reinterpret_cast<Communicator*>(handle); }
+
+  /// Until some members wait for others in the midst of a reduction.
+  void await_reduction() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] {
+      return std::any_of(worlds.begin(), worlds.end(),
+                         [](const auto& world) { return world.second.is_reducing(); });
+    });
+  }
+
+  /// Others see that this rank of the only world is gone, in the midst of a reduction.
+  void lose(int rank) {
+    await_reduction();
+    const std::scoped_lock lock(mutex);
+    for (Communicator& each : communicators) {
+      if (each.rank != rank && !each.aborted) each.state = ncclRemoteError;
+    }
+    changed.notify_all();
+  }
+};
+
+inline std::unique_ptr<Library>& slot() {
+  static std::unique_ptr<Library> library;
+  return library;
+}
+inline Library& library() { return *slot(); }
+
+/// Of the calling thread.
+struct ThreadState {
+  int device = -1;
+  int group_depth = 0;
+};
+inline ThreadState& here() {
+  thread_local ThreadState state;
+  return state;
+}
+
+inline ncclResult_t init(ncclComm_t* handle, int ranks, ncclUniqueId id, int rank,
+                         ncclConfig_t* config) {
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  ++all.inits;
+  if (config->blocking != 0) all.violations.push_back("a communicator that blocks");
+  if (here().group_depth == 0) all.violations.push_back("init outside of a group");
+  World& world = all.worlds[std::string(id.internal, sizeof id.internal)];
+  world.ranks = ranks;
+  for (const auto& [other, device] : world.device_of_rank) {
+    if (device == here().device) all.violations.push_back("two ranks on one GPU");
+  }
+  world.device_of_rank[rank] = here().device;
+  Communicator& made = all.communicators.emplace_back();
+  made.world = &world;
+  made.rank = rank;
+  *handle = reinterpret_cast<ncclComm_t>(&made);
+  return ncclInProgress;
+}
+
+/// Communicators connect when the last group of a world ends.
+inline ncclResult_t group_end() {
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  --here().group_depth;
+  for (Communicator& each : all.communicators) {
+    const bool complete = std::ssize(each.world->device_of_rank) == each.world->ranks;
+    if (complete && !all.never_connects && each.operations == 0 && !each.aborted) {
+      each.state = ncclSuccess;
+    }
+  }
+  return ncclInProgress;
+}
+
+/// What a stream does for one member: waits for the others, adds in the order of ranks.
+inline void reduce(Communicator& own, float* buffer, std::size_t count) {
+  Library& all = library();
+  std::unique_lock lock(all.mutex);
+  Operation& operation = own.world->operations[own.reductions++];
+  operation.parts[own.rank] = std::vector<float>(buffer, buffer + count);
+  all.changed.notify_all();
+  all.changed.wait(lock,
+                   [&] { return own.aborted || std::ssize(operation.parts) == own.world->ranks; });
+  if (own.aborted) return;
+  for (const auto& [rank, part] : operation.parts) {
+    if (part.size() != count) all.violations.push_back("buckets in another order");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    float sum = 0;
+    for (const auto& [rank, part] : operation.parts) sum += i < part.size() ? part[i] : 0;
+    buffer[i] = sum;
+  }
+}
+
+/// Returns at once; what was called for gets into the stream later, when somebody has looked at the
+/// state often enough.
+inline ncclResult_t all_reduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t handle, cudaStream_t stream) {
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  Communicator& own = all.of(handle);
+  if (from != to || type != ncclFloat32 || op != ncclSum) all.violations.push_back("not a sum");
+  if (own.state == ncclInProgress) all.violations.push_back("a call while one is under way");
+  if (own.state != ncclSuccess) return own.state;
+  own.state = ncclInProgress;
+  own.looks = 0;
+  ++own.operations;
+  own.issue = [&own, to, count, stream] {
+    Stream::of(stream).submit_of(
+        own.graphs, [&own, to, count] { reduce(own, static_cast<float*>(to), count); });
+  };
+  all.changed.notify_all();
+  return ncclInProgress;
+}
+
+inline ncclResult_t state_of(ncclComm_t handle, ncclResult_t* state) {
+  constexpr int kLooks = 3;
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  Communicator& own = all.of(handle);
+  if (own.issue && own.state == ncclInProgress && ++own.looks == kLooks) {
+    std::exchange(own.issue, {})();
+    own.state = ncclSuccess;
+  }
+  *state = own.state;
+  return ncclSuccess;
+}
+
+/// NCCL would wait for ever.
+inline void note_graphs(const Communicator& own) {
+  if (own.graphs.use_count() > 1) {
+    library().violations.push_back("an end of a communicator that a graph holds");
+  }
+}
+
+inline ncclResult_t abort(ncclComm_t handle) {
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  Communicator& own = all.of(handle);
+  if (own.aborted || own.destroyed) all.violations.push_back("an end of what has ended");
+  note_graphs(own);
+  own.aborted = true;
+  ++all.aborts;
+  all.changed.notify_all();
+  return ncclSuccess;
+}
+
+inline ncclResult_t finalize(ncclComm_t handle) {
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  Communicator& own = all.of(handle);
+  ++all.finalizes;
+  own.state = ncclInProgress;
+  if (++own.world->closing == own.world->ranks) {
+    for (Communicator& each : all.communicators) {
+      if (each.world == own.world) each.state = ncclSuccess;
+    }
+  }
+  return ncclInProgress;
+}
+
+inline ncclResult_t destroy(ncclComm_t handle) {
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  Communicator& own = all.of(handle);
+  if (own.state != ncclSuccess) all.violations.push_back("destroyed before it was finalized");
+  note_graphs(own);
+  own.destroyed = true;
+  ++all.destroys;
+  return ncclSuccess;
+}
+
+inline NcclCalls calls() {
+  NcclCalls table;
+  table.get_version = [](int* version) {
+    *version = 22809;
+    return ncclSuccess;
+  };
+  table.get_error_string = [](ncclResult_t result) {
+    return result == ncclRemoteError ? "remote process exited" : "some error";
+  };
+  table.get_last_error = [](ncclComm_t) { return "words of the double"; };
+  table.get_unique_id = [](ncclUniqueId* id) {
+    const std::scoped_lock lock(library().mutex);
+    std::memset(id, 0, sizeof *id);
+    id->internal[0] = static_cast<char>(++library().ids);
+    return ncclSuccess;
+  };
+  table.comm_init_rank_config = init;
+  table.comm_get_async_error = state_of;
+  table.comm_finalize = finalize;
+  table.comm_destroy = destroy;
+  table.comm_abort = abort;
+  table.group_start = [] {
+    ++here().group_depth;
+    return ncclSuccess;
+  };
+  table.group_end = group_end;
+  table.all_reduce = all_reduce;
+  table.set_device = [](int device) {
+    here().device = device;
+    return cudaSuccess;
+  };
+  table.event_create = [](cudaEvent_t* event, unsigned) {
+    *event = reinterpret_cast<cudaEvent_t>(new std::atomic<bool>(true));
+    return cudaSuccess;
+  };
+  table.event_destroy = [](cudaEvent_t event) {
+    delete reinterpret_cast<std::atomic<bool>*>(event);
+    return cudaSuccess;
+  };
+  table.event_record = [](cudaEvent_t event, cudaStream_t stream) {
+    auto* passed = reinterpret_cast<std::atomic<bool>*>(event);
+    *passed = false;
+    if (Stream::of(stream).is_captured()) {
+      const std::scoped_lock lock(library().mutex);
+      library().violations.push_back("an event in a capture that is asked for outside");
+    }
+    Stream::of(stream).submit([passed] { *passed = true; });
+    return cudaSuccess;
+  };
+  table.event_query = [](cudaEvent_t event) {
+    return *reinterpret_cast<std::atomic<bool>*>(event) ? cudaSuccess : cudaErrorNotReady;
+  };
+  return table;
+}
+
+}  // namespace regatta::nccl_double

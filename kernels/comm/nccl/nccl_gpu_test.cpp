@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// all_reduce by NCCL itself on the GPUs that are here, a member on each in a thread of its own, as
+// if in a process of its own: all of them, and one alone. Skips where there is no GPU, or no NCCL.
+#include <gtest/gtest.h>
+
+#include <exception>
+
+#include "kernels/comm/nccl/nccl_members_for_test.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta::testing_support {
+namespace {
+
+const std::vector<std::int64_t> kBuckets = {7, 100'003, 1};
+
+/// The member with this number, on the GPU with that number.
+class GpuMember {
+ public:
+  GpuMember(Meeting& meeting, const std::string& algorithm, int number)
+      : number_(number),
+        rendezvous_(meeting, number),
+        transport_(rendezvous_),
+        device_(make_cuda_device(number)),
+        queue_(device_->make_queue()) {
+    transport_.add_kernels(table_);
+    std::vector<std::int64_t> processes;
+    for (int process = 0; process < meeting.processes; ++process) processes.push_back(process);
+    for (std::int64_t bucket = 0; bucket < std::ssize(kBuckets); ++bucket) {
+      const std::int64_t elements = kBuckets[at(bucket)];
+      const auto bytes = elements * static_cast<std::int64_t>(sizeof(float));
+      tensors_.push_back(
+          {.type = {ElementType::F32, {elements}}, .data = device_->allocate(bytes)});
+      nodes_.push_back(node_of(algorithm, processes, number, bucket));
+      kernels_.push_back(table_.build({.node = nodes_.back(),
+                                       .inputs = {&tensors_.back(), 1},
+                                       .outputs = {&tensors_.back(), 1},
+                                       .variables = {},
+                                       .versions_seen = {},
+                                       .queue = queue_.get()}));
+    }
+    transport_.connect();
+  }
+  ~GpuMember() {
+    kernels_.clear();
+    queue_.reset();
+    for (const Tensor& tensor : tensors_) device_->release(tensor.data);
+  }
+
+  void run(std::int64_t round) {
+    for (std::int64_t bucket = 0; bucket < std::ssize(kBuckets); ++bucket) {
+      for (std::int64_t i = 0; i < kBuckets[at(bucket)]; ++i) {
+        tensors_[at(bucket)].f32()[i] = contribution(number_, round_of(bucket, round), i);
+      }
+    }
+    const StepContext context{.step = round, .counters = &counters_};
+    queue_->begin_step(context);
+    for (auto& kernel : kernels_) kernel->run(context);
+    queue_->finish();
+  }
+
+  float found(std::int64_t bucket, std::int64_t i) const { return tensors_[at(bucket)].f32()[i]; }
+
+ private:
+  int number_;
+  ThreadRendezvous rendezvous_;
+  NcclTransport transport_;
+  KernelTable table_{"cuda"};
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<LaneQueue> queue_;
+  std::deque<Tensor> tensors_;
+  std::deque<Node> nodes_;
+  LaneCounters counters_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+};
+
+void expect_sums(const GpuMember& member, std::int64_t round, int members) {
+  for (std::int64_t bucket = 0; bucket < std::ssize(kBuckets); ++bucket) {
+    for (std::int64_t i = 0; i < kBuckets[at(bucket)]; ++i) {
+      double sum = 0;
+      for (int m = 0; m < members; ++m) {
+        sum += static_cast<double>(contribution(m, round_of(bucket, round), i));
+      }
+      ASSERT_NEAR(member.found(bucket, i), sum, 1e-5) << "bucket " << bucket << ", element " << i;
+    }
+  }
+}
+
+class NcclOnGpus : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override {
+    const GpuFindings found = find_gpus();
+    if (!found.missing.empty()) GTEST_SKIP() << found.missing;
+    if (const std::string why = why_no_nccl(); !why.empty()) GTEST_SKIP() << why;
+    gpus_ = static_cast<int>(found.gpus.size());
+    unsetenv("NCCL_ALGO");
+    pinned_.emplace(GetParam());  // no other thread is there yet that reads the environment
+  }
+
+  void check_members(int members) {
+    Meeting meeting;
+    meeting.processes = members;
+    std::vector<std::thread> threads;
+    for (int number = 0; number < members; ++number) {
+      threads.emplace_back([&meeting, number, members] {
+        try {
+          GpuMember member(meeting, std::string(GetParam()), number);
+          for (std::int64_t round = 0; round < 3; ++round) {
+            member.run(round);
+            expect_sums(member, round, members);
+          }
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << "member " << number << ": " << error.what();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  int gpus_ = 0;
+  std::optional<PinnedNcclAlgorithm> pinned_;
+};
+
+TEST_P(NcclOnGpus, LeavesTheOnlyContributionOfOneMember) { check_members(1); }
+
+TEST_P(NcclOnGpus, LeavesTheSumOverAllAtEach) {
+  if (gpus_ < 2) GTEST_SKIP() << "there is one GPU here, and NCCL wants one for each member";
+  check_members(gpus_);
+}
+
+INSTANTIATE_TEST_SUITE_P(By, NcclOnGpus, testing::Values(kNccl, kRing),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace regatta::testing_support

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/nccl/nccl_roll.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+std::string to_hex(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    text += kDigits[value / 16];
+    text += kDigits[value % 16];
+  }
+  return text;
+}
+
+std::string from_hex(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+    bytes += static_cast<char>(kDigits.find(text[i]) * 16 + kDigits.find(text[i + 1]));
+  }
+  return bytes;
+}
+
+void refuse_shared_gpu(const std::string& title, const NcclClique& known) {
+  std::map<std::string, std::int64_t> first_on;
+  for (const auto& [number, member] : known.members) {
+    const auto [other, alone] = first_on.emplace(member.gpu, number);
+    if (alone) continue;
+    throw RunError(ErrorKind::Usage,
+                   title + ": members " + std::to_string(other->second) + " and " +
+                       std::to_string(number) + " are both on GPU " + member.gpu +
+                       ", and NCCL wants a GPU for each; use fewer workers or more GPUs, or "
+                       "--all-reduce reduce_to_one, which also reduces between workers of one GPU");
+  }
+}
+
+/// The fingerprints of ranks have shown that they build the same graph, so this is a fault of ours.
+void refuse_another_order(const std::string& title, const NcclClique& known) {
+  const auto& [first, expected] = *known.members.begin();
+  for (const auto& [number, member] : known.members) {
+    if (member.buckets == expected.buckets) continue;
+    throw RunError(ErrorKind::Unsupported, title + ": member " + std::to_string(first) +
+                                               " reduces the buckets " + expected.buckets +
+                                               ", member " + std::to_string(number) + " " +
+                                               member.buckets +
+                                               ", and NCCL wants one order; report this, and use "
+                                               "--all-reduce reduce_to_one until it is mended");
+  }
+}
+
+}  // namespace
+
+std::string NcclRoll::clique_of(const std::vector<std::int64_t>& processes) {
+  std::string name;
+  for (std::int64_t process : processes) {
+    name += (name.empty() ? "" : ",") + std::to_string(process);
+  }
+  return name;
+}
+
+void NcclRoll::add_member(const std::string& clique, std::int64_t number,
+                          const NcclMember& member) {
+  text_ += "member " + clique + ' ' + std::to_string(number) + ' ' + member.gpu + ' ' +
+           member.buckets + '\n';
+}
+
+void NcclRoll::add_id(const std::string& clique, const std::string& bytes) {
+  text_ += "id " + clique + ' ' + to_hex(bytes) + '\n';
+}
+
+std::map<std::string, NcclClique> NcclRoll::read(const std::vector<std::string>& texts) {
+  std::map<std::string, NcclClique> all;
+  for (const std::string& text : texts) {
+    std::istringstream words(text);
+    std::string fact, clique;
+    while (words >> fact >> clique) {
+      if (fact == "member") {
+        std::int64_t number = 0;
+        NcclMember member;
+        words >> number >> member.gpu >> member.buckets;
+        all[clique].members[number] = member;
+      } else {
+        std::string hex;
+        words >> hex;
+        all[clique].id = from_hex(hex);
+      }
+    }
+  }
+  return all;
+}
+
+void NcclRoll::verify(const std::string& clique, const NcclClique& known, std::int64_t count) {
+  const std::string title = "all_reduce by NCCL between processes " + clique;
+  std::string missing;
+  for (std::int64_t number = 0; number < count; ++number) {
+    if (!known.members.contains(number)) missing += ' ' + std::to_string(number);
+  }
+  if (!missing.empty()) {
+    throw RunError(ErrorKind::PeerLost, title + ": no process has member" + missing);
+  }
+  if (known.id.empty()) {
+    throw RunError(ErrorKind::PeerLost, title + ": the process of member 0 gave no unique id");
+  }
+  refuse_shared_gpu(title, known);
+  refuse_another_order(title, known);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return boot.empty() ? name.data() : boot;
+}
+
+}  // namespace regatta

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Around all_reduce by NCCL: its settings, who announces what, the library as it is installed.
+#include "kernels/comm/nccl/nccl_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "kernels/comm/nccl/nccl_members_for_test.h"
+#include "kernels/comm/nccl/nccl_roll.h"
+
+namespace regatta::testing_support {
+namespace {
+
+TEST(NcclSettings, PinRingByNcclsVariableAsLongAsItIsNeeded) {
+  unsetenv("NCCL_ALGO");
+  {
+    const PinnedNcclAlgorithm pinned(kRing);
+    EXPECT_STREQ(std::getenv("NCCL_ALGO"), "Ring");
+    EXPECT_EQ(nccl_variables().at("NCCL_ALGO"), "Ring");
+  }
+  EXPECT_EQ(std::getenv("NCCL_ALGO"), nullptr);
+  const PinnedNcclAlgorithm chosen_by_nccl(kNccl);
+  EXPECT_EQ(std::getenv("NCCL_ALGO"), nullptr);
+}
+
+TEST(NcclSettings, RefuseRingWhereTheEnvironmentWantsAnotherAlgorithm) {
+  setenv("NCCL_ALGO", "Tree", 1);
+  const RunError error = error_of([] { const PinnedNcclAlgorithm pinned(kRing); });
+  EXPECT_EQ(error.kind(), ErrorKind::Usage);
+  EXPECT_EQ(std::string(error.what()),
+            "--all-reduce ring, but NCCL_ALGO is 'Tree' in the environment: unset it, or use "
+            "--all-reduce nccl");
+  setenv("NCCL_ALGO", "ring", 1);
+  const PinnedNcclAlgorithm pinned(kRing);
+  unsetenv("NCCL_ALGO");
+}
+
+TEST(NcclRoll, SaysWhichMemberIsNowhere) {
+  NcclRoll roll;
+  roll.add_member("0,1", 0, {.gpu = "host/gpu0", .buckets = "0:7"});
+  roll.add_id("0,1", std::string("\0\x7F\xFF", 3));
+  const auto known = NcclRoll::read({roll.text(), ""});
+  EXPECT_EQ(known.at("0,1").id, std::string("\0\x7F\xFF", 3));
+  const RunError error = error_of([&] { NcclRoll::verify("0,1", known.at("0,1"), 2); });
+  EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
+  EXPECT_EQ(std::string(error.what()),
+            "all_reduce by NCCL between processes 0,1: no process has member 1");
+}
+
+/// The library itself, where it is installed: it can be loaded and asked without a GPU.
+TEST(NcclLibrary, TellsItsVersionOrWhatIsMissing) {
+  const std::optional<std::string> version = version_of_nccl();
+  if (version) {
+    EXPECT_EQ(version->substr(0, 2), "2.");
+    EXPECT_EQ(why_no_nccl(), "");
+  } else {
+    EXPECT_EQ(why_no_nccl().find("libnccl.so.2"), 0U) << why_no_nccl();
+  }
+}
+
+}  // namespace
+}  // namespace regatta::testing_support

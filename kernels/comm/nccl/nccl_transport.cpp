@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/comm/nccl/nccl_transport.h"
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "kernels/comm/backoff.h"
+#include "kernels/comm/collective/collective_times.h"
+#include "kernels/comm/nccl/nccl_calls.h"
+#include "kernels/comm/nccl/nccl_communicator.h"
+#include "kernels/comm/nccl/nccl_roll.h"
+#include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/capture/queued_exchange.h"
+#include "kernels/runtime/chosen_kernel.h"
+#include "kernels/runtime/device.h"
+#include "kernels/runtime/measure/clock.h"
+#include "kernels/runtime/shared_library.h"
+
+namespace regatta {
+namespace {
+
+/// What one node counts. Written by the node's lane alone.
+struct Account {
+  Place place;
+  MemberTraffic of_one_run;
+  MemberTraffic traffic;
+  CollectiveTimes times;  ///< without a board: GPUs leave no stamps
+};
+
+/// Elements of the bucket that the inputs are; -1 where they are not f32.
+std::int64_t bucket_elements(std::span<const Tensor> inputs) {
+  std::int64_t elements = 0;
+  for (const Tensor& input : inputs) {
+    if (input.type.element != ElementType::F32) return -1;
+    check(input.f32() == inputs[0].f32() + elements, "a bucket is contiguous");
+    elements += input.elements();
+  }
+  return elements;
+}
+
+class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
+ public:
+  NcclAllReduceKernel(const KernelRequest& request, std::int64_t elements, std::int64_t limit_ns,
+                      NcclCommunicator& communicator, Account& account, std::string choice)
+      : communicator_(communicator),
+        account_(account),
+        choice_(std::move(choice)),
+        buffer_(request.inputs[0].f32()),
+        elements_(elements),
+        stream_(request.queue->stream_place()->stream),
+        patience_{.abort = request.abort,
+                  .spins = request.spins,
+                  .yields = request.yields,
+                  .limit_ns = limit_ns} {}
+
+  void run(const StepContext& context) override {
+    account_.times.arrive(*context.counters);
+    context.counters->peer_waits.begin(ticks());
+    communicator_.all_reduce(buffer_, elements_, stream_, patience_);
+    context.counters->peer_waits.end(ticks());
+    account_.times.leave(*context.counters);
+    count_step();
+  }
+  QueuedExchange* queued_exchange() override { return this; }
+  void enqueue() override { communicator_.enqueue(buffer_, elements_, stream_, patience_); }
+  bool awaits_others() const override { return true; }
+  void look(std::int64_t waited_ns) override { communicator_.look(waited_ns, patience_); }
+  void count_step() override { account_.traffic += account_.of_one_run; }
+  void give_up() noexcept override { communicator_.abort(); }
+  std::string choice() const override { return choice_; }
+
+ private:
+  NcclCommunicator& communicator_;
+  Account& account_;
+  std::string choice_;
+  float* buffer_;
+  std::int64_t elements_;
+  CUstream_st* stream_;
+  Patience patience_;
+};
+
+/// What one kernel reduces.
+struct Bucket {
+  std::int64_t group = 0;
+  float* buffer = nullptr;
+  std::int64_t elements = 0;
+};
+
+/// As in a roll.
+std::string text_of(const std::vector<Bucket>& buckets) {
+  std::string text;
+  for (const Bucket& bucket : buckets) {
+    text += (text.empty() ? "" : ",") + std::to_string(bucket.group) + ':' +
+            std::to_string(bucket.elements);
+  }
+  return text;
+}
+
+/// The members of this process in one communicator. By member:
+struct Clique {
+  std::int64_t members = 0;  ///< in all processes
+  std::map<std::int64_t, StreamPlace> places;
+  std::map<std::int64_t, std::vector<Bucket>> buckets;  ///< in the order of their kernels
+  std::map<std::int64_t, std::unique_ptr<NcclCommunicator>> communicators;
+};
+
+std::string seconds(std::int64_t ns) { return std::to_string(ns / 1'000'000'000) + " s"; }
+
+}  // namespace
+
+struct NcclTransport::State {
+  Rendezvous& rendezvous;
+  NcclTransportOptions options;
+  const NcclCalls& calls;
+  KernelFactory before;
+  std::string algorithm;
+  std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators
+  std::map<std::string, Clique> cliques;
+  std::deque<Account> accounts;
+
+  State(Rendezvous& the_rendezvous, const NcclTransportOptions& the_options)
+      : rendezvous(the_rendezvous),
+        options(the_options),
+        calls(the_options.calls == nullptr ? nccl_library() : *the_options.calls) {}
+
+  std::unique_ptr<Kernel> build(const KernelRequest& request) {
+    const Attributes& attributes = request.node.attributes;
+    const std::string wanted = attributes.text("algorithm");
+    const std::optional<StreamPlace> place =
+        request.queue == nullptr ? std::nullopt : request.queue->stream_place();
+    if (!place || !is_nccl_algorithm(wanted)) return before ? before(request) : nullptr;
+    const std::int64_t elements = bucket_elements(request.inputs);
+    if (elements < 0) return nullptr;
+    pin(wanted);
+    const std::int64_t members = attributes.integer("members");
+    const std::int64_t member = attributes.integer("member");
+    const std::vector<std::int64_t> processes =
+        attributes.has("processes")
+            ? attributes.integers("processes")
+            : std::vector<std::int64_t>(static_cast<std::size_t>(members), rendezvous.process());
+    const CollectiveShape as_ring{.algorithm = kRing,
+                                  .members = members,
+                                  .group = attributes.integer("group"),
+                                  .elements = elements,
+                                  .element_bytes = sizeof(float),
+                                  .part_of = processes};
+    accounts.push_back({.place = request.node.place,
+                        .of_one_run = member_traffic(as_ring, member),
+                        .traffic = {},
+                        .times = {}});
+    Clique& clique = clique_of(processes, member);
+    clique.buckets[member].push_back({.group = attributes.integer("group"),
+                                      .buffer = request.inputs[0].f32(),
+                                      .elements = elements});
+    return std::make_unique<NcclAllReduceKernel>(request, elements, options.limit_ns,
+                                                 communicator(clique, member, *place),
+                                                 accounts.back(), choice());
+  }
+
+  std::string choice() const {
+    int version = 0;
+    nccl_call(calls, calls.get_version(&version), "ncclGetVersion");
+    return "NCCL " + version_text(static_cast<std::size_t>(version)) +
+           (algorithm == kRing ? ", held to its ring" : ", as it chooses");
+  }
+
+  /// NCCL takes one algorithm a process.
+  void pin(const std::string& wanted) {
+    if (!pinned) {
+      pinned.emplace(wanted);
+      algorithm = wanted;
+    }
+    if (algorithm == wanted) return;
+    throw RunError(ErrorKind::Usage, "all_reduce by " + algorithm + " and by " + wanted +
+                                         " in one run: NCCL takes one algorithm a process");
+  }
+
+  Clique& clique_of(const std::vector<std::int64_t>& processes, std::int64_t member) {
+    const auto members = std::ssize(processes);
+    check(member < members && processes[static_cast<std::size_t>(member)] == rendezvous.process(),
+          "a part holds the members that live in its process");
+    Clique& clique = cliques[NcclRoll::clique_of(processes)];
+    clique.members = members;
+    return clique;
+  }
+
+  NcclCommunicator& communicator(Clique& clique, std::int64_t member, const StreamPlace& place) {
+    const auto [known, is_new] = clique.places.emplace(member, place);
+    check(known->second.stream == place.stream, "buckets of a member are reduced on one stream");
+    std::unique_ptr<NcclCommunicator>& communicator = clique.communicators[member];
+    if (is_new) {
+      communicator = std::make_unique<NcclCommunicator>(NcclCommunicator::Request{
+          .calls = &calls,
+          .name = "member " + std::to_string(member) + " of " + std::to_string(clique.members) +
+                  " in process " + std::to_string(rendezvous.process()),
+          .member = member,
+          .members = clique.members,
+          .device = place.device});
+    }
+    return *communicator;
+  }
+
+  /// What this process tells the others.
+  std::string own_roll() const {
+    NcclRoll roll;
+    for (const auto& [name, clique] : cliques) {
+      for (const auto& [member, place] : clique.places) {
+        roll.add_member(
+            name, member,
+            {.gpu = host_name() + '/' + place.gpu, .buckets = text_of(clique.buckets.at(member))});
+      }
+      if (!clique.places.contains(0)) continue;
+      ncclUniqueId id{};
+      nccl_call(calls, calls.get_unique_id(&id), "ncclGetUniqueId");
+      roll.add_id(name, std::string(id.internal, sizeof id.internal));
+    }
+    return roll.text();
+  }
+
+  void connect(const Patience& patience) {
+    const auto known = NcclRoll::read(rendezvous.exchange(own_roll(), patience));
+    for (const auto& [name, clique] : cliques) {
+      NcclRoll::verify(name, known.at(name), clique.members);
+    }
+    for (auto& [name, clique] : cliques) {
+      begin(clique, known.at(name).id);
+      await(name, clique, patience);
+      warm_up(clique, patience);
+    }
+  }
+
+  /// NCCL joins GPUs to rings and trees when they first reduce: not in a step that is timed. What
+  /// buckets hold before the first step is not read.
+  static void warm_up(Clique& clique, const Patience& patience) {
+    std::vector<std::thread> lanes;  // one a member: each waits for the others
+    std::vector<std::exception_ptr> errors(clique.communicators.size());
+    for (const auto& [member, communicator] : clique.communicators) {
+      lanes.emplace_back([&, number = member, &error = errors[lanes.size()]] {
+        try {
+          clique.communicators.at(number)->adopt_thread();
+          for (const Bucket& bucket : clique.buckets.at(number)) {
+            clique.communicators.at(number)->all_reduce(bucket.buffer, bucket.elements,
+                                                        clique.places.at(number).stream, patience);
+          }
+        } catch (...) {
+          error = std::current_exception();
+        }
+      });
+    }
+    for (std::thread& lane : lanes) lane.join();
+    for (const std::exception_ptr& error : errors) {
+      if (error != nullptr) std::rethrow_exception(error);
+    }
+  }
+
+  /// All of one process in one group: one after the other would wait for the next for ever.
+  void begin(Clique& clique, const std::string& id) const {
+    nccl_call(calls, calls.group_start(), "ncclGroupStart");
+    try {
+      for (auto& [member, communicator] : clique.communicators) communicator->begin(id);
+    } catch (...) {
+      calls.group_end();
+      throw;
+    }
+    nccl_call(calls, calls.group_end(), "ncclGroupEnd");
+  }
+
+  void await(const std::string& name, Clique& clique, const Patience& patience) const {
+    Backoff backoff(patience);
+    for (;;) {
+      std::string waiting;
+      for (auto& [member, communicator] : clique.communicators) {
+        if (!communicator->is_settled()) waiting += ' ' + std::to_string(member);
+      }
+      if (waiting.empty()) return;
+      if (backoff.wait()) continue;
+      throw RunError(ErrorKind::Timeout,
+                     "NCCL did not connect member" + waiting + " to processes " + name +
+                         " within " + seconds(patience.limit_ns) +
+                         ", though all of them came; run again with NCCL_DEBUG=INFO, which names "
+                         "the network that was tried (NCCL_SOCKET_IFNAME chooses it)");
+    }
+  }
+
+  template <typename Action>
+  void for_each_communicator(Action action) {
+    for (auto& [name, clique] : cliques) {
+      for (auto& [member, communicator] : clique.communicators) action(*communicator);
+    }
+  }
+
+  void abort_all() {
+    for_each_communicator([](NcclCommunicator& communicator) { communicator.abort(); });
+  }
+
+  void close_all() {
+    bool is_sound = true;
+    for_each_communicator([&](NcclCommunicator& each) { is_sound &= !each.is_aborted(); });
+    if (!is_sound) return abort_all();
+    for_each_communicator([](NcclCommunicator& each) { each.begin_close(); });
+    const Patience patience{.limit_ns = options.close_limit_ns};
+    Backoff backoff(patience);
+    for (;;) {
+      bool all_closed = true;
+      for_each_communicator([&](NcclCommunicator& each) { all_closed &= each.is_closed(); });
+      if (all_closed) return;
+      if (!backoff.wait()) return abort_all();
+    }
+  }
+};
+
+NcclTransport::NcclTransport(Rendezvous& rendezvous, const NcclTransportOptions& options)
+    : state_(std::make_unique<State>(rendezvous, options)) {}
+
+NcclTransport::~NcclTransport() { state_->close_all(); }
+
+void NcclTransport::add_kernels(KernelTable& table) {
+  state_->before = table.factory(Op::AllReduce);
+  table.add(Op::AllReduce, [this](const auto& request) { return state_->build(request); });
+}
+
+void NcclTransport::connect(const AbortFlag* abort) {
+  try {
+    state_->connect({.abort = abort, .limit_ns = state_->options.limit_ns});
+  } catch (...) {
+    state_->abort_all();
+    throw;
+  }
+}
+
+TrafficByPlace NcclTransport::traffic() const {
+  TrafficByPlace all;
+  for (const Account& account : state_->accounts) all[account.place] += account.traffic;
+  return all;
+}
+
+ExchangeTimesByPlace NcclTransport::exchange_times() const {
+  ExchangeTimesByPlace all;
+  for (const Account& account : state_->accounts) add(all[account.place], account.times.times());
+  return all;
+}
+
+}  // namespace regatta

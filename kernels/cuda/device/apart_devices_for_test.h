@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests: emulated GPUs and a host, each with memory of its own that the others must not touch:
+// only queues copy from one to another. The GPUs are late (late_device_for_test.h), so that who
+// does not wait for a copy has what was there before. Kernels are looked at when they are built, as
+// they get every pointer then.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+
+#include "kernels/cuda/device/late_device_for_test.h"
+#include "kernels/graph/error.h"
+
+namespace regatta::cuda::testing_support {
+
+/// Knows its memory and notes what it is asked.
+class ApartDevice : public Device {
+ public:
+  void* allocate(std::int64_t bytes) override {
+    void* const memory = cpu_device().allocate(bytes);
+    memory_[static_cast<const std::byte*>(memory)] = bytes;
+    return memory;
+  }
+  void release(void* memory) noexcept override {
+    memory_.erase(static_cast<const std::byte*>(memory));
+    cpu_device().release(memory);
+  }
+  void take_back(std::span<const Tensor> tensors) override {
+    for (const Tensor& tensor : tensors) taken_back_.insert(tensor.data);
+  }
+  std::unique_ptr<LaneQueue> make_queue() override { return nullptr; }
+
+  bool owns(const void* address) const {
+    const auto* const byte = static_cast<const std::byte*>(address);
+    auto behind = memory_.upper_bound(byte);
+    return behind != memory_.begin() && byte < (--behind)->first + behind->second;
+  }
+  /// That it has not got back.
+  std::size_t allocations() const { return memory_.size(); }
+  const std::set<const void*>& taken_back() const { return taken_back_; }
+
+ private:
+  std::map<const std::byte*, std::int64_t> memory_;  ///< and its bytes
+  std::set<const void*> taken_back_;
+};
+
+class ApartGpu final : public ApartDevice {
+ public:
+  bool locks_by_words() const override { return true; }
+  void make_current() override { current() = this; }
+  std::unique_ptr<LaneQueue> make_queue() override {
+    make_current();  // as CUDA's is, on the GPU that is the thread's
+    return std::make_unique<ApartQueue>(*this);
+  }
+  bool is_read_by(const Device& other) const override { return &other == this || is_reached_; }
+  /// Other GPUs cannot read its memory.
+  void close_off() { is_reached_ = false; }
+
+  /// For which the calling thread builds kernels; null: none yet.
+  static const Device*& current() {
+    static thread_local const Device* device = nullptr;
+    return device;
+  }
+  std::int64_t carried_bytes() const { return carried_bytes_; }
+  /// Its queues can copy nothing out of its memory any more.
+  void cut_way_out() { is_cut_ = true; }
+
+ private:
+  /// One end of what it copies is its own.
+  class ApartQueue final : public LateQueue {
+   public:
+    explicit ApartQueue(ApartGpu& gpu) : gpu_(gpu) {}
+    void copy(void* to, const void* from, std::int64_t bytes) override {
+      if (gpu_.is_cut_ && gpu_.owns(from)) throw RunError(ErrorKind::Device, "the link is cut");
+      EXPECT_NE(gpu_.owns(to), gpu_.owns(from));
+      gpu_.carried_bytes_ += bytes;
+      LateQueue::copy(to, from, bytes);
+    }
+    HostBuffer make_host_buffer(std::int64_t bytes) override {
+      gpu_.make_current();
+      return LateQueue::make_host_buffer(bytes);
+    }
+
+   private:
+    ApartGpu& gpu_;
+  };
+
+  std::atomic<std::int64_t> carried_bytes_{0};
+  std::atomic<bool> is_cut_{false};
+  bool is_reached_ = true;
+};
+
+/// Each kernel of the table is on the device of its place and uses that one's memory alone, unless
+/// a queue carries its input.
+inline void keep_apart(KernelTable& table, std::function<ApartDevice&(const Place&)> device_of) {
+  for (const OpInfo& info : all_ops()) {
+    if (!table.has(info.op)) continue;
+    table.add(info.op, [build = table.factory(info.op), device_of](const KernelRequest& request) {
+      const ApartDevice& own = device_of(request.node.place);
+      const std::string what =
+          std::string(to_string(request.node.op)) + " on " + to_string(request.node.place);
+      const bool carried = request.node.op == Op::Copy && request.carrier != nullptr;
+      for (const Tensor& input : request.inputs) EXPECT_NE(own.owns(input.data), carried) << what;
+      for (const Tensor& output : request.outputs) EXPECT_TRUE(own.owns(output.data)) << what;
+      for (const VariableStorage* variable : request.variables) {
+        EXPECT_TRUE(own.owns(variable)) << what;
+        EXPECT_TRUE(own.owns(variable->tensor.data)) << what;
+      }
+      if (request.queue != nullptr) {
+        EXPECT_EQ(ApartGpu::current(), &own) << what;
+      }
+      return build(request);
+    });
+  }
+}
+
+}  // namespace regatta::cuda::testing_support

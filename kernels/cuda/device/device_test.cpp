@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is found for --device cuda, and what is said where something is missing.
+#include "kernels/cuda/device/device.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/device/late_device_for_test.h"
+#include "kernels/cuda/device/on_devices_for_test.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta::cuda {
+namespace {
+
+using testing_support::kDevices;
+using testing_support::name_of_device;
+
+class DeviceMemory : public testing_support::OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, DeviceMemory, kDevices, name_of_device);
+
+TEST_P(DeviceMemory, IsZeroedAndAligned) {
+  constexpr std::int64_t kBytes = 1 << 20;
+  const char* memory = allocate<char>(kBytes);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
+  EXPECT_EQ(std::count(memory, memory + kBytes, 0), kBytes);
+  EXPECT_NE(allocate<char>(0), nullptr);
+}
+
+TEST_P(DeviceMemory, IsRefusedWhereThereIsNotSoMuch) {
+  try {
+    allocate<char>(std::int64_t{1} << 50);
+    FAIL() << "a PiB was given";
+  } catch (const RunError& error) {
+    EXPECT_NE(std::string(error.what()).find("use a smaller batch"), std::string::npos)
+        << error.what();
+  }
+}
+
+class QueueMarks : public testing_support::OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, QueueMarks, kDevices, name_of_device);
+
+TEST_P(QueueMarks, AreAsFarApartAsTheWorkBetweenThem) {
+  constexpr std::int64_t kBytes = 64 << 20;
+  char* const from = allocate<char>(kBytes);
+  char* const to = allocate<char>(kBytes);
+  const auto begin = queue().make_mark(), middle = queue().make_mark(), end = queue().make_mark();
+  queue().begin_step({});
+  queue().copy(to, from, kBytes);  // what starts late does so here
+  begin->put();
+  queue().copy(to, from, 4);
+  middle->put();
+  queue().copy(to, from, kBytes);
+  end->put();
+  queue().finish();
+  EXPECT_GE(middle->ns_since(*begin), 0);
+  EXPECT_GT(end->ns_since(*middle), middle->ns_since(*begin));
+  EXPECT_NEAR(end->ns_since(*begin), middle->ns_since(*begin) + end->ns_since(*middle), 2000);
+}
+
+TEST(QueueMark, IsReachedInItsTurnWhereAQueueKeepsItsWork) {
+  constexpr std::chrono::milliseconds kWork{3};
+  testing_support::LateQueue queue;
+  const auto begin = queue.make_mark(), end = queue.make_mark();
+  begin->put();
+  queue.keep([=] { std::this_thread::sleep_for(kWork); });
+  end->put();
+  std::this_thread::sleep_for(60 * kWork);
+  queue.finish();
+  EXPECT_GE(end->ns_since(*begin), 0.950e6 * kWork.count());
+  EXPECT_LT(end->ns_since(*begin), 50e6 * kWork.count());
+}
+
+TEST(PinnedHost, IsZeroedAndCopiedToAndFromByAQueueOfEachGpu) {
+  const GpuFindings found = find_gpus();
+  if (!found.missing.empty()) GTEST_SKIP() << found.missing;
+  std::vector<int> numbers(found.gpus.size());
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const std::unique_ptr<Device> host = make_pinned_host();
+  constexpr std::int64_t kBytes = 1 << 20;
+  const auto deleter = [&](char* memory) { host->release(memory); };
+  const std::unique_ptr<char, decltype(deleter)> first(static_cast<char*>(host->allocate(kBytes)),
+                                                       deleter);
+  EXPECT_EQ(std::count(first.get(), first.get() + kBytes, 0), kBytes);
+  std::fill_n(first.get(), kBytes, 'x');
+  const std::unique_ptr<char, decltype(deleter)> last(static_cast<char*>(host->allocate(kBytes)),
+                                                      deleter);
+  const void* from = first.get();
+  std::vector<std::pair<Device*, void*>> memory;
+  const std::vector<std::unique_ptr<Device>> gpus = make_cuda_devices(numbers);
+  for (const auto& gpu : gpus) {  // from each to the next one, by the reader's queue
+    void* const to = memory.emplace_back(gpu.get(), gpu->allocate(kBytes)).second;
+    const std::unique_ptr<LaneQueue> queue = gpu->make_queue();
+    queue->copy(to, from, kBytes);
+    queue->finish();
+    from = to;
+  }
+  const std::unique_ptr<LaneQueue> queue = gpus.back()->make_queue();
+  queue->copy(last.get(), from, kBytes);
+  queue->finish();
+  EXPECT_EQ(std::count(last.get(), last.get() + kBytes, 'x'), kBytes);
+  for (const auto& [gpu, at] : memory) gpu->release(at);
+}
+
+TEST(Gpus, AreThereOrItIsSaidWhyNot) {
+  const GpuFindings found = find_gpus();
+  EXPECT_NE(found.toolkit, "");
+  EXPECT_NE(found.gpus.empty(), found.missing.empty());
+  for (const GpuFacts& gpu : found.gpus) EXPECT_GT(gpu.memory_bytes, 0) << gpu.name;
+  if (found.missing.empty()) return;
+  EXPECT_NE(found.missing.find("--device cpu"), std::string::npos) << found.missing;
+  try {
+    make_cuda_device(0);
+    FAIL() << "a device without a GPU";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Device);
+    EXPECT_EQ(error.what(), found.missing);
+  }
+  try {
+    make_cuda_devices(std::array{0, 1});
+    FAIL() << "two devices without a GPU";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Device);
+    EXPECT_EQ(error.what(), found.missing);
+  }
+}
+
+TEST(Gpus, HaveLibrariesOrItIsSaidWhatToInstall) {
+  const std::vector<GpuLibrary> libraries = find_gpu_libraries();
+  EXPECT_EQ(libraries.size(), 3U);
+  for (const GpuLibrary& library : libraries) {
+    EXPECT_NE(library.version.empty(), library.missing.empty()) << library.name;
+    if (library.version.empty()) {
+      EXPECT_NE(library.missing.find("install " + library.package), std::string::npos)
+          << library.missing;
+    } else {
+      EXPECT_EQ(std::count(library.version.begin(), library.version.end(), '.'), 2);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regatta::cuda

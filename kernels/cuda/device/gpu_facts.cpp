@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/gpu_facts.h"
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "kernels/cuda/device/gpu_links.h"
+#include "kernels/runtime/shared_library.h"
+
+namespace regatta {
+namespace {
+
+/// `13.0` of 13000.
+std::string cuda_version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+std::string why_none(cudaError_t status, const std::string& driver) {
+  const std::string built = "this build has CUDA " + cuda_version(CUDART_VERSION);
+  if (driver.empty()) {
+    return "there is no NVIDIA driver here: install one that knows CUDA " +
+           cuda_version(CUDART_VERSION) + ", or use --device cpu";
+  }
+  if (status == cudaErrorInsufficientDriver) {
+    return "the NVIDIA driver knows CUDA " + driver + " and " + built +
+           ": install a newer driver, or use --device cpu";
+  }
+  return "the NVIDIA driver shows no GPU (" + std::string(cudaGetErrorString(status)) +
+         "): look at nvidia-smi and at CUDA_VISIBLE_DEVICES, or use --device cpu";
+}
+
+std::vector<int> peers_of(int device, int count) {
+  std::vector<int> peers;
+  for (int other = 0; other < count; ++other) {
+    int can = 0;
+    if (other == device || cudaDeviceCanAccessPeer(&can, device, other) != cudaSuccess) continue;
+    if (can != 0) peers.push_back(other);
+  }
+  return peers;
+}
+
+GpuFacts facts_of(int device, int count) {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) return {.name = "unknown"};
+  std::array<char, 32> bus{};
+  const bool has_bus = cudaDeviceGetPCIBusId(bus.data(), bus.size(), device) == cudaSuccess;
+  return {.name = properties.name,
+          .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem),
+          .capability = std::to_string(properties.major) + "." + std::to_string(properties.minor),
+          .links = has_bus ? cuda::links_of(bus.data()) : "",
+          .peers = peers_of(device, count)};
+}
+
+/// `get_version` of a library, which returns its number or writes it.
+GpuLibrary find_library(const std::string& name, const SharedLibrary::Name& file,
+                        std::size_t (*get_version)(const SharedLibrary&)) {
+  GpuLibrary library{.name = name, .version = {}, .missing = {}, .package = file.package};
+  try {
+    library.version = version_text(get_version(SharedLibrary(file)));
+  } catch (const RunError& error) {
+    library.missing = error.what();
+  }
+  return library;
+}
+
+std::size_t version_of_cublas_lt(const SharedLibrary& library) {
+  std::size_t (*get)() = nullptr;
+  library.find(get, "cublasLtGetVersion");
+  return get();
+}
+
+std::size_t version_of_cudnn(const SharedLibrary& library) {
+  std::size_t (*get)() = nullptr;
+  library.find(get, "cudnnGetVersion");
+  return get();
+}
+
+std::size_t version_of_nccl(const SharedLibrary& library) {
+  int (*get)(int*) = nullptr;
+  library.find(get, "ncclGetVersion");
+  int version = 0;
+  return get(&version) == 0 ? static_cast<std::size_t>(version) : 0;
+}
+
+GpuFindings look_for_gpus() {
+  // Before CUDA's first call: kernels are loaded now and not inside the first step that is timed.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  GpuFindings findings{
+      .toolkit = cuda_version(CUDART_VERSION), .driver = {}, .gpus = {}, .missing = {}};
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
+    findings.driver = cuda_version(driver);
+  }
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  cudaGetLastError();  // else the next call's check would find it
+  if (status != cudaSuccess || count == 0) {
+    findings.missing = why_none(status, findings.driver);
+    return findings;
+  }
+  for (int device = 0; device < count; ++device) findings.gpus.push_back(facts_of(device, count));
+  return findings;
+}
+
+}  // namespace
+
+GpuFindings find_gpus() {
+  static const GpuFindings findings = look_for_gpus();  // they do not change while a program runs
+  return findings;
+}
+
+std::vector<GpuLibrary> find_gpu_libraries() {
+  return {find_library("cuBLASLt", kCublasLt, version_of_cublas_lt),
+          find_library("cuDNN", kCudnn, version_of_cudnn),
+          find_library("NCCL", kNcclLibrary, version_of_nccl)};
+}
+
+}  // namespace regatta

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launches, on the emulated queue and on a GPU where there is one: the same bodies do the same.
+#include "kernels/cuda/device/launch.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "kernels/cuda/device/on_devices_for_test.h"
+
+namespace regatta::cuda {
+namespace {
+
+using testing_support::kDevices;
+using testing_support::name_of_device;
+
+class Launch : public testing_support::OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, Launch, kDevices, name_of_device);
+
+struct Visit {
+  int* visits;
+  __host__ __device__ void operator()(std::int64_t i) const { ++visits[i]; }
+};
+
+/// sums[block] = sum of `threads` numbers, by halves in shared memory.
+struct BlockSum {
+  const float* numbers;
+  float* sums;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    auto* partial = reinterpret_cast<float*>(block.shared);
+    const float* mine = numbers + block.index * block.threads;
+    block.each([&](int thread) { partial[thread] = mine[thread]; });
+    for (int half = block.threads / 2; half > 0; half /= 2) {
+      block.each([&](int thread) {
+        if (thread < half) partial[thread] += partial[thread + half];
+      });
+    }
+    block.each([&](int thread) {
+      if (thread == 0) sums[block.index] = partial[0];
+    });
+  }
+};
+
+/// Tells what shared memory held, and leaves zero.
+struct LookAtShared {
+  float* seen;
+  __host__ __device__ void operator()(const Block& block) const {
+    auto* shared = reinterpret_cast<float*>(block.shared);
+    seen[block.index] = *shared;
+    *shared = 0;
+  }
+};
+
+struct ReadStep {
+  const StepValues* values;
+  std::int64_t* sum;
+  __host__ __device__ void operator()(std::int64_t) const {
+    *sum = values->step + 10 * values->examples + 100 * values->examples_before;
+  }
+};
+
+TEST_P(Launch, VisitsEveryElementOnce) {
+  constexpr std::int64_t kElements = 70'001;
+  int* visits = allocate<int>(kElements + 1);
+  for_each(queue(), kElements, Visit{visits});
+  for_each(queue(), 0, Visit{visits});
+  queue().finish();
+  EXPECT_EQ(std::accumulate(visits, visits + kElements, 0), kElements);
+  EXPECT_EQ(*std::max_element(visits, visits + kElements), 1);
+  EXPECT_EQ(visits[kElements], 0);
+}
+
+TEST_P(Launch, LetsABlockShareMemoryFromOneEachToTheNext) {
+  constexpr std::int64_t kBlocks = 4;
+  constexpr int kThreads = 64;
+  float* numbers = allocate<float>(kBlocks * kThreads);
+  float* sums = allocate<float>(kBlocks);
+  std::iota(numbers, numbers + kBlocks * kThreads, 0.0F);
+  for_each_block(queue(), kBlocks, kThreads, kThreads * sizeof(float), BlockSum{numbers, sums});
+  queue().finish();
+  for (std::int64_t block = 0; block < kBlocks; ++block) {
+    const float* first = numbers + block * kThreads;
+    EXPECT_EQ(sums[block], std::accumulate(first, first + kThreads, 0.0F));
+  }
+}
+
+/// More than a launch may have without asking.
+TEST_P(Launch, GivesABlockMuchSharedMemory) {
+  float* numbers = allocate<float>(32);
+  float* sums = allocate<float>(1);
+  std::iota(numbers, numbers + 32, 0.0F);
+  for_each_block(queue(), 1, 32, 96 * 1024, BlockSum{numbers, sums});
+  queue().finish();
+  EXPECT_EQ(sums[0], 31 * 32 / 2);
+}
+
+TEST_P(Launch, ReadsTheStepWhereTheQueueKeepsIt) {
+  auto* sum = allocate<std::int64_t>(1);
+  queue().begin_step({.step = 1, .examples = 2, .examples_before = 3});
+  for_each(queue(), 1, ReadStep{.values = queue().values(), .sum = sum});
+  queue().finish();
+  EXPECT_EQ(*sum, 321);
+}
+
+TEST(EmulatedLaunch, HandsOutSharedMemoryThatIsNotZero) {
+  const auto queue = make_emulated_queue();
+  std::vector<float> seen(2, 0);
+  for_each_block(*queue, 2, 1, sizeof(float), LookAtShared{seen.data()});
+  EXPECT_TRUE(std::isnan(seen[0]));
+  EXPECT_TRUE(std::isnan(seen[1]));
+}
+
+}  // namespace
+}  // namespace regatta::cuda

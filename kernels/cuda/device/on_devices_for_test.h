@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tests that run on the emulated queue, everywhere, and on a GPU, where there is one; else they
+// skip and say why there is none.
+//   class Name : public OnDevices {};
+//   INSTANTIATE_TEST_SUITE_P(On, Name, kDevices, name_of_device);
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/queue.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/gpu_facts.h"
+
+namespace regatta::cuda::testing_support {
+
+enum class On { Emulated, Gpu };
+inline const auto kDevices = testing::Values(On::Emulated, On::Gpu);
+inline std::string name_of_device(const testing::TestParamInfo<On>& info) {
+  return info.param == On::Gpu ? "gpu" : "emulated";
+}
+
+/// Makes `device`, or skips the test and says why there is none.
+inline void make_device(On on, std::unique_ptr<Device>& device) {
+  if (on == On::Emulated) {
+    device = make_emulated_device();
+  } else if (const GpuFindings found = find_gpus(); found.missing.empty()) {
+    device = make_cuda_device(0);
+  } else {
+    GTEST_SKIP() << found.missing;
+  }
+}
+
+class OnDevices : public testing::TestWithParam<On> {
+ protected:
+  void SetUp() override {
+    make_device(GetParam(), device_);
+    if (device_ == nullptr) return;
+    queue_ = device_->make_queue();
+  }
+  void TearDown() override {
+    queue_.reset();
+    for (void* memory : memory_) device_->release(memory);
+  }
+
+  Queue& queue() { return dynamic_cast<Queue&>(*queue_); }
+  /// Zeroed memory of the device, until the test ends.
+  template <typename T>
+  T* allocate(std::int64_t count) {
+    memory_.push_back(device_->allocate(count * static_cast<std::int64_t>(sizeof(T))));
+    return static_cast<T*>(memory_.back());
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<LaneQueue> queue_;
+  std::vector<void*> memory_;
+};
+
+}  // namespace regatta::cuda::testing_support

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/device/queue.h"
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "kernels/cuda/device/cuda_call.h"
+#include "kernels/graph/error.h"
+#include "kernels/runtime/capture/function_recording.h"
+#include "kernels/runtime/counter.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta::cuda {
+namespace {
+
+/// An event of CUDA.
+class StreamMark final : public QueueMark {
+ public:
+  explicit StreamMark(cudaStream_t stream) : stream_(stream) {
+    cuda_call(cudaEventCreate(&event_), "cudaEventCreate");
+  }
+  ~StreamMark() override {
+    if (!is_gpu_abandoned()) cudaEventDestroy(event_);
+  }
+  void put() override { cuda_call(cudaEventRecord(event_, stream_), "cudaEventRecord"); }
+  double ns_since(const QueueMark& earlier) const override {
+    float ms = 0;
+    cuda_call(cudaEventElapsedTime(&ms, dynamic_cast<const StreamMark&>(earlier).event_, event_),
+              "cudaEventElapsedTime");
+    return static_cast<double>(ms) * 1e6;
+  }
+
+ private:
+  cudaStream_t stream_;
+  cudaEvent_t event_ = nullptr;
+};
+
+/// The host's clock, read when an emulated queue comes to it.
+class EmulatedMark final : public QueueMark {
+ public:
+  explicit EmulatedMark(Queue& queue) : queue_(queue) {}
+  void put() override {
+    if (queue_.keeps_work()) return queue_.keep([this] { ticks_ = ticks(); });
+    ticks_ = ticks();
+  }
+  double ns_since(const QueueMark& earlier) const override {
+    const std::uint64_t span = ticks_ - dynamic_cast<const EmulatedMark&>(earlier).ticks_;
+    return static_cast<double>(span) * ns_per_tick();
+  }
+
+ private:
+  Queue& queue_;
+  std::uint64_t ticks_ = 0;
+};
+
+/// A lane's thread does not know the GPU of its queue until it is told, so each step tells it.
+class StreamQueue final : public Queue {
+ public:
+  explicit StreamQueue(int device) : device_(device) {
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    cuda_call(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+              "cudaStreamCreateWithFlags");
+    const cudaError_t status = cudaHostAlloc(&shared_, sizeof(Shared), cudaHostAllocMapped);
+    if (status != cudaSuccess) cudaStreamDestroy(stream_);
+    cuda_call(status, "cudaHostAlloc");
+    *shared_ = {};
+  }
+  ~StreamQueue() override {
+    if (is_gpu_abandoned()) return;
+    try {
+      finish();  // work of a run that was ended may still read the values
+    } catch (const RunError&) {
+    }
+    if (is_gpu_abandoned()) return;
+    cudaStreamDestroy(stream_);
+    cudaFreeHost(shared_);
+  }
+
+  void begin_step(const StepContext& context) override {
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    shared_->values = {.step = context.step,
+                       .examples = context.examples,
+                       .examples_before = context.examples_before};
+  }
+  void fetch(const float* value) override {
+    cuda_call(cudaMemcpyAsync(&shared_->fetched, value, sizeof(float), cudaMemcpyDefault, stream_),
+              "cudaMemcpyAsync");
+  }
+  float fetched() const override { return shared_->fetched; }
+  HostBuffer make_host_buffer(std::int64_t bytes) override {
+    void* memory = nullptr;
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    cuda_call(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault),
+              "cudaHostAlloc");
+    return {static_cast<std::byte*>(memory), [](void* pinned) {
+              if (!is_gpu_abandoned()) cudaFreeHost(pinned);
+            }};
+  }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    cuda_call(
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_),
+        "cudaMemcpyAsync");
+  }
+  /// Looks again and again, as CUDA's own wait does by default, but not for ever, and soon lets
+  /// other lanes have the core.
+  void finish() override { finish_while({}); }
+  void finish_while(const std::function<void()>& look) override {
+    const std::int64_t limit_ns = now_ns() + Patience().limit_ns;
+    cudaError_t status = cudaStreamQuery(stream_);
+    for (int looks = 1; status == cudaErrorNotReady && now_ns() < limit_ns; ++looks) {
+      if (look) look();
+      if (looks > kLooks) std::this_thread::yield();
+      status = cudaStreamQuery(stream_);
+    }
+    if (status == cudaErrorNotReady) {
+      abandon_gpu();
+      throw RunError(ErrorKind::Timeout,
+                     "the GPU has worked for " +
+                         std::to_string(Patience().limit_ns / 1'000'000'000) +
+                         " s on what is the work of moments; look at nvidia-smi and dmesg");
+    }
+    cuda_call(status, "cudaStreamQuery");
+  }
+  std::unique_ptr<QueueMark> make_mark() override {
+    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
+    return std::make_unique<StreamMark>(stream_);
+  }
+  bool emulated() const override { return false; }
+  CUstream_st* stream() const override { return stream_; }
+  std::optional<StreamPlace> stream_place() const override {
+    return StreamPlace{.stream = stream_, .device = device_, .gpu = bus_address(device_)};
+  }
+  const StepValues* values() const override { return &shared_->values; }
+
+ private:
+  /// Host memory that both sides see.
+  struct Shared {
+    StepValues values;
+    float fetched = 0;
+  };
+
+  static constexpr int kLooks = 1000;
+
+  int device_;
+  cudaStream_t stream_ = nullptr;
+  Shared* shared_ = nullptr;
+};
+
+class EmulatedQueue final : public Queue, public FunctionQueue {
+ public:
+  void begin_step(const StepContext& context) override {
+    values_ = {.step = context.step,
+               .examples = context.examples,
+               .examples_before = context.examples_before};
+  }
+  void fetch(const float* value) override {
+    if (recording_ != nullptr) return keep([this, value] { fetched_ = *value; });
+    fetched_ = *value;
+  }
+  float fetched() const override { return fetched_; }
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    const auto work = [=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); };
+    if (keeps_work()) return keep(work);
+    work();
+  }
+  void finish() override {}
+  void record_into(FunctionRecording* recording, std::size_t number) override {
+    recording_ = recording;
+    number_ = number;
+  }
+  bool keeps_work() const override { return recording_ != nullptr; }
+  void keep(std::function<void()> work) override { recording_->add(number_, std::move(work)); }
+  bool emulated() const override { return true; }
+  CUstream_st* stream() const override { return nullptr; }
+  const StepValues* values() const override { return &values_; }
+
+ private:
+  StepValues values_;
+  float fetched_ = 0;
+  FunctionRecording* recording_ = nullptr;
+  std::size_t number_ = 0;  ///< in it
+};
+
+}  // namespace
+
+std::unique_ptr<QueueMark> Queue::make_mark() { return std::make_unique<EmulatedMark>(*this); }
+
+std::unique_ptr<Queue> make_queue(int device) { return std::make_unique<StreamQueue>(device); }
+std::unique_ptr<Queue> make_emulated_queue() { return std::make_unique<EmulatedQueue>(); }
+
+Queue& queue_of(const KernelRequest& request) {
+  auto* queue = dynamic_cast<Queue*>(request.queue);
+  check(queue != nullptr, "kernels for a GPU are built with a queue of a GPU");
+  return *queue;
+}
+
+}  // namespace regatta::cuda

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cuBLASLt and cuDNN, found while the program runs (kernels/runtime/shared_library.h): one table of
+// functions each, named as in the library without its prefix. A table is filled at its first use.
+// Types come from the libraries' headers; nothing is linked.
+// NCCL's table is in kernels/comm/nccl/nccl_calls.h, where the layering wants it.
+#pragma once
+
+#include <cublasLt.h>
+#include <cudnn_graph.h>
+
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+
+namespace regatta::cuda {
+
+struct CublasLt {
+  decltype(cublasLtGetVersion)* get_version = nullptr;
+  decltype(cublasLtGetStatusString)* get_status_string = nullptr;
+  decltype(cublasLtCreate)* create = nullptr;
+  decltype(cublasLtDestroy)* destroy = nullptr;
+  decltype(cublasLtMatmul)* matmul = nullptr;
+  decltype(cublasLtMatmulDescCreate)* matmul_desc_create = nullptr;
+  decltype(cublasLtMatmulDescDestroy)* matmul_desc_destroy = nullptr;
+  decltype(cublasLtMatmulDescSetAttribute)* matmul_desc_set_attribute = nullptr;
+  decltype(cublasLtMatrixLayoutCreate)* matrix_layout_create = nullptr;
+  decltype(cublasLtMatrixLayoutDestroy)* matrix_layout_destroy = nullptr;
+  decltype(cublasLtMatmulPreferenceCreate)* preference_create = nullptr;
+  decltype(cublasLtMatmulPreferenceDestroy)* preference_destroy = nullptr;
+  decltype(cublasLtMatmulPreferenceSetAttribute)* preference_set_attribute = nullptr;
+  decltype(cublasLtMatmulAlgoGetHeuristic)* algo_get_heuristic = nullptr;
+  decltype(cublasLtMatmulAlgoConfigGetAttribute)* algo_config_get_attribute = nullptr;
+};
+
+struct Cudnn {
+  decltype(cudnnGetVersion)* get_version = nullptr;
+  decltype(cudnnGetErrorString)* get_error_string = nullptr;
+  decltype(cudnnGetLastErrorString)* get_last_error_string = nullptr;
+  decltype(cudnnCreate)* create = nullptr;
+  decltype(cudnnDestroy)* destroy = nullptr;
+  decltype(cudnnSetStream)* set_stream = nullptr;
+  decltype(cudnnBackendCreateDescriptor)* create_descriptor = nullptr;
+  decltype(cudnnBackendDestroyDescriptor)* destroy_descriptor = nullptr;
+  decltype(cudnnBackendFinalize)* finalize = nullptr;
+  decltype(cudnnBackendSetAttribute)* set_attribute = nullptr;
+  decltype(cudnnBackendGetAttribute)* get_attribute = nullptr;
+  decltype(cudnnBackendExecute)* execute = nullptr;
+};
+
+/// Throws: RunError(Unsupported) that names the package and where it was looked for. Threads: any.
+const CublasLt& cublas_lt();
+const Cudnn& cudnn();
+
+/// For tests: what cudnn() is while this lives. One at a time, while no other thread uses cudnn().
+class CudnnStandIn {
+ public:
+  explicit CudnnStandIn(const Cudnn& table);
+  ~CudnnStandIn();
+  CudnnStandIn(const CudnnStandIn&) = delete;
+  CudnnStandIn& operator=(const CudnnStandIn&) = delete;
+};
+
+/// Empty where the library can be used; otherwise why not, in one line.
+std::string why_no_cublas_lt();
+std::string why_no_cudnn();
+
+/// `13.1.1`; nothing where it is not installed or too old.
+std::optional<std::string> version_of_cublas_lt();
+std::optional<std::string> version_of_cudnn();
+
+/// Throws: RunError(Device) with the call's name, the library's words and the caller's line where
+/// `status` is not success.
+void cublas_lt_call(cublasStatus_t status, std::string_view call,
+                    std::source_location where = std::source_location::current());
+void cudnn_call(cudnnStatus_t status, std::string_view call,
+                std::source_location where = std::source_location::current());
+
+}  // namespace regatta::cuda

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
+// w -= weight * rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1.
+// t is the loop's step + 1; where loops share the variable, the updates finished before + 1.
+// Source: Kingma and Ba, arXiv:1412.6980, algorithm 1.
+#include <cmath>
+
+#include "kernels/cuda/ops/update.h"
+
+namespace regatta::cuda {
+namespace {
+
+struct Adam {
+  static constexpr int kVariables = 3;
+  /// With the corrections of the moments' start at zero.
+  struct Factors {
+    float rate;
+    float second;
+    bool idle;
+  };
+
+  DeviceSchedule rate_at;
+  double beta1;
+  double beta2;
+  double weight;
+  float epsilon;
+  const std::uint64_t* shared_version;  ///< null: the variable is not shared
+
+  __host__ __device__ Factors factors(const StepValues& step) const {
+    const auto t = static_cast<double>(updates_before(step) + 1);
+    return {.rate = static_cast<float>(weight * rate_at(step.examples) / (1 - pow(beta1, t))),
+            .second = static_cast<float>(1 / (1 - pow(beta2, t))),
+            .idle = false};
+  }
+
+  __host__ __device__ std::int64_t updates_before(const StepValues& step) const {
+    if (shared_version == nullptr) return step.step;
+    return static_cast<std::int64_t>(finished_version(shared_version));
+  }
+
+  __host__ __device__ void update(const Factors& factors, float g,
+                                  float (&variables)[kVariables]) const {
+    float& w = variables[0];
+    float& m = variables[1];
+    float& v = variables[2];
+    m = static_cast<float>(beta1) * m + static_cast<float>(1 - beta1) * g;
+    v = static_cast<float>(beta2) * v + static_cast<float>(1 - beta2) * g * g;
+    w -= factors.rate * m / (sqrtf(v * factors.second) + epsilon);
+  }
+};
+
+}  // namespace
+
+KernelPointer adam(const KernelRequest& request) {
+  return build_update(request, [&](const DeviceSchedule& rate_at) {
+    const Attributes& attributes = request.node.attributes;
+    return Adam{.rate_at = rate_at,
+                .beta1 = attributes.real("beta1"),
+                .beta2 = attributes.real("beta2"),
+                .weight = attributes.real("weight"),
+                .epsilon = static_cast<float>(attributes.real("epsilon")),
+                .shared_version = shared_version(request)};
+  });
+}
+
+}  // namespace regatta::cuda

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// add, scale, sum of n times a factor, cast between f32 and bf16.
+#include "kernels/cuda/ops/elementwise.h"
+#include "kernels/graph/error.h"
+
+namespace regatta::cuda {
+namespace {
+
+struct Plus {
+  __host__ __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+struct Times {
+  float factor;
+  __host__ __device__ float operator()(float x) const { return factor * x; }
+};
+
+struct Same {
+  __host__ __device__ float operator()(float x) const { return x; }
+};
+
+/// What fits into a launch's parameters with room to spare.
+constexpr std::size_t kMaxTerms = 256;
+
+/// y[i] = factor * sum of terms[t][i], added in the order of the terms.
+template <typename T>
+struct Sum {
+  static constexpr int kWidth = kPackWidth<T>;
+
+  const T* terms[kMaxTerms];
+  int term_count;
+  T* y;
+  std::int64_t count;
+  bool aligned;
+  float factor;
+
+  __host__ __device__ void operator()(std::int64_t index) const {
+    const std::int64_t first = index * kWidth;
+    if (aligned && first + kWidth <= count) {
+      float total[kWidth] = {}, term[kWidth];
+      for (int t = 0; t < term_count; ++t) {
+        load_pack(terms[t] + first, term);
+        for (int j = 0; j < kWidth; ++j) total[j] += term[j];
+      }
+      for (float& value : total) value *= factor;
+      store_pack(y + first, total);
+      return;
+    }
+    for (std::int64_t i = first; i < first + kWidth && i < count; ++i) {
+      float total = 0;
+      for (int t = 0; t < term_count; ++t) total += load(terms[t][i]);
+      store(y[i], factor * total);
+    }
+  }
+};
+
+template <typename T>
+KernelPointer build_sum(const KernelRequest& request) {
+  const Tensor y = request.outputs[0];
+  Sum<T> body{.terms = {},
+              .term_count = static_cast<int>(request.inputs.size()),
+              .y = y.as<T>(),
+              .count = y.elements(),
+              .aligned = are_aligned({y.data}),
+              .factor = static_cast<float>(request.node.attributes.real("factor"))};
+  for (std::size_t t = 0; t < request.inputs.size(); ++t) {
+    body.terms[t] = request.inputs[t].template as<T>();
+    body.aligned = body.aligned && are_aligned({request.inputs[t].data});
+  }
+  return launch_packs(request, y.elements(), body);
+}
+
+}  // namespace
+
+KernelPointer add(const KernelRequest& request) { return map_two(request, Plus{}); }
+
+KernelPointer scale(const KernelRequest& request) {
+  return map_one(request, Times{static_cast<float>(request.node.attributes.real("factor"))});
+}
+
+KernelPointer sum(const KernelRequest& request) {
+  if (request.inputs.size() > kMaxTerms) {
+    throw RunError(ErrorKind::Unsupported,
+                   "a GPU adds up at most " + std::to_string(kMaxTerms) + " values at once, not " +
+                       std::to_string(request.inputs.size()) + "; use fewer workers");
+  }
+  return with_element(request.outputs[0].type.element,
+                      [&]<typename T>(T) { return build_sum<T>(request); });
+}
+
+KernelPointer cast(const KernelRequest& request) {
+  const ElementType from = request.inputs[0].type.element, to = request.outputs[0].type.element;
+  if (from == to) return copy(request);
+  if (from == ElementType::F32 && to == ElementType::BF16) {
+    return map_one_as<Bf16, float>(request, Same{});
+  }
+  if (from == ElementType::BF16 && to == ElementType::F32) {
+    return map_one_as<float, Bf16>(request, Same{});
+  }
+  return nullptr;
+}
+
+}  // namespace regatta::cuda

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bias: y = a(x + b), a the activation of the fused op, or nothing. Backward: db = sum of dz over
+// all rows, and dx = dz where it is asked for; dz = dy times the activation's derivative at x + b.
+#include "kernels/cuda/device/scratch.h"
+#include "kernels/cuda/factories.h"
+#include "kernels/cuda/ops/activation_function.h"
+#include "kernels/cuda/ops/sweep.h"
+
+namespace regatta::cuda {
+namespace {
+
+/// x as rows of the bias's channels: one group.
+Sweep sweep_of(const Tensor& x, int width) {
+  const std::int64_t channels = x.type.dims.back();
+  return {1, x.elements() / channels, channels, width};
+}
+
+template <typename T, int kWidth>
+struct Forward {
+  Sweep sweep;
+  Fusion::Activation activation;
+  const T* x;
+  const float* b;
+  T* y;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    block.each([&](int thread) {
+      const SweepShare mine = sweep.share<kWidth>(block.index, thread);
+      if (mine.begin >= mine.end) return;
+      float bias[kWidth];
+      load_pack(b + mine.channel, bias);
+      sweep.for_each_row(mine, [&](std::int64_t row) {
+        const std::int64_t at = sweep.offset(mine, row);
+        float values[kWidth];
+        load_pack(x + at, values);
+        for (int j = 0; j < kWidth; ++j) values[j] = activate(activation, values[j] + bias[j]);
+        store_pack(y + at, values);
+      });
+    });
+  }
+};
+
+/// Without x and b: dz = dy.
+template <typename T, int kWidth>
+struct Backward {
+  SliceSums<1, kWidth> slices;
+  Fusion::Activation activation;
+  const T* dy;
+  const T* x;
+  const float* b;
+  T* dx;  ///< null where it is not asked for
+
+  __host__ __device__ void operator()(const Block& block) const {
+    slices.sum(block,
+               [&](const SweepShare& mine, float(&sums)[1][kWidth]) { add_rows(mine, sums[0]); });
+  }
+
+  __host__ __device__ void add_rows(const SweepShare& mine, float (&sums)[kWidth]) const {
+    float bias[kWidth] = {}, z[kWidth] = {};
+    if (x != nullptr) load_pack(b + mine.channel, bias);
+    slices.sweep.for_each_row(mine, [&](std::int64_t row) {
+      const std::int64_t at = slices.sweep.offset(mine, row);
+      float dz[kWidth];
+      load_pack(dy + at, dz);
+      if (x != nullptr) load_pack(x + at, z);
+      for (int j = 0; j < kWidth; ++j) {
+        dz[j] = activate_backward(activation, dz[j], z[j] + bias[j]);
+        sums[j] += dz[j];
+      }
+      if (dx != nullptr) store_pack(dx + at, dz);
+    });
+  }
+};
+
+struct StoreSum {
+  float* db;
+
+  __host__ __device__ void operator()(std::int64_t, std::int64_t channel,
+                                      const double (&sums)[1]) const {
+    db[channel] = static_cast<float>(sums[0]);
+  }
+};
+
+/// Inputs of the single op are dy; of the fused one dy, x, b.
+template <typename T, int kWidth>
+KernelPointer build_backward(const KernelRequest& request) {
+  Queue* queue = &queue_of(request);
+  const Tensor dy = request.inputs[0];
+  const bool fused = request.inputs.size() > 1, wants_dx = request.outputs.size() > 1;
+  const Sweep sweep = sweep_of(dy, kWidth);
+  const auto partial =
+      std::make_shared<Scratch>(*queue, SliceSums<1, kWidth>::partial_bytes(sweep));
+  const Backward<T, kWidth> body{
+      .slices = {.sweep = sweep, .partial = partial->template as<float>()},
+      .activation = fusion_of(request.node.attributes).activation,
+      .dy = dy.as<T>(),
+      .x = fused ? request.inputs[1].template as<T>() : nullptr,
+      .b = fused ? request.inputs[2].f32() : nullptr,
+      .dx = wants_dx ? request.outputs[1].template as<T>() : nullptr};
+  const StoreSum finish{request.outputs[0].f32()};
+  return make_kernel([=, keep = partial](const StepContext&) {
+    for_each_block(*queue, sweep.blocks(), kSweepThreads, body.slices.kSharedBytes, body);
+    merge_slices<1>(*queue, sweep, body.slices.partial, finish);
+  });
+}
+
+}  // namespace
+
+KernelPointer bias(const KernelRequest& request) {
+  Queue* queue = &queue_of(request);
+  const Tensor x = request.inputs[0], b = request.inputs[1], y = request.outputs[0];
+  if (b.type.element != ElementType::F32) return nullptr;
+  const Fusion::Activation activation = fusion_of(request.node.attributes).activation;
+  return with_element(x.type.element, [&]<typename T>(T) {
+    const auto build = [&](auto width) -> KernelPointer {
+      constexpr int kWidth = decltype(width)::value;
+      const Forward<T, kWidth> body{.sweep = sweep_of(x, kWidth),
+                                    .activation = activation,
+                                    .x = x.as<T>(),
+                                    .b = b.f32(),
+                                    .y = y.as<T>()};
+      return make_kernel([=](const StepContext&) {
+        for_each_block(*queue, body.sweep.blocks(), kSweepThreads, 0, body);
+      });
+    };
+    return with_width<T>(b.elements(), {x.data, b.data, y.data}, build);
+  });
+}
+
+KernelPointer bias_backward(const KernelRequest& request) {
+  const Tensor dy = request.inputs[0];
+  return with_element(dy.type.element, [&]<typename T>(T) {
+    const auto build = [&](auto width) {
+      return build_backward<T, decltype(width)::value>(request);
+    };
+    return with_width<T>(dy.type.dims.back(),
+                         {dy.data, address_of(request.inputs, 1), address_of(request.inputs, 2),
+                          address_of(request.outputs, 1)},
+                         build);
+  });
+}
+
+}  // namespace regatta::cuda

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// dense on the emulated queue and on a GPU: by what the factory chooses there, and by our own
+// tiles.
+#include "kernels/cuda/library/library.h"
+#include "kernels/cuda/ops/dense_paths.h"
+#include "kernels/cuda/ops/products_for_test.h"
+
+namespace regatta::cuda {
+namespace {
+
+using cpu::test::random_array;
+using cpu::test::rounded_to_bf16;
+using cpu::test::sum_of;
+using testing_support::Build;
+using testing_support::kDevices;
+using testing_support::name_of_device;
+using testing_support::OpCase;
+
+struct Shape {
+  std::int64_t batch, inputs, outputs;
+};
+
+// One element; sides below, at and above those of a tile; odd ones; terms that are dealt to several
+// blocks, in each of the three passes.
+constexpr Shape kShapes[] = {{1, 1, 1},    {3, 8, 5},     {64, 64, 64},  {65, 63, 130},
+                             {129, 17, 7}, {5, 2100, 11}, {70, 9, 1300}, {3001, 6, 10}};
+
+std::string name_of(const Shape& s) {
+  return std::to_string(s.batch) + " x " + std::to_string(s.inputs) + " -> " +
+         std::to_string(s.outputs);
+}
+
+OpCase forward(const Shape& s) {
+  return {Op::Dense,
+          {},
+          {random_array({s.batch, s.inputs}, 1), random_array({s.outputs, s.inputs}, 2)},
+          {},
+          "dense " + name_of(s)};
+}
+OpCase backward_data(const Shape& s) {
+  return {Op::DenseBackwardData,
+          {},
+          {random_array({s.batch, s.outputs}, 3), random_array({s.outputs, s.inputs}, 2)},
+          {},
+          "backward data " + name_of(s)};
+}
+OpCase backward_weights(const Shape& s) {
+  return {Op::DenseBackwardWeights,
+          {},
+          {random_array({s.batch, s.outputs}, 3), random_array({s.batch, s.inputs}, 1)},
+          {},
+          "backward weights " + name_of(s)};
+}
+
+/// The same arguments to our own tiles.
+Build own(KernelPointer (*build)(const KernelRequest&, const std::string&)) {
+  return [build](const KernelRequest& request) { return build(request, "a test asks for it"); };
+}
+
+class Dense : public testing_support::Products {};
+INSTANTIATE_TEST_SUITE_P(On, Dense, kDevices, name_of_device);
+
+TEST_P(Dense, AgreesWithTheReference) {
+  for (const Shape& s : kShapes) {
+    const auto bound = sum_of(s.inputs);
+    expect_agrees(dense, forward(s), bound, rounded_to_bf16(bound));
+    expect_agrees(own(dense_tiles), forward(s), bound, rounded_to_bf16(bound));
+  }
+}
+
+TEST_P(Dense, AgreesInTheGradientOfItsInput) {
+  for (const Shape& s : kShapes) {
+    const auto bound = sum_of(s.outputs);
+    expect_agrees(dense_backward_data, backward_data(s), bound, rounded_to_bf16(bound));
+    expect_agrees(own(dense_tiles_backward_data), backward_data(s), bound, rounded_to_bf16(bound));
+  }
+}
+
+TEST_P(Dense, AgreesInTheGradientOfItsWeightsWhichIsF32) {
+  for (const Shape& s : kShapes) {
+    const auto bound = sum_of(s.batch);
+    expect_agrees(dense_backward_weights, backward_weights(s), bound, bound);
+    expect_agrees(own(dense_tiles_backward_weights), backward_weights(s), bound, bound);
+  }
+}
+
+TEST_P(Dense, SaysWhatWasChosen) {
+  run(dense, forward({3, 8, 5}));
+  if (queue().emulated()) {
+    EXPECT_EQ(choice(), "own tiles: the queue is emulated");
+  } else if (why_no_cublas_lt().empty()) {
+    EXPECT_EQ(choice().find("cuBLASLt "), 0U) << choice();
+  } else {
+    EXPECT_EQ(choice(), "own tiles: " + why_no_cublas_lt());
+  }
+}
+
+TEST_P(Dense, LeavesOtherElementsToNobody) {
+  const OpCase labels{
+      Op::Dense,
+      {},
+      {cpu::test::Array({ElementType::I32, {2, 2}}), cpu::test::Array({ElementType::I32, {2, 2}})},
+      {},
+      "dense of integers"};
+  const auto refused = [](const KernelRequest& request) {
+    EXPECT_EQ(dense(request), nullptr);
+    return make_kernel([](const StepContext&) {});
+  };
+  run(refused, labels);
+}
+
+}  // namespace
+}  // namespace regatta::cuda

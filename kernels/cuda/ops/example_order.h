@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of examples in an epoch, drawn on the GPU: the permutation that draw_example_order()
+// (random.h) makes one swap after the other, by many threads. That goes through i = count … 2 and
+// swaps places i - 1 and target(i) < i; afterwards nothing touches place i - 1 again. So
+//   order[i - 1] = what stood at place target(i) just before i's swap;
+//   what stood at place p before i's swap: p itself, unless a swap before i's had p as its target;
+//   then the last such one, k (the smallest k > i with target(k) = p), had put there what stood at
+//   place k - 1 before k's swap.
+// Few swaps have the same target (some 20 at most) and chains are short. So each place's swaps are
+// kept as a list, in any order, and every i follows its own chain.
+// For .cu files only.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "kernels/cuda/device/launch.h"
+#include "kernels/graph/input_plan.h"
+#include "kernels/graph/random.h"
+
+namespace regatta::cuda {
+
+/// Puts `value` there and returns what was there.
+__host__ __device__ inline std::int32_t exchange(std::int32_t* where, std::int32_t value) {
+#ifdef __CUDA_ARCH__
+  return atomicExch(where, value);
+#else
+  return std::exchange(*where, value);
+#endif
+}
+
+/// One block, at every step; it works at the first of each epoch. Swaps are numbered from 1.
+struct DrawOrder {
+  const StepValues* step;
+  SlicePosition position;
+  std::uint64_t seed;
+  std::int32_t count;
+  std::int64_t* drawn;    ///< the epoch that `order` is of
+  std::int32_t* order;    ///< [count]
+  std::int32_t* heads;    ///< [count] by place: a swap with that target; 0: none
+  std::int32_t* targets;  ///< [count + 1] by swap
+  std::int32_t* links;    ///< [count + 1] by swap: another one with the same target; 0: none
+
+  static constexpr int kThreads = 512;  ///< the most of a launch
+
+  __host__ __device__ void operator()(const Block& block) const {
+    const std::int64_t epoch = position.epoch_of(step->step);
+    if (*drawn == epoch) return;
+    block.each([&](int thread) {
+      for (std::int32_t place = thread; place < count; place += block.threads) heads[place] = 0;
+    });
+    block.each([&](int thread) {
+      const RandomStream stream(seed, Purpose::Order, static_cast<std::uint32_t>(epoch));
+      for (std::int32_t swap = thread + 1; swap <= count; swap += block.threads) {
+        const auto index = static_cast<std::uint32_t>(swap);
+        targets[swap] = static_cast<std::int32_t>(stream.below(index, index));
+        links[swap] = exchange(heads + targets[swap], swap);
+      }
+    });
+    block.each([&](int thread) {
+      for (std::int32_t swap = thread + 1; swap <= count; swap += block.threads) {
+        order[swap - 1] = taken_by(swap);
+      }
+    });
+    block.each([&](int thread) {
+      if (thread == 0) *drawn = epoch;
+    });
+  }
+
+  /// What the swap moves to its place.
+  __host__ __device__ std::int32_t taken_by(std::int32_t swap) const {
+    std::int32_t place = targets[swap];
+    for (;;) {
+      const std::int32_t before = last_before(swap, place);
+      if (before == 0) return place;
+      swap = before;
+      place = before - 1;
+    }
+  }
+
+  /// The last swap before `swap` with that target; 0: none. Swaps go down.
+  __host__ __device__ std::int32_t last_before(std::int32_t swap, std::int32_t target) const {
+    std::int32_t last = 0;
+    for (std::int32_t other = heads[target]; other != 0; other = links[other]) {
+      if (other > swap && (last == 0 || other < last)) last = other;
+    }
+    return last;
+  }
+};
+
+}  // namespace regatta::cuda

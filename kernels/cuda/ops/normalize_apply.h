@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The second pass of a normalisation, whose statistics are known: y = a(z(x)) [+ residual], with a
+// pool before or after it. For .cu files only.
+#pragma once
+
+#include "kernels/cuda/ops/activation_function.h"
+#include "kernels/cuda/ops/normalize_line.h"
+#include "kernels/cuda/ops/sweep.h"
+#include "kernels/cuda/ops/windows.h"
+
+namespace regatta::cuda {
+
+/// Rows of the sweep are y's.
+template <typename T, int kWidth, Fusion::Pool kPool>
+struct NormalizeApply {
+  Sweep sweep;
+  Lines lines;
+  Fusion::Activation activation;
+  Windows windows;       ///< where there is a pool; complete ones
+  std::int64_t x_group;  ///< elements of x in a group
+  const T* x;
+  const T* residual;  ///< or null
+  T* y;
+  T* picked;                ///< pool after: the pixels that y comes from; or null
+  std::uint8_t* positions;  ///< or null; where they are in their windows
+
+  __host__ __device__ void operator()(const Block& block) const {
+    block.each([&](int thread) {
+      const SweepShare mine = sweep.template share<kWidth>(block.index, thread);
+      if (mine.begin >= mine.end) return;
+      const Line<kWidth> line = lines.of<kWidth>(mine.group, mine.channel);
+      sweep.for_each_row(mine, [&](std::int64_t row) { apply(mine, line, row); });
+    });
+  }
+
+  __host__ __device__ void apply(const SweepShare& mine, const Line<kWidth>& line,
+                                 std::int64_t row) const {
+    const std::int64_t at = sweep.offset(mine, row);
+    float values[kWidth];
+    if constexpr (kPool == Fusion::Pool::After) {
+      pick(line, corner(mine, row), at, values);
+    } else {
+      if constexpr (kPool == Fusion::Pool::Before) {
+        const auto best =
+            largest<kWidth>(windows, corner(mine, row), [](float pixel, int) { return pixel; });
+        for (int j = 0; j < kWidth; ++j) values[j] = best.pixel[j];
+      } else {
+        load_pack(x + at, values);
+      }
+      for (int j = 0; j < kWidth; ++j) values[j] = activate(activation, line.z(values[j], j));
+    }
+    if (residual != nullptr) {
+      float others[kWidth];
+      load_pack(residual + at, others);
+      for (int j = 0; j < kWidth; ++j) values[j] += others[j];
+    }
+    store_pack(y + at, values);
+  }
+
+  __host__ __device__ const T* corner(const SweepShare& mine, std::int64_t row) const {
+    return x + mine.group * x_group + windows.place(row).corner + mine.channel;
+  }
+
+  __host__ __device__ void pick(const Line<kWidth>& line, const T* from, std::int64_t at,
+                                float (&values)[kWidth]) const {
+    const auto best = largest<kWidth>(
+        windows, from, [&](float pixel, int j) { return activate(activation, line.z(pixel, j)); });
+    for (int j = 0; j < kWidth; ++j) values[j] = best.value[j];
+    if (picked == nullptr) return;
+    store_pack(picked + at, best.pixel);
+    store_positions(positions + at, best.position);
+  }
+};
+
+}  // namespace regatta::cuda

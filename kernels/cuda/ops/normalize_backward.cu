@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// normalize_backward and fused_normalize_backward. With s what was normalised (where a pool stands
+// after: the pixels it picked), z and h as in normalize_line.h, dz = dy times the activation's
+// derivative at z, and sums over the m values of a group's channel:
+//   dshift = sum dz, dscale = sum dz h;  dx = scale * inverse * (dz - sum dz / m - h * sum dz h /
+//   m).
+// Where a pool stands after, dz is zero at the pixels that it did not pick, so that sums over the
+// picked ones are all; where it stands before, dx is zero at those pixels.
+#include <utility>
+
+#include "kernels/cuda/device/scratch.h"
+#include "kernels/cuda/factories.h"
+#include "kernels/cuda/ops/activation_function.h"
+#include "kernels/cuda/ops/normalize_line.h"
+#include "kernels/cuda/ops/sweep.h"
+#include "kernels/cuda/ops/windows.h"
+
+namespace regatta::cuda {
+namespace {
+
+using Pool = Fusion::Pool;
+
+/// Rows of the sweep are dy's.
+template <typename T, int kWidth>
+struct Measure {
+  SliceSums<2, kWidth> slices;
+  Lines lines;
+  Fusion::Activation activation;
+  const T* dy;
+  const T* s;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    slices.sum(block,
+               [&](const SweepShare& mine, float(&sums)[2][kWidth]) { add_rows(mine, sums); });
+  }
+
+  __host__ __device__ void add_rows(const SweepShare& mine, float (&sums)[2][kWidth]) const {
+    const Line<kWidth> line = lines.of<kWidth>(mine.group, mine.channel);
+    slices.sweep.for_each_row(mine, [&](std::int64_t row) {
+      const std::int64_t at = slices.sweep.offset(mine, row);
+      float dz[kWidth], value[kWidth];
+      load_pack(dy + at, dz);
+      load_pack(s + at, value);
+      for (int j = 0; j < kWidth; ++j) {
+        dz[j] = activate_backward(activation, dz[j], line.z(value[j], j));
+        sums[0][j] += dz[j];
+        sums[1][j] += dz[j] * line.h(value[j], j);
+      }
+    });
+  }
+};
+
+/// Shapes: sums [groups, 2, channels].
+struct StoreGroupSums {
+  double* sums;
+  std::int64_t channels;
+
+  __host__ __device__ void operator()(std::int64_t group, std::int64_t channel,
+                                      const double (&totals)[2]) const {
+    sums[2 * group * channels + channel] = totals[0];
+    sums[(2 * group + 1) * channels + channel] = totals[1];
+  }
+};
+
+struct AddGroups {
+  const double* sums;
+  std::int64_t groups;
+  std::int64_t channels;
+  float* dscale;
+  float* dshift;
+
+  __host__ __device__ void operator()(std::int64_t channel) const {
+    double shift = 0, scale = 0;
+    for (std::int64_t group = 0; group < groups; ++group) {
+      shift += sums[2 * group * channels + channel];
+      scale += sums[(2 * group + 1) * channels + channel];
+    }
+    dshift[channel] = static_cast<float>(shift);
+    dscale[channel] = static_cast<float>(scale);
+  }
+};
+
+/// A thread's channels: how dx follows from dz and s.
+template <int kWidth>
+struct Slope {
+  Line<kWidth> line;
+  float dz_mean[kWidth];
+  float dz_h_mean[kWidth];
+
+  __host__ __device__ float dx(float dz, float s, int j) const {
+    return line.factor[j] * (dz - dz_mean[j] - line.h(s, j) * dz_h_mean[j]);
+  }
+};
+
+/// Rows of the sweep are x's, or, with a pool, all windows of x.
+template <typename T, int kWidth, Pool kPool>
+struct Apply {
+  Sweep sweep;
+  Lines lines;
+  Fusion::Activation activation;
+  Windows windows;
+  std::int64_t x_group;       ///< elements of x in a group
+  std::int64_t pooled_group;  ///< of dy
+  double count;               ///< m
+  const double* sums;
+  const T* dy;
+  const T* s;
+  const std::uint8_t* positions;
+  const T* x;  ///< pool after
+  T* dx;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    block.each([&](int thread) {
+      const SweepShare mine = sweep.template share<kWidth>(block.index, thread);
+      if (mine.begin >= mine.end) return;
+      Slope<kWidth> slope{.line = lines.of<kWidth>(mine.group, mine.channel)};
+      const double* from = sums + 2 * mine.group * sweep.channels + mine.channel;
+      for (int j = 0; j < kWidth; ++j) {
+        slope.dz_mean[j] = static_cast<float>(from[j] / count);
+        slope.dz_h_mean[j] = static_cast<float>(from[sweep.channels + j] / count);
+      }
+      sweep.for_each_row(mine, [&](std::int64_t row) {
+        if constexpr (kPool == Pool::None) {
+          apply(slope, sweep.offset(mine, row));
+        } else {
+          apply_window(slope, mine, windows.place(row));
+        }
+      });
+    });
+  }
+
+  /// dz and s of one element of dy.
+  __host__ __device__ void read(const Line<kWidth>& line, std::int64_t at, float (&dz)[kWidth],
+                                float (&value)[kWidth]) const {
+    load_pack(dy + at, dz);
+    load_pack(s + at, value);
+    for (int j = 0; j < kWidth; ++j) {
+      dz[j] = activate_backward(activation, dz[j], line.z(value[j], j));
+    }
+  }
+
+  __host__ __device__ void apply(const Slope<kWidth>& slope, std::int64_t at) const {
+    float dz[kWidth], value[kWidth];
+    read(slope.line, at, dz, value);
+    for (int j = 0; j < kWidth; ++j) value[j] = slope.dx(dz[j], value[j], j);
+    store_pack(dx + at, value);
+  }
+
+  __host__ __device__ void apply_window(const Slope<kWidth>& slope, const SweepShare& mine,
+                                        const WindowPlace& place) const {
+    float dz[kWidth] = {}, value[kWidth] = {}, picked[kWidth] = {};
+    std::int32_t chosen[kWidth];
+    for (int j = 0; j < kWidth; ++j) chosen[j] = -1;
+    if (place.complete) {
+      const std::int64_t at = mine.group * pooled_group + place.pooled + mine.channel;
+      read(slope.line, at, dz, value);
+      const auto where = load_positions<kWidth>(positions + at);
+      for (int j = 0; j < kWidth; ++j) {
+        chosen[j] = where.at[j];
+        if constexpr (kPool == Pool::Before) picked[j] = slope.dx(dz[j], value[j], j);
+      }
+    }
+    const std::int64_t corner = mine.group * x_group + place.corner + mine.channel;
+    for (std::int32_t r = 0; r < place.height; ++r) {
+      for (std::int32_t c = 0; c < place.width; ++c) {
+        const std::int64_t at = corner + windows.pixel(r, c);
+        const std::int32_t position = r * windows.side + c;
+        if constexpr (kPool == Pool::After) load_pack(x + at, value);
+        for (int j = 0; j < kWidth; ++j) {
+          const bool here = chosen[j] == position;
+          if constexpr (kPool == Pool::After) {
+            value[j] = slope.dx(here ? dz[j] : 0.0F, value[j], j);
+          } else {
+            value[j] = here ? picked[j] : 0.0F;
+          }
+        }
+        store_pack(dx + at, value);
+      }
+    }
+  }
+};
+
+/// What both passes know. Inputs of the single op are dy, x, scale, mean, inverse deviation; of the
+/// fused one dy, s, scale, shift, mean, inverse deviation [, positions [, x]].
+struct Plan {
+  explicit Plan(const KernelRequest& request)
+      : queue(&queue_of(request)),
+        fusion(fusion_of(request.node.attributes)),
+        dy(request.inputs[0]),
+        s(request.inputs[1]),
+        dx(request.outputs[0]) {
+    const std::size_t fused = request.node.op == Op::FusedNormalizeBackward ? 1 : 0;
+    const Tensor mean = request.inputs[3 + fused];
+    groups = mean.type.dim(0);
+    channels = mean.type.dim(1);
+    lines = {.mean = mean.f32(),
+             .inverse = request.inputs[4 + fused].f32(),
+             .scale = request.inputs[2].f32(),
+             .shift = fused == 1 ? request.inputs[3].f32() : nullptr,
+             .channels = channels};
+    if (fusion.pool != Pool::None) positions = request.inputs[6].as<std::uint8_t>();
+    if (fusion.pool == Pool::After) x = request.inputs[7];
+    windows = Windows(dx.type, fusion.window, Windows::Cover::All);
+  }
+
+  std::int64_t dy_rows() const { return dy.elements() / groups / channels; }
+  std::int64_t dx_rows() const { return dx.elements() / groups / channels; }
+  /// Rows of the second pass, in a group.
+  std::int64_t applied_rows() const {
+    if (fusion.pool == Pool::None) return dx_rows();
+    return dx.type.dim(0) / groups * windows.of_an_image();
+  }
+
+  Queue* queue;
+  Fusion fusion;
+  Tensor dy, s, dx, x;
+  const std::uint8_t* positions = nullptr;
+  std::int64_t groups = 0, channels = 0;
+  Lines lines;
+  Windows windows;
+};
+
+template <typename T, int kWidth, Pool kPool>
+Apply<T, kWidth, kPool> apply_of(const Plan& plan, const double* sums) {
+  const std::int64_t counted = kPool == Pool::Before ? plan.dy_rows() : plan.dx_rows();
+  return {.sweep = Sweep(plan.groups, plan.applied_rows(), plan.channels, kWidth),
+          .lines = plan.lines,
+          .activation = plan.fusion.activation,
+          .windows = plan.windows,
+          .x_group = plan.dx_rows() * plan.channels,
+          .pooled_group = plan.dy_rows() * plan.channels,
+          .count = static_cast<double>(counted),
+          .sums = sums,
+          .dy = plan.dy.as<T>(),
+          .s = plan.s.as<T>(),
+          .positions = plan.positions,
+          .x = plan.x.as<T>(),
+          .dx = plan.dx.as<T>()};
+}
+
+template <typename T, int kWidth, Pool kPool>
+KernelPointer build(const KernelRequest& request, const Plan& plan) {
+  const Sweep sweep(plan.groups, plan.dy_rows(), plan.channels, kWidth);
+  const auto partial =
+      std::make_shared<Scratch>(*plan.queue, SliceSums<2, kWidth>::partial_bytes(sweep));
+  const auto sums = std::make_shared<Scratch>(
+      *plan.queue, 2 * plan.groups * plan.channels * static_cast<std::int64_t>(sizeof(double)));
+  const Measure<T, kWidth> measure{
+      .slices = {.sweep = sweep, .partial = partial->template as<float>()},
+      .lines = plan.lines,
+      .activation = plan.fusion.activation,
+      .dy = plan.dy.as<T>(),
+      .s = plan.s.as<T>()};
+  const StoreGroupSums finish{.sums = sums->template as<double>(), .channels = plan.channels};
+  const AddGroups add{.sums = finish.sums,
+                      .groups = plan.groups,
+                      .channels = plan.channels,
+                      .dscale = request.outputs[1].f32(),
+                      .dshift = request.outputs[2].f32()};
+  const auto apply = apply_of<T, kWidth, kPool>(plan, finish.sums);
+  return make_kernel([=, queue = plan.queue, keep = std::pair(partial, sums)](const StepContext&) {
+    for_each_block(*queue, sweep.blocks(), kSweepThreads, measure.slices.kSharedBytes, measure);
+    merge_slices<2>(*queue, sweep, measure.slices.partial, finish);
+    for_each(*queue, add.channels, add);
+    for_each_block(*queue, apply.sweep.blocks(), kSweepThreads, 0, apply);
+  });
+}
+
+}  // namespace
+
+KernelPointer normalize_backward(const KernelRequest& request) {
+  const Plan plan(request);
+  return with_element(plan.dy.type.element, [&]<typename T>(T) {
+    const auto with = [&](auto width) {
+      constexpr int kWidth = decltype(width)::value;
+      switch (plan.fusion.pool) {
+        case Pool::Before: return build<T, kWidth, Pool::Before>(request, plan);
+        case Pool::After: return build<T, kWidth, Pool::After>(request, plan);
+        case Pool::None: break;
+      }
+      return build<T, kWidth, Pool::None>(request, plan);
+    };
+    // Gradients of scale and shift are stored one by one: in a bucket they stand anywhere.
+    return with_width<T>(plan.channels,
+                         {plan.dy.data, plan.s.data, plan.x.data, plan.dx.data, plan.lines.mean,
+                          plan.lines.inverse, plan.lines.scale, plan.lines.shift, plan.positions},
+                         with);
+  });
+}
+
+}  // namespace regatta::cuda

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A normalisation whose statistics are known is a line for each channel of a group:
+//   h = (x - mean) * inverse deviation;  z = (x - mean) * scale * inverse deviation + shift.
+// On host and device; for .cu files only.
+#pragma once
+
+#include "kernels/cuda/ops/element.h"
+
+namespace regatta::cuda {
+
+/// Of the channels of one thread.
+template <int kWidth>
+struct Line {
+  float mean[kWidth];
+  float inverse[kWidth];
+  float factor[kWidth];  ///< scale * inverse deviation
+  float shift[kWidth];
+
+  __host__ __device__ float h(float x, int j) const { return (x - mean[j]) * inverse[j]; }
+  __host__ __device__ float z(float x, int j) const { return (x - mean[j]) * factor[j] + shift[j]; }
+};
+
+/// Where lines are read from. Shapes: mean, inverse [groups, channels]; scale, shift [channels].
+struct Lines {
+  const float* mean = nullptr;
+  const float* inverse = nullptr;
+  const float* scale = nullptr;
+  const float* shift = nullptr;  ///< null where z is not asked for
+  std::int64_t channels = 0;
+
+  template <int kWidth>
+  __host__ __device__ Line<kWidth> of(std::int64_t group, std::int64_t channel) const {
+    Line<kWidth> line{};
+    load_pack(mean + group * channels + channel, line.mean);
+    load_pack(inverse + group * channels + channel, line.inverse);
+    load_pack(scale + channel, line.factor);
+    for (int j = 0; j < kWidth; ++j) line.factor[j] *= line.inverse[j];
+    if (shift != nullptr) load_pack(shift + channel, line.shift);
+    return line;
+  }
+};
+
+}  // namespace regatta::cuda

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What tests of dense and convolution share: a kernel of this folder, built by a given function on
+// arrays of a test, beside the reference.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/test_support.h"
+#include "kernels/cuda/device/on_devices_for_test.h"
+#include "kernels/cuda/library/library_factories.h"
+
+namespace regatta::cuda::testing_support {
+
+using cpu::test::Array;
+using cpu::test::Bound;
+using cpu::test::OpCase;
+using Build = std::function<KernelPointer(const KernelRequest&)>;
+
+class Products : public OnDevices {
+ protected:
+  /// What is left after two runs, which write the same bits; outputs lie `skipped` elements behind
+  /// an aligned address.
+  std::vector<Array> run(const Build& build, const OpCase& op_case, std::int64_t skipped = 0) {
+    std::vector<Tensor> inputs;
+    std::vector<TensorType> types;
+    for (const Array& input : op_case.inputs) {
+      types.push_back(input.type);
+      inputs.push_back({.type = input.type, .data = allocate<std::byte>(input.type.bytes())});
+      std::memcpy(inputs.back().data, input.bytes.get(), bytes_of(input.type));
+    }
+    Node node{.op = op_case.op, .attributes = op_case.attributes};
+    node.outputs = op_info(op_case.op).infer({types, {}, op_case.attributes});
+    const TensorType& type = node.outputs[0];
+    const std::int64_t skipped_bytes = skipped * size_of(type.element);
+    const Tensor output{.type = type,
+                        .data = allocate<std::byte>(type.bytes() + skipped_bytes) + skipped_bytes};
+    const KernelPointer kernel = build({.node = node,
+                                        .inputs = inputs,
+                                        .outputs = {&output, 1},
+                                        .variables = {},
+                                        .versions_seen = {},
+                                        .queue = &queue()});
+    EXPECT_NE(kernel, nullptr) << op_case.name;
+    if (kernel == nullptr) return {};
+    choice_ = choice_of(*kernel);
+    std::vector<Array> results;
+    for (int repetition = 0; repetition < 2; ++repetition) {
+      std::memset(output.data, 0xFF, bytes_of(type));  // what is not written shows
+      kernel->run({});
+      queue().finish();
+      results.emplace_back(type);
+      std::memcpy(results.back().bytes.get(), output.data, bytes_of(type));
+    }
+    EXPECT_EQ(std::memcmp(results[0].bytes.get(), results[1].bytes.get(), bytes_of(type)), 0)
+        << op_case.name << " by " << choice_ << " is not the same bits twice";
+    results.pop_back();
+    return results;
+  }
+
+  /// In f32, and in bf16 rounded once where `bound_bf16` says so.
+  void expect_agrees(const Build& build, const OpCase& op_case, const Bound& bound,
+                     const Bound& bound_bf16) {
+    const auto expected = cpu::test::run_op(cpu::test::reference_table(), op_case, 1).outputs;
+    OpCase halved = op_case;
+    for (Array& input : halved.inputs) input = cpu::test::to_bf16(input);
+    // A library looks at addresses; our own kernels do not: one of each will do.
+    for (const std::int64_t skipped : {0, 1}) {
+      if (!queue().emulated() || skipped == 1) {
+        cpu::test::expect_close(run(build, op_case, skipped), expected, bound,
+                                op_case.name + " by " + choice_);
+      }
+      if (!queue().emulated() || skipped == 0) {
+        cpu::test::expect_close(run(build, halved, skipped), expected, bound_bf16,
+                                op_case.name + " in bf16 by " + choice_);
+      }
+    }
+  }
+
+  /// How the kernel of the last run was chosen.
+  const std::string& choice() const { return choice_; }
+
+ private:
+  static std::size_t bytes_of(const TensorType& type) {
+    return static_cast<std::size_t>(type.bytes());
+  }
+
+  std::string choice_;
+};
+
+}  // namespace regatta::cuda::testing_support

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests of variables that several loops share: the variables on a device, and loops that read
+// and update them there, each in a queue of its own; on the CPU at once.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/cpu/built_op.h"
+#include "kernels/runtime/capture/queued_counts.h"
+#include "kernels/runtime/capture/step_recorder.h"
+#include "kernels/runtime/on_device.h"
+
+namespace regatta::cuda::testing_support {
+
+/// A parameter and its slots.
+class SharedVariables {
+ public:
+  using Array = cpu::test::Array;
+
+  SharedVariables(Device& device, Sharing sharing, const std::vector<Array>& values)
+      : device_(device) {
+    for (const Array& value : values) {
+      auto& storage = *storages_.emplace_back(make_on_device<VariableStorage>(device_));
+      storage.tensor = {.type = value.type, .data = allocate(value.type.bytes())};
+      std::memcpy(storage.tensor.data, value.bytes.get(),
+                  static_cast<std::size_t>(value.type.bytes()));
+      storage.sharing = sharing;
+      if (sharing == Sharing::Locked) add_locks(storage);
+      pointers_.push_back(&storage);
+    }
+  }
+  SharedVariables(const SharedVariables&) = delete;
+  SharedVariables& operator=(const SharedVariables&) = delete;
+
+  const std::vector<VariableStorage*>& all() const { return pointers_; }
+  VariableStorage& parameter() const { return *pointers_.front(); }
+  std::vector<Array> values() const {
+    std::vector<Array> arrays;
+    for (const VariableStorage* storage : pointers_) {
+      arrays.emplace_back(storage->tensor.type);
+      std::memcpy(arrays.back().bytes.get(), storage->tensor.data,
+                  static_cast<std::size_t>(storage->tensor.type.bytes()));
+    }
+    return arrays;
+  }
+  void* allocate(std::int64_t bytes) {
+    memory_.push_back({device_.allocate(bytes), Release{&device_}});
+    return memory_.back().get();
+  }
+  Device& device() const { return device_; }
+
+ private:
+  struct Release {
+    Device* device;
+    void operator()(void* memory) const { device->release(memory); }
+  };
+
+  void add_locks(VariableStorage& storage) {
+    const std::int64_t shards = (storage.tensor.elements() - 1) / kShardElements + 1;
+    if (device_.locks_by_words()) {
+      storage.shard_words = static_cast<std::uint32_t*>(allocate(shards * 4));
+    } else {
+      storage.shards = std::vector<std::mutex>(static_cast<std::size_t>(shards));
+    }
+  }
+
+  Device& device_;
+  std::vector<std::unique_ptr<void, Release>> memory_;
+  std::vector<OnDevice<VariableStorage>> storages_;
+  std::vector<VariableStorage*> pointers_;
+};
+
+/// Reads the parameter, and updates all by one op from one gradient, which it does not compute.
+class Loop {
+ public:
+  Loop(const KernelTable& table, SharedVariables& shared, const cpu::test::OpCase& update)
+      : shared_(shared),
+        queue_(shared.device().make_queue()),
+        seen_(make_on_device<SeenVersion>(shared.device())),
+        counts_(make_on_device<QueuedCounts>(shared.device())),
+        read_node_{.op = Op::Read, .outputs = {shared.parameter().tensor.type}},
+        update_node_{.op = update.op, .attributes = update.attributes},
+        copy_{on_device(shared.parameter().tensor.type)} {
+    for (const cpu::test::Array& gradient : update.inputs) {
+      gradients_.push_back(on_device(gradient.type));
+      std::memcpy(gradients_.back().data, gradient.bytes.get(),
+                  static_cast<std::size_t>(gradient.type.bytes()));
+    }
+    seen_of_all_.assign(shared.all().size(), nullptr);
+    if (!gradients_.empty()) seen_of_all_.front() = seen_.get();
+    read_ = table.build(request(read_node_, {}, copy_, just_parameter_, just_seen_));
+    update_ = table.build(request(update_node_, gradients_, {}, shared_.all(), seen_of_all_));
+  }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void read(const StepContext& context) { run(*read_, context); }
+  void update(const StepContext& context) { run(*update_, context); }
+
+  /// Of what update() does, or read(), to be launched when it is wanted.
+  std::unique_ptr<RecordedStep> recorded_read() { return recorded(*read_); }
+  std::unique_ptr<RecordedStep> recorded_update() { return recorded(*update_); }
+  void launch(RecordedStep& step) {
+    queue_->begin_step({});
+    step.launch();
+    queue_->finish();
+  }
+
+  /// What the host counted, and the device.
+  std::vector<std::uint64_t> staleness() const {
+    std::vector<std::uint64_t> all = counters_.staleness;
+    SpanHistogram age;
+    add(*counts_, all, age);
+    return all;
+  }
+  SpanHistogram age() const {
+    std::vector<std::uint64_t> all(kStalenessCounts);
+    SpanHistogram age = counters_.age;
+    add(*counts_, all, age);
+    return age;
+  }
+  std::uint64_t seen() const { return seen_->number; }
+  const float* copy() const { return copy_.front().f32(); }
+
+ private:
+  Tensor on_device(const TensorType& type) {
+    return {.type = type, .data = shared_.allocate(type.bytes())};
+  }
+  KernelRequest request(const Node& node, std::span<const Tensor> inputs,
+                        std::span<const Tensor> outputs,
+                        std::span<VariableStorage* const> variables,
+                        std::span<SeenVersion* const> seen) {
+    return {.node = node,
+            .inputs = inputs,
+            .outputs = outputs,
+            .variables = variables,
+            .versions_seen = seen,
+            .queue = queue_.get(),
+            .counts = counts_.get()};
+  }
+  void run(Kernel& kernel, StepContext context) {
+    context.counters = &counters_;
+    if (queue_ != nullptr) queue_->begin_step(context);
+    kernel.run(context);
+    if (queue_ != nullptr) queue_->finish();
+  }
+  std::unique_ptr<RecordedStep> recorded(Kernel& kernel) {
+    const std::unique_ptr<StepRecorder> recorder = shared_.device().make_recorder();
+    LaneQueue* const queues[] = {queue_.get()};
+    recorder->begin(queues);
+    kernel.run({});
+    return recorder->end();
+  }
+
+  SharedVariables& shared_;
+  std::unique_ptr<LaneQueue> queue_;
+  OnDevice<SeenVersion> seen_;
+  OnDevice<QueuedCounts> counts_;
+  LaneCounters counters_;
+  Node read_node_;
+  Node update_node_;
+  std::vector<Tensor> copy_;
+  std::vector<Tensor> gradients_;
+  std::vector<VariableStorage*> just_parameter_{&shared_.parameter()};
+  std::vector<SeenVersion*> just_seen_{seen_.get()};
+  std::vector<SeenVersion*> seen_of_all_;
+  std::unique_ptr<Kernel> read_;
+  std::unique_ptr<Kernel> update_;
+};
+
+}  // namespace regatta::cuda::testing_support

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An update (update.h) of a variable that other queues read and update at any time
+// (shared_variable.h). Three launches: what holds for the whole step is worked out once, the
+// elements are updated, and then the update counts itself and the versions it missed. For .cu files
+// only.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include "kernels/cuda/device/scratch.h"
+#include "kernels/cuda/ops/shared_variable.h"
+
+namespace regatta::cuda {
+
+template <typename Formula>
+struct BeginSharedUpdate {
+  Formula formula;
+  const StepValues* step;
+  typename Formula::Factors* factors;
+
+  __host__ __device__ void operator()(std::int64_t) const { *factors = formula.factors(*step); }
+};
+
+template <typename Formula>
+struct SharedUpdate {
+  static constexpr int kVariables = Formula::kVariables;
+
+  Formula formula;
+  const typename Formula::Factors* factors;
+  Shards shards;
+  const float* gradient;  ///< null: all zeros
+  float* variables[kVariables];
+  std::uint64_t* canary;  ///< null under locks, where none is lost
+  std::int64_t middle;    ///< the pack that the canary is beside
+
+  __host__ __device__ void operator()(const Block& block) const {
+    const typename Formula::Factors now = *factors;
+    if (now.idle) return;
+    shards.for_each_pack(block, [&](std::int64_t first, int width) {
+      if (first == middle && canary != nullptr) touch_canary(canary);
+      float packs[kVariables][kSharedWidth];
+      for (int k = 0; k < kVariables; ++k) load_relaxed(variables[k] + first, width, packs[k]);
+      for (int j = 0; j < width; ++j) {
+        float element[kVariables];
+        for (int k = 0; k < kVariables; ++k) element[k] = packs[k][j];
+        formula.update(now, gradient == nullptr ? 0.0F : gradient[first + j], element);
+        for (int k = 0; k < kVariables; ++k) packs[k][j] = element[k];
+      }
+      for (int k = 0; k < kVariables; ++k) store_relaxed(variables[k] + first, width, packs[k]);
+    });
+  }
+};
+
+/// For a gradient that was computed from the version that its loop has seen: the versions it
+/// missed, and how old what it saw has become.
+template <typename Factors>
+struct CountUpdate {
+  const Factors* factors;
+  std::uint64_t* version;
+  std::uint64_t* canary;    ///< null where elements' update touches it
+  const SeenVersion* seen;  ///< null: the update is of no gradient
+  QueuedCounts* counts;
+
+  __host__ __device__ void operator()(std::int64_t) const {
+    if (factors->idle) return;
+    if (canary != nullptr) count_one(canary);
+    const std::uint64_t previous = count_one(version);
+    if (seen == nullptr || counts == nullptr) return;
+    const std::uint64_t missed = previous - seen->number;
+    ++counts->staleness[missed < kStalenessCounts ? missed : kStalenessCounts - 1];
+    const std::uint64_t now = device_clock();
+    const std::uint64_t age = now > seen->ticks ? now - seen->ticks : 0;
+    const auto age_ns = static_cast<std::int64_t>(age);
+    ++counts->ages[SpanHistogram::bucket_of(age)];
+    counts->age_sum_ns += age_ns;
+    if (age_ns > counts->longest_age_ns) counts->longest_age_ns = age_ns;
+  }
+};
+
+/// `keep`: memory that the formula points to.
+template <typename Formula, typename Keep>
+KernelPointer build_shared_update(const KernelRequest& request, const Formula& formula,
+                                  const Keep& keep) {
+  using Factors = typename Formula::Factors;
+  Queue* const queue = &queue_of(request);
+  VariableStorage& parameter = *request.variables[0];
+  const Shards shards(parameter);
+  const auto scratch =
+      std::make_shared<Scratch>(*queue, static_cast<std::int64_t>(sizeof(Factors)));
+  auto* const factors = scratch->as<Factors>();
+  const BeginSharedUpdate<Formula> begin{formula, queue->values(), factors};
+  SharedUpdate<Formula> body{.formula = formula,
+                             .factors = factors,
+                             .shards = shards,
+                             .gradient = request.inputs.empty() ? nullptr : request.inputs[0].f32(),
+                             .variables = {},
+                             .canary = shards.locked() ? nullptr : word_of(parameter.canary),
+                             .middle = shards.middle()};
+  for (int k = 0; k < Formula::kVariables; ++k) {
+    body.variables[k] = request.variables[static_cast<std::size_t>(k)]->tensor.f32();
+  }
+  const CountUpdate<Factors> count{
+      .factors = factors,
+      .version = word_of(parameter.version),
+      .canary = shards.locked() ? word_of(parameter.canary) : nullptr,
+      .seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0],
+      .counts = request.counts};
+  const std::int64_t blocks = shards.blocks();
+  return make_kernel([=, memory = std::pair(keep, scratch)](const StepContext&) {
+    for_each(*queue, 1, begin);
+    for_each_block(*queue, blocks, Shards::kThreads, 0, body);
+    for_each(*queue, 1, count);
+  });
+}
+
+/// For formulas that count updates: of all loops, where several share the parameter; null: of the
+/// one loop, which its steps count.
+inline const std::uint64_t* shared_version(const KernelRequest& request) {
+  VariableStorage& parameter = *request.variables[0];
+  return parameter.sharing == Sharing::None ? nullptr : word_of(parameter.version);
+}
+
+}  // namespace regatta::cuda

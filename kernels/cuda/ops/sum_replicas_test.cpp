@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sum over replicas of one GPU, held against the all_reduce of the host, bit for bit.
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "kernels/comm/collective/all_reduce.h"
+#include "kernels/cuda/device/device_op_for_test.h"
+#include "kernels/cuda/device/on_devices_for_test.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+
+namespace regatta::cuda {
+namespace {
+
+using testing_support::cuda_table;
+
+struct Case {
+  std::string algorithm;
+  std::int64_t members = 1;
+  std::int64_t elements = 1;
+  std::int64_t group = 0;
+  std::int64_t skipped = 0;  ///< elements, before each bucket
+};
+
+using Buckets = std::vector<std::vector<float>>;  ///< by member
+
+/// Of many magnitudes, so that another order of additions gives other bits.
+Buckets random_buckets(const Case& test, std::mt19937& random) {
+  std::uniform_real_distribution<float> exponent(-20, 20);
+  Buckets buckets(static_cast<std::size_t>(test.members));
+  for (std::vector<float>& bucket : buckets) {
+    for (std::int64_t i = 0; i < test.elements; ++i) {
+      bucket.push_back(std::exp2(exponent(random)) * (random() % 2 == 0 ? 1.0F : -1.0F));
+    }
+  }
+  return buckets;
+}
+
+Buckets summed_by_the_host(const Case& test, Buckets buckets) {
+  AllReduceGroup group(test.algorithm, test.members, test.group);
+  std::vector<std::thread> threads;
+  for (std::size_t m = 0; m < buckets.size(); ++m) {
+    group.join(static_cast<std::int64_t>(m), buckets[m].data(), test.elements);
+  }
+  for (std::int64_t m = 0; m < test.members; ++m) {
+    threads.emplace_back([&group, m] {
+      WaitClock waits;
+      group.run(m, Patience{}, {.peer_waits = &waits, .received = [](auto, auto) {}});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return buckets;
+}
+
+Node node_of(const Case& test) {
+  Node node;
+  node.op = Op::AllReduce;
+  node.attributes = {{"group", test.group},
+                     {"member", test.members - 1},
+                     {"members", test.members},
+                     {"algorithm", test.algorithm}};
+  return node;
+}
+
+class SumReplicas : public testing_support::OnDevices {
+ protected:
+  Buckets sum(const Case& test, const Buckets& buckets) {
+    std::vector<Tensor> tensors;
+    for (const std::vector<float>& bucket : buckets) {
+      float* const data = allocate<float>(test.skipped + test.elements) + test.skipped;
+      std::memcpy(data, bucket.data(), bucket.size() * sizeof(float));
+      tensors.push_back({.type = {ElementType::F32, {test.elements}}, .data = data});
+    }
+    const Node node = node_of(test);
+    const auto kernel = cuda_table().build({.node = node,
+                                            .inputs = tensors,
+                                            .outputs = tensors,
+                                            .variables = {},
+                                            .versions_seen = {},
+                                            .queue = &queue()});
+    kernel->run({});
+    queue().finish();
+    Buckets sums;
+    for (const Tensor& tensor : tensors) {
+      sums.emplace_back(tensor.f32(), tensor.f32() + test.elements);
+    }
+    return sums;
+  }
+};
+
+TEST_P(SumReplicas, GivesTheBitsOfTheHost) {
+  std::mt19937 random(23);
+  for (const std::string_view algorithm : all_reduce_algorithms()) {
+    for (const std::int64_t members : {1, 2, 3, 5, 8}) {
+      for (const std::int64_t elements : {1, 2, 3, 7, 64, 1001, 4099}) {
+        for (const std::int64_t skipped : {0, 1}) {
+          const Case test{.algorithm = std::string(algorithm),
+                          .members = members,
+                          .elements = elements + static_cast<std::int64_t>(random() % 5),
+                          .group = static_cast<std::int64_t>(random() % 7),
+                          .skipped = skipped};
+          const Buckets buckets = random_buckets(test, random);
+          EXPECT_EQ(sum(test, buckets), summed_by_the_host(test, buckets))
+              << algorithm << " of " << members << " members, " << test.elements
+              << " elements, group " << test.group << ", skipped " << skipped;
+        }
+      }
+    }
+  }
+}
+
+/// Else the test above would not see whether it has the right one.
+TEST_P(SumReplicas, HasBitsThatDependOnTheAlgorithm) {
+  std::mt19937 random(29);
+  Case test{.members = 5, .elements = 1000, .group = 1};
+  const Buckets buckets = random_buckets(test, random);
+  std::vector<Buckets> sums;
+  for (const std::string_view algorithm : all_reduce_algorithms()) {
+    test.algorithm = algorithm;
+    sums.push_back(sum(test, buckets));
+  }
+  EXPECT_NE(sums[0], sums[1]);
+  EXPECT_NE(sums[0], sums[2]);
+  EXPECT_NE(sums[1], sums[2]);
+}
+
+TEST_P(SumReplicas, RefusesOtherElementsThanF32) {
+  const Node node = node_of({.algorithm = "ring", .members = 1});
+  const Tensor bucket{.type = {ElementType::BF16, {4}}, .data = allocate<float>(2)};
+  EXPECT_THROW(cuda_table().build({.node = node,
+                                   .inputs = {&bucket, 1},
+                                   .outputs = {&bucket, 1},
+                                   .variables = {},
+                                   .versions_seen = {},
+                                   .queue = &queue()}),
+               RunError);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, SumReplicas, testing_support::kDevices,
+                         testing_support::name_of_device);
+
+}  // namespace
+}  // namespace regatta::cuda

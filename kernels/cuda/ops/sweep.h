@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a kernel over x [groups, rows, channels] is dealt to blocks of threads, and sums over rows.
+// A group is cut into slices of rows and tiles of channels; a block takes one slice of one tile. A
+// thread keeps to kWidth neighbouring channels, so that it reads what belongs to them once, and
+// takes the rows lane, lane + lanes, ... of the slice; threads that stand next to each other read
+// channels that do. The cut depends on the group's shape only, so that a group's sums are the same
+// bits however many groups there are, on every GPU:
+//   a thread's rows in f32, in their order;  lanes in f32, by halves;  slices in double (merge).
+// For .cu files only.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cuda/device/launch.h"
+#include "kernels/cuda/ops/element.h"
+
+namespace regatta::cuda {
+
+inline constexpr int kSweepThreads = 256;
+
+/// What one thread takes.
+struct SweepShare {
+  std::int64_t group = 0;
+  std::int64_t slice = 0;
+  std::int64_t channel = 0;  ///< the first of kWidth
+  std::int64_t begin = 0;    ///< rows of the group; nothing to do where it is not below `end`
+  std::int64_t end = 0;
+};
+
+struct Sweep {
+  /// `width`: channels of a thread; divides `channels`.
+  Sweep(std::int64_t group_count, std::int64_t rows_of_group, std::int64_t channel_count, int width)
+      : groups(group_count), rows(rows_of_group), channels(channel_count) {
+    const std::int64_t all = channels / width;
+    tiles = static_cast<std::uint32_t>((all + kMaxColumns - 1) / kMaxColumns);
+    columns = static_cast<std::uint32_t>((all + tiles - 1) / tiles);
+    lanes = static_cast<std::uint32_t>(kSweepThreads) / columns;
+    const std::int64_t turn = lanes * kTurns;
+    slices = static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>((rows + turn - 1) / turn, 1, kMaxSlices));
+    slice_rows = (rows + slices - 1) / slices;
+  }
+
+  std::int64_t blocks() const { return groups * slices * tiles; }
+
+  template <int kWidth>
+  __host__ __device__ SweepShare share(std::int64_t block, int thread) const {
+    // Blocks of a launch are fewer than 2^31, and 32-bit division is far cheaper.
+    const auto index = static_cast<std::uint32_t>(block);
+    const auto lane = static_cast<std::uint32_t>(thread) / columns;
+    const std::uint32_t column =
+        index % tiles * columns + static_cast<std::uint32_t>(thread) % columns;
+    SweepShare mine{.group = index / tiles / slices,
+                    .slice = index / tiles % slices,
+                    .channel = static_cast<std::int64_t>(column) * kWidth};
+    mine.begin = mine.slice * slice_rows + lane;
+    const std::int64_t end = (mine.slice + 1) * slice_rows;
+    if (lane < lanes && mine.channel < channels) mine.end = end < rows ? end : rows;
+    return mine;
+  }
+
+  /// visit(row) for the rows of the share.
+  template <typename Visit>
+  __host__ __device__ void for_each_row(const SweepShare& mine, const Visit& visit) const {
+    for (std::int64_t row = mine.begin; row < mine.end; row += lanes) visit(row);
+  }
+
+  /// Where the share's channels of a row of its group are.
+  __host__ __device__ std::int64_t offset(const SweepShare& mine, std::int64_t row) const {
+    return (mine.group * rows + row) * channels + mine.channel;
+  }
+
+  static constexpr std::int64_t kMaxColumns = 32;
+  static constexpr std::int64_t kTurns = 8;  ///< rows of a thread, until there are enough slices
+  static constexpr std::int64_t kMaxSlices = 1024;
+
+  std::int64_t groups;
+  std::int64_t rows;  ///< of a group
+  std::int64_t channels;
+  std::uint32_t tiles = 1;
+  std::uint32_t columns = 1;  ///< of a tile; a column is the channels of a thread
+  std::uint32_t lanes = 1;    ///< rows that a block reads at once
+  std::uint32_t slices = 1;
+  std::int64_t slice_rows = 0;
+};
+
+/// Sums over the rows of each slice: f32 [groups, slices, kSums, channels].
+template <int kSums, int kWidth>
+struct SliceSums {
+  Sweep sweep;
+  float* partial;
+
+  static constexpr std::size_t kSharedBytes = kSums * kWidth * kSweepThreads * sizeof(float);
+  static std::int64_t partial_bytes(const Sweep& sweep) {
+    return sweep.groups * sweep.slices * kSums * sweep.channels *
+           static_cast<std::int64_t>(sizeof(float));
+  }
+
+  /// The whole block: each thread with rows adds them up, add(its share, its sums).
+  template <typename Add>
+  __host__ __device__ void sum(const Block& block, const Add& add) const {
+    block.each([&](int thread) {
+      const SweepShare mine = sweep.template share<kWidth>(block.index, thread);
+      float sums[kSums][kWidth] = {};
+      if (mine.begin < mine.end) add(mine, sums);
+      leave(block, thread, sums);
+    });
+    finish(block);
+  }
+
+ private:
+  /// Inside each(): a thread leaves its sums.
+  __host__ __device__ void leave(const Block& block, int thread,
+                                 const float (&sums)[kSums][kWidth]) const {
+    float* shared = reinterpret_cast<float*>(block.shared);
+    for (int k = 0; k < kSums; ++k) {
+      for (int j = 0; j < kWidth; ++j) {
+        shared[(k * kWidth + j) * kSweepThreads + thread] = sums[k][j];
+      }
+    }
+  }
+
+  /// After that, by the whole block: adds up the lanes and stores.
+  __host__ __device__ void finish(const Block& block) const {
+    float* shared = reinterpret_cast<float*>(block.shared);
+    for (std::uint32_t left = sweep.lanes; left > 1; left = (left + 1) / 2) {
+      block.each([&](int thread) {
+        const std::uint32_t middle = (left + 1) / 2;
+        const auto lane = static_cast<std::uint32_t>(thread) / sweep.columns;
+        if (lane + middle >= left) return;
+        for (int i = 0; i < kSums * kWidth; ++i) {
+          float* sum = shared + i * kSweepThreads + thread;
+          *sum += sum[middle * sweep.columns];
+        }
+      });
+    }
+    block.each([&](int thread) {
+      const SweepShare mine = sweep.template share<kWidth>(block.index, thread);
+      if (static_cast<std::uint32_t>(thread) >= sweep.columns || mine.channel >= sweep.channels) {
+        return;
+      }
+      float* to = partial + (mine.group * sweep.slices + mine.slice) * kSums * sweep.channels;
+      for (int i = 0; i < kSums * kWidth; ++i) {
+        to[i / kWidth * sweep.channels + mine.channel + i % kWidth] =
+            shared[i * kSweepThreads + thread];
+      }
+    });
+  }
+};
+
+/// Adds up the slices of each group and channel in double and hands them on:
+/// finish(group, channel, sums), on one thread each.
+template <int kSums, typename Finish>
+struct MergeSlices {
+  static constexpr int kChannels = 8;  ///< of a block: what one sector of memory holds
+  static constexpr int kLanes = kSweepThreads / kChannels;
+  static constexpr std::size_t kSharedBytes = kSums * kSweepThreads * sizeof(double);
+
+  const float* partial;
+  std::int64_t slices;
+  std::int64_t channels;
+  std::int64_t chunks;  ///< of kChannels channels
+  Finish finish;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    double* shared = reinterpret_cast<double*>(block.shared);
+    const std::int64_t group = block.index / chunks;
+    const std::int64_t first = block.index % chunks * kChannels;
+    block.each([&](int thread) {
+      const std::int64_t channel = first + thread % kChannels;
+      double sums[kSums] = {};
+      for (std::int64_t slice = thread / kChannels; slice < slices && channel < channels;
+           slice += kLanes) {
+        const float* from = partial + (group * slices + slice) * kSums * channels + channel;
+        for (int k = 0; k < kSums; ++k) sums[k] += static_cast<double>(from[k * channels]);
+      }
+      for (int k = 0; k < kSums; ++k) shared[k * kSweepThreads + thread] = sums[k];
+    });
+    for (int middle = kSweepThreads / 2; middle >= kChannels; middle /= 2) {
+      block.each([&](int thread) {
+        if (thread >= middle) return;
+        for (int k = 0; k < kSums; ++k) {
+          shared[k * kSweepThreads + thread] += shared[k * kSweepThreads + thread + middle];
+        }
+      });
+    }
+    block.each([&](int thread) {
+      if (thread >= kChannels || first + thread >= channels) return;
+      double sums[kSums];
+      for (int k = 0; k < kSums; ++k) sums[k] = shared[k * kSweepThreads + thread];
+      finish(group, first + thread, sums);
+    });
+  }
+};
+
+template <int kSums, typename Finish>
+void merge_slices(Queue& queue, const Sweep& sweep, const float* partial, const Finish& finish) {
+  using Body = MergeSlices<kSums, Finish>;
+  const std::int64_t chunks = (sweep.channels + Body::kChannels - 1) / Body::kChannels;
+  for_each_block(queue, sweep.groups * chunks, kSweepThreads, Body::kSharedBytes,
+                 Body{.partial = partial,
+                      .slices = sweep.slices,
+                      .channels = sweep.channels,
+                      .chunks = chunks,
+                      .finish = finish});
+}
+
+/// build(width) with the number of channels that a thread takes, known when the program is
+/// compiled: packs of T where channels and addresses allow them, else 1.
+template <typename T, typename Build>
+auto with_width(std::int64_t channels, std::initializer_list<const void*> addresses,
+                const Build& build) {
+  if (channels % kPackWidth<T> == 0 && are_aligned(addresses)) {
+    return build(std::integral_constant<int, kPackWidth<T>>{});
+  }
+  return build(std::integral_constant<int, 1>{});
+}
+
+}  // namespace regatta::cuda

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies to f32, for results that a library cannot write where they belong.
+#pragma once
+
+#include "kernels/cuda/device/queue.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta::cuda {
+
+/// to[i] = from[i], from f32 or bf16 to f32. Puts it into the queue.
+void widen(Queue& queue, const Tensor& from, float* to);
+
+}  // namespace regatta::cuda

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The windows of a pool that do not overlap, as rows of a sweep (sweep.h): row r of a group of
+// images is a window, image by image, row-major. On host and device; for .cu files only.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/ops/element.h"
+#include "kernels/graph/tensor_type.h"
+
+namespace regatta::cuda {
+
+/// One window. Offsets in elements, of channel 0, in the group.
+struct WindowPlace {
+  std::int64_t corner = 0;  ///< in the image
+  std::int64_t pooled = 0;  ///< in the pooled image; only where `complete`
+  std::int32_t height = 0;  ///< pixels that the image has of it
+  std::int32_t width = 0;
+  bool complete = false;
+};
+
+struct Windows {
+  enum class Cover : std::uint8_t {
+    Complete,  ///< windows that lie inside the image: what a pool yields
+    All        ///< also those that the border cuts, so that every pixel is in one
+  };
+
+  Windows() = default;
+  Windows(const TensorType& x, std::int64_t window, Cover cover)
+      : height(static_cast<std::int32_t>(x.dim(1))),
+        width(static_cast<std::int32_t>(x.dim(2))),
+        channels(x.dim(3)),
+        side(static_cast<std::int32_t>(window)),
+        pooled_rows(height / side),
+        pooled_columns(width / side) {
+    const std::int32_t more = cover == Cover::All ? side - 1 : 0;
+    rows = (height + more) / side;
+    columns = (width + more) / side;
+  }
+
+  std::int64_t of_an_image() const { return static_cast<std::int64_t>(rows) * columns; }
+
+  __host__ __device__ WindowPlace place(std::int64_t index) const {
+    // A group has fewer than 2^32 windows, and 32-bit division is far cheaper.
+    const auto all = static_cast<std::uint32_t>(index);
+    const auto column = static_cast<std::int32_t>(all % static_cast<std::uint32_t>(columns));
+    const std::uint32_t line = all / static_cast<std::uint32_t>(columns);
+    const auto row = static_cast<std::int32_t>(line % static_cast<std::uint32_t>(rows));
+    const std::int64_t image = line / static_cast<std::uint32_t>(rows);
+    const std::int32_t below = height - row * side, right = width - column * side;
+    return {.corner = ((image * height + row * side) * width + column * side) * channels,
+            .pooled = ((image * pooled_rows + row) * pooled_columns + column) * channels,
+            .height = below < side ? below : side,
+            .width = right < side ? right : side,
+            .complete = row < pooled_rows && column < pooled_columns};
+  }
+
+  /// Where a pixel of a window is, from the window's corner.
+  __host__ __device__ std::int64_t pixel(std::int32_t row, std::int32_t column) const {
+    return (static_cast<std::int64_t>(row) * width + column) * channels;
+  }
+
+  std::int32_t height = 0, width = 0;  ///< of an image
+  std::int64_t channels = 0;
+  std::int32_t side = 1;
+  std::int32_t pooled_rows = 0, pooled_columns = 0;
+  std::int32_t rows = 0, columns = 0;  ///< of windows
+};
+
+/// The largest of a window's pixels at one channel or more, and its position in it (row-major, the
+/// first of equals).
+template <int kWidth>
+struct Largest {
+  float value[kWidth];  ///< that is compared
+  float pixel[kWidth];  ///< that it was computed from
+  std::uint8_t position[kWidth];
+};
+
+/// Of value(pixel, j) at the pixels from `corner` on; j: which of the channels.
+template <int kWidth, typename T, typename Value>
+__host__ __device__ inline Largest<kWidth> largest(const Windows& n, const T* corner,
+                                                   const Value& value) {
+  Largest<kWidth> best{};
+  for (std::int32_t r = 0; r < n.side; ++r) {
+    for (std::int32_t s = 0; s < n.side; ++s) {
+      float pixel[kWidth];
+      load_pack(corner + n.pixel(r, s), pixel);
+      for (int j = 0; j < kWidth; ++j) {
+        const float candidate = value(pixel[j], j);
+        if (r + s > 0 && !(candidate > best.value[j])) continue;
+        best.value[j] = candidate;
+        best.pixel[j] = pixel[j];
+        best.position[j] = static_cast<std::uint8_t>(r * n.side + s);
+      }
+    }
+  }
+  return best;
+}
+
+template <int kWidth>
+__host__ __device__ inline void store_positions(std::uint8_t* to,
+                                                const std::uint8_t (&positions)[kWidth]) {
+  Pack<std::uint8_t, kWidth> pack;
+  for (int j = 0; j < kWidth; ++j) pack.at[j] = positions[j];
+  *reinterpret_cast<Pack<std::uint8_t, kWidth>*>(to) = pack;
+}
+
+template <int kWidth>
+__host__ __device__ inline Pack<std::uint8_t, kWidth> load_positions(const std::uint8_t* from) {
+  return *reinterpret_cast<const Pack<std::uint8_t, kWidth>*>(from);
+}
+
+}  // namespace regatta::cuda

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/capture/captured_loop.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/expiry.h"
+#include "kernels/runtime/capture/queued_exchange.h"
+#include "kernels/runtime/capture/step_recorder.h"
+#include "kernels/runtime/lane.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+bool needs_an_exchange(const Node& node) {
+  return op_info(node.op).crosses || node.op == Op::Quorum;
+}
+
+std::string text_of(const Node& node) {
+  return std::string(to_string(node.op)) + " of " + node.layer + " on " + to_string(node.place);
+}
+
+}  // namespace
+
+CapturedLoop::CapturedLoop(const Request& request) : request_(request) {
+  add_nodes(request.all_lanes);
+  request_.all_lanes = {};
+  turns_ = order_turns(nodes_);
+}
+
+void CapturedLoop::add_nodes(std::span<Lane* const> all_lanes) {
+  std::map<const Lane*, std::size_t> numbers;
+  for (const Lane* lane : request_.lanes) numbers.emplace(lane, numbers.size());
+  for (const Lane* lane : request_.lanes) {
+    std::vector<QueuedNode>& nodes = nodes_.emplace_back();
+    for (const Instruction& instruction : lane->plan().instructions) {
+      const QueuedExchange* const exchange = lane->kernel(nodes.size()).queued_exchange();
+      QueuedNode node{.node = instruction.node,
+                      .waits = {},
+                      .meeting = exchange == nullptr ? nullptr : exchange->meeting()};
+      for (const Dependency& wait : instruction.waits) {
+        const Lane* const other = all_lanes[static_cast<std::size_t>(wait.lane)];
+        node.waits.push_back(
+            {.lane = numbers.at(other), .index = static_cast<std::size_t>(wait.index)});
+      }
+      nodes.push_back(std::move(node));
+    }
+  }
+}
+
+CapturedLoop::~CapturedLoop() = default;
+
+void CapturedLoop::record() {
+  std::set<std::int64_t> ends{kNever};
+  for (const std::vector<QueuedNode>& nodes : nodes_) {
+    for (const QueuedNode& node : nodes) {
+      ends.insert(request_.expiries[static_cast<std::size_t>(node.node)]);
+    }
+  }
+  std::int64_t begin = 0;
+  for (const std::int64_t end : ends) {
+    if (end <= begin) continue;
+    phases_.push_back(record_phase(begin));
+    phases_.back().end = end;
+    begin = end;
+  }
+}
+
+CapturedLoop::Phase CapturedLoop::record_phase(std::int64_t begin) const {
+  const std::unique_ptr<StepRecorder> recorder = request_.device.make_recorder();
+  if (recorder == nullptr) {
+    throw RunError(ErrorKind::Unsupported, "steps are captured on a GPU only");
+  }
+  std::vector<LaneQueue*> queues;
+  for (const Lane* lane : request_.lanes) queues.push_back(lane->queue());
+  recorder->begin(queues);
+  LaneCounters counters;
+  const StepContext context{.step = 0, .examples = begin, .counters = &counters};
+  std::map<Stand, StepRecorder::Mark> marks;
+  Phase phase;
+  for (const Turn& turn : turns_) {
+    try {
+      for (const Stand& stand : turn) {
+        for (const Stand& wait : node_at(stand).waits) recorder->wait(stand.lane, marks.at(wait));
+      }
+      put(turn, context, *recorder, phase);
+      recorder->look();
+      for (const Stand& stand : turn) {
+        if (is_awaited(stand)) marks[stand] = recorder->mark(stand.lane);
+      }
+    } catch (const RunError& error) {
+      const Node& node = request_.graph.node(node_at(turn.front()).node);
+      throw RunError(error.kind(),
+                     "a step cannot be captured because of " + text_of(node) + ": " + error.what());
+    }
+  }
+  phase.step = recorder->end();
+  return phase;
+}
+
+Kernel& CapturedLoop::kernel(const Stand& stand) const {
+  return request_.lanes[stand.lane]->kernel(stand.index);
+}
+
+bool CapturedLoop::is_awaited(const Stand& stand) const {
+  return request_.lanes[stand.lane]->plan().instructions[stand.index].awaited;
+}
+
+/// Nothing for a node that has expired, which members of a meeting do together.
+void CapturedLoop::put(const Turn& turn, const StepContext& context, StepRecorder& recorder,
+                       Phase& phase) const {
+  const NodeId id = node_at(turn.front()).node;
+  if (context.examples >= request_.expiries[static_cast<std::size_t>(id)]) return;
+  if (!needs_an_exchange(request_.graph.node(id))) {
+    kernel(turn.front()).run(context);
+    request_.lanes[turn.front().lane]->fetch_losses_of(id);
+    return;
+  }
+  std::vector<QueuedExchange*> exchanges;
+  for (const Stand& stand : turn) {
+    exchanges.push_back(kernel(stand).queued_exchange());
+    if (exchanges.back() == nullptr) {
+      throw RunError(ErrorKind::Unsupported, "it is the host's work, done between others");
+    }
+    phase.exchanges.push_back(exchanges.back());
+    if (exchanges.back()->awaits_others()) phase.awaiting.push_back(exchanges.back());
+  }
+  if (exchanges.front()->meeting() == nullptr) return exchanges.front()->enqueue();
+  meet(turn, exchanges, recorder);
+}
+
+/// The queue of who is in charge waits for the others', and they for its work.
+void CapturedLoop::meet(const Turn& turn, std::span<QueuedExchange* const> exchanges,
+                        StepRecorder& recorder) {
+  const auto in_charge =
+      std::find(exchanges.begin(), exchanges.end(), exchanges.front()->meeting()->in_charge);
+  check(in_charge != exchanges.end(), "who is in charge of a meeting takes part in it");
+  const std::size_t lane = turn[static_cast<std::size_t>(in_charge - exchanges.begin())].lane;
+  for (const Stand& other : turn) {
+    if (other.lane != lane) recorder.wait(lane, recorder.mark(other.lane));
+  }
+  (*in_charge)->enqueue();
+  const StepRecorder::Mark done = recorder.mark(lane);
+  for (const Stand& other : turn) {
+    if (other.lane != lane) recorder.wait(other.lane, done);
+  }
+}
+
+CapturedLoop::Phase& CapturedLoop::phase_at(std::int64_t examples) {
+  const auto found = std::find_if(phases_.begin(), phases_.end(),
+                                  [&](const Phase& phase) { return examples < phase.end; });
+  check(found != phases_.end(), "a captured step was recorded");
+  return *found;
+}
+
+void CapturedLoop::run(const StepContext& context, const Patience& patience) {
+  for (Lane* lane : request_.lanes) lane->queue()->begin_step(context);
+  const Phase& phase = phase_at(context.examples);
+  try {
+    phase.step->launch();
+    await(phase, patience);
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  for (QueuedExchange* exchange : phase.exchanges) exchange->count_step();
+}
+
+/// What waits for no other loop ends by itself, and soon.
+void CapturedLoop::await(const Phase& phase, const Patience& patience) const {
+  LaneQueue& origin = *request_.lanes.front()->queue();
+  if (phase.awaiting.empty()) return origin.finish();
+  const std::int64_t began = now_ns();
+  origin.finish_while([&] {
+    if (patience.abort->raised.load(std::memory_order_relaxed)) throw Aborted();
+    for (QueuedExchange* exchange : phase.awaiting) exchange->look(now_ns() - began);
+  });
+}
+
+void CapturedLoop::give_up() noexcept {
+  std::set<QueuedExchange*> exchanges;
+  for (const Phase& phase : phases_) {
+    exchanges.insert(phase.awaiting.begin(), phase.awaiting.end());
+  }
+  phases_.clear();
+  for (QueuedExchange* exchange : exchanges) exchange->give_up();
+  try {
+    request_.lanes.front()->queue()->finish();  // before kernels that it uses are gone
+  } catch (const RunError&) {                   // what ended the run is known already
+  }
+}
+
+std::vector<std::unique_ptr<CapturedLoop>> capture_loops(
+    const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes,
+    std::span<const std::int64_t> expiries, Device& device) {
+  std::vector<Lane*> all;
+  std::map<int, std::vector<Lane*>> by_loop;
+  for (const auto& lane : lanes) {
+    all.push_back(lane.get());
+    std::vector<Lane*>& loop = by_loop[lane->plan().loop];
+    loop.insert(lane->leads() ? loop.begin() : loop.end(), lane.get());
+  }
+  std::vector<std::unique_ptr<CapturedLoop>> captured;
+  for (const auto& [number, loop] : by_loop) {
+    captured.push_back(std::make_unique<CapturedLoop>(CapturedLoop::Request{
+        .graph = graph, .lanes = loop, .all_lanes = all, .expiries = expiries, .device = device}));
+    captured.back()->record();
+    for (Lane* lane : loop) lane->set_captured(*captured.back());
+  }
+  return captured;
+}
+
+}  // namespace regatta

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What lanes of a loop do whose steps are launched as one (captured_loop.h): the leader's thread
+// runs them, the others' threads rest.
+#include "kernels/graph/error.h"
+#include "kernels/runtime/capture/captured_loop.h"
+#include "kernels/runtime/lane.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+
+void Lane::fetch_losses_of(NodeId node) const {
+  for (const LossProbe& probe : probes_) {
+    if (probe.node == node) options_.queue->fetch(probe.value);
+  }
+}
+
+/// Returns when the step ended.
+std::uint64_t Lane::run_captured(const StepContext& context, std::uint64_t begin) {
+  try {
+    captured_->run(context, options_.patience);
+  } catch (const RunError& error) {
+    throw RunError(error.kind(), where_in_step() + error.what());
+  }
+  const std::uint64_t end = ticks();
+  for (Lane* lane : captured_->lanes()) {
+    lane->end_captured(end - begin);
+    if (lane != this) lane->end_step(context, end - begin);
+  }
+  return end;
+}
+
+/// A captured step cannot be looked into: all of it counts as its workers' computing.
+void Lane::end_captured(std::uint64_t span) {
+  spent_[static_cast<std::size_t>(Category::Compute)] += span;
+  for (const LossProbe& probe : probes_) check_loss(probe);
+}
+
+}  // namespace regatta

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/capture/lane_queues.h"
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+LaneQueues::LaneQueues(const Plan& plan, const PlacedDevices& devices) {
+  for (const LanePlan& lane : plan.lanes()) {
+    OfLane& added = lanes_.emplace_back();
+    added.place = lane.place;
+    added.device = &devices.device(lane.place);
+    added.queue = added.device->make_queue();
+    if (added.queue != nullptr) added.counts = make_on_device<QueuedCounts>(*added.device);
+  }
+}
+
+LaneQueue* LaneQueues::carrier(std::size_t lane, Device& source) {
+  OfLane& own = lanes_[lane];
+  if (own.device == &source) return nullptr;
+  if (own.queue != nullptr && source.is_read_by(*own.device)) return own.queue.get();
+  const auto [made, is_new] = own.carriers.try_emplace(&source);
+  if (is_new) made->second = source.make_queue();
+  return made->second.get();
+}
+
+Device& LaneQueues::the_device() const {
+  const OfLane& first = lanes_.front();
+  for (const OfLane& lane : lanes_) {
+    if (lane.device == first.device) continue;
+    throw RunError(ErrorKind::Unsupported, "a step is captured on one device only, but " +
+                                               to_string(first.place) + " and " +
+                                               to_string(lane.place) + " are on two");
+  }
+  return *first.device;
+}
+
+}  // namespace regatta

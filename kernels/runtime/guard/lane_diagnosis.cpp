@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a lane finds out about a run that diverged, before it ends it.
+#include "kernels/graph/error.h"
+#include "kernels/runtime/guard/finite.h"
+#include "kernels/runtime/lane.h"
+
+namespace regatta {
+
+/// Names the first tensor that is not finite: a variable that the step began with, or else the
+/// output of the first kernel that makes one when the step so far is run again. What is shared is
+/// looked at as its reader copies it, and what came from others is copied once more, as the memory
+/// of both may have been used again. A captured step has already been run to its end, so nothing
+/// is left to look at.
+void Lane::diverged(const LossProbe& probe) {
+  const std::string loss = "the loss is not finite at step " + std::to_string(step_) + " on " +
+                           to_string(plan_.place) + "; ";
+  if (captured_ != nullptr) {
+    throw RunError(ErrorKind::Diverged,
+                   loss +
+                       "the step was launched as one CUDA graph: with --cuda-graph off a run "
+                       "names the first tensor that is not finite");
+  }
+  const std::string where = loss + "the first tensor that is not finite: ";
+  for (const Evidence& evidence : evidence_) {
+    for (const auto& [name, tensor] : evidence.state) {
+      if (!all_finite(tensor)) throw RunError(ErrorKind::Diverged, where + "variable " + name);
+    }
+  }
+  const StepContext context{.step = step_, .examples = 0, .counters = &counters_};
+  for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
+    const Node& node = graph_.node(plan_.instructions[i].node);
+    const bool again = node.op == Op::Copy || !op_info(node.op).crosses;
+    if (again && node.op != Op::Input) kernels_[i]->run(context);
+    if (options_.queue != nullptr) finish_queue();
+    for (const Tensor& output : evidence_[i].outputs) {
+      if (all_finite(output)) continue;
+      const std::string what =
+          node.op == Op::Read
+              ? "variable " + graph_.variable(node.variables[0]).name
+              : "the output of " + std::string(to_string(node.op)) + " in layer " + node.layer;
+      throw RunError(ErrorKind::Diverged, where + what);
+    }
+    if (plan_.instructions[i].node == probe.node) break;
+  }
+  throw RunError(ErrorKind::Diverged, where + "the loss itself");
+}
+
+}  // namespace regatta

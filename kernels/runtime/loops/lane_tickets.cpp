@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a lane learns of its next step: it follows its loop's leader. The leader makes the ticket, or
+// hears of it from the process that leads the loop; it waits for slower loops, and for the quorum
+// where there is one.
+#include "kernels/graph/error.h"
+#include "kernels/runtime/lane.h"
+#include "kernels/runtime/loops/absence.h"
+
+namespace regatta {
+
+Ticket Lane::next_ticket() {
+  if (options_.patience.abort->raised.load(std::memory_order_relaxed)) throw Aborted();
+  if (leadership_) return lead_ticket();
+  bool timed_out = false;
+  const Ticket ticket = gate_->follow(tickets_++, options_.patience, timed_out);
+  if (timed_out) {
+    throw RunError(ErrorKind::Timeout, "step " + std::to_string(step_) + ": " + name() +
+                                           " waited in vain for its loop's leader to begin");
+  }
+  return ticket;
+}
+
+Ticket Lane::lead_ticket() {
+  const Leadership& loop = *leadership_;
+  if (loop.bound != nullptr) {
+    wait_for_loop();  // only then are its updates applied
+    loop.bound->finish(static_cast<std::size_t>(loop.loop), step_);
+  }
+  if (loop.hears != nullptr) return hear_ticket();
+  if (loop.bound != nullptr) await_turn();
+  const Ticket ticket =
+      loop.quorums == nullptr ? gate_->lead(loop.count, loop.examples) : begin_step();
+  if (loop.sends != nullptr) publish(ticket);
+  return ticket;
+}
+
+/// Of a loop that has a quorum. Its other servers hear of the end, or they would wait for a
+/// verdict.
+Ticket Lane::begin_step() {
+  const Leadership& loop = *leadership_;
+  wait_for_loop();  // then it is known whether its push counts
+  if (loop.absence != nullptr && loop.absence->noted()) {
+    if (loop.sends != nullptr) publish({.ends = true});
+    throw RunError(ErrorKind::PeerLost, loop.absence->reason());
+  }
+  const Ticket ticket = loop.quorums->begin(loop.loop, loop.count, options_.patience);
+  gate_->issue(ticket);
+  return ticket;
+}
+
+/// To servers first, who so are told even where the worker cannot be.
+void Lane::publish(const Ticket& ticket) {
+  Absence* const absence = leadership_->absence;
+  try {
+    leadership_->sends->publish(leadership_->loop, ticket);
+  } catch (const RunError& error) {
+    if (absence == nullptr || error.kind() != ErrorKind::PeerLost) throw;
+    absence->note(error.what());
+  }
+}
+
+void Lane::await_turn() {
+  const Leadership& loop = *leadership_;
+  loop.bound->await_turn(static_cast<std::size_t>(loop.loop), loop.count, options_.patience);
+}
+
+Ticket Lane::hear_ticket() {
+  const Leadership& loop = *leadership_;
+  const Ticket ticket = loop.hears->next(loop.loop);
+  if (ticket.ends) {
+    wait_for_loop();
+    throw RunError(ErrorKind::PeerLost, "the first server goes on without this loop's worker");
+  }
+  if (loop.bound != nullptr && ticket.runs) await_turn();
+  if (loop.quorums != nullptr) loop.quorums->await(ticket, options_.patience);
+  gate_->issue(ticket);
+  return ticket;
+}
+
+}  // namespace regatta

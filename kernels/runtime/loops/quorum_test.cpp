@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The quorum under real threads: a step takes as many pushes as it needs, all of them computed from
+// its own parameters and from nothing older or half replaced; late ones are dropped and counted.
+#include "kernels/runtime/loops/quorum.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <iterator>
+#include <numeric>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kBatch = 10;
+
+/// Workers in threads of their own. The parameters are two words that an update writes one after
+/// the other, both as the examples applied; a push is what its worker has read of them. `shares`:
+/// examples by member.
+class Workers {
+ public:
+  Workers(std::int64_t needed, std::vector<std::int64_t> shares)
+      : gradients_(shares.size()),
+        pushes_(shares.size()),
+        quorum_({.needed = needed,
+                 .members = std::ssize(shares),
+                 .batch = kBatch,
+                 .applied_examples = &applied_examples_}),
+        needed_(needed),
+        shares_(std::move(shares)) {
+    for (std::int64_t m = 0; m < quorum_.members(); ++m) {
+      pushes_[at(m)] = {.type = {ElementType::F32, {2}}, .data = gradients_[at(m)].data()};
+      quorum_.join(m, {.gradients = std::span(&pushes_[at(m)], 1), .examples = shares_[at(m)]});
+      updates_.push_back(quorum_.behind(m, word_update(0)));
+      updates_.push_back(quorum_.behind(m, word_update(1)));
+    }
+  }
+
+  /// `work`: what a member does before it pushes.
+  template <typename Work>
+  void run(std::int64_t batches, const Work& work) {
+    target_ += batches * kBatch;
+    std::vector<std::thread> threads;
+    for (std::int64_t m = 0; m < quorum_.members(); ++m) {
+      threads.emplace_back([&, m] {
+        while (quorum_.begin(m, patience_) < target_) {
+          for (std::size_t word : {0U, 1U}) gradients_[at(m)][word] = parameters_[word];
+          work(m);
+          quorum_.decide(m);
+          for (std::size_t word : {0U, 1U}) updates_[2 * at(m) + word]->run({});
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  Quorum& quorum() { return quorum_; }
+  std::int64_t applied_examples() const { return applied_examples_; }
+  std::int64_t wrong() const { return wrong_; }
+  /// By step.
+  const std::vector<std::int64_t>& step_examples() const { return step_examples_; }
+
+ private:
+  static std::size_t at(std::int64_t member) { return static_cast<std::size_t>(member); }
+
+  std::unique_ptr<Kernel> word_update(std::size_t word) {
+    return make_kernel([this, word](const StepContext& context) {
+      std::int64_t counted = 0;
+      std::int64_t examples = 0;
+      for (std::int64_t m = 0; m < quorum_.members(); ++m) {
+        if (quorum_.counted(m).empty()) continue;
+        ++counted;
+        examples += shares_[at(m)];
+        for (float seen : gradients_[at(m)]) wrong_ += seen != static_cast<float>(context.examples);
+      }
+      if (word == 0) step_examples_.push_back(examples);
+      wrong_ += counted != needed_ || context.step_examples != examples;
+      wrong_ += context.step != std::ssize(step_examples_) - 1;
+      wrong_ += quorum_.weight() != static_cast<float>(kBatch) / static_cast<float>(examples);
+      parameters_[word] = static_cast<float>(context.examples + examples);
+      std::this_thread::yield();  // another may read between the words
+    });
+  }
+
+  std::vector<std::array<float, 2>> gradients_;  ///< by member
+  std::vector<Tensor> pushes_;
+  std::array<std::atomic<float>, 2> parameters_{};
+  std::atomic<std::int64_t> applied_examples_{0};
+  std::atomic<std::int64_t> wrong_{0};
+  Quorum quorum_;
+  std::int64_t needed_;
+  std::vector<std::int64_t> shares_;
+  std::vector<std::int64_t> step_examples_;
+  std::vector<std::unique_ptr<Kernel>> updates_;  ///< two a member
+  AbortFlag abort_;
+  Patience patience_{.abort = &abort_, .spins = 100, .yields = 10};
+  std::int64_t target_ = 0;
+};
+
+TEST(Quorum, TakesTheFirstPushesOfEveryStepAndNoneOfOlderParameters) {
+  constexpr std::int64_t kSteps = 2000;
+  Workers workers(2, {5, 5, 5, 5});
+  for (int segment = 0; segment < 2; ++segment) {  // as between evaluations
+    workers.run(kSteps / 2, [](std::int64_t member) {
+      for (std::int64_t i = 0; i < member; ++i) std::this_thread::yield();
+    });
+  }
+  EXPECT_EQ(workers.wrong(), 0);
+  EXPECT_EQ(workers.applied_examples(), kSteps * kBatch);
+  std::int64_t applied = 0;
+  for (std::int64_t m = 0; m < 4; ++m) applied += workers.quorum().applied(m);
+  EXPECT_EQ(applied, 2 * kSteps);
+}
+
+/// Two of 3 + 7 examples are a batch; of 3 + 3 less, of 7 + 7 more.
+TEST(Quorum, WeighsAStepByTheExamplesOfWhoCameFirst) {
+  Quorum quorum({.needed = 2, .members = 4, .batch = kBatch});
+  std::vector<std::unique_ptr<Kernel>> updates;
+  std::vector<std::int64_t> seen;  // by step: itself, the examples before it, its own
+  for (std::int64_t m = 0; m < 4; ++m) {
+    quorum.join(m, {.gradients = {}, .examples = m % 2 == 0 ? 7 : 3});
+    updates.push_back(quorum.behind(
+        m, make_kernel([&](const StepContext& context) {
+          seen.insert(seen.end(), {context.step, context.examples, context.step_examples});
+        })));
+  }
+  const AbortFlag abort;
+  const Patience patience{.abort = &abort};
+  for (std::int64_t m = 0; m < 4; ++m) EXPECT_EQ(quorum.begin(m, patience), 0);
+  EXPECT_EQ(quorum.decide(0), Verdict::Counts);
+  EXPECT_EQ(quorum.decide(2), Verdict::Completes);
+  EXPECT_EQ(quorum.weight(), 10.0F / 14);
+  updates[2]->run({});
+  for (std::int64_t m : {1, 3}) EXPECT_EQ(quorum.decide(m), Verdict::Dropped);
+  for (std::int64_t m : {1, 3}) EXPECT_EQ(quorum.begin(m, patience), 14);
+  EXPECT_EQ(quorum.decide(3), Verdict::Counts);
+  EXPECT_EQ(quorum.decide(1), Verdict::Completes);
+  EXPECT_EQ(quorum.weight(), 10.0F / 6);
+  updates[1]->run({});
+  EXPECT_EQ(quorum.begin(0, patience), 20);
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 0, 14, 1, 14, 6}));
+}
+
+TEST(Quorum, AppliesTheExamplesThatCountedUnderThreads) {
+  constexpr std::int64_t kBatches = 500;
+  Workers workers(2, {7, 3, 7, 3});
+  for (int segment = 0; segment < 2; ++segment) {
+    workers.run(kBatches, [](std::int64_t member) {
+      for (std::int64_t i = 0; i < member % 3; ++i) std::this_thread::yield();
+    });
+  }
+  EXPECT_EQ(workers.wrong(), 0);
+  const std::vector<std::int64_t>& steps = workers.step_examples();
+  EXPECT_EQ(workers.applied_examples(),
+            std::accumulate(steps.begin(), steps.end(), std::int64_t{0}));
+  EXPECT_GE(workers.applied_examples(), 2 * kBatches * kBatch);
+  EXPECT_LE(workers.applied_examples(), 2 * kBatches * kBatch + 13);
+}
+
+TEST(Quorum, GoesOnFromTheStepsAndExamplesOfAnotherRun) {
+  Quorum quorum({.needed = 1, .members = 2, .batch = kBatch});
+  quorum.join(0, {.gradients = {}, .examples = 7});
+  std::int64_t step = -1;
+  const auto update =
+      quorum.behind(0, make_kernel([&](const StepContext& context) { step = context.step; }));
+  quorum.begin_at(12, 125);
+  const AbortFlag abort;
+  EXPECT_EQ(quorum.begin(0, {.abort = &abort}), 125);
+  EXPECT_EQ(quorum.decide(0), Verdict::Completes);
+  update->run({});
+  EXPECT_EQ(step, 12);
+  EXPECT_EQ(quorum.begin(0, {.abort = &abort}), 132);
+}
+
+TEST(Quorum, DropsThePushesOfAStragglerAndCountsThem) {
+  Workers workers(2, {5, 5, 5});
+  workers.run(20, [](std::int64_t member) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(member == 2 ? 300 : 2));
+  });
+  EXPECT_EQ(workers.wrong(), 0);
+  EXPECT_LT(workers.quorum().applied(2), 5);
+  EXPECT_GT(workers.quorum().dropped(2), 0);
+  EXPECT_EQ(workers.quorum().applied(0) + workers.quorum().applied(1) + workers.quorum().applied(2),
+            2 * 20);
+}
+
+TEST(Quorum, OfAllItsMembersDropsNothing) {
+  Workers workers(3, {4, 3, 3});
+  workers.run(200, [](std::int64_t) {});
+  EXPECT_EQ(workers.wrong(), 0);
+  for (std::int64_t m = 0; m < 3; ++m) {
+    EXPECT_EQ(workers.quorum().applied(m), 200);
+    EXPECT_EQ(workers.quorum().dropped(m), 0);
+  }
+}
+
+TEST(Quorum, AddsNothingUpBeforeAStepIsComplete) {
+  Quorum quorum({.needed = 2, .members = 3});
+  const AbortFlag abort;
+  const Patience patience{.abort = &abort};
+  for (std::int64_t m : {0, 1, 2}) EXPECT_EQ(quorum.begin(m, patience), 0);
+  EXPECT_EQ(quorum.decide(2), Verdict::Counts);
+  EXPECT_EQ(quorum.decide(0), Verdict::Completes);
+  EXPECT_EQ(quorum.decide(1), Verdict::Dropped);  // the step is complete, if not yet applied
+  EXPECT_EQ(quorum.dropped(1), 1);
+}
+
+TEST(Quorum, GoesOnWithoutLostWorkersWhileEnoughAreLeft) {
+  Quorum quorum({.needed = 2, .members = 3});
+  EXPECT_EQ(quorum.retire(1), "");
+  EXPECT_EQ(quorum.retire(0), "1 of 3 workers left, but a step needs 2");
+}
+
+TEST(Quorum, NamesWhoIsMissingWhenAWaitIsInVain) {
+  Quorum quorum({.needed = 2, .members = 3});
+  const AbortFlag abort;
+  const Patience patience{.abort = &abort, .spins = 0, .yields = 0, .limit_ns = 5'000'000};
+  quorum.begin(1, patience);
+  quorum.decide(1);
+  try {
+    quorum.begin(1, patience);
+    FAIL() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Timeout);
+    EXPECT_NE(std::string(error.what()).find("only 1 of the 2 pushes"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("missing: worker 0, worker 2"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace regatta

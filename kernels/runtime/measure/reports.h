@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an executor tells of its run: where each worker's time went, and each loop's history. Not
+// while lanes run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/measure/span_histogram.h"
+
+namespace regatta {
+
+class Lane;
+class Plan;
+class ProcessLoops;
+class Quorums;
+
+/// Where a worker's time went, summed over its steps. A worker is a place that computes.
+struct WorkerReport {
+  Place place;
+  std::int64_t steps = 0;
+  std::int64_t compute_ns = 0;
+  std::int64_t exposed_communication_ns = 0;
+  std::int64_t wait_ns = 0;  ///< for others: to arrive, to make a value, to end a step
+  std::int64_t input_ns = 0;
+  std::int64_t update_ns = 0;
+  std::int64_t total_ns = 0;             ///< inside steps
+  std::vector<std::uint64_t> staleness;  ///< updates by versions missed
+  SpanHistogram age;                     ///< of updates, since the reads that they are of
+  std::int64_t updates_applied = 0;      ///< of the replica, where the place has a quorum
+  std::int64_t updates_dropped = 0;      ///< where it decides: they came late
+};
+
+/// One loop's history. Entry k is step k of this executor.
+struct LoopReport {
+  std::int64_t steps = 0;
+  double share_of_batch = 1;  ///< examples of one step / global batch
+  std::vector<std::uint64_t> step_ticks;
+  std::vector<float> losses;           ///< the loop's share of the loss
+  std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
+};
+
+/// What reports are made of.
+struct RunState {
+  const Step& step;
+  const Plan& plan;
+  const ProcessLoops& loops;
+  const Quorums& quorums;
+  std::span<const std::unique_ptr<Lane>> lanes;
+  std::span<const std::vector<float>> losses;  ///< by loss of the step, then by step
+};
+
+/// In the order of their places.
+std::vector<WorkerReport> worker_reports(const RunState& run);
+/// By loop of the part.
+std::vector<LoopReport> loop_reports(const RunState& run);
+
+}  // namespace regatta
