@@ -60,6 +60,9 @@ regatta_read_version(grpc_version ${GRPC_INCLUDE_DIR}/grpcpp/version_info.h)
 regatta_need("gRPC" PACKAGE "libgrpc++-dev" VERSION "${grpc_version}" LEAST 1.51
   VARIABLES grpc++_LIBRARY grpc_LIBRARY gpr_LIBRARY GRPC_INCLUDE_DIR)
 regatta_need("Abseil" PACKAGE "libabsl-dev" VARIABLES absl_synchronization_LIBRARY)
+find_package(OpenSSL QUIET COMPONENTS Crypto)
+regatta_need("OpenSSL" PACKAGE "libssl-dev" VARIABLES OPENSSL_FOUND
+  VERSION "${OPENSSL_VERSION}" LEAST 3.0)
 find_package(Protobuf QUIET)
 regatta_need("Protocol Buffers" PACKAGE "libprotobuf-dev" VARIABLES Protobuf_FOUND
   VERSION "${Protobuf_VERSION}" LEAST 3.21)

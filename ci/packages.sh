@@ -17,6 +17,7 @@ command line, text, JSON and TOML: libcli11-dev libfmt-dev nlohmann-json3-dev li
 topology of the machine: libhwloc-dev
 ranks that mpirun starts, and all_reduce between them: openmpi-bin libopenmpi-dev
 messages between processes: libgrpc++-dev libabsl-dev
+digests of data files: libssl-dev
 control of ranks: libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
 test and benchmark libraries, which the build looks for: libgtest-dev libgmock-dev libbenchmark-dev
 figures: python3 python3-numpy python3-matplotlib

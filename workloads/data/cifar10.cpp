@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "kernels/graph/error.h"
-#include "workloads/data/md5.h"
+#include "workloads/data/digest.h"
 
 namespace regatta {
 namespace {
@@ -91,17 +91,6 @@ void append_records(const fs::path& path, std::span<const std::uint8_t> bytes, D
   }
 }
 
-/// False when the file cannot be read to its end.
-bool has_md5(const fs::path& path, std::string_view expected) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> piece(std::size_t{1} << 20);
-  Md5 digest;
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
-    digest.update(piece.data(), static_cast<std::size_t>(file.gcount()));
-  }
-  return file.eof() && digest.finish() == expected;
-}
-
 }  // namespace
 
 DataSet load_cifar10(const fs::path& folder, Split split) {
@@ -135,7 +124,7 @@ std::vector<FileCheck> check_cifar10(const fs::path& folder) {
       const std::uintmax_t size = fs::file_size(path, error);
       if (!error) check.size_bytes = static_cast<std::int64_t>(size);
       check.size_ok = check.size_bytes == static_cast<std::int64_t>(kFileBytes);
-      check.genuine = check.size_ok && has_md5(path, file.md5);
+      check.genuine = check.size_ok && md5_of(path) == file.md5;
     }
     checks.push_back(check);
   }
