@@ -58,7 +58,7 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
 
 LaunchOptions launch_of(const TrainerRequest& wanted) {
   LaunchOptions launch;
-  // What the user has set, and NCCL_ALGO: other hosts would not know it.
+  // Ranks of other hosts do not inherit the environment.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
   launch.hosts = wanted.request.hosts;
   if (!wanted.request.listen.empty()) launch.reach = Reach::Hosts;

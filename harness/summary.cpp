@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
+#include "harness/run/assemble.h"
 #include "harness/run/merge_reports.h"
-#include "harness/run/wholes.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/traffic.h"
@@ -224,7 +224,7 @@ Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t see
   }
   std::uint64_t weights = fnv1a("");
   for (const std::string& name : parameters) {
-    const std::vector<float> whole = wholes(copies, name).front();  // of replica 0, or home
+    const std::vector<float> whole = assemble(copies, name).front();  // of replica 0, or home
     weights = fnv1a(whole.data(), whole.size() * sizeof whole[0], weights);
   }
   const std::int64_t epoch_examples =

@@ -26,10 +26,11 @@
 
 namespace regatta {
 
-/// One line of a figure: a cell without its seed and without what all that is compared shares.
+/// One line of a figure: a cell, minus its seed and the fields that every compared run
+/// shares.
 struct Contestant {
   std::string strategy;
-  std::string all_reduce;  ///< empty: any; so the next
+  std::string all_reduce;  ///< empty where there is no collective
   std::string sharing;
   std::int64_t workers = 1;
   std::int64_t stages = 1;

@@ -45,7 +45,7 @@ inline constexpr std::array<std::string_view, 5> kStepParts = {"compute", "expos
 struct CellJudgement {
   std::vector<const Record*> runs;  ///< the cell is that of the first; its seed means nothing
   std::string length;               ///< as its command says it, such as `--steps 200`; or empty
-  bool claims_time = true;          ///< not of `independent`, which learns by halves
+  bool claims_time = true;          ///< not of `independent`: its replicas see a share of the data
   std::int64_t reached = 0;
   std::int64_t held = 0;  ///< of those that reached it, stayed there
   std::int64_t failed = 0;

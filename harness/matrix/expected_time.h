@@ -58,7 +58,7 @@ std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns&
 /// cores. An installed program has none.
 std::vector<FinishedRun> committed_runs(const MachineFacts& machine);
 
-/// A few steps of `single` on data that needs no files, in a folder that goes again; nothing when
+/// A few steps of `single` on data that needs no files, in a temporary folder; nothing when
 /// that fails.
 std::optional<FinishedRun> short_run(const RunLength& run);
 

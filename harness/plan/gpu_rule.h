@@ -17,8 +17,8 @@ namespace regatta {
 /// choose the pushes that count.
 void deal_gpus(const RaceRequest& request, Placement& placement);
 
-/// The first GPU of a process, one of as many as it sees: processes of a host that compute take
-/// turns, and one that is shown a single GPU has that.
+/// The first GPU of a process: those of a host that compute take the GPUs that they see in
+/// turn.
 int gpu_of(int process_on_host, int gpus);
 
 /// On how many of the GPUs that it sees the places of a process are: a run in one process has a GPU

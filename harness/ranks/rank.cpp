@@ -196,7 +196,7 @@ void Rank::send_variables(const control::SendVariables& wanted) {
       client_.send(message);
     });
   }
-  trainer_->take_back_variables();
+  trainer_->return_variables();
 }
 
 void Rank::take_piece(const control::Piece& piece) {
@@ -213,7 +213,7 @@ void Rank::take_piece(const control::Piece& piece) {
 
 void Rank::begin_at(const control::BeginAt& begin) {
   trainer_->begin_at(positions_in(begin));
-  trainer_->take_back_variables();
+  trainer_->return_variables();
   send_advanced();
 }
 

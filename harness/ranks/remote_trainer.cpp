@@ -175,7 +175,7 @@ TrainingReport RemoteTrainer::report() {
     await_all("to report", kAnswerLimit);
   }
   TrainingReport all = merged(finished_reports_);
-  forget_partial_losses(parts_, finished_reports_, all);
+  drop_incomplete_losses(parts_, finished_reports_, all);
   all.peak_rss_bytes += peak_rss_bytes();
   if (!failed_) {
     for (int r : watch_->lost()) all.lost_processes.push_back(watch_->why(r));

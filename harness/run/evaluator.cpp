@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/run/assemble.h"
 #include "harness/run/backend.h"
-#include "harness/run/wholes.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 
@@ -46,7 +46,7 @@ void Evaluator::adopt_variables(Trainer& training) {
   const Graph& graph = executor_->step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
-    std::vector<std::vector<float>> copies = wholes(all, variable.name);
+    std::vector<std::vector<float>> copies = assemble(all, variable.name);
     check(!copies.empty(), "evaluation uses variables that training has");
     if (variable.kind != VariableKind::Statistic) copies.resize(1);
     const std::vector<double> weights = weights_of(groups_, copies.size());
@@ -59,8 +59,8 @@ void Evaluator::adopt_variables(Trainer& training) {
       target[i] = static_cast<float>(sum);
     }
   }
-  executor_->take_back_variables();
-  training.take_back_variables();
+  executor_->return_variables();
+  training.return_variables();
 }
 
 EvaluationResult Evaluator::judge(Trainer& training) {

@@ -29,7 +29,7 @@ class LocalTrainer final : public Trainer {
   void advance_to(std::int64_t examples) override { executor_.run(examples); }
   std::int64_t examples_seen() const override { return executor_.examples_seen(); }
   std::vector<VariableCopy> variables(Copies which) override;
-  void take_back_variables() override { executor_.take_back_variables(); }
+  void return_variables() override { executor_.return_variables(); }
   /// By number in the graph of the part.
   VariableCopy variable(VariableId id);
   /// The updates that it has had.

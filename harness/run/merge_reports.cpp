@@ -48,8 +48,8 @@ void prepend(std::vector<T>& values, const std::vector<T>& former) {
 
 }  // namespace
 
-void forget_partial_losses(const std::vector<Step>& parts,
-                           const std::vector<TrainingReport>& reports, TrainingReport& all) {
+void drop_incomplete_losses(const std::vector<Step>& parts,
+                            const std::vector<TrainingReport>& reports, TrainingReport& all) {
   for (LoopHistory& loop : all.loops) {
     for (std::size_t p = 0; p < parts.size(); ++p) {
       const auto& loops = parts[p].partition.parts;

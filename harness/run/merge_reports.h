@@ -16,8 +16,8 @@ TrainingReport merged(const std::vector<TrainingReport>& parts);
 
 /// A loop's loss is a sum over its processes: where one of them has reported none, it is forgotten.
 /// `parts` and `reports` are by process.
-void forget_partial_losses(const std::vector<Step>& parts,
-                           const std::vector<TrainingReport>& reports, TrainingReport& all);
+void drop_incomplete_losses(const std::vector<Step>& parts,
+                            const std::vector<TrainingReport>& reports, TrainingReport& all);
 
 /// Counts of examples at which a step of any loop began: ascending, each once. Loops that have a
 /// quorum make one step together at each.

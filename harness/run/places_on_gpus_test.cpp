@@ -234,7 +234,7 @@ TEST_P(PlacesOnGpus, LetQueuesCarryThemThroughTheHostWhereThereIsNoOtherWay) {
 
 TEST_P(PlacesOnGpus, HaveTheirVariablesOnTheirDeviceWhichTakesThemBack) {
   GpuRun run(GetParam(), 3);
-  run.executor().take_back_variables();
+  run.executor().return_variables();
   std::map<const ApartDevice*, std::set<const void*>> variables;
   for (VariableId v = 0; v < std::ssize(run.graph().variables()); ++v) {
     const ApartDevice& device = run.device_of(run.graph().variable(v).place);

@@ -84,7 +84,7 @@ class Trainer {
 
   /// Whoever asked for variables() has read them: they go back to the device that trains, outside
   /// of the steps' time.
-  virtual void take_back_variables() {}
+  virtual void return_variables() {}
 
   /// For whoever computes between two calls of advance_to(): does the run still go on? Throws as
   /// advance_to() does.

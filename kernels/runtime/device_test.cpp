@@ -239,7 +239,7 @@ TEST(Device, TakesBackEveryVariableThatTheHostMayHaveLookedAt) {
   LateDevice device;
   LateRun run(parabola(1), curve(), {}, device);
   EXPECT_TRUE(device.taken_back().empty());
-  run.executor().take_back_variables();
+  run.executor().return_variables();
   std::set<void*> variables;
   for (VariableId v = 0; v < std::ssize(run.executor().step().graph.variables()); ++v) {
     variables.insert(run.executor().variable(v).tensor.data);

@@ -308,7 +308,7 @@ std::int64_t Executor::examples_seen() const { return impl_->count_.of_all(impl_
 std::vector<std::string> Executor::lost() const { return impl_->failures_.lost(); }
 const Step& Executor::step() const { return impl_->step_; }
 VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }
-void Executor::take_back_variables() { impl_->memory_.take_back_variables(); }
+void Executor::return_variables() { impl_->memory_.return_variables(); }
 Tensor Executor::value(Value value) const { return impl_->memory_.tensor(value); }
 std::vector<WorkerReport> Executor::workers() const { return worker_reports(impl_->state()); }
 std::vector<LoopReport> Executor::loops() const { return loop_reports(impl_->state()); }

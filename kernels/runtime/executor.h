@@ -96,7 +96,7 @@ class Executor {
   VariableStorage& variable(VariableId id);
   /// After the caller has read or written variables: their devices have them back, all at once,
   /// before steps need them. Not while run() runs.
-  void take_back_variables();
+  void return_variables();
   /// Memory of a value as the last step left it; only values that live to the end of the step.
   Tensor value(Value value) const;
 

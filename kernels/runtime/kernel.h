@@ -74,7 +74,7 @@ inline constexpr std::size_t kStalenessCounts = 64;
 struct LaneCounters {
   WaitClock peer_waits;  ///< inside communication: waiting for others to arrive
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(kStalenessCounts);
-  SpanHistogram age;  ///< in time: from the read that an update is of until it is applied
+  SpanHistogram age;  ///< from reading parameters to applying their gradient
 
   /// A gradient's update is finished, and is the one after `previous` versions.
   void count_update(const SeenVersion& seen, std::uint64_t previous);

@@ -46,7 +46,7 @@ void Memory::add_locks(VariableStorage& storage, Device& device) {
   storage.shard_words = static_cast<std::uint32_t*>(shard_words_.back().get());
 }
 
-void Memory::take_back_variables() {
+void Memory::return_variables() {
   std::map<Device*, std::vector<Tensor>> tensors;
   for (VariableId id = 0; id < static_cast<VariableId>(variables_.size()); ++id) {
     tensors[&device_of(id)].push_back(variable(id).tensor);

@@ -30,7 +30,7 @@ class Memory {
   Device& device_of(const Place& place) const { return devices_.device(place); }
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
   /// After the host has read or written some, while no lane runs.
-  void take_back_variables();
+  void return_variables();
   std::int64_t planned_bytes() const { return planned_bytes_; }
   std::int64_t unshared_bytes() const { return unshared_bytes_; }
 

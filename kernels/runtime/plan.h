@@ -51,7 +51,7 @@ class Plan {
   /// -1 for views, which run nowhere.
   int lane_of(NodeId id) const { return lane_of_[static_cast<std::size_t>(id)]; }
   int index_of(NodeId id) const { return index_of_[static_cast<std::size_t>(id)]; }
-  /// Views resolved to what they are views of; sums of an all_reduce, a quorum or a receive to its
+  /// The storage behind a view; sums of an all_reduce, a quorum or a receive to its
   /// inputs.
   const Storage& storage(Value value) const;
   int loop_count() const { return loop_count_; }

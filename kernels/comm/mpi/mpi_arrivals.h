@@ -5,7 +5,7 @@
 // 0's before the first step and whenever they settle, while lanes rest: then each log is told as by
 // rank 0's clock, and of each exchange the ranks find the first to come. What the comparisons
 // cannot tell is the uncertainty; between ranks of rank 0's host there is none. A run that fails
-// does not settle any more: no member counts as late since the last time.
+// does not settle any more: lateness after the last settling is missing.
 #pragma once
 
 #include <cstddef>

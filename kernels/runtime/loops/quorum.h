@@ -77,8 +77,7 @@ class Quorum {
   /// After a push that completes a step, in its lane: the gradients of a member whose push counts;
   /// empty for others.
   std::span<const Tensor> counted(std::int64_t member) const;
-  /// What the sum of the gradients that count is multiplied by; 1 where their examples
-  /// are a batch.
+  /// The scale of the sum of the gradients that count; 1 where their examples are a batch.
   float weight() const;
   std::int64_t members() const { return options_.members; }
 

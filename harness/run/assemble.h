@@ -13,7 +13,7 @@
 namespace regatta {
 
 /// All copies of the variable, in the order of their places. Shapes: [elements] each.
-std::vector<std::vector<float>> wholes(std::span<const VariableCopy> copies,
-                                       const std::string& name);
+std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
+                                         const std::string& name);
 
 }  // namespace regatta

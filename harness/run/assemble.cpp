@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/run/wholes.h"
+#include "harness/run/assemble.h"
 
 #include <algorithm>
 
 namespace regatta {
 
-std::vector<std::vector<float>> wholes(std::span<const VariableCopy> copies,
-                                       const std::string& name) {
+std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
+                                         const std::string& name) {
   std::vector<std::vector<float>> all;
   std::vector<float> in_parts;
   for (const auto& [variable, tensor, version] : copies) {
