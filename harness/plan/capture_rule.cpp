@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/capture_rule.h"
 
-#include <algorithm>
-#include <string_view>
-
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -12,17 +9,12 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
   if (request.device != "cuda") return "it is for --device cuda";
   if (placement.servers > 0) return "the host carries what goes to and from servers";
   if (placement.options.backup_workers > 0) return "the host decides which pushes count";
-  const auto& strategies = placement.strategies;
-  const auto is_under = [&](std::string_view name) {
-    return std::any_of(strategies.begin(), strategies.end(),
-                       [&](const Strategy* strategy) { return strategy->name == name; });
-  };
-  if (is_under("central_storage")) return "the host holds and updates the parameters";
+  if (placement.facts.needs_the_host) return "the host holds and updates the parameters";
   if (placement.gpus > 1) {
     return "the run's places are on " + std::to_string(placement.gpus) +
            " GPUs, and a captured step is of one (CUDA_VISIBLE_DEVICES=0 shows a single one)";
   }
-  if (is_under("all_reduce") && placement.processes > 1 && !placement.by_nccl) {
+  if (placement.facts.sums_gradients && placement.processes > 1 && !placement.by_nccl) {
     return "the host sums between processes by --all-reduce " + request.all_reduce +
            "; NCCL's ring and nccl can be captured, as can sums in one process";
   }

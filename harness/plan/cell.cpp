@@ -16,13 +16,11 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.workload = request.workload;
   cell.dataset = facts.dataset;
   cell.strategy = request.strategy;
-  for (const Strategy* strategy : placement.strategies) {
-    if (strategy->name == "all_reduce") {
-      cell.all_reduce = request.all_reduce;
-      cell.bucket_bytes = request.bucket_bytes;
-    }
-    if (strategy->name == "async_shared") cell.sharing = request.sharing;
+  if (placement.facts.sums_gradients) {
+    cell.all_reduce = request.all_reduce;
+    cell.bucket_bytes = request.bucket_bytes;
   }
+  if (placement.facts.shares_variables) cell.sharing = request.sharing;
   cell.workers = workers_of(placement);
   cell.stages = placement.options.stages;
   cell.processes = placement.processes;

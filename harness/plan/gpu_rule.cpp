@@ -24,9 +24,7 @@ int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_ho
 
 int gpus_of(const Placement& placement, int gpus) {
   if (placement.processes > 1) return 1;
-  for (const Strategy* strategy : placement.strategies) {
-    if (strategy->name == "async_shared" || strategy->name == "all_reduce") return 1;
-  }
+  if (placement.facts.shares_variables || placement.facts.sums_gradients) return 1;
   const auto workers = static_cast<int>(replicas_of(placement) * placement.options.stages);
   return std::clamp(gpus, 1, std::max(workers, 1));
 }
@@ -50,7 +48,7 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
                    "--backup-workers beside GPUs wants servers in processes of their own, which "
                    "compute on the CPU; leave --processes out, or give --processes 2 or more");
   }
-  placement.by_nccl = sums_by_nccl(request);
+  placement.by_nccl = placement.facts.sums_gradients && would_sum_by_nccl(request);
   if (!placement.by_nccl) return;
   constexpr const char* kInstead =
       "--all-reduce reduce_to_one, which also sums between workers of one GPU";

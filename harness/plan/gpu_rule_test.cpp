@@ -11,6 +11,7 @@
 #include "harness/plan/cell.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
+#include "workloads/workload.h"
 
 namespace regatta {
 namespace {
@@ -21,6 +22,10 @@ Placement placement_of(const std::string& strategy, std::int64_t replicas,
   placement.strategies = find_strategies(strategy);
   placement.options.replicas = replicas;
   placement.options.stages = stages;
+  Recipe recipe;
+  recipe.global_batch = recipe.train_examples = recipe.total_examples = 48;
+  const Step step = find_workload("parabola").training(recipe);
+  placement.facts = facts_of(apply(placement.strategies, step, placement.options).graph);
   return placement;
 }
 

@@ -295,6 +295,9 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
   set_length(request, train_examples, placement);
   deal_processes(request, placement);
+  placement.facts = facts_of(
+      apply(placement.strategies, placement.workload->training(placement.recipe), placement.options)
+          .graph);
   deal_gpus(request, placement);
   check_stragglers(request);
   placement.winograd = use_of_winograd(request, placement);
@@ -305,11 +308,8 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   return placement;
 }
 
-bool sums_by_nccl(const RaceRequest& request) {
-  if (request.device != "cuda" || !is_nccl_algorithm(request.all_reduce)) return false;
-  const std::vector<const Strategy*> strategies = find_strategies(request.strategy);
-  return std::any_of(strategies.begin(), strategies.end(),
-                     [](const Strategy* strategy) { return strategy->name == "all_reduce"; });
+bool would_sum_by_nccl(const RaceRequest& request) {
+  return request.device == "cuda" && is_nccl_algorithm(request.all_reduce);
 }
 
 std::int64_t evaluation_period(const Placement& placement) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/plan/race_request.h"
+#include "harness/plan/step_facts.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
@@ -25,6 +26,7 @@ enum class UseWinograd : std::uint8_t { No, Yes };
 
 struct Placement {
   const Workload* workload = nullptr;
+  StepFacts facts;
   std::vector<const Strategy*> strategies;
   StrategyOptions options;
   Recipe recipe;
@@ -45,9 +47,9 @@ struct Placement {
 /// Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples);
 
-/// Whether NCCL sums the run's gradients: all_reduce on GPUs by `ring` or `nccl`.
-/// Throws: RunError(Usage) for an unknown strategy.
-bool sums_by_nccl(const RaceRequest& request);
+/// Whether gradients that are summed by a collective are summed by NCCL: on GPUs, by `ring` or
+/// `nccl`.
+bool would_sum_by_nccl(const RaceRequest& request);
 
 /// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is
 /// judged at the same counts.

@@ -4,20 +4,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
+
+#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
 
+/// Whether replicas of several processes keep in step without servers.
+bool sums_over_processes(const RaceRequest& request) {
+  const std::vector<const Strategy*> strategies = find_strategies(request.strategy);
+  return std::any_of(strategies.begin(), strategies.end(), [](const Strategy* each) {
+    return each->processes == Processes::OfWorkers && each->exchange == Exchange::Synchronous;
+  });
+}
+
 /// Of GPUs that are left idle.
 std::string warning_of_gpus(const RaceRequest& request, const MachineFacts& machine) {
-  const bool sums = request.strategy.find("all_reduce") != std::string::npos;
   const bool one_process = request.processes.value_or(1) == 1;
-  if (request.device != "cuda" || !sums || !one_process || request.workers < 2) return "";
-  if (machine.gpus.size() < 2) return "";
+  if (request.device != "cuda" || !one_process || request.workers < 2) return "";
+  if (machine.gpus.size() < 2 || !sums_over_processes(request)) return "";
   return fmt::format(
-      "all workers of all_reduce in one process share one of {} GPUs; --processes {} gives each "
-      "its own",
-      machine.gpus.size(), request.workers);
+      "all workers of {} in one process share one of {} GPUs; --processes {} gives each its own",
+      request.strategy, machine.gpus.size(), request.workers);
 }
 
 std::string warning_of_bf16(const RaceRequest& request, const MachineFacts& machine) {
