@@ -34,7 +34,8 @@ class Includes(unittest.TestCase):
     def test_are_found_with_their_lines(self) -> None:
         text = '#include <vector>\n  #  include "harness/record/record.h"\n'
         (problem,) = check_text("workloads/a.cpp", text)
-        self.assertTrue(problem.startswith('workloads/a.cpp:2: #  include "harness/record/record.h": '))
+        self.assertTrue(
+            problem.startswith('workloads/a.cpp:2: #  include "harness/record/record.h": '))
 
     def test_are_free_in_tests(self) -> None:
         text = '#include <gtest/gtest.h>\n#include "harness/record/record.h"\n'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The MD5 digest of a file, by OpenSSL, to tell whether it holds the bytes its authors published. It
-// protects against accidents; an adversary can forge it.
+// The MD5 digest of a file, by OpenSSL, to tell whether it holds the bytes its authors published.
+// It protects against accidents; an adversary can forge it.
 #pragma once
 
 #include <filesystem>
