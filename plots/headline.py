@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 BADGES = {"sure": "sure", "close": "a tie in practice", "open": "not told apart",
           "too_few": "too few runs to be sure", "alone": "no other to compare with",
-          "nobody": "none got there"}
+          "nobody": "not reached"}
 
 
 @dataclass

@@ -11,192 +11,23 @@
 //   backward weights:  U[36, O, I] = sum over blocks of D[36, tiles, O]' V[36, tiles, I]
 // An image's result does not depend on what else is in the batch, nor on the number of threads;
 // gradients of weights are sums of each thread's, in order.
-#include <omp.h>
-
 #include <algorithm>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/cpu/element.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/parallel.h"
+#include "kernels/cpu/winograd_blocks.h"
+#include "kernels/cpu/winograd_products.h"
 #include "kernels/cpu/winograd_tiles.h"
 #include "kernels/graph/collective.h"
-#include "kernels/runtime/scratch.h"
 
 namespace regatta::cpu {
 namespace {
 
 using namespace winograd;
-
-// Of a block's points and products together. More do not stay near the core; of fewer tiles each
-// product is less efficient (convolution_bench.cpp).
-constexpr std::int64_t kBlockBytes = 1 << 20;
-constexpr std::int64_t kFewestTiles = 64;
-
-/// All tiles of a batch of images, image by image, row by row.
-struct Tiles {
-  explicit Tiles(const TensorType& images)
-      : height(images.dim(1)),
-        width(images.dim(2)),
-        down((height + kTile - 1) / kTile),
-        across((width + kTile - 1) / kTile),
-        count(images.dim(0) * down * across) {}
-
-  struct Tile {
-    std::int64_t image, row, column;  ///< of its first pixel
-  };
-  Tile at(std::int64_t index) const {
-    const std::int64_t in_image = index % (down * across);
-    return {index / (down * across), in_image / across * kTile, in_image % across * kTile};
-  }
-
-  /// Of `reach` pixels a side from `before` above and left of the tile on.
-  Inside inside(const Tile& tile, std::int64_t before, std::int64_t reach) const {
-    const auto clip = [&](std::int64_t first, std::int64_t extent) {
-      return std::pair(static_cast<int>(std::max<std::int64_t>(0, before - first)),
-                       static_cast<int>(std::min(reach, extent - first + before)));
-    };
-    const auto [top, bottom] = clip(tile.row, height);
-    const auto [left, right] = clip(tile.column, width);
-    return {top, bottom, left, right};
-  }
-
-  std::int64_t height, width;
-  std::int64_t down, across;
-  std::int64_t count;
-};
-
-/// Images whose channels are brought to points or come from them.
-struct Images {
-  Tensor tensor;
-  std::int64_t channels() const { return tensor.type.dim(3); }
-  std::int64_t line() const { return tensor.type.dim(2) * channels(); }
-  /// The pixel where a tile begins, or would if the image went on `before` pixels up and left.
-  template <typename T>
-  T* corner(const Tiles::Tile& tile, std::int64_t before) const {
-    const std::int64_t row = tile.image * tensor.type.dim(1) + tile.row - before;
-    return tensor.as<T>() + row * line() + (tile.column - before) * channels();
-  }
-};
-
-std::int64_t quotient_up(std::int64_t count, std::int64_t size) {
-  return (count + size - 1) / size;
-}
-
-/// Rows and columns of a matrix a point, with room between the matrices: at a power of two apart,
-/// all 36 would share a set of the cache.
-struct Extent {
-  std::int64_t rows, columns;
-  std::int64_t plane() const { return rows * columns; }
-  std::size_t bytes() const { return static_cast<std::size_t>(kPoints * plane()) * sizeof(float); }
-  Planes at(std::byte* begin) const { return {reinterpret_cast<float*>(begin), plane(), columns}; }
-  onednn::Descriptor plain() const {
-    return onednn::describe_strided({kPoints, rows, columns}, {plane(), columns, 1});
-  }
-  onednn::Descriptor turned() const {
-    return onednn::describe_strided({kPoints, columns, rows}, {plane(), 1, columns});
-  }
-};
-
-/// How a batch's tiles are dealt: as many blocks to each thread, of sizes that differ by one.
-struct Blocks {
-  /// `wanted`: tiles of a block.
-  Blocks(std::int64_t tile_count, int thread_count, std::int64_t wanted)
-      : tiles(tile_count),
-        threads(thread_count),
-        each(quotient_up(quotient_up(tiles, threads), wanted)) {}
-
-  /// Of a block's matrices: those of the largest block, odd, so that the 36 matrices, which lie a
-  /// multiple of the channels apart, do not meet in the same few sets of a cache.
-  std::int64_t rows() const { return quotient_up(tiles, each * threads) | 1; }
-
-  /// body(tiles) for the blocks of a thread, in order.
-  template <typename Body>
-  void for_each_of(int thread, const Body& body) const {
-    for (std::int64_t block = 0; block < each; ++block) {
-      body(share(tiles, each * threads, thread * each + block));
-    }
-  }
-
-  std::int64_t tiles;
-  int threads;
-  std::int64_t each;  ///< of a thread
-};
-
-/// Tiles of a block: as many as stay near the core, and enough that what each block reads or
-/// writes once, `others` for each of its points, does not take longer than its own points.
-std::int64_t tiles_of_a_block(std::int64_t channels, std::int64_t others) {
-  const std::int64_t near = kBlockBytes / (kPoints * channels * std::int64_t{sizeof(float)});
-  return std::max({kFewestTiles, near, others / channels});
-}
-
-/// Primitives that one thread executes take one thread.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-  ~OneThread() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
-
-/// Memory in the lane's scratch, laid out first and known when the scratch is.
-class Room {
- public:
-  struct Part {
-    std::size_t offset;
-  };
-  Part add(std::size_t bytes) {
-    const Part part{end_};
-    end_ += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-    return part;
-  }
-  void reserve() {
-    scratch_->reserve(end_, [begin = begin_](std::byte* memory) { *begin = memory; });
-  }
-  std::byte* at(const Part& part) const { return *begin_ + part.offset; }
-
- private:
-  std::shared_ptr<Scratch> scratch_ = Scratch::of_the_lane();
-  std::shared_ptr<std::byte*> begin_ = std::make_shared<std::byte*>(nullptr);
-  std::size_t end_ = 0;
-};
-
-/// The 36 products of a thread's block.
-class Products {
- public:
-  Products(const onednn::Product& product, Room& room)
-      : choice_([&] {
-          const OneThread scope;
-          return onednn::choose(product);
-        }()),
-        scratchpad_part_(room.add(choice_.scratchpad.get_size())) {
-    program_.add(choice_.primitive,
-                 {{DNNL_ARG_SRC, left_ = program_.bind(choice_.x, nullptr)},
-                  {DNNL_ARG_WEIGHTS, right_ = program_.bind(choice_.weights, nullptr)},
-                  {DNNL_ARG_DST, result_ = program_.bind(choice_.y, nullptr)},
-                  {DNNL_ARG_SCRATCHPAD, scratchpad_ = program_.bind(choice_.scratchpad, nullptr)}});
-  }
-
-  void run(const Room& room, const Planes& left, const Planes& right, const Planes& result) {
-    left_.set_data_handle(left.data);
-    right_.set_data_handle(right.data);
-    result_.set_data_handle(result.data);
-    scratchpad_.set_data_handle(room.at(scratchpad_part_));
-    program_.run({});
-  }
-
- private:
-  onednn::Choice choice_;
-  Room::Part scratchpad_part_;
-  onednn::Program program_;
-  dnnl::memory left_, right_, result_, scratchpad_;
-};
 
 /// The data of a block's tiles, 6 x 6 pixels each from one above and left of it on.
 template <typename T>
