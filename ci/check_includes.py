@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which folder may include which: the table of folders, held against every #include line.
+"""Which folder may include which, and who may ask for the name of a strategy or a device: tables,
+held against every line.
 
 usage: ci/check_includes.py [ROOT]
 
-Prints one line for each include that the table does not allow; exit code 1 if there is one.
+Prints one line for each include or comparison that a table does not allow; exit code 1 if there is
+one.
 """
 
 import re
@@ -34,7 +36,7 @@ RULES = (
     # The rooms of the harness, each of which stands on those above it.
     Rule("harness/system", ("kernels/graph", "kernels/runtime", "kernels/comm"),
          ("fmt/", "grpcpp/", "hwloc.h")),
-    Rule("harness/record", ("harness/system", "kernels/graph", "kernels/runtime"),
+    Rule("harness/record", ("harness/system", "kernels/graph", "kernels/runtime", "strategies"),
          ("fmt/", "nlohmann/")),
     Rule("harness/plan", ("harness/record", "harness/system", *ENGINE), ("CLI/", "fmt/")),
     Rule("harness/run", ("harness/plan", "harness/system", *ENGINE)),
@@ -49,10 +51,16 @@ RULES = (
          ("harness/judge", "harness/plan", "harness/record", "harness/system", *ENGINE),
          ("fmt/", "toml++/")),
     Rule("harness/export", ("harness/judge", "harness/record", *ENGINE), ("fmt/", "nlohmann/")),
-    Rule("harness", ENGINE, ("CLI/", "fmt/")),
+    Rule("harness", ENGINE, ("CLI/", "fmt/", "nlohmann/")),
 )
 # Tests and benchmarks, and what they share, may include whatever they test.
 TEST = re.compile(r"(_test|_bench|/test_support)\.(cpp|cu|h)$")
+# A comparison with a name decides by it. Claims are about strategies by name; `single` is what all
+# others are compared with.
+STRATEGY = re.compile(r'constinit const Strategy \w+ = \{\s*\.name = "(\w+)"')
+BY_STRATEGY = ("strategies/", "harness/judge/claim")
+DEVICE = re.compile(r'[!=]= *(kCpu|kCuda|"cpu"|"cuda")')
+BY_DEVICE = ("harness/plan/device_name.h", "harness/run/backend.cpp")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEM = ("sys/", "linux/", "bits/", "asm/", "arpa/", "netinet/")
 STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")  # <vector>; a library's has a dot or a slash
@@ -85,16 +93,32 @@ def refusal(path: str, header: str, quoted: bool) -> str:
     return f"{rule.folder} may include of third parties only {libraries}"
 
 
-def check_text(path: str, text: str) -> list[str]:
-    """The lines of one file that break a rule."""
+def strategies(root: Path) -> list[str]:
+    """By name, but for `single`."""
+    found = [name for file in sorted((root / "strategies").glob("*.cpp"))
+             for name in STRATEGY.findall(file.read_text())]
+    return [name for name in found if name != "single"]
+
+
+def comparison(path: str, line: str, names: list[str]) -> str:
+    """Why `path` may not compare as it does; empty when it may."""
+    if names and not path.startswith(BY_STRATEGY):
+        if re.search(rf'[!=]= *"({"|".join(names)})"', line):
+            return "only strategies/ and the claims ask for a strategy's name; ask the placed graph"
+    if not path.startswith(BY_DEVICE) and DEVICE.search(line):
+        return "a device's name is asked for only in " + " and ".join(BY_DEVICE)
+    return ""
+
+
+def check_text(path: str, text: str, names: list[str]) -> list[str]:
+    """The lines of one file that break a rule. `names`: of strategies."""
     if TEST.search(path):
         return []
     problems = []
     for number, line in enumerate(text.splitlines(), start=1):
         found = INCLUDE.match(line)
-        if not found:
-            continue
-        why = refusal(path, found[2], found[1] == '"')
+        why = (refusal(path, found[2], found[1] == '"') if found
+               else comparison(path, line, names))
         if why:
             problems.append(f"{path}:{number}: {line.strip()}: {why}")
     return problems
@@ -111,9 +135,10 @@ def sources(root: Path) -> list[str]:
 def main(arguments: list[str]) -> int:
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
     files = sources(root)
+    names = strategies(root)
     problems = [problem for file in files
-                for problem in check_text(file, (root / file).read_text())]
-    print("\n".join([*problems, f"{len(files)} files, {len(problems)} includes not allowed"]))
+                for problem in check_text(file, (root / file).read_text(), names)]
+    print("\n".join([*problems, f"{len(files)} files, {len(problems)} lines not allowed"]))
     return 1 if problems or not files else 0
 
 

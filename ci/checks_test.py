@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from check_includes import check_text, refusal
+from check_includes import check_text, refusal, strategies
 from check_tests_built import unbuilt
 
 
@@ -33,14 +33,34 @@ class Includes(unittest.TestCase):
 
     def test_are_found_with_their_lines(self) -> None:
         text = '#include <vector>\n  #  include "harness/record/record.h"\n'
-        (problem,) = check_text("workloads/a.cpp", text)
+        (problem,) = check_text("workloads/a.cpp", text, [])
         self.assertTrue(
             problem.startswith('workloads/a.cpp:2: #  include "harness/record/record.h": '))
 
     def test_are_free_in_tests(self) -> None:
         text = '#include <gtest/gtest.h>\n#include "harness/record/record.h"\n'
-        self.assertEqual(check_text("workloads/a_test.cpp", text), [])
-        self.assertNotEqual(check_text("workloads/a_tester.cpp", text), [])
+        self.assertEqual(check_text("workloads/a_test.cpp", text, []), [])
+        self.assertNotEqual(check_text("workloads/a_tester.cpp", text, []), [])
+
+
+class Names(unittest.TestCase):
+    def test_are_those_of_the_table(self) -> None:
+        names = strategies(Path(__file__).resolve().parent.parent)
+        self.assertLessEqual({"all_reduce", "parameter_server_async", "model_parallel"}, set(names))
+        self.assertNotIn("single", names)
+
+    def test_decide_nothing_outside_their_folder(self) -> None:
+        line = '  if (cell.strategy == "all_reduce") return;\n'
+        (problem,) = check_text("harness/plan/a.cpp", line, ["in_graph", "all_reduce"])
+        self.assertIn("ask the placed graph", problem)
+        for path in ("strategies/a.cpp", "harness/judge/claims_of_bytes.cpp", "harness/a_test.cpp"):
+            self.assertEqual(check_text(path, line, ["all_reduce"]), [], path)
+
+    def test_of_devices_decide_where_a_backend_is_made(self) -> None:
+        line = '  if (request.device != "cuda") return;\n'
+        (problem,) = check_text("harness/race.cpp", line, [])
+        self.assertIn("a device's name", problem)
+        self.assertEqual(check_text("harness/run/backend.cpp", line, []), [])
 
 
 class Built(unittest.TestCase):

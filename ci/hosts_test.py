@@ -63,7 +63,7 @@ class AcrossHosts(unittest.TestCase):
             apart, record = final_losses(["--strategy", "parameter_server", "--workers", "2",
                                           "--servers", str(servers)], servers + 2)
             self.assertEqual(apart, central)
-            self.assertEqual(record["cell"]["servers"], servers)
+            self.assertEqual(record["cell"]["options"]["servers"], servers)
 
     @unittest.skipIf(shutil.which("openssl") is None, "openssl is not installed")
     def test_parameter_servers_talk_by_tls(self) -> None:

@@ -24,6 +24,7 @@ figures: python3 python3-numpy python3-matplotlib
 page of the report: python3-jinja2
 pictures of graphs: graphviz'
 readonly kTest='check of records against their schema: python3-jsonschema
+statistics to hold ours against, for a test: python3-scipy
 formatting and lint: clang-format-14 pyflakes3 shellcheck yamllint
 hosts made of network namespaces, for a test: iproute2
 certificates for a test of TLS: openssl

@@ -149,6 +149,10 @@ Command parse(int argc, const char* const* argv) {
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
   list.add_option("what", command.what, "workloads, strategies or devices")
       ->check(one_of("list", {"workloads", "strategies", "devices"}));
+  std::string list_format = "text";
+  list.add_option("--format", list_format, "text or json")
+      ->capture_default_str()
+      ->check(one_of("format", {"text", "json"}));
   CLI::App& graph = *app.add_subcommand("graph", "the rewritten graph, its bytes and messages");
   declare_cell(graph, command.request);
   graph.add_option("--format", format, "text or dot")
@@ -170,6 +174,7 @@ Command parse(int argc, const char* const* argv) {
     throw RunError(ErrorKind::Usage, explain(app, error));
   }
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
+  command.list_format = list_format == "json" ? ListFormat::Json : ListFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
   if (report.parsed()) command.kind = Command::Kind::Report;
   command.compare.format = compare_format(compare_names.format);

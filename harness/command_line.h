@@ -17,6 +17,7 @@
 namespace regatta {
 
 enum class GraphFormat { Text, Dot };
+enum class ListFormat { Text, Json };
 
 /// What was asked for.
 struct Command {
@@ -29,6 +30,7 @@ struct Command {
   CompareRequest compare;
   ExportRequest exported;
   std::string what;  ///< list: workloads, strategies, devices; empty: all
+  ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
   int exit_code = 0;  ///< Nothing: help was printed or the line was wrong
 };

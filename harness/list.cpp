@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "harness/doctor_gpu.h"
+#include "harness/list_json.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
 #include "harness/system/machine.h"
@@ -31,20 +32,14 @@ void list_workloads(std::ostream& out) {
   }
 }
 
-std::string_view exchange_text(Exchange exchange) {
-  switch (exchange) {
-    case Exchange::Nothing: return "no exchange";
-    case Exchange::Synchronous: return "synchronous";
-    case Exchange::Asynchronous: return "asynchronous";
-  }
-  return "unknown";
-}
-
 void list_strategies(std::ostream& out) {
   out << "strategies: exchange, term in the literature\n";
-  for (const Strategy& strategy : all_strategies()) {
-    out << fmt::format("  {:22} {:13} {}\n      {}\n", strategy.name,
-                       exchange_text(strategy.exchange), strategy.term, strategy.summary);
+  for (const Strategy* strategy : all_strategies()) {
+    out << fmt::format("  {:22} {:13} {}\n      {}\n", strategy->name,
+                       to_string(strategy->exchange), strategy->term, strategy->summary);
+    if (!strategy->options.empty()) out << "      options:";
+    for (const Option* option : strategy->options) out << ' ' << option->flag();
+    if (!strategy->options.empty()) out << '\n';
   }
   out << "  a+b                    applies a, then b, such as all_reduce+model_parallel\n";
 }
@@ -72,7 +67,11 @@ void show_part(std::ostream& out, const Graph& graph, const std::string& title) 
 
 }  // namespace
 
-void list(std::ostream& out, const std::string& what) {
+void list(std::ostream& out, const std::string& what, ListFormat format) {
+  if (format == ListFormat::Json) {
+    list_as_json(out, what);
+    return;
+  }
   if (what.empty() || what == "workloads") list_workloads(out);
   if (what.empty() || what == "strategies") list_strategies(out);
   if (what.empty() || what == "devices") list_devices(out);

@@ -11,7 +11,7 @@
 namespace regatta {
 
 /// `what`: workloads, strategies, devices, or empty for all three.
-void list(std::ostream& out, const std::string& what);
+void list(std::ostream& out, const std::string& what, ListFormat format);
 
 /// The placed and partitioned graph as text or DOT; text ends with bytes and messages by place.
 void show_graph(std::ostream& out, const Command& command);

@@ -54,7 +54,9 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::Report: return regatta::run_report(command.report);
     case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
     case regatta::Command::Kind::Export: regatta::run_export(command.exported); return kGood;
-    case regatta::Command::Kind::List: regatta::list(std::cout, command.what); return kGood;
+    case regatta::Command::Kind::List:
+      regatta::list(std::cout, command.what, command.list_format);
+      return kGood;
     case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
     case regatta::Command::Kind::Doctor:
       return regatta::doctor(std::cout, command.request.data_dir);

@@ -50,7 +50,7 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
     remote.workers.push_back(workers_in(placement, p));
   }
   remote.servers = placement.servers;
-  if (placement.options.backup_workers > 0) remote.needed_workers = placement.options.replicas;
+  if (placement.facts.has_quorum) remote.needed_workers = placement.options.replicas;
   return remote;
 }
 

@@ -9,6 +9,7 @@
 #include "harness/checkpoint/checkpoints.h"
 #include "harness/make_trainer.h"
 #include "harness/plan/cell.h"
+#include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
@@ -45,7 +46,7 @@ class Race {
     data_ = load_data(workload, dataset, request.data_dir);
     placement_ = place(request, data_.train.count);
     check_allocation();
-    if (placement_.by_nccl) pinned_.emplace(request.all_reduce);
+    if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
     placement_.recipe.train = &data_.train;
     describe(dataset);
     build();
@@ -132,7 +133,7 @@ void Race::describe(const std::string& dataset) {
 /// Shares of a batch may be uneven, and with backup workers so are steps: one may end beyond what
 /// it was to come to.
 std::int64_t Race::come_to(std::int64_t planned) const {
-  if (placement_.options.backup_workers == 0) return planned;
+  if (!placement_.facts.has_quorum) return planned;
   return std::max(planned, trainer_->examples_seen());
 }
 
@@ -150,10 +151,11 @@ void Race::build() {
       *placement_.workload,
       as_computed(placement_, placement_.workload->evaluation(placement_.recipe)), data_.test,
       *evaluation_backend_,
-      EvaluatorOptions{.cores = cores_,
-                       .evaluations = placement_.recipe.total_examples / every + 3,
-                       .groups = dealt_groups(placed.global_batch / placed.normalization_group,
-                                              placement_.options)});
+      EvaluatorOptions{
+          .cores = cores_,
+          .evaluations = placement_.recipe.total_examples / every + 3,
+          .groups = dealt_groups(placed.global_batch / placed.normalization_group,
+                                 placement_.options.replicas, backup_workers_of(placement_))});
   unless_a_peer_is_lost([&] {
     start_trainer(placed, std::move(parts));
     record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
@@ -331,7 +333,7 @@ void Race::finish() {
   }
   record_.machine.cores_used = cores_used_;
   record_.software = software_facts();
-  if (request_.device == "cuda") add_gpu_libraries(find_gpu_libraries(), record_.software);
+  if (is_gpu(request_.device)) add_gpu_libraries(find_gpu_libraries(), record_.software);
   record_.environment = environment_facts();
 }
 

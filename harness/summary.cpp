@@ -200,7 +200,7 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
   record.lost_updates = report.lost_updates;
   record.lost_processes = report.lost_processes;
   record.step_time_ns = step_times(report.loops);
-  if (record.cell.backup_workers > 0) record.step_examples = step_examples(report.loops, examples);
+  if (!backed.empty()) record.step_examples = step_examples(report.loops, examples);
   record.losses = loss_samples(report.loops);
 }
 

@@ -26,6 +26,7 @@ from palette import SPARE, style_of  # noqa: E402
 from labels import labels  # noqa: E402
 from records import RecordsError, Run, Variant, group_runs, read_records  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
+from strategies import PlotsError  # noqa: E402
 
 
 def _points(runs: list[Run], name: str) -> dict[int, list[float]]:
@@ -105,7 +106,7 @@ def main(arguments: list[str]) -> int:
             raise RecordsError("the folders hold several workloads; one at a time")
         print("\n".join(inside(group_runs(runs))))
         files = save_figure(draw_curves(runs), Path(arguments[0]), "curves")
-    except (RecordsError, OSError) as error:
+    except (PlotsError, OSError) as error:
         print(f"curves.py: {error}", file=sys.stderr)
         return 1
     print(f"figure: {files[0]} and {files[1]}")

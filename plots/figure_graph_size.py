@@ -22,7 +22,7 @@ Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: a 
 
 
 def _line_of(run: Run) -> tuple[Variant, bool]:
-    same = replace(run.variant, workers=0, processes=1, all_reduce=None, straggler="",
+    same = replace(run.variant, workers=0, processes=1, options=(), straggler="",
                    oversubscribed=False, shared_gpu=False, shared_gpus=None, length="")
     return same, run.variant.processes >= run.variant.workers > 1
 

@@ -22,9 +22,6 @@ from figure_race import PLAIN  # noqa: E402
 from palette import style_of  # noqa: E402
 from records import Run  # noqa: E402
 
-# In this order the first that there is stands for all: they follow the same losses.
-SYNCHRONOUS = ("all_reduce", "parameter_server", "in_graph", "central_storage")
-
 
 def losses_by_batch(run: Run) -> list[tuple[float, float]]:
     """Examples and mean loss; empty where the record does not hold the loss of every update."""
@@ -39,18 +36,18 @@ def losses_by_batch(run: Run) -> list[tuple[float, float]]:
 def chosen(runs: list[Run]) -> list[Run]:
     """One synchronous run and each asynchronous strategy's, of one seed and as many workers."""
     plain = [run for run in runs if not run.variant.straggler and run.status != "failed"
-             and run.losses and run.variant.staleness_bound is None]
+             and run.losses and run.variant.option("staleness_bound") is None]
     alone = [run for run in plain if run.variant.asynchronous]
-    for name in SYNCHRONOUS:
-        for run in plain:
-            if run.variant.strategy != name:
-                continue
-            same = [other for other in alone if other.seed == run.seed
-                    and (other.commit, other.cpu) == (run.commit, run.cpu)
-                    and all(getattr(other.variant, name) == getattr(run.variant, name)
-                            for name in ("workers", "dtype", "dataset", "global_batch", "length"))]
-            if same:
-                return [run, *{other.variant.strategy: other for other in same}.values()]
+    # The first that there is stands for all: they follow the same losses.
+    for run in plain:
+        if run.variant.asynchronous or not run.claims_time:
+            continue
+        same = [other for other in alone if other.seed == run.seed
+                and (other.commit, other.cpu) == (run.commit, run.cpu)
+                and all(getattr(other.variant, name) == getattr(run.variant, name)
+                        for name in ("workers", "dtype", "dataset", "global_batch", "length"))]
+        if same:
+            return [run, *{other.variant.strategy: other for other in same}.values()]
     return []
 
 

@@ -23,6 +23,7 @@ from palette import styles_of  # noqa: E402
 from labels import labels  # noqa: E402
 from records import Run, Variant  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
+from strategies import claims_time  # noqa: E402
 
 Line = dict[int, list[Run]]  # by workers
 
@@ -70,7 +71,7 @@ def draw(runs: list[Run]) -> Figure | None:
     for (variant, line), style in zip(lines.items(),
                                       styles_of(variant.strategy for variant in lines)):
         at = sorted(line)
-        ceiling = " (ceiling)" if variant.strategy == "independent" else ""
+        ceiling = "" if claims_time(variant.strategy) else " (ceiling)"
         axes.plot(at, [_speed(line[workers]) for workers in at], color=style.colour,
                   dashes=style.dash or (None, None), marker=style.marker, markersize=7,
                   markeredgecolor="white", linewidth=2, label=names[variant] + ceiling)

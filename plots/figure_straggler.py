@@ -27,8 +27,9 @@ from figure_files import save_figure  # noqa: E402
 from axes_style import INK, entitle, tidy_rows  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from palette import style_of  # noqa: E402
-from records import RecordsError, Run, Variant, group_runs, read_records  # noqa: E402
+from records import Run, Variant, group_runs, read_records  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
+from strategies import PlotsError, claims_time  # noqa: E402
 
 Kept = dict[Variant, list[float]]  # by the variant with its straggler, one value a seed
 
@@ -49,7 +50,7 @@ def kept_speed(runs: list[Run]) -> Kept:
 
 def expected(variant: Variant) -> float:
     factor = float(variant.straggler.split(":")[1])
-    if not variant.asynchronous and variant.strategy != "independent":
+    if not variant.asynchronous and claims_time(variant.strategy):
         return 1 / factor
     return (variant.workers - 1 + 1 / factor) / variant.workers
 
@@ -136,7 +137,7 @@ def main(arguments: list[str]) -> int:
         print("\n".join(table(runs)))
         figure = draw(runs)
         files = save_figure(figure, folder, "straggler") if figure else []
-    except (RecordsError, OSError) as error:
+    except (PlotsError, OSError) as error:
         print(f"figure_straggler.py: {error}", file=sys.stderr)
         return 1
     print(f"figure: {files[0]} and {files[1]}" if files

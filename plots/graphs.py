@@ -4,11 +4,10 @@
 
 usage: plots/graphs.py FOLDER [REGATTA]
 
-Writes FOLDER/graph_NAME.svg of each strategy, and of the single graph beside in-graph replication.
-REGATTA: the program; without it the one that started this, or that of build/.
+Writes FOLDER/graph_NAME.svg of each strategy; the in_graph's has the single graph beside it.
+REGATTA: the program; without it the one that plots/strategies.py finds.
 """
 
-import os
 import re
 import shutil
 import subprocess
@@ -17,7 +16,10 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+from strategies import PlotsError, find_program, table
+
+BASELINE = "single"  # drawn beside that of a strategy which keeps it whole
+BESIDE = "in_graph"
 
 
 class Picture(NamedTuple):
@@ -26,43 +28,12 @@ class Picture(NamedTuple):
     text: str  # what it shows, a sentence
 
 
-class GraphsError(Exception):
+class GraphsError(PlotsError):
     """No pictures; the text is one line that says why and what to do."""
 
 
-# By strategy. The first two become one picture.
-TEXTS = {
-    "single": "The step as the workload wrote it: forward, backward, update.",
-    "in_graph": "The single graph and in-graph replication: one graph holds both replicas, "
-                "variables and update are on replica 0, which feeds the other.",
-    "central_storage": "As in-graph replication, but variables, update and input are on the host.",
-    "all_reduce": "Every replica has its own variables and update; gradients are summed between.",
-    "parameter_server": "Variables and update are on a server; a step waits for both replicas.",
-    "parameter_server_async": "The server applies each replica's gradients when they come: two "
-                              "loops, joined by nothing but the variables.",
-    "async_shared": "Replicas read and update one copy of the variables in memory, unordered.",
-    "model_parallel": "Layers dealt to two places; activations cross, and their gradients back.",
-    "independent": "Two replicas that exchange nothing: the ceiling on speed.",
-}
-
-
-def find_program() -> str:
-    """The regatta that started this script, else that of build/, else of the PATH."""
-    parent = Path(f"/proc/{os.getppid()}/exe")
-    candidates = [ROOT / "build/release/bin/regatta", ROOT / "build/debug/bin/regatta"]
-    try:
-        started_by = Path(os.readlink(parent))
-        candidates[:0] = [started_by] if started_by.name == "regatta" else []
-    except OSError:
-        pass
-    found = next((str(one) for one in candidates if one.exists()), shutil.which("regatta"))
-    if found is None:
-        raise GraphsError("pictures of graphs need the program; build it (ci/race) or name it")
-    return found
-
-
 def dot_of(program: str, strategy: str) -> str:
-    workers = [] if strategy == "single" else ["--workers", "2"]
+    workers = [] if strategy == BASELINE else ["--workers", "2"]
     command = [program, "graph", "--workload", "parabola", "--strategy", strategy, *workers,
                "--format", "dot"]
     try:
@@ -82,8 +53,8 @@ def beside(left: str, right: str) -> str:
         return (f"subgraph cluster_{prefix} {{\n  label=\"{name}\"; fontsize=16; "
                 f"style=rounded; color=\"#222222\";\n{inner}\n}}\n")
 
-    return ("digraph both {\n" + framed(left, "single", "s")
-            + framed(right, "in-graph replication", "g") + "}\n")
+    return ("digraph both {\n" + framed(left, BASELINE, "s")
+            + framed(right, BESIDE, "g") + "}\n")
 
 
 def drawn(dot: str, number: int, text: str) -> str:
@@ -109,11 +80,15 @@ def drawn(dot: str, number: int, text: str) -> str:
 
 def pictures(program: str) -> list[Picture]:
     """Throws: GraphsError."""
-    dots = {strategy: dot_of(program, strategy) for strategy in TEXTS}
-    single = dots.pop("single")
-    dots["in_graph"] = beside(single, dots["in_graph"])
-    return [Picture(strategy, drawn(dot, number, TEXTS[strategy]), TEXTS[strategy])
-            for number, (strategy, dot) in enumerate(dots.items())]
+    made = []
+    for number, row in enumerate(row for row in table().values() if row.name != BASELINE):
+        dot = dot_of(program, row.name)
+        text = row.summary[0].upper() + row.summary[1:] + "."
+        if row.name == BESIDE:
+            dot = beside(dot_of(program, BASELINE), dot)
+            text = f"The step as the workload wrote it, and {row.name}: {row.summary}."
+        made.append(Picture(row.name, drawn(dot, number, text), text))
+    return made
 
 
 def write_pictures(folder: Path, program: str) -> list[Picture]:
@@ -129,7 +104,7 @@ def report_pictures(folder: Path) -> list[Picture]:
     """For the page; where they cannot be made, one without a picture whose text says why."""
     try:
         return write_pictures(folder, find_program())
-    except GraphsError as error:
+    except PlotsError as error:
         return [Picture("missing", "", f"Without pictures of graphs: {error}.")]
 
 
@@ -140,7 +115,7 @@ def main(arguments: list[str]) -> int:
     try:
         made = write_pictures(Path(arguments[0]), arguments[1] if len(arguments) > 1
                               else find_program())
-    except (GraphsError, OSError) as error:
+    except (PlotsError, OSError) as error:
         print(f"graphs.py: {error}", file=sys.stderr)
         return 1
     print(f"pictures: {arguments[0]}/graph_{{{','.join(one.name for one in made)}}}.svg")

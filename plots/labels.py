@@ -9,13 +9,11 @@ from records import Variant
 # What a label may tell of a cell, in this order: one and several of a count, a name for a value, or
 # nothing beside a value that speaks for itself.
 DIFFERENCES: dict[str, tuple[str, ...]] = {
-    "all_reduce": (), "sharing": (), "dataset": (), "device": (), "dtype": (),
+    "dataset": (), "device": (), "dtype": (),
     "cuda_graph": ("CUDA graph",), "cudnn_engine": ("cuDNN engine",),
     "fusion": ("fusion",), "winograd": ("Winograd",), "straggler": ("straggler",),
     "processes": ("process", "processes"),
-    "servers": ("server", "servers"), "backup_workers": ("backup worker", "backup workers"),
-    "staleness_bound": ("staleness bound",), "stages": ("stage", "stages"),
-    "bucket_bytes": ("bucket bytes",), "normalization_group": ("normalisation group",),
+    "stages": ("stage", "stages"), "normalization_group": ("normalisation group",),
     "rate_scale": ("rate scale",), "length": (),
 }
 
@@ -28,6 +26,20 @@ def _difference(words: tuple[str, ...], value: Any) -> str:
     if not text:
         return f"no {words[0]}"
     return f"{words[0]} {text}" if len(words) == 1 else f"{text} {words[value != 1]}"
+
+
+def _options(variant: Variant, same: list[Variant]) -> list[str]:
+    """`ring`, `servers 2`, `no staleness bound`: options in which variants of a strategy differ."""
+    names = sorted({name for other in same for name, _ in other.options})
+    parts = []
+    for name in names:
+        if len({other.option(name) for other in same}) == 1:
+            continue
+        value = variant.option(name)
+        words = name.replace("_", " ")
+        parts.append(f"no {words}" if value is None
+                     else value if isinstance(value, str) else f"{words} {value}")
+    return parts
 
 
 def _follows_workers(variants: list[Variant]) -> bool:
@@ -45,6 +57,7 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
         parts = [variant.strategy]
         if len({other.workers for other in same}) > 1:
             parts.append(f"{variant.workers} worker" + "s" * (variant.workers != 1))
+        parts += _options(variant, same)
         for name, words in DIFFERENCES.items():
             found = {getattr(other, name) for other in same}
             if len(found) > 1 and not (name == "processes" and _follows_workers(same)):

@@ -6,8 +6,12 @@ the dash patterns tell lines apart in black and white.
 Source: https://jfly.uni-koeln.de/color/, https://personal.sron.nl/~pault/
 """
 
+import functools
+import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from strategies import table
 
 Dash = tuple[float, ...]
 
@@ -18,20 +22,14 @@ class Style(NamedTuple):
     marker: str | tuple[int, int, int]  # filled, as its edge is white; corners, 1: star, angle
 
 
-STYLES: dict[str, Style] = {
-    "single": Style("#000000", (), "o"),
-    "all_reduce": Style("#0072B2", (6, 1.5), "s"),
-    "in_graph": Style("#E69F00", (3, 1.2), "^"),
-    "central_storage": Style("#56B4E9", (6, 1.5, 1.2, 1.5), "v"),
-    "async_shared": Style("#D55E00", (1.2, 1.2), "D"),
-    "model_parallel": Style("#CC79A7", (8, 3), "P"),
-    "all_reduce+model_parallel": Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),
-    "parameter_server": Style("#009E73", (4, 1.2, 4, 3), "<"),
-    "parameter_server_async": Style("#999933", (2, 2.5), ">"),
-    "independent": Style("#9A9A9A", (1, 3), "H"),
-}
-# For strategies and compositions that have no row yet, and for a strategy's further lines.
-SPARE = (Style("#882255", (10, 2, 2, 2), "d"), Style("#117733", (3, 3), "h"),
+# Dashes and markers of the table's strategies, in its order. The colours are the table's.
+LOOKS: tuple[tuple[Dash, str], ...] = (
+    ((), "o"), ((1, 3), "H"), ((3, 1.2), "^"), ((6, 1.5, 1.2, 1.5), "v"), ((6, 1.5), "s"),
+    ((4, 1.2, 4, 3), "<"), ((2, 2.5), ">"), ((1.2, 1.2), "D"), ((8, 3), "P"),
+)
+# For compositions, further strategies of the table, and a strategy's further lines.
+SPARE = (Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),
+         Style("#882255", (10, 2, 2, 2), "d"), Style("#117733", (3, 3), "h"),
          Style("#6F4E37", (5, 1, 1, 1, 1, 1, 1, 1), "8"), Style("#4477DD", (12, 3), (4, 1, 45)),
          Style("#EE3377", (1, 1, 6, 1), (4, 1, 0)), Style("#BB9955", (2, 1), (3, 1, 0)),
          Style("#33CCAA", (8, 1, 1, 1), (6, 1, 0)), Style("#771111", (5, 5), (5, 1, 180)),
@@ -39,10 +37,18 @@ SPARE = (Style("#882255", (10, 2, 2, 2), "d"), Style("#117733", (3, 3), "h"),
          Style("#EE9999", (3, 1, 1, 1), (7, 0, 0)))
 
 
+@functools.cache
+def styles() -> dict[str, Style]:
+    """Of the strategies of the table, by name."""
+    spare = itertools.cycle((style.dash, style.marker) for style in SPARE)
+    looks = itertools.chain(LOOKS, spare)
+    return {name: Style(row.colour, *look) for (name, row), look in zip(table().items(), looks)}
+
+
 def style_of(strategy: str) -> Style:
     """Always the same for a name."""
-    if strategy in STYLES:
-        return STYLES[strategy]
+    if strategy in styles():
+        return styles()[strategy]
     return SPARE[sum(strategy.encode()) % len(SPARE)]
 
 
@@ -56,8 +62,8 @@ def styles_of(strategies: Iterable[str]) -> list[Style]:
         return [style_of(strategy) for strategy in strategies]
     spare = iter(SPARE)
     seen: set[str] = set()
-    styles = []
+    chosen = []
     for strategy in strategies:
-        styles.append(next(spare) if strategy in seen else style_of(strategy))
+        chosen.append(next(spare) if strategy in seen else style_of(strategy))
         seen.add(strategy)
-    return styles
+    return chosen

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from figure_files import save_figure
 from figure_race import draw_race
-from records import RecordsError, read_records
+from records import read_records
+from strategies import PlotsError
 from table import render_table
 
 
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> int:
             write_growing_figure(Path(folders[0]))
             return 0
         files = write_figure(Path(folders[0]))
-    except (RecordsError, OSError) as error:
+    except (PlotsError, OSError) as error:
         print(f"race.py: {error}", file=sys.stderr)
         return 1
     print(f"\nfigure: {files[0]} and {files[1]}")

@@ -17,12 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from strategies import PlotsError, claims_time, is_asynchronous
+
 SCHEMA = 1
 SPLIT = ("compute", "exposed_communication", "wait", "input", "update")
-ASYNCHRONOUS = frozenset({"async_shared", "parameter_server_async"})
+OLD_OPTIONS = ("all_reduce", "bucket_bytes", "sharing", "servers", "backup_workers",
+               "staleness_bound")
+NONE_OF_THEM = frozenset({("servers", 0), ("backup_workers", 0)})
 
 
-class RecordsError(Exception):
+class RecordsError(PlotsError):
     """The records cannot be used; the text is one line that says why and what to do."""
 
 
@@ -41,8 +45,7 @@ class Variant:
 
     strategy: str
     workers: int = 1
-    all_reduce: str | None = None
-    sharing: str | None = None
+    options: tuple[tuple[str, int | str], ...] = ()  # of the strategy, by name
     dataset: str = ""
     global_batch: int = 0
     device: str = "cpu"
@@ -53,11 +56,7 @@ class Variant:
     winograd: str = "off"
     straggler: str = ""
     processes: int = 1
-    servers: int = 0
-    backup_workers: int = 0
-    staleness_bound: int | None = None
     stages: int = 1
-    bucket_bytes: int | None = None
     normalization_group: int | None = None  # None: the workload's
     rate_scale: float = 1.0
     oversubscribed: bool = False
@@ -65,9 +64,13 @@ class Variant:
     shared_gpus: int | None = None  # how many, where they are shared
     length: str = ""  # as the command gives it, such as "steps 200"; empty: the workload's
 
+    def option(self, name: str) -> int | str | None:
+        """None where the strategy has no such option, or the option no value."""
+        return dict(self.options).get(name)
+
     @property
     def asynchronous(self) -> bool:
-        return not ASYNCHRONOUS.isdisjoint(self.strategy.split("+"))
+        return is_asynchronous(self.strategy)
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,7 @@ class Run:
 
     @property
     def claims_time(self) -> bool:
-        """`independent` is a ceiling on speed; its time to a target means nothing."""
-        return "independent" not in self.variant.strategy.split("+")
+        return claims_time(self.variant.strategy)
 
 
 def _straggler(cell: dict[str, Any]) -> str:
@@ -136,12 +138,20 @@ def length_of(command: str) -> str:
     return f"{found[1]} {found[2]}" if found else ""
 
 
+def options_of(cell: dict[str, Any]) -> dict[str, int | str]:
+    """What the strategy declares; older records have it as fields of the cell."""
+    options = cell.get("options")
+    if options is None:
+        options = {name: cell.get(name) for name in OLD_OPTIONS}
+    return {name: value for name, value in options.items()
+            if value is not None and (name, value) not in NONE_OF_THEM}
+
+
 def variant_of(cell: dict[str, Any], command: str) -> Variant:
     return Variant(
         strategy=str(cell["strategy"]),
         workers=int(cell.get("workers", 1)),
-        all_reduce=cell.get("all_reduce"),
-        sharing=cell.get("sharing"),
+        options=tuple(sorted(options_of(cell).items())),
         dataset=str(cell.get("dataset", "")),
         global_batch=int(cell.get("global_batch", 0)),
         device=str(cell.get("device", "cpu")),
@@ -152,11 +162,7 @@ def variant_of(cell: dict[str, Any], command: str) -> Variant:
         winograd=str(cell.get("winograd", "off")),
         straggler=_straggler(cell),
         processes=int(cell.get("processes", 1)),
-        servers=int(cell.get("servers", 0)),
-        backup_workers=int(cell.get("backup_workers", 0)),
-        staleness_bound=cell.get("staleness_bound"),
         stages=int(cell.get("stages", 1)),
-        bucket_bytes=cell.get("bucket_bytes"),
         normalization_group=cell.get("normalization_group"),
         rate_scale=float(cell.get("rate_scale", 1.0)),
         oversubscribed=bool(cell.get("oversubscribed", False)),

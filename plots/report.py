@@ -29,7 +29,8 @@ from matplotlib.figure import Figure  # noqa: E402
 from figure_files import save_figure  # noqa: E402
 from inline_svg import colour_rules, colour_variable, inline_svg  # noqa: E402
 from page import COLUMNS, Claim, Graphic, Page, claims_of, page_of  # noqa: E402
-from records import RecordsError, Run, read_records  # noqa: E402
+from records import Run, read_records  # noqa: E402
+from strategies import PlotsError  # noqa: E402
 
 PLOTS = Path(__file__).resolve().parent
 # By section: what is drawn for each workload, where its records hold something for it. Each is
@@ -167,7 +168,7 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
         index, page = render(Path(arguments[0]), arguments[1:])
-    except (RecordsError, OSError, ValueError) as error:
+    except (PlotsError, OSError, ValueError) as error:
         print(f"report.py: {error}", file=sys.stderr)
         return 1
     print("\n".join([*in_short(page), f"report: {index}"]))

@@ -14,6 +14,7 @@ from pathlib import Path
 from figure_files import save_figure
 from figure_trend import draw
 from records import RecordsError, Run, read_records
+from strategies import PlotsError
 
 
 def runs_of_one_machine(folders: list[Path]) -> list[Run]:
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
             raise RecordsError("no cell was measured at more than one commit; name folders of "
                                "several")
         files = save_figure(figure, folders[0], "trend")
-    except (RecordsError, OSError) as error:
+    except (PlotsError, OSError) as error:
         print(f"trend.py: {error}", file=sys.stderr)
         return 1
     print(f"figure: {files[0]} and {files[1]}")

@@ -50,7 +50,7 @@ class SharedAdam : public testing::TestWithParam<Sharing> {};
 
 TEST_P(SharedAdam, LearnsTheCurveWithSharedMoments) {
   TrialOptions options = options_of("async_shared", 2, 2000);
-  options.options.sharing = GetParam();
+  options.options.given["sharing"] = GetParam() == Sharing::Locked ? "locked" : "relaxed";
   Trial run(curve_by_adam(kPoints), data_of("parabola"), options);
   for (const Variable& variable : run.graph().variables()) {
     EXPECT_EQ(variable.sharing, GetParam()) << variable.name;

@@ -5,9 +5,11 @@
 // bucket() merges them into messages. `--all-reduce` chooses how the sum is taken.
 // Term: MirroredStrategy; between-graph replication over processes; DistributedDataParallel.
 #include "strategies/replicas.h"
-#include "strategies/rewrites.h"
+#include "strategies/shared_options.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
+namespace {
 
 Step all_reduce(const Step& step, const StrategyOptions& options) {
   Replicas replicas(step, {.count = options.replicas,
@@ -24,7 +26,7 @@ Step all_reduce(const Step& step, const StrategyOptions& options) {
           {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
            .member = r,
            .members = replicas.count(),
-           .algorithm = options.all_reduce}));
+           .algorithm = options.choice(kAlgorithm)}));
     }
   }
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
@@ -34,5 +36,18 @@ Step all_reduce(const Step& step, const StrategyOptions& options) {
   }
   return replicas.finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy kAllReduce = {
+    .name = "all_reduce",
+    .term = "MirroredStrategy",
+    .summary = "every replica owns its parameters; gradients are summed by a collective",
+    .colour = "#0072B2",
+    .workers = WorkersAre::Replicas,
+    .exchange = Exchange::Synchronous,
+    .processes = Processes::OfWorkers,
+    .options = options<kAlgorithm, kBucketBytes>,
+    .rewrite = all_reduce};
 
 }  // namespace regatta

@@ -40,9 +40,9 @@ TrialOptions options_of(const Case& test) {
   options.strategy = test.strategy;
   options.options.replicas = test.workers;
   options.options.stages = test.stages;
-  options.options.all_reduce = test.algorithm;
+  options.options.given["all_reduce"] = test.algorithm;
   // Several buckets are under way at once.
-  options.options.bucket_bytes = test.small() ? 64 : 64 << 10;
+  options.options.given["bucket_bytes"] = test.small() ? 64 : 64 << 10;
   options.steps = test.small() ? 50 : 3;
   return options;
 }

@@ -116,7 +116,7 @@ TEST_P(AsyncShared, MissesAboutNMinusOneVersionsUnderLoad) {
   TrialOptions options;
   options.strategy = "async_shared";
   options.options.replicas = 2;
-  options.options.sharing = GetParam();
+  options.options.given["sharing"] = GetParam() == Sharing::Locked ? "locked" : "relaxed";
   options.steps = 30;
   Trial run(training_of("resnet9_thin", 32, options.steps), data_of("resnet9_thin"), options);
   const double mean = mean_staleness(run.executor().workers());
@@ -128,7 +128,7 @@ TEST_P(AsyncShared, LearnsTheParabola) {
   TrialOptions options;
   options.strategy = "async_shared";
   options.options.replicas = 2;
-  options.options.sharing = GetParam();
+  options.options.given["sharing"] = GetParam() == Sharing::Locked ? "locked" : "relaxed";
   options.steps = 2000;
   Trial run(training_of("parabola", 50, options.steps), data_of("parabola"), options);
   const auto loops = run.executor().loops();
@@ -149,7 +149,7 @@ TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
       options.options.replicas = 3;
       options.steps = 20;
       options.stragglers[2] = 8;
-      options.staleness_bound = bound;
+      options.options.given["staleness_bound"] = bound;
       ClockWatch watch(ClockWatch::Slow{.worker = 2});
       options.watch = &watch;
       Trial run(training_of("parabola", 48, 1000), data_of("parabola"), options);
@@ -164,7 +164,7 @@ TEST(StalenessBound, OfZeroIsLockstep) {
   options.options.replicas = 3;
   options.steps = 20;
   options.stragglers[0] = 2;
-  options.staleness_bound = 0;
+  options.options.given["staleness_bound"] = 0;
   Trial run(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"), options);
   for (const LoopReport& loop : run.executor().loops()) EXPECT_EQ(loop.steps, 20);
 }
@@ -173,7 +173,7 @@ TEST(ParameterServerAsync, LearnsTheParabolaAndMissesVersions) {
   TrialOptions options;
   options.strategy = "parameter_server_async";
   options.options.replicas = 2;
-  options.options.servers = 2;
+  options.options.given["servers"] = 2;
   options.steps = 2000;
   Trial run(training_of("parabola", 50, options.steps), data_of("parabola"), options);
   std::uint64_t updates = 0;

@@ -14,23 +14,25 @@
 // workers, is known only when the last has come. For M bytes of parameters a worker receives and
 // sends M for each of its steps. Term: backup workers, Chen et al., "Revisiting distributed
 // synchronous SGD", 2016; TensorFlow's SyncReplicasOptimizer.
+#include "strategies/backup_workers.h"
+
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "strategies/replicas.h"
-#include "strategies/rewrites.h"
-#include "strategies/shard.h"
 
 namespace regatta {
 namespace {
 
 /// Trainables by the server that holds them, last layer first.
-std::vector<std::vector<std::size_t>> trainables_of_servers(const Step& sharded,
-                                                            std::int64_t servers) {
-  std::vector<std::vector<std::size_t>> held(static_cast<std::size_t>(servers));
+std::vector<std::vector<std::size_t>> trainables_by_server(const Step& sharded) {
+  std::vector<std::vector<std::size_t>> held;
   for (std::size_t t = sharded.trainables.size(); t-- > 0;) {
     const Node& update = sharded.graph.node(sharded.trainables[t].updates.front());
-    held.at(static_cast<std::size_t>(update.place.stage)).push_back(t);
+    const auto server = static_cast<std::size_t>(update.place.stage);
+    held.resize(std::max(held.size(), server + 1));
+    held[server].push_back(t);
   }
   return held;
 }
@@ -63,16 +65,15 @@ void push(Replicas& replicas, const std::vector<std::vector<std::size_t>>& held,
 
 }  // namespace
 
-Step backup_workers(const Step& step, const StrategyOptions& options) {
-  const Step sharded = shard(step, options.servers, "parameter_server");
-  Replicas replicas(sharded, {.count = options.replicas + options.backup_workers,
-                              .backups = options.backup_workers,
+Step with_backup_workers(const Step& sharded, const WorkersAndBackups& workers) {
+  Replicas replicas(sharded, {.count = workers.replicas + workers.backups,
+                              .backups = workers.backups,
                               .ownership = Ownership::Shared,
                               .feed = Feed::Each,
                               .home = {.replica = 0, .stage = 0, .role = Role::Server},
                               .sharing = Sharing::Quorum,
                               .strategy = "parameter_server"});
-  const auto held = trainables_of_servers(sharded, options.servers);
+  const auto held = trainables_by_server(sharded);
   for (std::int64_t r = 0; r < replicas.count(); ++r) push(replicas, held, r);
   return replicas.finish();
 }

@@ -90,7 +90,7 @@ TrialOptions with_backups(std::int64_t workers, std::int64_t backups, std::int64
   TrialOptions options;
   options.strategy = "parameter_server";
   options.options.replicas = workers;
-  options.options.backup_workers = backups;
+  options.options.given["backup_workers"] = backups;
   options.steps = steps;
   return options;
 }
@@ -116,8 +116,10 @@ Step drawing(const Step& step, std::int64_t count, const std::vector<std::int64_
 }
 
 std::vector<std::int64_t> shares_of(const Step& step, const TrialOptions& options) {
+  const StrategyOptions& chosen = options.options;
   std::vector<std::int64_t> shares =
-      dealt_groups(step.global_batch / step.normalization_group, options.options);
+      dealt_groups(step.global_batch / step.normalization_group, chosen.replicas,
+                   std::get<std::int64_t>(chosen.given.at("backup_workers")));
   for (std::int64_t& share : shares) share *= step.normalization_group;
   return shares;
 }
@@ -144,11 +146,11 @@ TEST_P(ForcedQuorum, ComputesTheBitsOfAsManyWorkersAlone) {
   const DataSet& data = data_of(source);
   const Step step = step_of(deal.workload, deal.batch, deal.steps);
   TrialOptions options = with_backups(deal.workers, 1, deal.steps);
-  options.options.servers = deal.servers;
+  options.options.given["servers"] = deal.servers;
   Training backed(placed(step, options), data, options, static_cast<int>(deal.workers));
   backed.run_all();
   const std::int64_t drawn = examples_drawn(step, options);
-  options.options.backup_workers = 0;
+  options.options.given["backup_workers"] = 0;
   Training alone(drawing(placed(step, options), drawn), data, options);
   alone.run_all();
   EXPECT_EQ(backed.parameters(), alone.parameters());
@@ -191,12 +193,12 @@ TEST(BackupWorkers, StepByTheMeanOverTheExamplesThatCounted) {
     for (std::int64_t servers : {1, 2}) {
       const Step step = step_of(workload, 31, 32);
       TrialOptions options = with_backups(2, 1, 32);
-      options.options.servers = servers;
+      options.options.given["servers"] = servers;
       Training backed(placed(step, options), data, options, 1);
       backed.run_all();
       EXPECT_EQ(backed.executor().examples_seen(), 31 * 32);
       options = with_backups(2, 0, 31);
-      options.options.servers = servers;
+      options.options.given["servers"] = servers;
       Training alone(drawing(placed(step_of(workload, 32, 31), options), 47, {0, 31}), data,
                      options);
       alone.run_all();
@@ -220,7 +222,7 @@ TEST(BackupWorkers, WithoutAnyTheGraphIsThatOfTheParameterServer) {
 TEST(BackupWorkers, EveryPushIsAppliedOrDroppedWhereverTheRunStops) {
   for (std::int64_t servers : {1, 2}) {
     TrialOptions options = with_backups(2, 2, 400);
-    options.options.servers = servers;
+    options.options.given["servers"] = servers;
     Training run(placed(step_of("parabola", 20, options.steps), options), data_of("parabola"),
                  options);
     for (std::int64_t step = 0; step < options.steps;) {
@@ -246,7 +248,7 @@ TEST(BackupWorkers, GoOnInAnotherExecutorWhereTheLastStepEnded) {
   using Case = std::pair<std::int64_t, std::int64_t>;
   for (const auto& [servers, batch] : {Case{1, 20}, Case{2, 20}, Case{2, 21}}) {
     TrialOptions options = with_backups(2, 1, 40);
-    options.options.servers = servers;
+    options.options.given["servers"] = servers;
     const Step whole = step_of("adam", batch, options.steps);
     const Step step = placed(whole, options);
     Training first(step, data_of("parabola"), options);
@@ -295,7 +297,7 @@ TEST(BackupWorkers, LeaveAStragglerBehindThatWouldHoldAllBack) {
 
   const std::int64_t backed = time_of(step, options);
   options.options.replicas = 3;
-  options.options.backup_workers = 0;
+  options.options.given["backup_workers"] = 0;
   EXPECT_LT(backed, time_of(step, options) / 2);
 }
 

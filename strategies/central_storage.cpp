@@ -4,9 +4,10 @@
 // hold nothing but activations. For M bytes of parameters the host sends and receives n M a step.
 // Term: tf.distribute.experimental.CentralStorageStrategy.
 #include "strategies/replicas.h"
-#include "strategies/rewrites.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
+namespace {
 
 Step central_storage(const Step& step, const StrategyOptions& options) {
   Replicas replicas(step, {.count = options.replicas,
@@ -20,5 +21,18 @@ Step central_storage(const Step& step, const StrategyOptions& options) {
   }
   return replicas.finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy kCentralStorage = {
+    .name = "central_storage",
+    .term = "CentralStorageStrategy",
+    .summary = "parameters, slots and update on the host",
+    .colour = "#56B4E9",
+    .workers = WorkersAre::Replicas,
+    .exchange = Exchange::Synchronous,
+    .processes = Processes::One,
+    .options = {},
+    .rewrite = central_storage};
 
 }  // namespace regatta

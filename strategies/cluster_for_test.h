@@ -152,7 +152,6 @@ class Cluster {
       tickets = std::make_unique<TicketMessages>(part, kernels);
       ExecutorOptions options = executor_options(data, run, examples);
       options.tickets = tickets.get();
-      if (part.partition.process >= run.options.servers) options.staleness_bound.reset();
       if (run.watch != nullptr) run.watch->attach(kernels);
       Device& device = computes_on.device == nullptr ? cpu_device() : *computes_on.device;
       executor = std::make_unique<Executor>(part, PlacedDevices(kernels, device), options);

@@ -47,7 +47,8 @@ Step with_fault(const Step& placed, Fault fault, std::int64_t replicas) {
 /// How far all_reduce comes from `single` with a fault.
 Deviation deviation_with(const Case& test, Fault fault) {
   TrialOptions options = options_of(test);
-  options.options.bucket_bytes = 0;  // the placed step is given to a trial, which fills buckets
+  options.options.given["bucket_bytes"] =
+      0;  // the placed step is given to a trial, which fills buckets
   const Step placed = apply(find_strategies("all_reduce"), step_of(test), options.options);
   const Result wrong =
       result_of(with_fault(placed, fault, test.replicas), test, options_of(single_of(test)));

@@ -45,8 +45,8 @@ inline TrialOptions options_of(const Case& test) {
   run.strategy = test.strategy;
   run.options.replicas = test.replicas;
   run.options.stages = test.stages;
-  run.options.all_reduce = test.all_reduce;
-  run.options.servers = test.servers;
+  run.options.given["all_reduce"] = test.all_reduce;
+  run.options.given["servers"] = test.servers;
   run.steps = steps_of(test);
   return run;
 }

@@ -54,7 +54,7 @@ class AsyncOnGpu : public testing::TestWithParam<Setup> {
   /// Built and run.
   std::unique_ptr<Executor> run(const Step& step, TrialOptions options) {
     options.strategy = "async_shared";
-    options.options.sharing = GetParam().sharing;
+    options.options.given["sharing"] = GetParam().sharing == Sharing::Locked ? "locked" : "relaxed";
     KernelTable kernels("cuda");
     add_cuda_kernels(kernels);
     transport_.add_kernels(kernels);

@@ -57,16 +57,15 @@ class ServersOfGpus : public testing::TestWithParam<std::tuple<On, Deal>> {
     TrialOptions options;
     options.strategy = strategy;
     options.options.replicas = deal.workers;
-    options.options.servers = deal.servers;
+    options.options.given["servers"] = deal.servers;
     options.plan.inline_bytes = deal.inline_bytes;
     options.steps = steps;
     return options;
   }
   /// A process for each worker.
-  Cluster cluster(const Step& step, const TrialOptions& options) const {
+  Cluster cluster(const Step& step, const TrialOptions& options, int backup_workers = 0) const {
     const auto& [on, deal] = GetParam();
-    const auto workers =
-        static_cast<int>(options.options.replicas + options.options.backup_workers);
+    const auto workers = static_cast<int>(options.options.replicas) + backup_workers;
     return {step, data_of(deal.workload), options,
             servers_and_workers(deal.servers, workers, workers),
             gpus_for_workers(on, deal.servers)};
@@ -120,8 +119,8 @@ TEST_P(ServersOfGpus, GoOnWithTheFirstPushesWhereThereAreBackupWorkers) {
   const Deal& deal = std::get<Deal>(GetParam());
   if (std::string(deal.workload) != "parabola") return;
   TrialOptions options = options_of("parameter_server", 300);
-  options.options.backup_workers = 1;
-  Cluster on_gpus = cluster(training_of("parabola", 24, options.steps), options);
+  options.options.given["backup_workers"] = 1;
+  Cluster on_gpus = cluster(training_of("parabola", 24, options.steps), options, 1);
   on_gpus.run();
   std::int64_t applied = 0;
   for (const WorkerReport& worker : on_gpus.executor(0).workers()) {

@@ -50,8 +50,8 @@ class Training {
     transport_.add_kernels(kernels_);
     TrialOptions run;
     run.options.replicas = options.replicas;
-    run.options.all_reduce = options.algorithm;
-    run.options.bucket_bytes = options.bucket_bytes;
+    run.options.given["all_reduce"] = options.algorithm;
+    run.options.given["bucket_bytes"] = options.bucket_bytes;
     run.plan.inline_bytes = options.inline_bytes;
     const Step step = training_of("parabola", kBatch, kSteps);
     Step placed = apply(find_strategies("all_reduce"), step, run.options);

@@ -96,7 +96,7 @@ TEST_P(OnGpu, FollowsTheCpu) {
   const Step step = training_of(test.workload, test.global_batch, test.steps, test.element);
   TrialOptions options;
   options.steps = test.steps;
-  options.options.all_reduce = "reduce_to_one";
+  options.options.given["all_reduce"] = "reduce_to_one";
   const bool is_independent = GetParam().strategy == "independent";
   options.options.replicas = is_independent ? 2 : 1;
   options.strategy = is_independent ? "independent" : "single";

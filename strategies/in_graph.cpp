@@ -5,9 +5,10 @@
 // For M bytes of parameters replica 0 sends and receives (n - 1) M a step, beside the input.
 // Term: in-graph replication (TensorFlow 1), tf_cnn_benchmarks' local parameter_server.
 #include "strategies/replicas.h"
-#include "strategies/rewrites.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
+namespace {
 
 Step in_graph(const Step& step, const StrategyOptions& options) {
   Replicas replicas(step, {.count = options.replicas,
@@ -21,5 +22,18 @@ Step in_graph(const Step& step, const StrategyOptions& options) {
   }
   return replicas.finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy kInGraph = {
+    .name = "in_graph",
+    .term = "in-graph replication",
+    .summary = "one graph holds all replicas; parameters and update on replica 0",
+    .colour = "#E69F00",
+    .workers = WorkersAre::Replicas,
+    .exchange = Exchange::Synchronous,
+    .processes = Processes::One,
+    .options = {},
+    .rewrite = in_graph};
 
 }  // namespace regatta

@@ -4,9 +4,10 @@
 // ceiling on speed: what n replicas could do if communication were free.
 // Term: tf_cnn_benchmarks' --variable_update=independent.
 #include "strategies/replicas.h"
-#include "strategies/rewrites.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
+namespace {
 
 Step independent(const Step& step, const StrategyOptions& options) {
   Replicas replicas(step, {.count = options.replicas,
@@ -22,5 +23,18 @@ Step independent(const Step& step, const StrategyOptions& options) {
   }
   return replicas.finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy kIndependent = {
+    .name = "independent",
+    .term = "tf_cnn_benchmarks independent",
+    .summary = "replicas that exchange nothing: the ceiling on speed",
+    .colour = "#9A9A9A",
+    .workers = WorkersAre::Replicas,
+    .exchange = Exchange::Nothing,
+    .processes = Processes::OfWorkers,
+    .options = {},
+    .rewrite = independent};
 
 }  // namespace regatta

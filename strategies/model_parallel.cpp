@@ -9,7 +9,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
-#include "strategies/rewrites.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
@@ -64,8 +64,6 @@ std::vector<int> deal(const std::vector<Layer>& layers, std::int64_t stages) {
   return fill(layers, stages, high);
 }
 
-}  // namespace
-
 Step model_parallel(const Step& step, const StrategyOptions& options) {
   const std::vector<Layer> layers = layers_of(step.graph);
   if (options.stages < 1 || options.stages > static_cast<std::int64_t>(layers.size())) {
@@ -90,5 +88,18 @@ Step model_parallel(const Step& step, const StrategyOptions& options) {
   }
   return result;
 }
+
+}  // namespace
+
+extern constinit const Strategy kModelParallel = {
+    .name = "model_parallel",
+    .term = "model parallelism",
+    .summary = "layers dealt to stages, balanced by cost",
+    .colour = "#CC79A7",
+    .workers = WorkersAre::Stages,
+    .exchange = Exchange::Synchronous,
+    .processes = Processes::One,
+    .options = {},
+    .rewrite = model_parallel};
 
 }  // namespace regatta

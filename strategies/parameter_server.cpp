@@ -8,15 +8,28 @@
 // For M bytes of parameters a worker receives and sends M a step, a server n M / k.
 // Term: synchronous ParameterServerStrategy; Li et al., "Scaling distributed machine learning with
 // the parameter server", OSDI 2014. With backup workers it is another graph: backup_workers.cpp.
+#include "strategies/backup_workers.h"
 #include "strategies/replicas.h"
-#include "strategies/rewrites.h"
 #include "strategies/shard.h"
+#include "strategies/shared_options.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
+namespace {
+
+constexpr Option kBackupWorkers = {
+    .name = "backup_workers",
+    .help =
+        "workers besides --workers: a step takes the first pushes, as many as --workers says, "
+        "and drops late ones",
+    .unit = "",
+    .type = Count{.usual = 0, .least = 0, .most = 1024}};
 
 Step parameter_server(const Step& step, const StrategyOptions& options) {
-  if (options.backup_workers > 0) return backup_workers(step, options);
-  const Step sharded = shard(step, options.servers, "parameter_server");
+  const Step sharded = shard(step, options.count(kServers), "parameter_server");
+  if (const std::int64_t backups = options.count(kBackupWorkers); backups > 0) {
+    return with_backup_workers(sharded, {.replicas = options.replicas, .backups = backups});
+  }
   Replicas replicas(sharded, {.count = options.replicas,
                               .ownership = Ownership::Home,
                               .feed = Feed::Each,
@@ -28,5 +41,18 @@ Step parameter_server(const Step& step, const StrategyOptions& options) {
   }
   return replicas.finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy kParameterServer = {
+    .name = "parameter_server",
+    .term = "synchronous ParameterServerStrategy",
+    .summary = "parameters and updates on servers; a step waits for every worker",
+    .colour = "#009E73",
+    .workers = WorkersAre::Replicas,
+    .exchange = Exchange::Synchronous,
+    .processes = Processes::WithServers,
+    .options = options<kServers, kBackupWorkers, kBucketBytes>,
+    .rewrite = parameter_server};
 
 }  // namespace regatta

@@ -8,13 +8,15 @@
 // than s steps.
 // Term: asynchronous ParameterServerStrategy; with a bound: stale-synchronous parallel, SSP.
 #include "strategies/replicas.h"
-#include "strategies/rewrites.h"
 #include "strategies/shard.h"
+#include "strategies/shared_options.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
+namespace {
 
 Step parameter_server_async(const Step& step, const StrategyOptions& options) {
-  const Step sharded = shard(step, options.servers, "parameter_server_async");
+  const Step sharded = shard(step, options.count(kServers), "parameter_server_async");
   Replicas replicas(sharded, {.count = options.replicas,
                               .ownership = Ownership::Shared,
                               .feed = Feed::Each,
@@ -26,7 +28,22 @@ Step parameter_server_async(const Step& step, const StrategyOptions& options) {
       replicas.update(t, r, replicas.gradient(t, r));
     }
   }
-  return replicas.finish();
+  Step result = replicas.finish();
+  result.staleness_bound = options.count_if_any(kStalenessBound);
+  return result;
 }
+
+}  // namespace
+
+extern constinit const Strategy kParameterServerAsync = {
+    .name = "parameter_server_async",
+    .term = "asynchronous ParameterServerStrategy, SSP",
+    .summary = "parameters on servers; each push is applied when it arrives",
+    .colour = "#999933",
+    .workers = WorkersAre::Replicas,
+    .exchange = Exchange::Asynchronous,
+    .processes = Processes::WithServers,
+    .options = options<kServers, kStalenessBound, kBucketBytes>,
+    .rewrite = parameter_server_async};
 
 }  // namespace regatta

@@ -30,7 +30,7 @@ TrialOptions options_of(const std::string& strategy, std::int64_t workers, std::
   TrialOptions options;
   options.strategy = strategy;
   options.options.replicas = workers;
-  options.options.servers = servers;
+  options.options.given["servers"] = servers;
   return options;
 }
 
@@ -150,7 +150,7 @@ TEST(ParameterServerAsync, AStragglerHoldsTheOthersToTheBound) {
       TrialOptions options = options_of("parameter_server_async", 3, servers);
       options.steps = 20;
       options.stragglers[0] = 8;  // the first worker of every process: all are slow but one
-      options.staleness_bound = bound;
+      options.options.given["staleness_bound"] = bound;
       ClockWatch watch(ClockWatch::Slow{.worker = 2, .server = servers - 1});
       options.watch = &watch;
       Cluster cluster(training_of("parabola", 48, 1000), data_of("parabola"), options,
@@ -167,7 +167,7 @@ TEST(ParameterServerAsync, GoesOnWithoutALostWorkerWhereItMay) {
     TrialOptions options = options_of("parameter_server_async", 2, 2);
     options.steps = 40;
     options.loss = loss;
-    options.staleness_bound = 1;  // whoever is lost must not hold the other back
+    options.options.given["staleness_bound"] = 1;  // whoever is lost must not hold the other back
     Cluster cluster(training_of("resnet9_thin", 48, options.steps), data_of("resnet9_thin"),
                     options, servers_and_workers(2, 2, 2));
     std::thread killer([&] {
@@ -197,7 +197,7 @@ std::vector<std::int64_t> applied_at(Cluster& cluster, int server) {
 
 TrialOptions with_a_backup_worker(std::int64_t servers, std::int64_t steps) {
   TrialOptions options = options_of("parameter_server", 2, servers);
-  options.options.backup_workers = 1;
+  options.options.given["backup_workers"] = 1;
   options.steps = steps;
   return options;
 }

@@ -58,8 +58,7 @@ void Replicas::deal_out() {
                                          std::to_string(groups) + " workers");
   }
   std::int64_t offset = 0;
-  for (std::int64_t dealt :
-       dealt_groups(groups, {.replicas = sharers, .backup_workers = options_.backups})) {
+  for (std::int64_t dealt : dealt_groups(groups, sharers, options_.backups)) {
     offset_.push_back(offset);
     batch_.push_back(dealt * group);
     offset += batch_.back();

@@ -44,10 +44,10 @@ Trial trial_of(const Case& test, std::optional<std::int64_t> bound = {},
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
-  options.options.servers = 2;
+  options.options.given["servers"] = 2;
   options.steps = 0;
   options.most_steps = test.steps;
-  options.staleness_bound = bound;
+  if (bound) options.options.given["staleness_bound"] = *bound;
   options.watch = watch;
   const Step step = training_of(test.workload, test.global_batch, test.steps, test.element);
   return {step, data_of(test.workload), options};

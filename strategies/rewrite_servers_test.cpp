@@ -28,7 +28,7 @@ using testing_support::rewritten;
 
 TEST(ParameterServer, PullsAndPushesEveryParameterOnceAWorker) {
   StrategyOptions options = replicas(3);
-  options.servers = 2;
+  options.given["servers"] = 2;
   const auto bytes = traffic(part(rewritten("parameter_server", options)));
   std::int64_t from_servers = 0;
   for (int server : {0, 1}) {
@@ -44,7 +44,7 @@ TEST(ParameterServer, PullsAndPushesEveryParameterOnceAWorker) {
 /// Bytes that servers send, and receive, in a step of resnet9_thin; two workers.
 MemberTraffic traffic_of_servers(const std::string& strategy, int servers, const Step& step) {
   StrategyOptions options = replicas(2);
-  options.servers = servers;
+  options.given["servers"] = servers;
   MemberTraffic sum;
   for (const auto& [place, one] : traffic(part(apply(find_strategies(strategy), step, options)))) {
     if (place.role == Role::Server) sum += one;
@@ -96,7 +96,7 @@ TEST(ParameterServer, DealsBytesEvenlyAndCutsLargeParametersBetweenRows) {
   recipe.total_examples = 1024;
   const Step step = find_workload("resnet9").training(recipe);
   StrategyOptions options = replicas(2);
-  options.servers = 3;
+  options.given["servers"] = 3;
   const Step placed = apply(find_strategies("parameter_server"), step, options);
   std::map<int, std::int64_t> bytes;
   std::int64_t all = 0;
@@ -112,15 +112,15 @@ TEST(ParameterServer, DealsBytesEvenlyAndCutsLargeParametersBetweenRows) {
 
 TEST(ParameterServer, RefusesAServerThatWouldHoldNothing) {
   StrategyOptions options = replicas(2);
-  options.servers = 7;  // of 64 bytes in four parameters
+  options.given["servers"] = 7;  // of 64 bytes in four parameters
   EXPECT_THROW(rewritten("parameter_server", options), RunError);
-  options.servers = 3;
+  options.given["servers"] = 3;
   EXPECT_NO_THROW(rewritten("parameter_server", options));
 }
 
 TEST(ParameterServerAsync, IsALoopAWorker) {
   StrategyOptions options = replicas(3);
-  options.servers = 2;
+  options.given["servers"] = 2;
   EXPECT_EQ(loop_count(rewritten("parameter_server_async", options)), 3U);
   EXPECT_EQ(loop_count(rewritten("parameter_server", options)), 1U);
 }
@@ -195,8 +195,8 @@ Step with_a_backup_worker(std::int64_t batch) {
   recipe.train_examples = 50;
   recipe.total_examples = 3000;
   StrategyOptions options = replicas(2);
-  options.backup_workers = 1;
-  options.servers = 2;
+  options.given["backup_workers"] = 1;
+  options.given["servers"] = 2;
   return apply(find_strategies("parameter_server"), find_workload("parabola").training(recipe),
                options);
 }
@@ -250,7 +250,7 @@ TEST(BackupWorkers, NeverRestAtTheQuorum) {
   recipe.train_examples = 512;
   recipe.total_examples = 20 * 256;
   StrategyOptions options = replicas(2);
-  options.backup_workers = 1;
+  options.given["backup_workers"] = 1;
   const Step step = apply(find_strategies("parameter_server"),
                           find_workload("airbench94").training(recipe), options);
   std::int64_t resting_updates = 0;

@@ -9,89 +9,83 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
 #include "kernels/graph/verify.h"
-#include "strategies/rewrites.h"
+#include "strategies/shared_options.h"
 
 namespace regatta {
+
+// Each is in the file of its name.
+extern const Strategy kSingle;
+extern const Strategy kIndependent;
+extern const Strategy kInGraph;
+extern const Strategy kCentralStorage;
+extern const Strategy kAllReduce;
+extern const Strategy kParameterServer;
+extern const Strategy kParameterServerAsync;
+extern const Strategy kAsyncShared;
+extern const Strategy kModelParallel;
+
 namespace {
 
 constexpr std::array kStrategies = {
-    Strategy{.name = "single",
-             .term = "baseline",
-             .summary = "every node on one worker",
-             .workers = WorkersAre::One,
-             .exchange = Exchange::Synchronous,
-             .processes = Processes::One,
-             .rewrite = single},
-    Strategy{.name = "independent",
-             .term = "tf_cnn_benchmarks independent",
-             .summary = "replicas that exchange nothing: the ceiling on speed",
-             .workers = WorkersAre::Replicas,
-             .exchange = Exchange::Nothing,
-             .processes = Processes::OfWorkers,
-             .rewrite = independent},
-    Strategy{.name = "in_graph",
-             .term = "in-graph replication",
-             .summary = "one graph holds all replicas; parameters and update on replica 0",
-             .workers = WorkersAre::Replicas,
-             .exchange = Exchange::Synchronous,
-             .processes = Processes::One,
-             .rewrite = in_graph},
-    Strategy{.name = "central_storage",
-             .term = "CentralStorageStrategy",
-             .summary = "parameters, slots and update on the host",
-             .workers = WorkersAre::Replicas,
-             .exchange = Exchange::Synchronous,
-             .processes = Processes::One,
-             .rewrite = central_storage},
-    Strategy{.name = "all_reduce",
-             .term = "MirroredStrategy",
-             .summary = "every replica owns its parameters; gradients are summed by a collective",
-             .workers = WorkersAre::Replicas,
-             .exchange = Exchange::Synchronous,
-             .processes = Processes::OfWorkers,
-             .rewrite = all_reduce},
-    Strategy{.name = "parameter_server",
-             .term = "synchronous ParameterServerStrategy",
-             .summary = "parameters and updates on servers; a step waits for every worker",
-             .workers = WorkersAre::Replicas,
-             .exchange = Exchange::Synchronous,
-             .processes = Processes::WithServers,
-             .rewrite = parameter_server},
-    Strategy{.name = "parameter_server_async",
-             .term = "asynchronous ParameterServerStrategy, SSP",
-             .summary = "parameters on servers; each push is applied when it arrives",
-             .workers = WorkersAre::Replicas,
-             .exchange = Exchange::Asynchronous,
-             .processes = Processes::WithServers,
-             .rewrite = parameter_server_async},
-    Strategy{.name = "async_shared",
-             .term = "Hogwild, asynchronous SGD",
-             .summary = "replicas update one copy in shared memory without waiting",
-             .workers = WorkersAre::Replicas,
-             .exchange = Exchange::Asynchronous,
-             .processes = Processes::One,
-             .rewrite = async_shared},
-    Strategy{.name = "model_parallel",
-             .term = "model parallelism",
-             .summary = "layers dealt to stages, balanced by cost",
-             .workers = WorkersAre::Stages,
-             .exchange = Exchange::Synchronous,
-             .processes = Processes::One,
-             .rewrite = model_parallel},
+    &kSingle,          &kIndependent,          &kInGraph,     &kCentralStorage, &kAllReduce,
+    &kParameterServer, &kParameterServerAsync, &kAsyncShared, &kModelParallel,
 };
 
 const Strategy& find_one(const std::string& name) {
   std::vector<std::string> names;
-  for (const Strategy& strategy : kStrategies) {
-    if (strategy.name == name) return strategy;
-    names.emplace_back(strategy.name);
+  for (const Strategy* strategy : kStrategies) {
+    if (strategy->name == name) return *strategy;
+    names.emplace_back(strategy->name);
   }
   throw unknown_name("strategy", name, names);
 }
 
 }  // namespace
 
-std::span<const Strategy> all_strategies() { return kStrategies; }
+std::span<const Strategy* const> all_strategies() { return kStrategies; }
+
+std::span<const Option* const> all_options() {
+  static const std::vector<const Option*> all = options_of(kStrategies);
+  return all;
+}
+
+std::vector<const Option*> options_of(std::span<const Strategy* const> strategies) {
+  std::vector<const Option*> all;
+  for (const Strategy* strategy : strategies) {
+    for (const Option* option : strategy->options) {
+      if (std::find(all.begin(), all.end(), option) == all.end()) all.push_back(option);
+    }
+  }
+  return all;
+}
+
+std::string names_of_declarers(const Option& option) {
+  std::vector<std::string_view> names;
+  for (const Strategy* each : kStrategies) {
+    const auto& own = each->options;
+    if (std::find(own.begin(), own.end(), &option) != own.end()) names.push_back(each->name);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+void check_options(const std::string& strategy, const OptionValues& given) {
+  const std::vector<const Option*> declared = options_of(find_strategies(strategy));
+  for (const Option* option : all_options()) {
+    const auto value = given.find(option->name);
+    if (value == given.end()) continue;
+    if (std::find(declared.begin(), declared.end(), option) == declared.end()) {
+      throw RunError(ErrorKind::Usage, option->flag() + " is an option of " +
+                                           names_of_declarers(*option) + "; strategy '" + strategy +
+                                           "' has no such option, leave it out");
+    }
+    option->check(value->second);
+  }
+}
 
 std::vector<const Strategy*> find_strategies(const std::string& name) {
   std::vector<const Strategy*> found;
@@ -112,15 +106,25 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
     result = strategy->rewrite(result, options);
     verify(result, std::string(strategy->name));
   }
-  return bucket(result, options.bucket_bytes);
+  return bucket(result, options.count(kBucketBytes));
 }
 
-std::vector<std::int64_t> dealt_groups(std::int64_t groups, const StrategyOptions& options) {
+std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,
+                                       std::int64_t backups) {
   std::vector<std::int64_t> dealt;
-  for (std::int64_t r = 0; r < options.replicas + options.backup_workers; ++r) {
-    dealt.push_back(share(groups, options.replicas, r % options.replicas).size());
+  for (std::int64_t r = 0; r < replicas + backups; ++r) {
+    dealt.push_back(share(groups, replicas, r % replicas).size());
   }
   return dealt;
+}
+
+std::string_view to_string(Exchange exchange) {
+  switch (exchange) {
+    case Exchange::Nothing: return "nothing";
+    case Exchange::Synchronous: return "synchronous";
+    case Exchange::Asynchronous: return "asynchronous";
+  }
+  return "unknown";
 }
 
 Exchange exchange_of(std::span<const Strategy* const> strategies) {

@@ -11,18 +11,9 @@
 #include <vector>
 
 #include "kernels/graph/graph.h"
+#include "strategies/option.h"
 
 namespace regatta {
-
-struct StrategyOptions {
-  std::int64_t replicas = 1;
-  std::int64_t stages = 1;
-  std::int64_t servers = 1;         ///< of parameter_server and parameter_server_async
-  std::int64_t backup_workers = 0;  ///< of parameter_server: replicas beyond those of a step
-  std::string all_reduce = "ring";
-  Sharing sharing = Sharing::Relaxed;           ///< of async_shared
-  std::int64_t bucket_bytes = 4 * 1024 * 1024;  ///< of all_reduce
-};
 
 using Rewrite = Step (*)(const Step& step, const StrategyOptions& options);
 
@@ -47,13 +38,28 @@ struct Strategy {
   std::string_view name;
   std::string_view term;  ///< in the literature
   std::string_view summary;
+  std::string_view colour;  ///< of its lines in figures, `#RRGGBB`
   WorkersAre workers;
   Exchange exchange;
   Processes processes;
+  std::span<const Option* const> options;
   Rewrite rewrite;
 };
 
-std::span<const Strategy> all_strategies();
+std::span<const Strategy* const> all_strategies();
+
+/// Every option of every strategy, each once, in the order of the table.
+std::span<const Option* const> all_options();
+
+/// Those that the strategies declare, each once.
+std::vector<const Option*> options_of(std::span<const Strategy* const> strategies);
+
+/// `parameter_server and parameter_server_async`: the strategies that declare it.
+std::string names_of_declarers(const Option& option);
+
+/// Throws: RunError(Usage) for an option that none of the strategies declares, naming those that
+/// do, and for a value that its declaration excludes.
+void check_options(const std::string& strategy, const OptionValues& given);
 
 /// One strategy or a composition, by name.
 /// Throws: RunError(Usage) that names the nearest valid name.
@@ -64,9 +70,13 @@ std::vector<const Strategy*> find_strategies(const std::string& name);
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
 
-/// How many of a global batch's normalisation groups each replica has in a step. Backup workers
-/// have what the first ones have once more.
-std::vector<std::int64_t> dealt_groups(std::int64_t groups, const StrategyOptions& options);
+/// How many of a global batch's normalisation groups each of `replicas` has in a step, and then
+/// `backups` more replicas, which have what the first ones have once more.
+std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,
+                                       std::int64_t backups = 0);
+
+/// `nothing`, `synchronous`, `asynchronous`
+std::string_view to_string(Exchange exchange);
 
 /// Synchronous, unless a part is not.
 Exchange exchange_of(std::span<const Strategy* const> strategies);

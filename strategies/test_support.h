@@ -72,7 +72,6 @@ struct TrialOptions {
   int threads_per_worker = 1;
   std::map<int, double> stragglers;
   std::size_t trace_events = 0;
-  std::optional<std::int64_t> staleness_bound = {};
   OnLoss loss = OnLoss::End;
   PlanOptions plan = {};
   ClockWatch* watch = nullptr;  ///< outlives the executors; null: none
@@ -90,7 +89,6 @@ inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions&
   options.max_examples = examples;
   options.stragglers = run.stragglers;
   options.trace_events = run.trace_events;
-  options.staleness_bound = run.staleness_bound;
   options.loss = run.loss;
   options.plan = run.plan;
   return options;

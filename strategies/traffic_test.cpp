@@ -31,7 +31,7 @@ Trial run_case(const Case& test) {
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
-  options.options.all_reduce = test.all_reduce;
+  options.options.given["all_reduce"] = test.all_reduce;
   options.steps = kSteps;
   return {training_of("resnet9_thin", kBatch, kSteps), data_of("resnet9_thin"), options};
 }

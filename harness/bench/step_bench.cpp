@@ -20,6 +20,7 @@
 #include "harness/bench/gpu_step_bench.h"
 #include "harness/bench/timed_kernels_bench.h"
 #include "harness/judge/statistics.h"
+#include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/placement.h"
 #include "harness/run/backend.h"
@@ -291,7 +292,7 @@ int run(int argc, char** argv) {
   declare(app, options);
   CLI11_PARSE(app, argc, argv);
   try {
-    const bool on_gpu = options.request.device == "cuda";
+    const bool on_gpu = is_gpu(options.request.device);
     const Json report = on_gpu ? measure_on_gpu(options) : measure(options);
     if (!options.save.empty()) save(report, options.save);
     if (options.json) {

@@ -26,10 +26,6 @@ Record run(std::uint64_t seed, std::optional<std::int64_t> examples_to_target) {
   record.cell = {.workload = "resnet9_thin",
                  .dataset = "shapes",
                  .strategy = "single",
-                 .all_reduce = {},
-                 .bucket_bytes = {},
-                 .sharing = {},
-                 .staleness_bound = {},
                  .global_batch = 64,
                  .straggler = {},
                  .seed = seed};
@@ -125,15 +121,15 @@ TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
   Record record = sample_record();
   EXPECT_EQ(cell_name(record),
             "resnet9_thin all_reduce x2 global_batch=512 winograd=on normalization_group=16 "
-            "staleness_bound=3 straggler=1:2.5 target=90");
+            "bucket_bytes=65536 straggler=1:2.5 target=90");
   record.command += " --epochs 3 --seed 9";
   record.cell.dtype = "bf16";
   record.cell.fusion = "off";
-  record.cell.all_reduce = "mpi";
+  record.cell.options["all_reduce"] = "mpi";
   record.cell.straggler = {};
   EXPECT_EQ(cell_name(record),
             "resnet9_thin all_reduce x2 global_batch=512 dtype=bf16 fusion=off winograd=on "
-            "normalization_group=16 staleness_bound=3 all_reduce=mpi epochs=3 target=90");
+            "normalization_group=16 all_reduce=mpi bucket_bytes=65536 epochs=3 target=90");
 }
 
 TEST(CellName, OfAWorkloadThatIsNoMoreNamesDataAndBatch) {

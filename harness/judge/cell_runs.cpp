@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "harness/plan/race_request.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
@@ -43,16 +42,10 @@ const Workload* workload_of(const Cell& cell) {
 }
 
 void add_exchange(Name& name, const Cell& cell) {
-  const RaceRequest usual;
   name.add_unless<std::int64_t>(1, "processes", cell.processes);
   name.add_unless<std::int64_t>(1, "stages", cell.stages);
-  name.add_unless<std::int64_t>(0, "servers", cell.servers);
-  name.add_unless<std::int64_t>(0, "backup_workers", cell.backup_workers);
-  name.add_unless({}, "staleness_bound", cell.staleness_bound);
-  if (cell.all_reduce) name.add_unless<std::string>("ring", "all_reduce", *cell.all_reduce);
-  if (cell.sharing) name.add_unless<std::string>("relaxed", "sharing", *cell.sharing);
-  if (cell.bucket_bytes) {
-    name.add_unless<std::int64_t>(usual.bucket_bytes, "bucket_bytes", *cell.bucket_bytes);
+  for (const auto& [option, value] : unusual_options(cell)) {
+    name.text += fmt::format(" {}={}", option, to_text(value));
   }
   name.add_unless({}, "straggler", cell.straggler);
 }
@@ -82,6 +75,15 @@ std::string straggler_text(const std::vector<Straggler>& stragglers) {
     texts.push_back(fmt::format("{}:{}", each.worker, each.factor));
   }
   return fmt::format("{}", fmt::join(texts, ","));
+}
+
+OptionValues unusual_options(const Cell& cell) {
+  OptionValues unusual = cell.options;
+  for (const Option* option : all_options()) {
+    const auto found = unusual.find(option->name);
+    if (found != unusual.end() && found->second == option->usual()) unusual.erase(found);
+  }
+  return unusual;
 }
 
 std::string cell_name(const Record& record) {
@@ -122,10 +124,8 @@ std::string machine_name(const MachineFacts& machine) {
 bool claims_target(const Record& record) {
   std::istringstream names(record.cell.strategy);
   for (std::string name; std::getline(names, name, '+');) {
-    for (const Strategy& row : all_strategies()) {
-      if (row.name == name && row.exchange == Exchange::Nothing) {
-        return false;
-      }
+    for (const Strategy* row : all_strategies()) {
+      if (row->name == name && row->exchange == Exchange::Nothing) return false;
     }
   }
   return true;

@@ -27,6 +27,9 @@ struct Length {
 /// As a command gives it; nothing where it leaves the workload's own.
 std::optional<Length> length_of(const std::string& command);
 
+/// What the strategy's options say, as far as it is not as usual.
+OptionValues unusual_options(const Cell& cell);
+
 /// `resnet9_thin all_reduce x2 dtype=bf16`: what is not as usual for the workload follows.
 std::string cell_name(const Record& record);
 

@@ -54,14 +54,9 @@ Setting setting_of(const Record& record) {
 
 Contestant contestant_of(const Cell& cell) {
   Contestant result{.strategy = cell.strategy,
-                    .all_reduce = cell.all_reduce.value_or(""),
-                    .sharing = cell.sharing.value_or(""),
+                    .options = unusual_options(cell),
                     .workers = cell.workers,
                     .stages = cell.stages,
-                    .servers = cell.servers,
-                    .backup_workers = cell.backup_workers,
-                    .staleness_bound = cell.staleness_bound,
-                    .bucket_bytes = cell.bucket_bytes.value_or(0),
                     .processes = cell.processes,
                     .threads_per_worker = cell.threads_per_worker,
                     .oversubscribed = cell.oversubscribed || cell.shared_gpu,
@@ -86,9 +81,9 @@ std::string name_of(const Setting& setting, const std::vector<Setting>& all) {
   return name;
 }
 
-const Strategy* strategy_of(const Contestant& contestant) {
-  for (const Strategy& strategy : all_strategies()) {
-    if (strategy.name == contestant.strategy) return &strategy;
+const Strategy* strategy_of(const std::string& name) {
+  for (const Strategy* strategy : all_strategies()) {
+    if (strategy->name == name) return strategy;
   }
   return nullptr;
 }
@@ -195,15 +190,30 @@ std::vector<Field> fields_of(std::span<const Record> records) {
   return result;
 }
 
+bool is_unusual(const Contestant& contestant, std::string_view option) {
+  return contestant.options.contains(option);
+}
+
+OptionValues options_under(const std::string& strategy, const Contestant& contestant) {
+  OptionValues shared;
+  const Strategy* const other = strategy_of(strategy);
+  if (other == nullptr) return shared;
+  for (const Option* option : other->options) {
+    const auto found = contestant.options.find(option->name);
+    if (found != contestant.options.end()) shared.insert(*found);
+  }
+  return shared;
+}
+
 bool is_synchronous(const Contestant& contestant) {
-  const Strategy* strategy = strategy_of(contestant);
+  const Strategy* strategy = strategy_of(contestant.strategy);
   return strategy != nullptr && strategy->exchange == Exchange::Synchronous;
 }
 
 bool is_asynchronous(const Contestant& contestant) {
-  const Strategy* strategy = strategy_of(contestant);
+  const Strategy* strategy = strategy_of(contestant.strategy);
   return strategy != nullptr && strategy->exchange == Exchange::Asynchronous &&
-         !contestant.staleness_bound;
+         !is_unusual(contestant, "staleness_bound");
 }
 
 bool same_resources(const Contestant& a, const Contestant& b) {

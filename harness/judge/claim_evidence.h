@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,20 +31,21 @@ namespace regatta {
 /// shares.
 struct Contestant {
   std::string strategy;
-  std::string all_reduce;  ///< empty where there is no collective
-  std::string sharing;
+  OptionValues options;  ///< of the strategy, as far as they are not as usual
   std::int64_t workers = 1;
   std::int64_t stages = 1;
-  std::int64_t servers = 0;
-  std::int64_t backup_workers = 0;
-  std::optional<std::int64_t> staleness_bound;
-  std::int64_t bucket_bytes = 0;
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;  ///< or workers that share a GPU: speeds compare with no other
   std::string straggler;        ///< `1:3`, empty for none
   auto operator<=>(const Contestant&) const = default;
 };
+
+/// Whether an option of the strategy is not as usual.
+bool is_unusual(const Contestant& contestant, std::string_view option);
+
+/// Of the contestant's unusual options those that `strategy` declares, too.
+OptionValues options_under(const std::string& strategy, const Contestant& contestant);
 
 using Runs = std::vector<const Record*>;
 

@@ -27,14 +27,10 @@ std::string_view to_string(Support support) {
 
 std::string label(const Contestant& contestant, const Field& field) {
   std::string text = contestant.strategy;
-  if (contestant.all_reduce != "ring" && !contestant.all_reduce.empty()) {
-    text += ' ' + contestant.all_reduce;
-  }
-  if (!contestant.sharing.empty() && contestant.sharing != "relaxed") {
-    text += ' ' + contestant.sharing;
-  }
   text += fmt::format(" x{}", contestant.workers);
-  if (contestant.servers > 1) text += fmt::format(" with {} servers", contestant.servers);
+  for (const auto& [option, value] : contestant.options) {
+    text += fmt::format(" {}={}", option, to_text(value));
+  }
   if (!contestant.straggler.empty()) text += " with straggler " + contestant.straggler;
   return text + " on " + field.name;
 }
@@ -42,12 +38,10 @@ std::string label(const Contestant& contestant, const Field& field) {
 const std::pair<const Contestant, Runs>* counterpart(const Field& field, const Contestant& of,
                                                      const std::string& strategy,
                                                      std::optional<std::int64_t> processes) {
+  const OptionValues options = options_under(strategy, of);
   for (const auto& cell : field.runs) {
     const Contestant& other = cell.first;
-    const bool plain = other.backup_workers == 0 && !other.staleness_bound &&
-                       (other.all_reduce.empty() || other.all_reduce == "ring");
-    const bool servers = other.servers == 0 || of.servers == 0 || other.servers == of.servers;
-    if (other.strategy == strategy && plain && servers && same_resources(other, of) &&
+    if (other.strategy == strategy && other.options == options && same_resources(other, of) &&
         (!processes || other.processes == *processes)) {
       return &cell;
     }

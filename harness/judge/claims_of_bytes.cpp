@@ -52,7 +52,7 @@ template <typename Wanted>
 ByWorkers by_workers(const Field& field, Wanted wanted, double (*value)(const Record&)) {
   ByWorkers result;
   for (const auto& [contestant, runs] : field.runs) {
-    if (!wanted(contestant) || contestant.backup_workers > 0) continue;
+    if (!wanted(contestant) || is_unusual(contestant, "backup_workers")) continue;
     for (const Record* run : runs) {
       const double one = value(*run);
       if (run->status != Status::Failed && one > 0) result.try_emplace(contestant.workers, one);
@@ -62,12 +62,12 @@ ByWorkers by_workers(const Field& field, Wanted wanted, double (*value)(const Re
 }
 
 bool is_ring(const Contestant& contestant) {
-  return contestant.strategy == "all_reduce" && contestant.all_reduce == "ring" &&
+  return contestant.strategy == "all_reduce" && !is_unusual(contestant, "all_reduce") &&
          contestant.workers > 1;
 }
 
 bool has_one_server(const Contestant& contestant) {
-  return contestant.strategy == "parameter_server" && contestant.servers <= 1 &&
+  return contestant.strategy == "parameter_server" && !is_unusual(contestant, "servers") &&
          contestant.workers > 1;
 }
 
@@ -119,7 +119,8 @@ std::vector<RatioComparison> speeds_beside(std::span<const Field> fields,
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
       if (contestant.strategy != strategy || contestant.oversubscribed) continue;
-      if (contestant.servers > 1 || contestant.backup_workers > 0 || contestant.workers < 2)
+      if (is_unusual(contestant, "servers") || is_unusual(contestant, "backup_workers") ||
+          contestant.workers < 2)
         continue;
       if (!contestant.straggler.empty()) continue;  // it would hide what others cost
       const bool over_processes = strategy == "parameter_server";
@@ -265,8 +266,9 @@ Claim reduction_loads_one_device(std::span<const Field> fields) {
   std::vector<Fact> facts;
   for (const Field& field : fields) {
     const auto to_one = [](const Contestant& contestant) {
-      return contestant.strategy == "all_reduce" && contestant.all_reduce == "reduce_to_one" &&
-             contestant.workers > 1;
+      const auto algorithm = contestant.options.find("all_reduce");
+      return contestant.strategy == "all_reduce" && contestant.workers > 1 &&
+             algorithm != contestant.options.end() && to_text(algorithm->second) == "reduce_to_one";
     };
     const ByWorkers one = by_workers(field, to_one, busiest);
     const ByWorkers ring = by_workers(field, is_ring, busiest);

@@ -55,7 +55,7 @@ std::optional<double> median_kept(const Runs& plain, const Slowed& slow) {
 
 bool has_replicas(const Contestant& contestant) {
   return contestant.workers > 1 && contestant.stages == 1 &&
-         contestant.strategy != "model_parallel" && contestant.backup_workers == 0;
+         contestant.strategy != "model_parallel" && !is_unusual(contestant, "backup_workers");
 }
 
 /// Against `independent` with the same resources.

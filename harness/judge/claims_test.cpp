@@ -176,11 +176,11 @@ TEST(Claims, SayThatAsynchronousTrainingIsNotNecessarilyWorseWhenOneIsNot) {
   expect(sync + reaching(runs(strategy, 1000), 5120, 5), name, ClaimVerdict::DoesNotHold);
   expect(sync, name, ClaimVerdict::Undecided);
   const auto bounded = with(reaching(runs(strategy, 1000), 5120, 3.5),
-                            [](Record& record) { record.cell.staleness_bound = 0; });
+                            [](Record& record) { record.cell.options["staleness_bound"] = 0; });
   expect(sync + bounded, name, ClaimVerdict::Undecided);  // lockstep is not meant by the claim
   const auto by_two_servers = with(reaching(runs(strategy, 1000), 5120, 3.5),
-                                   [](Record& record) { record.cell.servers = 2; });
-  const auto by_one = with(sync, [](Record& record) { record.cell.servers = 1; });
+                                   [](Record& record) { record.cell.options["servers"] = 2; });
+  const auto by_one = with(sync, [](Record& record) { record.cell.options["servers"] = 1; });
   expect(by_one + by_two_servers, name, ClaimVerdict::Undecided);  // not its sibling
 }
 
@@ -192,7 +192,7 @@ std::vector<Record> sending(const std::string& strategy, double with_two, double
     Record record = run(strategy, 1, 1000);
     record.cell.workers = workers;
     record.cell.oversubscribed = workers == 4;
-    if (strategy == "all_reduce") record.cell.all_reduce = all_reduce;
+    if (strategy == "all_reduce") record.cell.options["all_reduce"] = all_reduce;
     const auto sent = static_cast<std::int64_t>(bytes * 10);
     record.workers = {
         {.place = "replica0", .steps = 10, .bytes_sent = sent, .bytes_received = sent},

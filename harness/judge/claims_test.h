@@ -20,15 +20,11 @@ inline Record run(const std::string& strategy, std::uint64_t seed, double exampl
   record.cell = {.workload = "resnet9_thin",
                  .dataset = "shapes",
                  .strategy = strategy,
-                 .all_reduce = {},
-                 .bucket_bytes = {},
-                 .sharing = {},
                  .workers = 2,
-                 .staleness_bound = {},
                  .global_batch = 64,
                  .straggler = {},
                  .seed = seed};
-  if (strategy == "all_reduce") record.cell.all_reduce = "ring";
+  if (strategy == "all_reduce") record.cell.options["all_reduce"] = "ring";
   record.status = Status::Missed;
   record.target = {.metric = "accuracy", .value = 60};
   record.examples_per_s = examples_per_s * (1 + 0.001 * static_cast<double>(seed));

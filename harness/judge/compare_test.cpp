@@ -162,7 +162,7 @@ TEST(Compare, HoldsNothingTogetherThatNeedNotBeEqual) {
   EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.strategy = "of the future"; }),
             Verdict::Unchanged);
   EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.dtype = "bf16"; }), Verdict::Unchanged);
-  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.backup_workers = 1; }), Verdict::Unchanged);
+  EXPECT_EQ(verdict([](FinishedRun& run, bool) { run.has_quorum = true; }), Verdict::Unchanged);
   EXPECT_EQ(verdict([](FinishedRun& run, bool head) {
               if (head) run.checksums.initial_weights = "c3";
             }),

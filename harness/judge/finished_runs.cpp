@@ -37,7 +37,7 @@ std::optional<FinishedRun> finished_run(Record record) {
                   .machine = machine_name(record.machine),
                   .strategy = record.cell.strategy,
                   .dtype = record.cell.dtype,
-                  .backup_workers = record.cell.backup_workers,
+                  .has_quorum = record.step_examples.has_value(),
                   .global_batch = record.cell.global_batch,
                   .seed = record.cell.seed,
                   .checksums = record.checksums,

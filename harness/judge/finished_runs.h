@@ -21,7 +21,7 @@ struct FinishedRun {
   std::string machine;  ///< its processor and how many cores of it
   std::string strategy;
   std::string dtype;
-  std::int64_t backup_workers = 0;
+  bool has_quorum = false;  ///< its steps are of the gradients that came first
   std::int64_t global_batch = 0;
   std::uint64_t seed = 0;
   Checksums checksums;  ///< empty in records that lack them

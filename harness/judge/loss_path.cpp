@@ -29,9 +29,8 @@ bool must_follow(const FinishedRun& base, const FinishedRun& head) {
   const Checksums& before = base.checksums;
   const Checksums& after = head.checksums;
   return base.cell == head.cell && base.seed == head.seed && base.dtype == "f32" &&
-         base.backup_workers == 0 && is_synchronous(base.strategy) &&
-         !before.initial_weights.empty() && before.initial_weights == after.initial_weights &&
-         before.data_order == after.data_order;
+         !base.has_quorum && is_synchronous(base.strategy) && !before.initial_weights.empty() &&
+         before.initial_weights == after.initial_weights && before.data_order == after.data_order;
 }
 
 PathComparison compare_paths(const FinishedRun& base, const FinishedRun& head) {

@@ -89,9 +89,10 @@ processes = [2, 3]
 
 std::string parallel_strategies() {
   std::vector<std::string> names;
-  for (const Strategy& strategy : all_strategies()) {
-    if (strategy.workers != WorkersAre::One)
-      names.push_back('"' + std::string(strategy.name) + '"');
+  for (const Strategy* strategy : all_strategies()) {
+    if (strategy->workers != WorkersAre::One) {
+      names.push_back('"' + std::string(strategy->name) + '"');
+    }
   }
   return fmt::format("[{}]", fmt::join(names, ", "));
 }

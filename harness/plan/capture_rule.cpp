@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/capture_rule.h"
 
+#include "harness/plan/device_name.h"
 #include "kernels/graph/error.h"
+#include "strategies/shared_options.h"
 
 namespace regatta {
 
 std::string why_not_captured(const RaceRequest& request, const Placement& placement) {
-  if (request.device != "cuda") return "it is for --device cuda";
+  if (!is_gpu(request.device)) return "it is for --device cuda";
   if (placement.servers > 0) return "the host carries what goes to and from servers";
-  if (placement.options.backup_workers > 0) return "the host decides which pushes count";
+  if (placement.facts.has_quorum) return "the host decides which pushes count";
   if (placement.facts.needs_the_host) return "the host holds and updates the parameters";
   if (placement.gpus > 1) {
     return "the run's places are on " + std::to_string(placement.gpus) +
            " GPUs, and a captured step is of one (CUDA_VISIBLE_DEVICES=0 shows a single one)";
   }
   if (placement.facts.sums_gradients && placement.processes > 1 && !placement.by_nccl) {
-    return "the host sums between processes by --all-reduce " + request.all_reduce +
+    return "the host sums between processes by --all-reduce " +
+           placement.options.choice(kAlgorithm) +
            "; NCCL's ring and nccl can be captured, as can sums in one process";
   }
   if (!request.stragglers.empty()) return "--straggler slows single kernels down";

@@ -67,7 +67,7 @@ TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
   for (const char* strategy : {"single", "independent", "in_graph", "central_storage",
                                "model_parallel", "all_reduce", "parameter_server"}) {
     RaceRequest request = request_of(strategy);
-    request.all_reduce = "reduce_to_one";
+    if (request.strategy == "all_reduce") request.options["all_reduce"] = "reduce_to_one";
     if (request.strategy == "parameter_server") request.processes = 1;
     const std::string why_not = why_not_captured(request, placement_of(request));
     const std::string not_recorded = why_not_recorded(request);
@@ -80,7 +80,7 @@ TEST(CaptureRule, TakesEverySumInOneProcess) {
   RaceRequest request = request_of("all_reduce");
   for (const char* algorithm : {"reduce_to_one", "hierarchical_copy"}) {
     for (const int workers : {1, 2, 5}) {
-      request.all_reduce = algorithm;
+      request.options["all_reduce"] = algorithm;
       request.workers = workers;
       EXPECT_EQ(why_not_captured(request, placement_of(request)), "");
       EXPECT_EQ(why_not_recorded(request), "");
@@ -92,13 +92,13 @@ TEST(CaptureRule, TakesNcclsSumsBetweenProcessesAndNoOthers) {
   RaceRequest request = request_of("all_reduce");
   request.processes = 2;
   for (const char* algorithm : {"ring", "nccl"}) {
-    request.all_reduce = algorithm;
+    request.options["all_reduce"] = algorithm;
     EXPECT_EQ(why_not_captured(request, placement_of(request)), "");
   }
   for (const char* algorithm : {"reduce_to_one", "mpi"}) {
-    request.all_reduce = algorithm;
+    request.options["all_reduce"] = algorithm;
     EXPECT_EQ(why_not_captured(request, placement_of(request)),
-              "the host sums between processes by --all-reduce " + request.all_reduce +
+              "the host sums between processes by --all-reduce " + std::string(algorithm) +
                   "; NCCL's ring and nccl can be captured, as can sums in one process");
   }
 }

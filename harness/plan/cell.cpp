@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
 #include "kernels/graph/error.h"
@@ -16,22 +17,16 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.workload = request.workload;
   cell.dataset = facts.dataset;
   cell.strategy = request.strategy;
-  if (placement.facts.sums_gradients) {
-    cell.all_reduce = request.all_reduce;
-    cell.bucket_bytes = request.bucket_bytes;
+  for (const Option* option : options_of(placement.strategies)) {
+    if (const auto value = placement.options.find(*option)) {
+      cell.options.emplace(option->name, *value);
+    }
   }
-  if (placement.facts.shares_variables) cell.sharing = request.sharing;
   cell.workers = workers_of(placement);
   cell.stages = placement.options.stages;
   cell.processes = placement.processes;
-  if (placement.has_servers) {
-    cell.servers = placement.options.servers;
-    cell.bucket_bytes = request.bucket_bytes;
-  }
-  cell.backup_workers = placement.options.backup_workers;
-  cell.staleness_bound = placement.staleness_bound;
   cell.device = request.device;
-  if (request.device == "cuda") {
+  if (is_gpu(request.device)) {
     cell.cuda_graph = placement.launch == LaunchSteps::AsOne ? "on" : "off";
   }
   if (placement.engines) cell.cudnn_engine = to_string(*placement.engines);
@@ -41,10 +36,10 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.global_batch = placement.recipe.global_batch;
   cell.normalization_group = placement.recipe.normalization_group;
   cell.rate_scale = placement.recipe.rate_scale;
-  const auto computing = static_cast<int>(cell.workers + cell.backup_workers);
+  const auto computing = static_cast<int>(cell.workers + backup_workers_of(placement));
   // Of one process, as they are dealt to its GPUs; of several, ranks tell when they are ready.
   HostCores host{.workers = computing, .cores = facts.cores};
-  if (cell.device == "cuda") {
+  if (is_gpu(cell.device)) {
     host.gpus = placement.gpus;
     host.most_on_a_gpu = most_on_a_gpu(computing, placement.gpus);
   }
@@ -60,7 +55,7 @@ void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
   cell.threads_per_worker = std::numeric_limits<std::int64_t>::max();
   cell.oversubscribed = false;
   cell.shared_gpu = false;
-  if (cell.device == "cuda") cell.gpus = 0;
+  if (is_gpu(cell.device)) cell.gpus = 0;
   for (const HostCores& host : hosts) {
     if (host.workers == 0) continue;
     if (cell.gpus) *cell.gpus += host.gpus;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "harness/plan/device_name.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
 
@@ -16,7 +17,7 @@ std::optional<EngineRule> engine_rule_of(const RaceRequest& request) {
   if (std::find(valid.begin(), valid.end(), asked) == valid.end()) {
     throw unknown_name("cudnn_engine", asked, valid);
   }
-  if (request.device == "cuda") {
+  if (is_gpu(request.device)) {
     return asked == valid[0] ? EngineRule::Timed : EngineRule::Heuristic;
   }
   if (request.cudnn_engine) {

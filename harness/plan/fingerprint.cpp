@@ -40,6 +40,16 @@ std::string buckets_of(const Graph& graph) {
   return fmt::format("{} of layout {}", elements.size(), digits(fnv1a(text)));
 }
 
+std::string options_text(const Placement& placement) {
+  std::string text;
+  for (const Option* option : options_of(placement.strategies)) {
+    const auto value = placement.options.find(*option);
+    if (!value) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", option->name, to_text(*value));
+  }
+  return text.empty() ? "none" : text;
+}
+
 std::string recipe_of(const Recipe& recipe) {
   return fmt::format("batch {}, {} of {} examples, rate scale {:g}{}", recipe.global_batch,
                      recipe.total_examples, recipe.train_examples, recipe.rate_scale,
@@ -61,8 +71,8 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
       {"Open MPI", software.open_mpi.value_or("none")},
       {"workload", request.workload},
       {"strategy", request.strategy},
+      {"options", options_text(placement)},
       {"processes", std::to_string(placement.processes)},
-      {"backup workers", std::to_string(placement.options.backup_workers)},
       {"seed", std::to_string(request.seed)},
       {"dtype", request.dtype},
       {"fusion", request.fusion},
@@ -70,7 +80,6 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
       {"CUDA graph", placement.launch == LaunchSteps::AsOne ? "on" : "off"},
       {"cuDNN engine", placement.engines ? to_string(*placement.engines) : "none"},
       {"recipe", recipe_of(placement.recipe)},
-      {"bucket bytes", std::to_string(placement.options.bucket_bytes)},
       {"data", fmt::format("{} examples of {}, {}", data.count, data.name, hash_of(data))},
       {"buckets", buckets_of(placed.graph)},
       {"graph",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "harness/plan/device_name.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
@@ -25,7 +26,7 @@ int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_ho
 int gpus_of(const Placement& placement, int gpus) {
   if (placement.processes > 1) return 1;
   if (placement.facts.shares_variables || placement.facts.sums_gradients) return 1;
-  const auto workers = static_cast<int>(replicas_of(placement) * placement.options.stages);
+  const auto workers = static_cast<int>(placement.facts.replicas * placement.options.stages);
   return std::clamp(gpus, 1, std::max(workers, 1));
 }
 
@@ -39,21 +40,20 @@ std::optional<int> gpu_of(const Place& place, const GpuDeal& deal) {
 int most_on_a_gpu(int workers, int gpus) { return (workers + gpus - 1) / gpus; }
 
 void deal_gpus(const RaceRequest& request, Placement& placement) {
-  if (request.device == "cuda" && placement.processes == 1) {
+  if (is_gpu(request.device) && placement.processes == 1) {
     placement.gpus = gpus_of(placement, gpus_here());
   }
-  if (request.device == "cuda" && placement.processes == 1 &&
-      placement.options.backup_workers > 0) {
+  if (is_gpu(request.device) && placement.processes == 1 && placement.facts.has_quorum) {
     throw RunError(ErrorKind::Usage,
                    "--backup-workers beside GPUs wants servers in processes of their own, which "
                    "compute on the CPU; leave --processes out, or give --processes 2 or more");
   }
-  placement.by_nccl = placement.facts.sums_gradients && would_sum_by_nccl(request);
+  placement.by_nccl = placement.facts.sums_gradients && nccl_algorithm(request);
   if (!placement.by_nccl) return;
   constexpr const char* kInstead =
       "--all-reduce reduce_to_one, which also sums between workers of one GPU";
-  const std::string nccl =
-      "--all-reduce " + request.all_reduce + " between GPUs is NCCL's, which wants a GPU for each ";
+  const std::string nccl = "--all-reduce " + *nccl_algorithm(request) +
+                           " between GPUs is NCCL's, which wants a GPU for each ";
   if (placement.options.stages > 1) {
     throw RunError(ErrorKind::Usage,
                    nccl + "stage, but stages of a replica share one; use " + kInstead);

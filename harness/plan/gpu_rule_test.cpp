@@ -104,7 +104,7 @@ TEST(GpuRule, TellsTheRecordHowManyGpusWorkersAreOn) {
 TEST(GpuRule, SendsBackupWorkersToServersInProcessesOfTheirOwn) {
   const RaceRequest request{.strategy = "parameter_server", .device = "cuda"};
   Placement placement = placement_of("parameter_server", 2);
-  placement.options.backup_workers = 1;
+  placement.facts.has_quorum = true;
   EXPECT_THROW(deal_gpus(request, placement), RunError);
   placement.processes = 4;
   EXPECT_NO_THROW(deal_gpus(request, placement));

@@ -4,17 +4,19 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/plan/device_name.h"
 #include "kernels/graph/collective.h"
+#include "strategies/shared_options.h"
 
 namespace regatta {
 
 Binding binding_of(const Placement& placement) {
   Binding binding;
-  binding.message_bytes = placement.options.bucket_bytes;
+  binding.message_bytes = placement.options.count(kBucketBytes);
   if (placement.processes == 1) return binding;
   std::vector<int> process_of_replica;
   for (int p = 0; p < placement.worker_processes; ++p) {
-    const Range replicas = share(replicas_of(placement), placement.worker_processes, p);
+    const Range replicas = share(placement.facts.replicas, placement.worker_processes, p);
     process_of_replica.insert(process_of_replica.end(), static_cast<std::size_t>(replicas.size()),
                               placement.servers + p);
   }
@@ -30,7 +32,7 @@ Binding binding_of(const Placement& placement) {
 int workers_in(const Placement& placement, int process) {
   if (process < placement.servers) return 0;
   const Range replicas =
-      share(replicas_of(placement), placement.worker_processes, process - placement.servers);
+      share(placement.facts.replicas, placement.worker_processes, process - placement.servers);
   return static_cast<int>(replicas.size() * placement.options.stages);
 }
 
@@ -44,7 +46,7 @@ bool needs_mpi(const std::vector<Step>& parts) {
 }
 
 std::string link_between(const Placement& placement) {
-  if (placement.has_servers) return "gRPC";
+  if (placement.facts.servers > 0) return "gRPC";
   if (placement.by_nccl) return "NCCL";
   return exchange_of(placement.strategies) == Exchange::Nothing ? "nothing" : "Open MPI";
 }
@@ -93,7 +95,7 @@ std::vector<int> cores_of(const CoreShare& share, const std::vector<int>& all) {
 }
 
 std::string device_of(const Placement& placement, int process, const std::string& asked) {
-  return workers_in(placement, process) == 0 ? "cpu" : asked;
+  return workers_in(placement, process) == 0 ? std::string(kCpu) : asked;
 }
 
 int threads_per_worker(const HostCores& host) {

@@ -13,7 +13,7 @@ namespace {
 
 Placement placement_of(std::int64_t replicas, int servers, int worker_processes) {
   Placement placement;
-  placement.options.replicas = replicas;
+  placement.options.replicas = placement.facts.replicas = replicas;
   placement.servers = servers;
   placement.worker_processes = worker_processes;
   placement.processes = servers + worker_processes;

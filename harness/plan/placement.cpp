@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "harness/plan/capture_rule.h"
+#include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
 #include "harness/plan/plant.h"
@@ -19,14 +20,13 @@
 #include "kernels/graph/names.h"
 #include "kernels/graph/winograd.h"
 #include "kernels/runtime/plant.h"
+#include "strategies/shared_options.h"
 
 namespace regatta {
 namespace {
 
 constexpr std::int64_t kMostSteps = 100'000'000;  // the harness keeps 12 bytes of each
 constexpr double kMostSlowdown = 1000;
-constexpr std::int64_t kMostServers = 1024;
-constexpr std::int64_t kMostBackupWorkers = 1024;
 
 RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
 
@@ -49,6 +49,12 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
   const bool stages = has(placement, WorkersAre::Stages);
   if (request.workers < 1) {
     throw usage("--workers is " + std::to_string(request.workers) + "; at least 1 is needed");
+  }
+  if (stages &&
+      std::any_of(placement.strategies.begin(), placement.strategies.end(),
+                  [](const Strategy* each) { return each->processes == Processes::WithServers; })) {
+    throw usage("strategy '" + request.strategy +
+                "' cannot be: the parameters of stages have no servers; leave model_parallel out");
   }
   if (!replicas && !stages && request.workers != 1) {
     throw usage(
@@ -117,86 +123,36 @@ bool spans_processes(const Placement& placement) {
   return replicated;
 }
 
-/// Workers with backups draw more examples of the data order together than count. By single
-/// examples before there is a graph to tell of normalisation groups, and then by those.
+/// Workers with backups draw more examples of the data order together than count. By whole
+/// normalisation groups.
 void check_drawn(const Placement& placement, std::int64_t group) {
-  const StrategyOptions& options = placement.options;
-  if (options.backup_workers == 0) return;
+  const std::int64_t backups = backup_workers_of(placement);
+  if (backups == 0) return;
   const Recipe& recipe = placement.recipe;
-  const auto groups = dealt_groups(recipe.global_batch / group, options);
+  const std::int64_t replicas = placement.options.replicas;
+  const auto groups = dealt_groups(recipe.global_batch / group, replicas, backups);
   const std::int64_t drawn = group * std::accumulate(groups.begin(), groups.end(), std::int64_t{0});
   if (drawn <= recipe.train_examples) return;
   throw usage(fmt::format(
-      "--backup-workers {}: with --workers {} and a global batch of {}, all workers draw {} "
-      "examples for a step, but the data set has {}; use a smaller --global-batch",
-      options.backup_workers, options.replicas, recipe.global_batch, drawn, recipe.train_examples));
+      "{} workers and {} backup workers draw {} examples for a step with a global batch of {}, but "
+      "the data set has {}; use a smaller --global-batch",
+      replicas, backups, drawn, recipe.global_batch, recipe.train_examples));
 }
 
-void set_backup_workers(const RaceRequest& request, Placement& placement) {
-  const std::int64_t backups = request.backup_workers;
-  if (backups == 0) return;
-  if (backups < 0 || backups > kMostBackupWorkers) {
-    throw usage(
-        fmt::format("--backup-workers is {}; 0 to {} are possible", backups, kMostBackupWorkers));
-  }
-  if (!placement.has_servers || exchange_of(placement.strategies) != Exchange::Synchronous) {
-    throw usage("--backup-workers is for parameter_server; under strategy '" + request.strategy +
-                "' no server waits for workers");
-  }
-  placement.options.backup_workers = backups;
-  check_drawn(placement, 1);
+/// Servers have workers that no other waits for, so that one may be lost.
+bool goes_on_after_a_loss(const Placement& placement) {
+  if (placement.facts.servers == 0) return false;
+  return placement.facts.has_quorum || exchange_of(placement.strategies) == Exchange::Asynchronous;
 }
 
-/// Servers and the bound on staleness: what only parameter servers have.
-void set_servers(const RaceRequest& request, Placement& placement) {
-  const auto& strategies = placement.strategies;
-  placement.has_servers = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* s) {
-    return s->processes == Processes::WithServers;
-  });
-  if (request.servers && !placement.has_servers) {
-    throw usage("strategy '" + request.strategy +
-                "' has no servers; --servers is for parameter_server and parameter_server_async");
-  }
-  if (placement.has_servers && has(placement, WorkersAre::Stages)) {
-    throw usage("strategy '" + request.strategy +
-                "' cannot be: the parameters of stages have no servers; leave model_parallel out");
-  }
-  placement.options.servers = request.servers.value_or(1);
-  if (placement.options.servers < 1 || placement.options.servers > kMostServers) {
-    throw usage(fmt::format("--servers is {}; 1 to {} are possible", placement.options.servers,
-                            kMostServers));
-  }
-  const bool asynchronous =
-      placement.has_servers && exchange_of(strategies) == Exchange::Asynchronous;
-  if (request.staleness_bound && !asynchronous) {
-    throw usage("--staleness-bound is for parameter_server_async, where workers run ahead");
-  }
-  if (request.staleness_bound.value_or(0) < 0) throw usage("--staleness-bound is 0 or more");
-  placement.staleness_bound = request.staleness_bound;
-  set_backup_workers(request, placement);
-  if (request.on_loss != OnLoss::Continue) return;
-  if (!asynchronous && request.backup_workers == 0) {
-    throw usage(
-        "--continue-on-loss is for parameter_server_async, whose workers wait for no other, and "
-        "for "
-        "parameter_server with --backup-workers");
-  }
-}
-
-void check_algorithm(const RaceRequest& request) {
-  const auto algorithms = all_reduce_algorithms();
-  std::vector<std::string> names(algorithms.begin(), algorithms.end());
-  if (request.processes.value_or(1) > 1) {
-    names.emplace_back(kMpi);
-  } else if (request.all_reduce == kMpi) {
+void check_algorithm(const RaceRequest& request, const Placement& placement) {
+  const std::string algorithm = placement.options.choice(kAlgorithm);
+  if (algorithm == kMpi && request.processes.value_or(1) <= 1) {
     throw usage("--all-reduce mpi works between processes; give --processes 2 or more");
   }
-  if (request.device == "cuda") {
-    names.emplace_back(kNccl);
-  } else if (request.all_reduce == kNccl) {
+  if (algorithm == kNccl && !is_gpu(request.device)) {
     throw usage("--all-reduce nccl works between GPUs; give --device cuda");
   }
-  check_name("all_reduce algorithm", request.all_reduce, names);
 }
 
 bool is_loopback(const std::string& address) {
@@ -216,9 +172,14 @@ void check_hosts(const RaceRequest& request) {
 
 void deal_processes(const RaceRequest& request, Placement& placement) {
   check_hosts(request);
-  set_servers(request, placement);
-  const std::int64_t replicas = replicas_of(placement);
-  const std::int64_t processes = request.processes.value_or(placement.has_servers ? replicas : 1);
+  if (request.on_loss == OnLoss::Continue && !goes_on_after_a_loss(placement)) {
+    throw usage(
+        "--continue-on-loss is for servers that do without a worker: those of "
+        "parameter_server_async, and of parameter_server with --backup-workers");
+  }
+  const bool has_servers = placement.facts.servers > 0;
+  const std::int64_t replicas = placement.facts.replicas;
+  const std::int64_t processes = request.processes.value_or(has_servers ? replicas : 1);
   if (processes < 1) {
     throw usage(fmt::format("--processes is {}; at least 1 is needed", processes));
   }
@@ -232,8 +193,8 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
                             processes, replicas));
   }
   placement.worker_processes = static_cast<int>(processes);
-  if (placement.has_servers && (processes > 1 || !request.processes)) {
-    placement.servers = static_cast<int>(placement.options.servers);
+  if (has_servers && (processes > 1 || !request.processes)) {
+    placement.servers = static_cast<int>(placement.facts.servers);
   }
   placement.processes = placement.servers + placement.worker_processes;
   if (placement.processes > 1) return;
@@ -262,9 +223,9 @@ void check_checkpoints(const RaceRequest& request) {
   }
 }
 
-void check_stragglers(const RaceRequest& request) {
+void check_stragglers(const RaceRequest& request, std::int64_t backups) {
   for (const auto& [worker, factor] : request.stragglers) {
-    const std::int64_t workers = request.workers + request.backup_workers;
+    const std::int64_t workers = request.workers + backups;
     if (worker >= 0 && worker < workers && factor >= 1 && factor <= kMostSlowdown) continue;
     throw usage(fmt::format("--straggler {}:{:g}: workers are 0 to {} and factors 1 to {:g}",
                             worker, factor, workers - 1, kMostSlowdown));
@@ -283,23 +244,21 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
              {dtypes.begin(), dtypes.end()});
   check_name("fusion", request.fusion, {"on", "off"});
   check_name("winograd", request.winograd, {"auto", "on", "off"});
-  check_name("device", request.device, {"cpu", "cuda"});
+  check_name("device", request.device, {kDeviceNames.begin(), kDeviceNames.end()});
   check_name("cuda_graph", request.cuda_graph, {"auto", "on", "off"});
-  check_name("sharing", request.sharing, {"relaxed", "locked"});
-  check_algorithm(request);
+  check_options(request.strategy, request.options);
+  placement.options.given = request.options;
+  check_algorithm(request, placement);
   deal_workers(request, placement);
-  if (request.bucket_bytes < 0) throw usage("--bucket-bytes is 0 or more");
-  placement.options.all_reduce = request.all_reduce;
-  placement.options.bucket_bytes = request.bucket_bytes;
-  placement.options.sharing = request.sharing == "locked" ? Sharing::Locked : Sharing::Relaxed;
   placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
   set_length(request, train_examples, placement);
+  const Step placed = apply(placement.strategies, placement.workload->training(placement.recipe),
+                            placement.options);
+  placement.facts = facts_of(placed.graph);
+  check_drawn(placement, placed.normalization_group);
   deal_processes(request, placement);
-  placement.facts = facts_of(
-      apply(placement.strategies, placement.workload->training(placement.recipe), placement.options)
-          .graph);
   deal_gpus(request, placement);
-  check_stragglers(request);
+  check_stragglers(request, backup_workers_of(placement));
   placement.winograd = use_of_winograd(request, placement);
   placement.launch = launch_of_steps(request, placement);
   placement.engines = engine_rule_of(request);
@@ -308,8 +267,10 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   return placement;
 }
 
-bool would_sum_by_nccl(const RaceRequest& request) {
-  return request.device == "cuda" && is_nccl_algorithm(request.all_reduce);
+std::optional<std::string> nccl_algorithm(const RaceRequest& request) {
+  const std::string algorithm = StrategyOptions{.given = request.options}.choice(kAlgorithm);
+  if (!is_gpu(request.device) || !is_nccl_algorithm(algorithm)) return std::nullopt;
+  return algorithm;
 }
 
 std::int64_t evaluation_period(const Placement& placement) {
@@ -324,7 +285,6 @@ Step as_computed(const Placement& placement, const Step& step) {
 
 Step placed_step(const Placement& placement) {
   const Step step = as_computed(placement, placement.workload->training(placement.recipe));
-  check_drawn(placement, step.normalization_group);
   Step placed = apply(placement.strategies, step, placement.options);
   if constexpr (kPlant == "wrong_average") placed = wrongly_averaged(placed);
   return placed;
@@ -334,8 +294,8 @@ std::int64_t workers_of(const Placement& placement) {
   return placement.options.replicas * placement.options.stages;
 }
 
-std::int64_t replicas_of(const Placement& placement) {
-  return placement.options.replicas + placement.options.backup_workers;
+std::int64_t backup_workers_of(const Placement& placement) {
+  return placement.facts.replicas - placement.options.replicas;
 }
 
 }  // namespace regatta

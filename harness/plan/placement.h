@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/plan/race_request.h"
@@ -35,21 +36,19 @@ struct Placement {
   int processes = 1;  ///< of servers and workers
   int servers = 0;    ///< that are processes of their own
   int worker_processes = 1;
-  bool has_servers = false;  ///< in whichever process
-  bool by_nccl = false;      ///< gradients are summed by NCCL, between GPUs
-  int gpus = 1;              ///< of this machine, that places of a run in one process are on
+  bool by_nccl = false;  ///< gradients are summed by NCCL, between GPUs
+  int gpus = 1;          ///< of this machine, that places of a run in one process are on
   LaunchSteps launch = LaunchSteps::ByKernel;
   std::optional<EngineRule> engines;  ///< of cuDNN; empty where the CPU computes
-  std::optional<std::int64_t> staleness_bound;
 };
 
 /// Checks everything that can be checked without data. `train_examples`: of the data set.
 /// Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples);
 
-/// Whether gradients that are summed by a collective are summed by NCCL: on GPUs, by `ring` or
-/// `nccl`.
-bool would_sum_by_nccl(const RaceRequest& request);
+/// How NCCL would sum gradients that are summed by a collective: on GPUs, `ring` or `nccl`; empty
+/// where the CPU would.
+std::optional<std::string> nccl_algorithm(const RaceRequest& request);
 
 /// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is
 /// judged at the same counts.
@@ -64,7 +63,7 @@ Step placed_step(const Placement& placement);
 /// Worker, in the record's sense: the places that compute, backup workers left out.
 std::int64_t workers_of(const Placement& placement);
 
-/// With backup workers.
-std::int64_t replicas_of(const Placement& placement);
+/// Replicas beyond those whose gradients make a step.
+std::int64_t backup_workers_of(const Placement& placement);
 
 }  // namespace regatta

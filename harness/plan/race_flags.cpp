@@ -8,6 +8,7 @@
 #include "harness/plan/cell.h"
 #include "harness/plan/flag_errors.h"
 #include "kernels/graph/error.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
@@ -19,6 +20,22 @@ std::string unsigned_error(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc() && rest == end) return "";
   return "'" + text + "' is not a whole number from 0 to 2^64 - 1";
+}
+
+/// Whose option it is stands before what it says.
+void declare(CLI::App& app, const Option& option, OptionValues& given) {
+  const std::string help = names_of_declarers(option) + ": " + std::string(option.help);
+  const std::string name(option.name);
+  const std::optional<OptionValue> usual = option.usual();
+  const std::string text = usual ? help : help + " (default: none)";
+  CLI::Option* flag =
+      std::holds_alternative<Choice>(option.type)
+          ? app.add_option_function<std::string>(
+                option.flag(), [&given, name](const std::string& word) { given[name] = word; },
+                text)
+          : app.add_option_function<std::int64_t>(
+                option.flag(), [&given, name](std::int64_t count) { given[name] = count; }, text);
+  if (usual) flag->default_str(to_text(*usual));
 }
 
 }  // namespace
@@ -36,28 +53,10 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
       "--processes", request.processes,
       "processes that the workers are dealt to, started by mpirun; 1: all is in this one "
       "(default: 1; a worker each with parameter servers)");
-  app.add_option("--servers", request.servers,
-                 "parameter servers, each a process where there are several (default: 1)");
-  app.add_option("--backup-workers", request.backup_workers,
-                 "workers of parameter_server besides --workers: a step takes the first pushes, as "
-                 "many as --workers says, and drops late ones")
-      ->capture_default_str();
-  app.add_option("--staleness-bound", request.staleness_bound,
-                 "steps that a worker of parameter_server_async may lead the slowest by (default: "
-                 "none)");
   app.add_option("--stages", request.stages,
                  "stages of each replica in a composition with model_parallel")
       ->capture_default_str();
-  app.add_option("--all-reduce", request.all_reduce,
-                 "how all_reduce sums: ring, reduce_to_one, hierarchical_copy, mpi (over "
-                 "--processes), or nccl (between GPUs; ring is NCCL's there, too)")
-      ->capture_default_str();
-  app.add_option("--sharing", request.sharing,
-                 "how async_shared shares: relaxed atomics, or locked shards")
-      ->capture_default_str();
-  app.add_option("--bucket-bytes", request.bucket_bytes,
-                 "gradients travel in buckets of at least this many bytes; 0: each by itself")
-      ->capture_default_str();
+  for (const Option* option : all_options()) declare(app, *option, request.options);
   app.add_option("--global-batch", request.global_batch,
                  "examples in a step over all workers (default: the workload's)");
   app.add_option("--dtype", request.dtype, "element type of activations and weights: f32 or bf16")

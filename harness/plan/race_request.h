@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/runtime/executor.h"
+#include "strategies/option.h"
 
 namespace regatta {
 
@@ -20,13 +21,9 @@ struct RaceRequest {
   std::string dataset;  ///< empty: the workload's first
   std::string data_dir = "cifar-10-batches-bin";
   std::int64_t workers = 1;
-  std::optional<std::int64_t> servers;          ///< of parameter servers; empty: 1
-  std::int64_t backup_workers = 0;              ///< of parameter_server: beyond `workers`
-  std::optional<std::int64_t> staleness_bound;  ///< of parameter_server_async. Units: steps
-  std::optional<std::int64_t> processes;        ///< of workers; empty: the strategy's own number
-  std::int64_t stages = 0;                      ///< of a composition with model_parallel; 0: none
-  std::string all_reduce = "ring";
-  std::string sharing = "relaxed";
+  std::optional<std::int64_t> processes;  ///< of workers; empty: the strategy's own number
+  std::int64_t stages = 0;                ///< of each replica, where the strategy has both; 0: none
+  OptionValues options;                   ///< of the strategy, as far as they are given
   std::string dtype = "f32";
   std::string fusion = "on";
   std::string winograd = "auto";
@@ -40,8 +37,7 @@ struct RaceRequest {
   std::optional<double> target;
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
   double rate_scale = 1;                            ///< multiplies the recipe's learning rate
-  std::int64_t threads = 0;  ///< cores the cell owns; 0: all that are available
-  std::int64_t bucket_bytes = 4 * 1024 * 1024;
+  std::int64_t threads = 0;            ///< cores the cell owns; 0: all that are available
   std::map<int, double> stragglers;    ///< worker to factor
   std::string trace;                   ///< file; empty: none
   std::string command;                 ///< for the record

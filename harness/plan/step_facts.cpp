@@ -8,16 +8,31 @@ namespace regatta {
 StepFacts facts_of(const Graph& placed) {
   const auto& nodes = placed.nodes();
   const auto& variables = placed.variables();
-  return {.sums_gradients = std::any_of(nodes.begin(), nodes.end(),
-                                        [](const Node& node) { return node.op == Op::AllReduce; }),
-          .shares_variables = std::any_of(variables.begin(), variables.end(),
-                                          [](const Variable& each) {
-                                            return each.sharing != Sharing::None &&
-                                                   each.place.role == Role::Worker;
-                                          }),
-          .needs_the_host = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
-            return node.place.role == Role::Host;
-          })};
+  std::int64_t replicas = 1;
+  std::int64_t servers = 0;
+  for (const Node& node : nodes) {
+    if (node.place.role == Role::Worker) {
+      replicas = std::max<std::int64_t>(replicas, node.place.replica + 1);
+    }
+    if (node.place.role == Role::Server) {
+      servers = std::max<std::int64_t>(servers, node.place.stage + 1);
+    }
+  }
+  return {
+      .sums_gradients = std::any_of(nodes.begin(), nodes.end(),
+                                    [](const Node& node) { return node.op == Op::AllReduce; }),
+      .shares_variables = std::any_of(variables.begin(), variables.end(),
+                                      [](const Variable& each) {
+                                        return each.sharing != Sharing::None &&
+                                               each.place.role == Role::Worker;
+                                      }),
+      .needs_the_host = std::any_of(nodes.begin(), nodes.end(),
+                                    [](const Node& node) { return node.place.role == Role::Host; }),
+      .has_quorum =
+          std::any_of(variables.begin(), variables.end(),
+                      [](const Variable& each) { return each.sharing == Sharing::Quorum; }),
+      .replicas = replicas,
+      .servers = servers};
 }
 
 }  // namespace regatta

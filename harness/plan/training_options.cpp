@@ -38,9 +38,6 @@ ExecutorOptions executor_options(const RaceRequest& request, const Placement& pl
   options.max_examples = placement.recipe.total_examples;
   options.stragglers = stragglers_in(request, placement, process);
   options.trace_events = request.trace.empty() ? 0 : kTraceEvents;
-  if (process < std::max(1, placement.servers)) {  // who holds parameters
-    options.staleness_bound = placement.staleness_bound;
-  }
   options.loss = request.on_loss;
   // NCCL wants one order of buckets at all ranks, so all of them are in one lane.
   if (placement.by_nccl) options.plan.inline_bytes = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/warnings.h"
+#include "harness/plan/device_name.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +23,7 @@ bool sums_over_processes(const RaceRequest& request) {
 /// Of GPUs that are left idle.
 std::string warning_of_gpus(const RaceRequest& request, const MachineFacts& machine) {
   const bool one_process = request.processes.value_or(1) == 1;
-  if (request.device != "cuda" || !one_process || request.workers < 2) return "";
+  if (!is_gpu(request.device) || !one_process || request.workers < 2) return "";
   if (machine.gpus.size() < 2 || !sums_over_processes(request)) return "";
   return fmt::format(
       "all workers of {} in one process share one of {} GPUs; --processes {} gives each its own",
@@ -33,7 +34,7 @@ std::string warning_of_bf16(const RaceRequest& request, const MachineFacts& mach
   const auto has = [&](const char* extension) {
     return std::find(machine.isa.begin(), machine.isa.end(), extension) != machine.isa.end();
   };
-  const bool slow_bf16 = request.dtype == "bf16" && request.device == "cpu" && has("avx512f");
+  const bool slow_bf16 = request.dtype == "bf16" && !is_gpu(request.device) && has("avx512f");
   if (!slow_bf16 || has("amx_bf16")) return "";
   return "this processor has AVX-512 but no AMX, so bf16 may be slower than --dtype f32 here";
 }

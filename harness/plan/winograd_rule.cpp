@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/winograd_rule.h"
 
+#include "harness/plan/device_name.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
 #include "kernels/runtime/devices.h"
@@ -8,7 +9,7 @@
 namespace regatta {
 
 std::string why_not_winograd(const RaceRequest& request, const Placement& placement) {
-  if (request.device != "cpu") return "it is for --device cpu";
+  if (is_gpu(request.device)) return "it is for --device cpu";
   const Step step = placement.workload->training(placement.recipe);
   if (!has_winograd(by_winograd(step).graph)) {
     return "no convolution of " + request.workload + " gains in " + request.dtype;

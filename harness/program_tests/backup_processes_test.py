@@ -71,7 +71,8 @@ class BackupWorkers(unittest.TestCase):
         record = record_of(*PARABOLA)
         self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
         cell = record["cell"]
-        self.assertEqual((cell["workers"], cell["backup_workers"], cell["processes"]), (2, 1, 4))
+        self.assertEqual((cell["workers"], cell["options"]["backup_workers"], cell["processes"]),
+                         (2, 1, 4))
         self.assertEqual(record["step_examples"],
                          {"count": 300, "sum": 300 * BATCH, "min": BATCH, "max": BATCH})
         self.assertEqual({worker["place"]: worker["rank"] for worker in record["workers"]

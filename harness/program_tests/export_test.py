@@ -152,7 +152,9 @@ class Csv(unittest.TestCase):
         for row, record in zip(rows, records):
             self.assertEqual(row["run_id"], record["run_id"])
             self.assertEqual(row["cell.strategy"], record["cell"]["strategy"])
-            self.assertEqual(row["cell.all_reduce"], record["cell"]["all_reduce"] or "")
+            algorithm = record["cell"]["all_reduce"]  # a field of the cell in records of that time
+            self.assertEqual(f"all_reduce={algorithm}" in row["cell.options"],
+                             algorithm is not None)
             self.assertEqual(float(row["examples_per_s"]), record["examples_per_s"])
             self.assertEqual(float(row["last_evaluation.metric"]),
                              record["evaluations"][-1]["metric"])

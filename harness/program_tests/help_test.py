@@ -15,7 +15,7 @@ from test_support import PARABOLA, output_of, record_of, run_tests
 CELL_FLAGS = {
     "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
     "--processes": "(default: 1; a worker each with parameter servers)",
-    "--servers": "(default: 1)", "--backup-workers": "=0",
+    "--servers": "=1", "--backup-workers": "=0",
     "--staleness-bound": "(default: none)", "--stages": "=0",
     "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
@@ -49,7 +49,7 @@ FLAGS = {
         "--format": "", "--out": "(default: stdout)", "--author": "", "--author-email": "",
         "--cost-per-hour": "(default: none)",
     },
-    "list": {},
+    "list": {"--format": "=text"},
     "doctor": {"--data-dir": "=cifar-10-batches-bin"},
 }
 

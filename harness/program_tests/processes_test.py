@@ -159,7 +159,7 @@ class ParameterServers(unittest.TestCase):
                 self.assertEqual(losses_of(several), losses_of(one))
                 self.assertEqual(several["checksums"], one["checksums"])
                 self.assertEqual(several["cell"]["processes"], servers + processes)
-                self.assertEqual(several["cell"]["servers"], servers)
+                self.assertEqual(several["cell"]["options"]["servers"], servers)
 
     def test_have_a_process_each_as_have_the_workers(self) -> None:
         record = record_of(*PARABOLA, "--strategy", "parameter_server", "--workers", "2",
@@ -198,7 +198,7 @@ class ParameterServers(unittest.TestCase):
                 steps = [w["steps"] for w in bounded["workers"] if "server" not in w["place"]]
                 # Clocks are the steps that workers are at: one ahead of those they have done.
                 self.assertLessEqual(abs(steps[0] - steps[1]), bound + 1)
-                self.assertEqual(bounded["cell"]["staleness_bound"], bound)
+                self.assertEqual(bounded["cell"]["options"]["staleness_bound"], bound)
 
 
 class BadInput(unittest.TestCase):
@@ -220,15 +220,16 @@ class BadInput(unittest.TestCase):
                 (("--strategy", "all_reduce", "--workers", "2", "--processes", "0"),
                  r"--processes is 0; at least 1"),
                 (("--strategy", "all_reduce", *two, "--servers", "1"),
-                 r"'all_reduce' has no servers"),
+                 r"--servers is an option of parameter_server and parameter_server_async; strategy "
+                 r"'all_reduce' has no"),
                 (("--strategy", "parameter_server", *two, "--servers", "0"),
                  r"--servers is 0; 1 to"),
                 (("--strategy", "parameter_server", *two, "--staleness-bound", "1"),
-                 r"--staleness-bound is for parameter_server_async"),
+                 r"--staleness-bound is an option of parameter_server_async and async_shared"),
                 (("--strategy", "parameter_server_async", *two, "--staleness-bound", "-1"),
-                 r"--staleness-bound is 0 or more"),
+                 r"--staleness-bound is -1; 0 or more is possible"),
                 (("--strategy", "all_reduce", *two, "--continue-on-loss"),
-                 r"--continue-on-loss is for parameter_server_async"),
+                 r"--continue-on-loss is for servers that do without a worker"),
                 (("--strategy", "all_reduce", *two, "--hosts", "/dev/null"),
                  r"--hosts needs --listen"),
                 (("--strategy", "all_reduce", *two, "--hosts", "/dev/null", "--listen",
@@ -259,9 +260,9 @@ class BadInput(unittest.TestCase):
             after=("--dtype", "bf16", "--fusion", "off", "--rate-scale", "2", "--bucket-bytes",
                    "65536"))
         self.assertRegex(error, r"do not agree.*rank 1 \(replica1, .*\): "
+                                r"options \(.*=4194304 here, .*=65536 there\), "
                                 r"dtype \(f32 here, bf16 there\), fusion \(on here, off there\), "
                                 r"recipe \(batch 64, .* rate scale 1 here, batch 64, .* 2 there\), "
-                                r"bucket bytes \(4194304 here, 65536 there\), "
                                 r"buckets \(1 of .* here, \d+ of .* there\), "
                                 r"graph \(\d+ nodes, \w+ here, \d+ nodes, \w+ there\)\n$")
         self.assertNotIn("rank 0", error)

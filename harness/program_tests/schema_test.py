@@ -79,7 +79,8 @@ class Schema(unittest.TestCase):
     def test_defines_the_fields_that_records_have(self) -> None:
         # The filled record leaves out only what a failure holds, and what is free in form.
         written = {*record_fields(FILLED), *record_fields(RECORDS[1])}
-        written = {field for field in written if not field.startswith(".environment.")}
+        free = (".environment.", ".cell.options.")
+        written = {field for field in written if not field.startswith(free)}
         self.assertEqual(written, set(schema_fields(SCHEMA)))
 
     def test_describes_every_field(self) -> None:
@@ -112,6 +113,7 @@ class Schema(unittest.TestCase):
         self.refuses("schema", value=2)
         self.refuses("surprise", value=1)
         self.refuses("cell", "surprise", value=1)
+        self.refuses("cell", "options", value={"servers": 1.5})
         self.refuses("cell", "device", value="tpu")
         self.refuses("cell", "workers", value=0)
         self.refuses("workers", 0, "compute_ns", value=1.5)

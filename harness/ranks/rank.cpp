@@ -289,7 +289,7 @@ int serve_as_rank(const RaceRequest& request) {
   // While no other thread reads the environment. Ranks that the coordinator starts have it from
   // there.
   std::optional<PinnedNcclAlgorithm> pinned;
-  if (would_sum_by_nccl(request)) pinned.emplace(request.all_reduce);
+  if (const auto algorithm = nccl_algorithm(request)) pinned.emplace(*algorithm);
   ControlClient client(
       variable_or(kCoordinatorVariable, ""),
       {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},

@@ -17,6 +17,13 @@ Json to_json(const T& value) {
   return value;
 }
 Json to_json(Status status) { return to_string(status); }
+Json to_json(const OptionValues& values) {
+  Json object = Json::object();
+  for (const auto& [name, value] : values) {
+    std::visit([&object, &name = name](const auto& one) { object.emplace(name, one); }, value);
+  }
+  return object;
+}
 template <typename T>
 Json to_json(const std::optional<T>& value);
 template <typename T>

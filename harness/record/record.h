@@ -14,6 +14,7 @@
 
 #include "harness/system/machine.h"
 #include "kernels/runtime/chosen_kernel.h"
+#include "strategies/option.h"
 
 namespace regatta {
 
@@ -27,14 +28,9 @@ struct Cell {
   std::string workload;
   std::string dataset;
   std::string strategy;
-  std::optional<std::string> all_reduce;     ///< empty where the strategy has no collective
-  std::optional<std::int64_t> bucket_bytes;  ///< empty where it has none
-  std::optional<std::string> sharing;        ///< of async_shared; empty where nothing is shared
+  OptionValues options;  ///< what the strategy declares, but for an option without a value
   std::int64_t workers = 1;
   std::int64_t stages = 1;
-  std::int64_t servers = 0;
-  std::int64_t backup_workers = 0;
-  std::optional<std::int64_t> staleness_bound;  ///< empty where nothing bounds it. Units: steps
   std::string device = "cpu";
   std::optional<std::string> cuda_graph;    ///< steps are launched as one: on, off; empty on CPUs
   std::optional<std::string> cudnn_engine;  ///< chosen how: timed, heuristic; empty on CPUs

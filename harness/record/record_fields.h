@@ -27,14 +27,9 @@ void for_each_field(T& part, Field&& field) {
   field("workload", part.workload);
   field("dataset", part.dataset);
   field("strategy", part.strategy);
-  field("all_reduce", part.all_reduce);
-  field("bucket_bytes", part.bucket_bytes);
-  field("sharing", part.sharing);
+  field("options", part.options);
   field("workers", part.workers);
   field("stages", part.stages);
-  field("servers", part.servers);
-  field("backup_workers", part.backup_workers);
-  field("staleness_bound", part.staleness_bound);
   field("device", part.device);
   field("cuda_graph", part.cuda_graph);
   field("cudnn_engine", part.cudnn_engine);

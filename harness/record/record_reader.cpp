@@ -11,6 +11,7 @@
 
 #include "harness/record/record_fields.h"
 #include "kernels/graph/error.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
@@ -65,6 +66,19 @@ void read(const nlohmann::json& json, const std::string& path,
   for (const auto& [name, text] : json.items()) read(text, path + '.' + name, value[name]);
 }
 
+void read(const nlohmann::json& json, const std::string& path, OptionValue& value) {
+  if (json.is_string()) {
+    read(json, path, value.emplace<std::string>());
+  } else {
+    read(json, path, value.emplace<std::int64_t>());
+  }
+}
+
+void read(const nlohmann::json& json, const std::string& path, OptionValues& values) {
+  if (!json.is_object()) fail(path, "an object");
+  for (const auto& [name, value] : json.items()) read(value, path + '.' + name, values[name]);
+}
+
 template <typename T>
 void read(const nlohmann::json& json, const std::string& path, std::optional<T>& value);
 template <typename T>
@@ -106,6 +120,19 @@ void require_essentials(const nlohmann::json& json) {
   }
 }
 
+/// Older records have them as fields of the cell, which all strategies had.
+void read_options_of_old(const nlohmann::json& cell, Cell& into) {
+  for (const Strategy* strategy : all_strategies()) {
+    const std::string parts = '+' + into.strategy + '+';
+    if (parts.find('+' + std::string(strategy->name) + '+') == parts.npos) continue;
+    for (const Option* option : strategy->options) {
+      const auto found = cell.find(option->name);
+      if (found == cell.end() || found->is_null()) continue;
+      read(*found, "cell." + std::string(option->name), into.options[std::string(option->name)]);
+    }
+  }
+}
+
 }  // namespace
 
 Record record_from_json(std::string_view line) {
@@ -122,6 +149,7 @@ Record record_from_json(std::string_view line) {
   Record record;
   record.cell.fusion = "off";  // records from before it lack the field
   read(json, "", record);
+  if (!json["cell"].contains("options")) read_options_of_old(json["cell"], record.cell);
   if (record.status != Status::Reached) {  // older failed runs tell of a target reached before
     record.training_time_to_target_ns.reset();
     record.full_time_to_target_ns.reset();

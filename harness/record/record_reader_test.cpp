@@ -77,6 +77,26 @@ TEST(RecordReader, GivesDefaultsForFieldsThatOlderRecordsLack) {
   EXPECT_EQ(record.examples_to_target, sample_record().examples_to_target);
 }
 
+TEST(RecordReader, ReadsOptionsOfOlderRecordsFromTheirFields) {
+  auto json = sample_json();
+  auto& cell = json["cell"];
+  cell.erase("options");
+  cell.update({{"all_reduce", nullptr},
+               {"bucket_bytes", 4096},
+               {"servers", 2},
+               {"backup_workers", 0},
+               {"staleness_bound", nullptr},
+               {"strategy", "parameter_server_async"}});
+  EXPECT_EQ(record_from_json(json.dump()).cell.options,
+            (OptionValues{{"bucket_bytes", 4096}, {"servers", 2}}));
+  cell["strategy"] = "single";
+  EXPECT_EQ(record_from_json(json.dump()).cell.options, OptionValues{});
+  cell["strategy"] = "all_reduce+model_parallel";
+  cell["all_reduce"] = "ring";
+  EXPECT_EQ(record_from_json(json.dump()).cell.options,
+            (OptionValues{{"all_reduce", "ring"}, {"bucket_bytes", 4096}}));
+}
+
 TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
   auto json = sample_json();
   json["workers"][1]["steps"] = "twenty";

@@ -51,7 +51,7 @@ TEST(Record, WritesNullForWhatIsNotThere) {
   const auto json = nlohmann::json::parse(to_json_line(sample_failed_record()));
   EXPECT_EQ(json["failure"]["kind"], "diverged");
   EXPECT_TRUE(json["examples_to_target"].is_null());
-  EXPECT_TRUE(json["cell"]["all_reduce"].is_null());
+  EXPECT_TRUE(json["cell"]["cuda_graph"].is_null());
   EXPECT_TRUE(json["evaluations"].is_array());
   EXPECT_TRUE(json["environment"].is_object());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/backend.h"
 
+#include "harness/plan/device_name.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
@@ -21,7 +22,7 @@ PlacedDevices Backend::devices() const {
 
 std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share) {
   auto backend = std::make_unique<Backend>(device);
-  if (device == "cuda") {
+  if (is_gpu(device)) {
     const auto found = static_cast<int>(find_gpus().gpus.size());
     std::vector<int> gpus;
     for (int i = 0; i < share.deal.gpus; ++i) {
@@ -34,7 +35,7 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare&
     add_cpu_kernels(backend->host_kernels);
     backend->transport.add_kernels(backend->host_kernels);
   } else {
-    check(device == "cpu", "a device has a name that --device takes");
+    check(device == kCpu, "a device has a name that --device takes");
     add_cpu_kernels(backend->kernels);
   }
   backend->transport.add_kernels(backend->kernels);

@@ -41,12 +41,12 @@ RaceRequest request_of(const std::string& algorithm, const std::string& cuda_gra
   request.workload = "resnet9_thin";
   request.strategy = "all_reduce";
   request.device = "cuda";
-  request.all_reduce = algorithm;
+  request.options["all_reduce"] = algorithm;
   request.workers = kRanks;
   request.processes = kRanks;
   request.global_batch = kExamples / 2;
   request.steps = 2;
-  request.bucket_bytes = 64 << 10;  // several, the last of them a small one
+  request.options["bucket_bytes"] = 64 << 10;  // several, the last of them a small one
   request.cuda_graph = cuda_graph;
   return request;
 }
@@ -258,7 +258,7 @@ TEST(NcclPlan, HasAllBucketsOfARankInOneLaneOfTheirOwnAndInOneOrderAtAllRanks) {
       RaceRequest request = request_of("nccl");
       request.workload = workload;
       request.global_batch.reset();
-      request.bucket_bytes = bucket_bytes;
+      request.options["bucket_bytes"] = bucket_bytes;
       const RunParts setup = set_up(request, 50'000);
       std::vector<std::int64_t> order;
       for (int rank = 0; rank < kRanks; ++rank) {
@@ -278,10 +278,10 @@ TEST(NcclPlan, HasAllBucketsOfARankInOneLaneOfTheirOwnAndInOneOrderAtAllRanks) {
 TEST(NcclRun, IsToldByItsRecord) {
   unsetenv("NCCL_ALGO");
   const RunParts setup = set_up(request_of("ring"));
-  const PinnedNcclAlgorithm pinned(setup.request.all_reduce);
+  const PinnedNcclAlgorithm pinned(*nccl_algorithm(setup.request));
   EXPECT_EQ(link_between(setup.placement), "NCCL");
   const Cell cell = cell_of(setup.request, setup.placement, {.dataset = "shapes", .cores = 2});
-  EXPECT_EQ(cell.all_reduce, "ring");
+  EXPECT_EQ(to_text(cell.options.at("all_reduce")), "ring");
   EXPECT_EQ(cell.cuda_graph, "off");
   EXPECT_EQ(environment_facts().at("NCCL_ALGO"), "Ring");
   RaceRequest on_cpus = setup.request;
@@ -294,7 +294,7 @@ TEST(NcclRun, GivesRanksOfOtherHostsTheVariablesThatNcclReads) {
   setenv("NCCL_REGATTA_TEST", "a=b", 1);
   const RunParts setup = set_up(request_of("ring"));
   const std::vector<int> cores;
-  const PinnedNcclAlgorithm pinned(setup.request.all_reduce);
+  const PinnedNcclAlgorithm pinned(*nccl_algorithm(setup.request));
   const TrainerRequest wanted{.request = setup.request,
                               .placement = setup.placement,
                               .data = images(),
@@ -317,7 +317,7 @@ TEST(NcclRun, NeedsRanksWithOneVersionOfNccl) {
   };
   RaceRequest request = request_of("nccl");
   EXPECT_TRUE(names_nccl(set_up(request)));
-  request.all_reduce = "reduce_to_one";
+  request.options["all_reduce"] = "reduce_to_one";
   EXPECT_FALSE(names_nccl(set_up(request)));
 }
 

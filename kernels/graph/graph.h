@@ -169,6 +169,9 @@ struct Step {
   std::vector<Value> losses;      ///< scalars, one a replica; their sum is the loss of the batch
   std::int64_t global_batch = 0;  ///< examples
   std::int64_t normalization_group = 1;  ///< examples that must stay together in one replica
+  /// By which a loop may lead the slowest, where anything bounds that; in a part, where variables
+  /// are shared. Units: steps.
+  std::optional<std::int64_t> staleness_bound = {};
   Partition partition;
 };
 

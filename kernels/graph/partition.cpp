@@ -62,6 +62,11 @@ class LoopMap {
   std::map<int, LoopPart> loops_;
 };
 
+bool shares_variables(const Graph& graph) {
+  return std::any_of(graph.variables().begin(), graph.variables().end(),
+                     [](const Variable& each) { return each.sharing != Sharing::None; });
+}
+
 class Partitioner {
  public:
   Partitioner(const Step& step, const Binding& binding)
@@ -114,7 +119,10 @@ class Partitioner {
       const int process = process_of(loss.node);
       part(process).losses.push_back(copiers_[at(process)].value(loss));
     }
-    for (const Step& part : parts_) verify(part, "partition");
+    for (Step& part : parts_) {
+      if (shares_variables(part.graph)) part.staleness_bound = step_.staleness_bound;
+      verify(part, "partition");
+    }
     return std::move(parts_);
   }
 

@@ -66,10 +66,10 @@ class Executor::Impl {
       count_.led = loops_.led_examples();
       count_.all = loops_.all_examples();
     }
-    if (options_.staleness_bound) {
+    if (step_.staleness_bound) {
       check(loops_.count() == loops_.count_of_all(),
             "who bounds staleness has a part of all loops");
-      bound_.emplace(static_cast<std::size_t>(loops_.count_of_all()), *options_.staleness_bound);
+      bound_.emplace(static_cast<std::size_t>(loops_.count_of_all()), *step_.staleness_bound);
     }
     for (std::size_t i = 0; i < plan_.lanes().size(); ++i) add_lane(i);
     build_kernels();

@@ -122,7 +122,7 @@ TEST(Executor, LeavesOutWhatNoLongerMatters) {
     options.strategy = strategy;
     options.options.replicas = std::string(strategy) == "single" ? 1 : 2;
     options.steps = 10;
-    if (std::string(strategy) == "async_shared") options.staleness_bound = 0;
+    if (std::string(strategy) == "async_shared") options.options.given["staleness_bound"] = 0;
     Trial part(partly_frozen(40, 10), curve(), options);
     options.steps = 40;
     Trial whole(partly_frozen(40, 10), curve(), options);
@@ -198,8 +198,8 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, const std::st
 
 /// Of every strategy in one process; over gRPC strategies/parameter_server_allocation_test.cpp.
 TEST(Executor, StepsAllocateNothing) {
-  for (const Strategy& each : all_strategies()) {
-    const std::string strategy(each.name);
+  for (const Strategy* each : all_strategies()) {
+    const std::string strategy(each->name);
     EXPECT_EQ(allocations_of(parabola(0), curve(), strategy, 100), 0) << strategy;
     const Step step = by_winograd(images(ElementType::F32));
     EXPECT_EQ(allocations_of(step, shapes(), strategy, 4), 0) << strategy;
@@ -208,8 +208,8 @@ TEST(Executor, StepsAllocateNothing) {
 
 TEST(Executor, StepsInBf16AllocateNothing) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
-  for (const Strategy& each : all_strategies()) {
-    const std::string strategy(each.name);
+  for (const Strategy* each : all_strategies()) {
+    const std::string strategy(each->name);
     EXPECT_EQ(allocations_of(images(ElementType::BF16), shapes(), strategy, 4), 0) << strategy;
   }
 }

@@ -97,7 +97,7 @@ TEST(Trace, ShowsABucketTravelWhileItsReplicaComputes) {
   TrialOptions options;
   options.strategy = "all_reduce";
   options.options.replicas = 2;
-  options.options.bucket_bytes = 256 * 1024;
+  options.options.given["bucket_bytes"] = 256 * 1024;
   options.steps = 5;
   options.trace_events = 10'000;
   std::set<std::string> waiting = {"replica0", "replica1"};

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers questions about samples, a line each, for harness/program_tests/statistics_scipy_test.py:
+//   mann_whitney 1 2 3 / 4 5 6     the p value
+//   signed_rank 1 -2 3             the p value
+//   median_interval 1 2 3          median, low, high, coverage
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "harness/judge/statistics.h"
+
+namespace regatta {
+namespace {
+
+using Sample = std::vector<double>;
+
+/// The numbers up to `/` or the end of the line.
+Sample next_sample(std::istringstream& words) {
+  Sample sample;
+  for (std::string word; words >> word && word != "/";) sample.push_back(std::stod(word));
+  return sample;
+}
+
+void answer(const std::string& line) {
+  std::istringstream words(line);
+  std::string question;
+  words >> question;
+  const Sample sample = next_sample(words);
+  if (question == "mann_whitney") {
+    std::cout << mann_whitney_p(sample, next_sample(words)) << '\n';
+  } else if (question == "signed_rank") {
+    std::cout << signed_rank_p(sample) << '\n';
+  } else {
+    const MedianInterval interval = median_interval(sample);
+    std::cout << interval.median << ' ' << interval.low << ' ' << interval.high << ' '
+              << interval.coverage << '\n';
+  }
+}
+
+}  // namespace
+}  // namespace regatta
+
+int main() {
+  std::cout.precision(17);
+  for (std::string line; std::getline(std::cin, line);) regatta::answer(line);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `regatta list --format json`, which plots/strategies.py reads.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+namespace regatta {
+
+/// An object with a member for each of workloads, strategies and devices, or for `what` of them.
+void list_as_json(std::ostream& out, const std::string& what);
+
+}  // namespace regatta

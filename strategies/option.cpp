@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/option.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/names.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kNoMost = std::numeric_limits<std::int64_t>::max();
+
+void check_count(const Option& option, const Count& range, std::int64_t value) {
+  if (value >= range.least && value <= range.most) return;
+  const std::string possible =
+      range.most == kNoMost
+          ? std::to_string(range.least) + " or more is possible"
+          : std::to_string(range.least) + " to " + std::to_string(range.most) + " are possible";
+  throw RunError(ErrorKind::Usage,
+                 option.flag() + " is " + std::to_string(value) + "; " + possible);
+}
+
+void check_choice(const Option& option, const Choice& choice, const std::string& word) {
+  if (std::find(choice.words.begin(), choice.words.end(), word) != choice.words.end()) return;
+  const std::vector<std::string> words(choice.words.begin(), choice.words.end());
+  throw unknown_name(std::string(option.name), word, words);
+}
+
+}  // namespace
+
+std::string Option::flag() const {
+  std::string text = "--" + std::string(name);
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+std::optional<OptionValue> Option::usual() const {
+  if (const auto* choice = std::get_if<Choice>(&type)) return std::string(choice->usual);
+  const std::optional<std::int64_t>& usual = std::get<Count>(type).usual;
+  return usual ? std::optional<OptionValue>(*usual) : std::nullopt;
+}
+
+void Option::check(const OptionValue& value) const {
+  if (const auto* choice = std::get_if<Choice>(&type)) {
+    check_choice(*this, *choice, std::get<std::string>(value));
+  } else {
+    check_count(*this, std::get<Count>(type), std::get<std::int64_t>(value));
+  }
+}
+
+std::string to_text(const OptionValue& value) {
+  if (const auto* word = std::get_if<std::string>(&value)) return *word;
+  return std::to_string(std::get<std::int64_t>(value));
+}
+
+std::optional<OptionValue> StrategyOptions::find(const Option& option) const {
+  const auto found = given.find(option.name);
+  return found == given.end() ? option.usual() : found->second;
+}
+
+std::int64_t StrategyOptions::count(const Option& option) const {
+  return std::get<std::int64_t>(find(option).value());
+}
+
+std::optional<std::int64_t> StrategyOptions::count_if_any(const Option& option) const {
+  const std::optional<OptionValue> value = find(option);
+  return value ? std::optional(std::get<std::int64_t>(*value)) : std::nullopt;
+}
+
+std::string StrategyOptions::choice(const Option& option) const {
+  return std::get<std::string>(find(option).value());
+}
+
+}  // namespace regatta

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/option.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
+#include "strategies/shared_options.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+namespace {
+
+std::string refusal(const std::string& strategy, const OptionValues& given) {
+  try {
+    check_options(strategy, given);
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    return error.what();
+  }
+  return "";
+}
+
+const Option& option_named(const std::string& name) {
+  for (const Option* option : all_options()) {
+    if (option->name == name) return *option;
+  }
+  throw std::out_of_range(name);
+}
+
+TEST(Options, HaveOneDeclarationANameAndAFlag) {
+  std::set<std::string_view> names;
+  for (const Option* option : all_options()) {
+    EXPECT_TRUE(names.insert(option->name).second) << option->name << " is declared twice";
+    EXPECT_FALSE(option->help.empty()) << option->name;
+    if (const auto usual = option->usual()) {
+      EXPECT_NO_THROW(option->check(*usual)) << option->name;
+    }
+    EXPECT_FALSE(names_of_declarers(*option).empty()) << option->name;
+  }
+  EXPECT_EQ(option_named("staleness_bound").flag(), "--staleness-bound");
+}
+
+TEST(Options, OfACompositionAreThoseOfItsParts) {
+  const auto options = options_of(find_strategies("all_reduce+model_parallel"));
+  EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kBucketBytes}));
+  EXPECT_TRUE(options_of(find_strategies("single")).empty());
+}
+
+TEST(Options, OfAnotherStrategyAreRefusedByName) {
+  EXPECT_EQ(refusal("in_graph", {{"servers", 1}}),
+            "--servers is an option of parameter_server and parameter_server_async; strategy "
+            "'in_graph' has no such option, leave it out");
+  EXPECT_EQ(refusal("parameter_server", {{"servers", 1}, {"bucket_bytes", 0}}), "");
+}
+
+TEST(Options, OutsideTheirRangeAreRefused) {
+  EXPECT_EQ(refusal("parameter_server", {{"servers", 0}}),
+            "--servers is 0; 1 to 1024 are possible");
+  EXPECT_EQ(refusal("parameter_server", {{"backup_workers", 1025}}),
+            "--backup-workers is 1025; 0 to 1024 are possible");
+  EXPECT_EQ(refusal("async_shared", {{"staleness_bound", -1}}),
+            "--staleness-bound is -1; 0 or more is possible");
+  EXPECT_EQ(refusal("async_shared", {{"sharing", "lockd"}}),
+            "unknown sharing 'lockd'; did you mean 'locked'? (valid: relaxed locked)");
+}
+
+TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {
+  const StrategyOptions none;
+  EXPECT_EQ(none.count(kServers), 1);
+  EXPECT_EQ(none.choice(kAlgorithm), "ring");
+  EXPECT_EQ(none.count_if_any(kStalenessBound), std::nullopt);
+  const StrategyOptions some{.given = {{"servers", 3}, {"staleness_bound", 0}}};
+  EXPECT_EQ(some.count(kServers), 3);
+  EXPECT_EQ(some.count_if_any(kStalenessBound), 0);
+}
+
+TEST(Options, BoundTheStalenessOfThePartThatHoldsTheParameters) {
+  Recipe recipe;
+  recipe.global_batch = recipe.train_examples = recipe.total_examples = 48;
+  const Step step = find_workload("parabola").training(recipe);
+  const Step placed = apply(find_strategies("parameter_server_async"), step,
+                            {.replicas = 2, .given = {{"staleness_bound", 3}}});
+  const Binding servers_apart = {
+      .processes = 2, .process_of = [](const Place& place) { return place.role != Role::Server; }};
+  const std::vector<Step> parts = partition(placed, servers_apart);
+  EXPECT_EQ(parts.at(0).staleness_bound, 3);
+  EXPECT_EQ(parts.at(1).staleness_bound, std::nullopt);
+}
+
+}  // namespace
+}  // namespace regatta

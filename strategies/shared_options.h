@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options that several strategies declare, or that who deals processes and devices asks for.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "kernels/graph/collective.h"
+#include "strategies/option.h"
+
+namespace regatta {
+
+inline constexpr Option kBucketBytes = {
+    .name = "bucket_bytes",
+    .help = "gradients travel in buckets of at least this many bytes; 0: each by itself",
+    .unit = "bytes",
+    .type = Count{.usual = 4 * 1024 * 1024}};
+
+inline constexpr Option kServers = {
+    .name = "servers",
+    .help = "parameter servers, each a process where there are several processes",
+    .unit = "",
+    .type = Count{.usual = 1, .least = 1, .most = 1024}};
+
+/// Of loops that run ahead of each other.
+inline constexpr Option kStalenessBound = {
+    .name = "staleness_bound",
+    .help = "steps that an asynchronous worker may lead the slowest by",
+    .unit = "steps",
+    .type = Count{.usual = std::nullopt}};
+
+inline constexpr std::array kAlgorithms = {kRing, kReduceToOne, kHierarchicalCopy, kMpi, kNccl};
+inline constexpr Option kAlgorithm = {
+    .name = "all_reduce",
+    .help =
+        "how gradients are summed: ring, reduce_to_one, hierarchical_copy, mpi (over "
+        "--processes), or nccl (between GPUs; ring is NCCL's there, too)",
+    .unit = "",
+    .type = Choice{.usual = kRing, .words = kAlgorithms}};
+
+}  // namespace regatta
