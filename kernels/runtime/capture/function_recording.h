@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps recorded as functions of the host: of queues that are emulated, and of doubles in tests.
-// Only what was recorded orders them: a replay runs what may run by queue, from the last queue to
-// the first and in the next replay the other way round, so that a missing wait shows as a wrong
-// result. Threads: one at a time.
+// Steps recorded as host functions, for emulated queues and test doubles. A replay runs queues as
+// far as the recorded waits allow, from the last queue to the first and in the next replay from the
+// first to the last, so that a missing wait shows as a wrong result. Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -41,11 +40,11 @@ class FunctionRecording {
   bool first_to_last_ = false;
 };
 
-/// A queue whose work can be recorded so.
+/// A queue whose work can be recorded as functions.
 class FunctionQueue {
  public:
   virtual ~FunctionQueue() = default;
-  /// Where what is put in goes from now on; null: it is done as ever.
+  /// Work enters `recording` from now on; null: the queue does it as usual.
   virtual void record_into(FunctionRecording* recording, std::size_t number) = 0;
 };
 
