@@ -4,9 +4,6 @@
 // the graph has a single loop, every process leads it for itself, because all advance alike. Of
 // several loops, each is led by the first process that takes part in it: the server's, if there is
 // one. Loop indices count within the part; number() returns the number in the whole graph.
-// A graph of one loop advances alike in every process, so each leads it for itself. Of several
-// loops, each is led by the first process that takes part in it: by the server, where there is one.
-// Loops are numbered as in the part; `number` tells it as in the whole graph.
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,6 @@ class Quorum {
 
   /// Starts as if `steps` steps had applied `examples` examples, with no push since. Called before
   /// the first step.
-  /// step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
   /// Waits until the member's last push is no longer pending. Returns the examples applied before

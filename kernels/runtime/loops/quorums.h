@@ -4,7 +4,7 @@
 // that each loop is. The first server decides when a push has reached all servers; values of the
 // graph carry arrivals to it and its verdict to the others, so a push counts on all servers or on
 // none. Empty if the graph has no quorum.
-// Loops are numbered as in the whole graph.
+// Loop arguments are numbers in the whole graph.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,6 @@ class Quorums {
   Absence* absence(const Node& node, int loop);
 
   /// Starts all quorums as Quorum::begin_at() does. Called before the first step.
-  /// step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
   /// Waits until the loop may begin its next step and the previous one has ended in all lanes of
