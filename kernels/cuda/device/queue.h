@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane's queue on a GPU: one CUDA stream. For tests there is one that is emulated: the same
-// kernels run as loops on the calling thread, done when the launch returns, or when the step that
-// they are recorded in is launched. No CUDA header is needed to include this.
+// A lane's queue on a GPU: one CUDA stream. Tests also have an emulated queue, which runs the same
+// kernels as loops on the calling thread, at once or when the step that records them is launched.
+// This header needs no CUDA header.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct CUstream_st;
 
 namespace regatta::cuda {
 
-/// What kernels know of the step, where they can read it: launches do not depend on it, so that
-/// the same ones can be recorded once and replayed.
+/// Values of the step in memory that kernels read, so that launches do not depend on the step and
+/// can be recorded once and replayed.
 struct StepValues {
-  std::int64_t step = 0;             ///< of this loop, from 0
+  std::int64_t step = 0;             ///< index in this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
-  std::int64_t examples_before = 0;  ///< when the loop's step before began; 0 in its first
+  std::int64_t examples_before = 0;  ///< the same for the loop's previous step; 0 in its first
 };
 
 class Queue : public LaneQueue {
@@ -28,12 +28,12 @@ class Queue : public LaneQueue {
   virtual bool emulated() const = 0;
   /// Null when emulated.
   virtual CUstream_st* stream() const = 0;
-  /// For code on the device to read; written by begin_step().
+  /// Memory that device code reads; begin_step() writes it.
   virtual const StepValues* values() const = 0;
-  /// Whether an emulated queue keeps() work in place of having it done at once.
+  /// Whether an emulated queue currently keeps work for a recording instead of doing it at once.
   virtual bool keeps_work() const { return false; }
   virtual void keep(std::function<void()> /*work*/) {}
-  /// As an emulated queue has it: by the host's clock.
+  /// The mark of an emulated queue, by the host's clock.
   std::unique_ptr<QueueMark> make_mark() override;
 };
 
@@ -43,7 +43,8 @@ std::unique_ptr<Queue> make_queue(int device);
 /// For tests.
 std::unique_ptr<Queue> make_emulated_queue();
 
-/// The queue of a kernel that is being built for a GPU: add_cuda_kernels' kernels have no other.
+/// The queue of a kernel that is being built for a GPU; kernels from add_cuda_kernels() have no
+/// other kind.
 Queue& queue_of(const KernelRequest& request);
 
 }  // namespace regatta::cuda

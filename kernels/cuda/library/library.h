@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuBLASLt and cuDNN, found while the program runs (kernels/runtime/shared_library.h): one table of
-// functions each, named as in the library without its prefix. A table is filled at its first use.
-// Types come from the libraries' headers; nothing is linked.
-// NCCL's table is in kernels/comm/nccl/nccl_calls.h, where the layering wants it.
+// cuBLASLt and cuDNN, loaded at run time (kernels/runtime/shared_library.h): one table of functions
+// each, named as in the library without its prefix, filled at first use. Types come from the
+// libraries' headers; nothing is linked. NCCL's table is in kernels/comm/nccl/nccl_calls.h because
+// of the include rules.
 #pragma once
 
 #include <cublasLt.h>
@@ -53,7 +53,8 @@ struct Cudnn {
 const CublasLt& cublas_lt();
 const Cudnn& cudnn();
 
-/// For tests: what cudnn() is while this lives. One at a time, while no other thread uses cudnn().
+/// For tests: replaces cudnn()'s table while this lives. One at a time, while no other thread uses
+/// cudnn().
 class CudnnStandIn {
  public:
   explicit CudnnStandIn(const Cudnn& table);
@@ -62,11 +63,11 @@ class CudnnStandIn {
   CudnnStandIn& operator=(const CudnnStandIn&) = delete;
 };
 
-/// Empty where the library can be used; otherwise why not, in one line.
+/// Why the library cannot be used, in one line; empty if it can.
 std::string why_no_cublas_lt();
 std::string why_no_cudnn();
 
-/// `13.1.1`; nothing where it is not installed or too old.
+/// `13.1.1`; empty if it is not installed or too old.
 std::optional<std::string> version_of_cublas_lt();
 std::optional<std::string> version_of_cudnn();
 
