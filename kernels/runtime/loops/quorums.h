@@ -59,7 +59,7 @@ class Quorums {
   std::pair<std::int64_t, std::int64_t> pushes(const Place& place) const;
 
   /// Marks the loop's worker as lost. Returns why the others cannot go on without it, or an empty
-  /// string.
+  /// string. Threads: any.
   std::string retire(int loop);
 
  private:
