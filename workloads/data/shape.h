@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ten outlines that the data set `shapes` tells apart, as tests of a point against half-planes
-// and discs, in integers alone: no rounding that a compiler or a machine could do differently.
+// and discs, in integer arithmetic only, so that compilers and machines cannot round differently.
 // None changes class when it is turned, mirrored or stretched a little.
 #pragma once
 
@@ -17,7 +17,7 @@ constexpr int kShapeCount = 10;
 /// `disc`, `ring`, ...
 std::string_view to_string(Shape shape);
 
-/// The length that is 1 in the coordinates of an outline.
+/// The unit of length in the coordinates of an outline.
 constexpr int kUnit = 1024;
 
 /// Every outline lies within this distance of its centre.
@@ -29,7 +29,7 @@ struct ShapePoint {
   int v = 0;
 };
 
-/// Whether the outline has `point` inside it.
+/// Whether `point` is inside the outline.
 bool covers(Shape shape, ShapePoint point);
 
 }  // namespace regatta
