@@ -47,7 +47,7 @@ TEXTS = {
 
 
 def find_program() -> str:
-    """Finds the regatta that started this script, or the one in build/, or one on the PATH."""
+    """The regatta that started this script, else that of build/, else of the PATH."""
     parent = Path(f"/proc/{os.getppid()}/exe")
     candidates = [ROOT / "build/release/bin/regatta", ROOT / "build/debug/bin/regatta"]
     try:

@@ -28,7 +28,7 @@ namespace regatta {
 
 struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
-  /// The device and kernels of each place (gpu_rule.h).
+  /// Whose memory and queues the kernels of each place use (gpu_rule.h).
   PlacedDevices devices() const;
   /// Device::gpu() of the first GPU.
   std::string gpu() const { return gpus.empty() ? "" : gpus.front()->gpu(); }

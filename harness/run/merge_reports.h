@@ -25,8 +25,8 @@ void drop_incomplete_losses(const std::vector<Step>& parts,
 /// begin one common step at each.
 std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops);
 
-/// The report of a run in two pieces: sums and histories of both; memory, clocks and lost processes
-/// of the later piece.
+/// Of one run in two pieces: sums and histories of both, memory, clocks and lost processes of the
+/// later.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);
 
 }  // namespace regatta

@@ -49,7 +49,7 @@ struct RankedWorker {
   WorkerReport report;
 };
 
-/// Measurements since the start.
+/// What was measured since the start.
 struct TrainingReport {
   std::vector<RankedWorker> workers;
   std::vector<LoopHistory> loops;

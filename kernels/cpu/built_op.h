@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests and benchmarks of this folder: random tensors, and one op built on them.
+// What tests and benchmarks of this folder share: random tensors, and one op built on them.
 #pragma once
 
 #include <omp.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes marked for Winograd's algorithm against the reference's direct sum.
-// The bound on its rounding error: a result of F(4, 3) is sum over k of A_ik (G g)_k (B d)_k, and
-// each product errs relative to its size. With inputs of one variance, the variance of that error
-// is sum over k of A_ik^2 |G_k|^2 |B_k|^2; for a direct sum it is 3. For gradients of weights,
-// whose tiles are F(3, 4) at the same points, it is sum over k of A_ik^2 |G_k|^2 |B_k|^2, and 4 for
-// the direct sum. The largest quotients for the points 0, +-11/16, +-23/16 are 7.2 and 6.0 in one
-// dimension; in two dimensions they are squared, and the square root is the growth of the error.
-// (For 0, +-1, +-2, as in Lavin & Gray 2015, arXiv:1509.09308, it is 31; Barabasz et al. 2018,
-// arXiv:1803.10986, show the dependence on the points.) With images and weights in bf16 the
-// transforms and sums are still f32, so a result is rounded once, as that of a direct sum is.
+// Nodes that are marked for Winograd's algorithm against the reference's direct sum.
+// How much larger its rounding is: a result of F(4, 3) is sum over k of A_ik (G g)_k (B d)_k, each
+// of whose products errs relative to its size. With inputs of one variance the variance of that
+// error is sum over k of A_ik^2 |G_k|^2 |B_k|^2, of a direct sum 3; of gradients of weights, whose
+// tiles are F(3, 4) by the same points, sum over k of A_ik^2 |G_k|^2 |B_k|^2 and 4. The largest
+// quotients for the points 0, +-11/16, +-23/16 are 7.2 and 6.0 in one dimension; in two they are
+// squared, and the root of that is the growth of the error. (For 0, +-1, +-2, as in Lavin & Gray
+// 2015, arXiv:1509.09308, it is 31; that it hangs on the points: Barabasz et al. 2018,
+// arXiv:1803.10986.) With images and weights in bf16 the transforms and sums are f32 all the same:
+// a result is rounded once, as that of a direct sum is.
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/graph/error.h"

@@ -14,7 +14,7 @@ namespace regatta {
 /// Adds a factory for every op that the CPU computes.
 void add_cpu_kernels(KernelTable& table);
 
-/// Why this processor cannot run whole models in `element`; empty if it can.
+/// Why whole models cannot be computed in `element` on this processor; empty: they can.
 std::string why_cpu_lacks(ElementType element);
 
 }  // namespace regatta

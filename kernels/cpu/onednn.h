@@ -20,7 +20,7 @@ namespace regatta::cpu::onednn {
 using Descriptor = dnnl::memory::desc;
 using Format = dnnl::memory::format_tag;
 
-/// Whether oneDNN has bf16 products and convolutions for this processor.
+/// Whether it has products and convolutions of bf16 for this processor.
 bool computes_bf16();
 
 /// Dimensions in oneDNN's logical order (images NCHW, weights OIHW, matrices rows first), elements

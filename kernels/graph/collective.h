@@ -63,7 +63,7 @@ struct MemberTraffic {
   }
 };
 
-/// Members and size of a collective.
+/// Who takes part and how much.
 struct CollectiveShape {
   std::string_view algorithm;
   std::int64_t members = 1;

@@ -42,8 +42,8 @@ struct ExecutorOptions {
   const DataSet* data = nullptr;
   std::int64_t max_examples = 0;     ///< of the whole run: sizes the histories
   std::map<int, double> stragglers;  ///< worker to factor on its compute time
-  std::size_t trace_events = 0;      ///< capacity for each lane; 0: no trace
-  /// For a graph of several loops that all have a part here. Units: steps.
+  std::size_t trace_events = 0;      ///< kept a lane; 0 is no trace
+  /// Of a graph with several loops, where each has a part here. Units: steps.
   std::optional<std::int64_t> staleness_bound;
   OnLoss loss = OnLoss::End;
   TicketPost* tickets = nullptr;  ///< needed where loops span processes; outlives the executor

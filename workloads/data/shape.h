@@ -17,7 +17,7 @@ constexpr int kShapeCount = 10;
 /// `disc`, `ring`, ...
 std::string_view to_string(Shape shape);
 
-/// The unit of length in the coordinates of an outline.
+/// The length that is 1 in the coordinates of an outline.
 constexpr int kUnit = 1024;
 
 /// Every outline lies within this distance of its centre.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A GPU as a Device (kernels/runtime/device.h): managed memory that stays on the GPU until the host
-// accesses it, and streams as queues. Tests also have an emulated GPU: host memory and queues that
-// do their work at once; no flag of the program selects it.
+// looks, and streams for queues. For tests there is an emulated one: host memory and queues whose
+// work is done at once; no flag of the program leads to it.
 #pragma once
 
 #include <memory>

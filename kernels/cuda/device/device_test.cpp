@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Detection for --device cuda, and the messages when something is missing.
+// What is found for --device cuda, and what is said where something is missing.
 #include "kernels/cuda/device/device.h"
 
 #include <gtest/gtest.h>

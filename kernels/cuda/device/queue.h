@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane's queue on a GPU: one CUDA stream. Tests also have an emulated queue, which runs the same
-// kernels as loops on the calling thread, at once or when the step that records them is launched.
-// This header needs no CUDA header.
+// A lane's queue on a GPU: one CUDA stream. For tests there is one that is emulated: the same
+// kernels run as loops on the calling thread, done when the launch returns, or when the step that
+// they are recorded in is launched. No CUDA header is needed to include this.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class Queue : public LaneQueue {
   /// Whether an emulated queue currently keeps work for a recording instead of doing it at once.
   virtual bool keeps_work() const { return false; }
   virtual void keep(std::function<void()> /*work*/) {}
-  /// The mark of an emulated queue, by the host's clock.
+  /// As an emulated queue has it: by the host's clock.
   std::unique_ptr<QueueMark> make_mark() override;
 };
 
@@ -43,8 +43,7 @@ std::unique_ptr<Queue> make_queue(int device);
 /// For tests.
 std::unique_ptr<Queue> make_emulated_queue();
 
-/// The queue of a kernel that is being built for a GPU; kernels from add_cuda_kernels() have no
-/// other kind.
+/// The queue of a kernel that is being built for a GPU: add_cuda_kernels' kernels have no other.
 Queue& queue_of(const KernelRequest& request);
 
 }  // namespace regatta::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution by cuDNN, with a double of the library's calls: some engines are slow, do not run,
-// or want too much memory. Results are not checked.
+// A convolution by cuDNN, with a double below the table of the library's calls: some engines that
+// take their time, do not run, or want too much. What it computes is not looked at.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -53,8 +53,7 @@ struct Cudnn {
 const CublasLt& cublas_lt();
 const Cudnn& cudnn();
 
-/// For tests: replaces cudnn()'s table while this lives. One at a time, while no other thread uses
-/// cudnn().
+/// For tests: what cudnn() is while this lives. One at a time, while no other thread uses cudnn().
 class CudnnStandIn {
  public:
   explicit CudnnStandIn(const Cudnn& table);
@@ -63,7 +62,7 @@ class CudnnStandIn {
   CudnnStandIn& operator=(const CudnnStandIn&) = delete;
 };
 
-/// Why the library cannot be used, in one line; empty if it can.
+/// Empty where the library can be used; otherwise why not, in one line.
 std::string why_no_cublas_lt();
 std::string why_no_cudnn();
 

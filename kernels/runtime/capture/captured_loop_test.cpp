@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Steps that are recorded once and launched as one, on a device whose queues take functions. Only
-// recorded waits order the functions (function_recording.h), so a run matches the CPU bit for bit
-// only if lanes fork, wait and join correctly and the recording holds nothing of one particular
-// step.
+// waits that were recorded order them (function_recording.h), so a run has the CPU's bits only if
+// lanes fork, wait and join as they have to, and if nothing of one step is in the recording.
 #include "kernels/runtime/capture/captured_loop.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps recorded as host functions, for emulated queues and test doubles. A replay runs queues as
-// far as the recorded waits allow, from the last queue to the first and in the next replay from the
-// first to the last, so that a missing wait shows as a wrong result. Threads: one at a time.
+// Steps recorded as functions of the host: of queues that are emulated, and of doubles in tests.
+// Only what was recorded orders them: a replay runs what may run by queue, from the last queue to
+// the first and in the next replay the other way round, so that a missing wait shows as a wrong
+// result. Threads: one at a time.
 #pragma once
 
 #include <functional>
