@@ -70,7 +70,7 @@ inline constexpr std::int64_t kX = 1;
 inline constexpr std::int64_t kW = 2;
 inline constexpr std::int64_t kY = 3;
 
-/// Every tensor of a graph is aligned to so many bytes.
+/// Alignment of every tensor of a graph. Units: bytes.
 inline constexpr std::int64_t kTensorAlignment = 16;
 
 /// The descriptors of one pass of a convolution. Elements and results have one type; sums are f32.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops in a process' part of the graph: who leads each, and how many examples a step has. If
-// the graph has a single loop, every process leads it for itself, because all advance alike. Of
-// several loops, each is led by the first process that takes part in it: the server's, if there is
-// one. Loop indices count within the part; number() returns the number in the whole graph.
+// The loops in a process' part of the graph: the process that leads each, and the examples of a
+// step. If the graph has a single loop, every process leads it for itself, because all advance
+// alike. Of several loops, each is led by the first process that takes part in it: the server's, if
+// there is one. Loop indices count within the part; number() returns the number in the whole graph.
 #pragma once
 
 #include <cstdint>
