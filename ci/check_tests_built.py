@@ -16,7 +16,7 @@ FOLDERS = ("kernels", "workloads", "strategies", "harness")
 
 
 def is_listed(file: Path, root: Path) -> bool:
-    """By the nearest CMakeLists.txt above it, with its path from there."""
+    """Whether the nearest CMakeLists.txt above the file lists its relative path."""
     folder = file.parent
     while folder != root.parent:
         listing = folder / "CMakeLists.txt"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of this folder find what they are for."""
+"""The checks of this folder find violations."""
 
 import tempfile
 import unittest

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that a script starts one after the other, and that end when it does, whatever ends it.
+"""Runs a script's child programs one after the other and ends them with the script.
 
-Each has a session of its own, so that Ctrl-C reaches the script only. A signal to the script (INT,
-TERM, HUP) is passed on as TERM; what is left of the session after a grace is killed. Should the
-script be killed itself, the kernel sends its child TERM. Use in the main thread only.
+Each child has a session of its own, so that Ctrl-C reaches only the script. A signal to the script
+(INT, TERM, HUP) is passed on as TERM; processes of the session that remain after a grace period are
+killed. If the script itself is killed, the kernel sends its child TERM. Use in the main thread
+only.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(Exception):
-    """By the signal `number`; nothing that was started runs any more."""
+    """Raised on the signal `number`, after all children have ended."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"interrupted by {signal.Signals(number).name}")
@@ -30,11 +31,11 @@ class Interrupted(Exception):
 
 
 class Overdue(Exception):
-    """A program took longer than it may, and was ended."""
+    """A program exceeded its time limit and was ended."""
 
 
 def session_of(pid: int) -> int:
-    """0 for a process that has gone, or is a zombie, which holds nothing."""
+    """The session of a process; 0 if it has ended or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -48,7 +49,7 @@ def in_session(session: int) -> list[int]:
 
 
 def end_session(session: int, grace_s: float) -> None:
-    """Waits for what was told to end, then kills it."""
+    """Waits for the session's processes to end, then kills the rest."""
     deadline = time.monotonic() + grace_s
     while in_session(session) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -60,7 +61,7 @@ def end_session(session: int, grace_s: float) -> None:
 
 
 class Children:
-    """One at a time. `received`: the signal that this script got."""
+    """Runs one child at a time. `received`: the signal that this script got."""
 
     def __init__(self) -> None:
         self.received = 0
@@ -81,7 +82,7 @@ class Children:
         self.stop()
 
     def stop(self) -> None:
-        """Asks the child to end; kills it when asked again, or when the grace is over."""
+        """Asks the child to end; kills it on the second call or after the grace period."""
         if self.pid == 0:
             return
         with contextlib.suppress(ProcessLookupError):  # it has just ended
@@ -90,7 +91,7 @@ class Children:
         signal.setitimer(signal.ITIMER_REAL, self.grace_s)
 
     def prepare(self) -> None:
-        """In the child: ends with the script."""
+        """Runs in the child: makes it end with the script."""
         self.libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != self.parent:
             os._exit(1)
@@ -103,9 +104,9 @@ class Children:
     def run(self, command: Sequence[str | Path], log: Path, limit_s: float, *,
             folder: Path | None = None, output: Path | None = None,
             environment: dict[str, str] | None = None, grace_s: float = GRACE_S) -> int:
-        """Exit code, or less than 0 the signal that ended it. What it prints goes to the end of
-        `log`, or what it prints on stdout to `output` where there is one.
-        Throws: Interrupted, Overdue, OSError where it cannot be started."""
+        """Returns the exit code, or minus the signal that ended the program. Appends its output to
+        `log`, or writes its stdout to `output` if given. Throws: Interrupted, Overdue, OSError
+        where it cannot be started."""
         self.check()
         with open(log, "ab") as errors, open(output or os.devnull, "wb") as printed:
             child = subprocess.Popen([str(word) for word in command], cwd=folder,

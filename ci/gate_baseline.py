@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Committed baselines of ci/regression: results/MACHINE/gate, as ci/baseline leaves them."""
+"""Committed baselines for ci/regression: results/MACHINE/gate, written by ci/baseline."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ Machine = tuple[str, tuple[str, ...], int]  # CPU, its extensions, cores
 
 
 def machine_of(folder: Path) -> Machine:
-    """Of the first record. Throws: Refused where there is none."""
+    """The machine of the first record. Throws: Refused if there is no record."""
     try:
         with open(folder / "records.jsonl") as records:
             machine = json.loads(records.readline())["machine"]
@@ -25,7 +25,7 @@ def baselines() -> list[Path]:
 
 
 def baseline_of(machine: Machine) -> Path:
-    """Throws: Refused where none is of this machine."""
+    """The baseline of this machine. Throws: Refused if there is none."""
     for folder in baselines():
         if machine_of(folder) == machine:
             return folder

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The races and benchmarks of ci/gate.toml, by several builds in turn.
+"""Runs the races and benchmarks of ci/gate.toml with several builds in turn.
 
-Each entry is run by all builds before the next one, for the first seed base first, for the second
-head first (A-B-B-A), so that a machine that drifts meets all alike. A round leaves a folder of
-each side, as `regatta compare` takes it.
+All builds run an entry before the next entry starts: base first for the first seed, head first for
+the second (A-B-B-A), so that drift of the machine affects all sides equally. A round leaves one
+folder for each side, as input of `regatta compare`.
 """
 
 import random
@@ -34,21 +34,21 @@ class Race:
 
     @property
     def source(self) -> str:
-        """As `regatta compare` calls it: without folders, which may differ between sides."""
+        """The name for `regatta compare`: without folders, which may differ between sides."""
         words = self.flags.split()
         folders = [at for at, word in enumerate(words) if word == "--data-dir"]
         return " ".join(word for at, word in enumerate(words)
                         if at not in folders and at - 1 not in folders)
 
     def result(self, seed: int, out: Path) -> Path | None:
-        """What it leaves, where that is a file of its own."""
+        """The entry's result file, if it writes one."""
         return None
 
     def arguments(self, seed: int, out: Path) -> list[str]:
-        """The folder is named by a length that seed and side choose: where the memory of a step of
-        a microsecond comes to lie depends on it, and that alone moves one by up to a tenth, the
-        same way every time (Mytkowicz et al., "Producing wrong data without doing anything
-        obviously wrong!", 2009)."""
+        """The length of the folder's name depends on seed and side: it changes the memory layout of
+        a step that takes a microsecond, and that alone changes the time by up to a tenth, the same
+        way every time (Mytkowicz et al., "Producing wrong data without doing anything obviously
+        wrong!", 2009)."""
         detour = "./" * random.Random(f"{seed} {out.name}").randrange(LONGEST_DETOUR)
         return ["run", *self.flags.split(), "--seed", str(seed), "--out", f"{out}/{detour}"]
 
@@ -85,7 +85,7 @@ class Gate:
 
 
 def read_gate(path: Path) -> Gate:
-    """Throws: Refused naming what is wrong with the file."""
+    """Reads the gate file. Throws: Refused that names the error in the file."""
     try:
         table = tomllib.loads(path.read_text())
         races = [Race(**entry) for entry in table.pop("race", [])]
@@ -143,7 +143,7 @@ class Round:
                           f"{self.last_line()}; see {self.log}")
 
     def leave_out(self, entry: Race | Benchmark, side: str, why: str) -> None:
-        """What one side cannot run shows as missing in the comparison."""
+        """Skips an entry that one side cannot run; the comparison shows it as missing."""
         self.unknown.add((side, entry.source))
         self.say(f"{side} cannot run {entry.program} {entry.source}: {why}")
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ci/baseline and ci/history: records that are kept to stand in for a build, and those of many
-commits.
+"""ci/baseline, whose records replace a build, and ci/history, which races many commits.
 
 usage: ci/history_test.py REGATTA
 """

@@ -24,7 +24,7 @@ MARK = "the mark of this installation"
 
 
 def call(*command: str | Path, cwd: str | Path = WORK.name) -> str:
-    """What it prints."""
+    """Runs a command and returns its output."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False,
                           cwd=cwd)
     if done.returncode != 0:
@@ -33,7 +33,7 @@ def call(*command: str | Path, cwd: str | Path = WORK.name) -> str:
 
 
 def out_of_reach(*command: str | Path) -> tuple[str | Path, ...]:
-    """The command, for which an empty file system hides the sources and what was built there."""
+    """The command, run with an empty file system over the sources and their build."""
     hide = 'mount -t tmpfs none "$1" && shift && exec "$@"'
     user = () if os.geteuid() == 0 else ("--map-root-user",)
     return ("unshare", *user, "--mount", "sh", "-c", hide, "sh", SOURCES, *command)
@@ -44,7 +44,7 @@ def can_hide() -> bool:
 
 
 class Installed(unittest.TestCase):
-    """By `cmake --install`, into a folder whose name has a blank."""
+    """Installs by `cmake --install` into a folder whose name has a blank."""
 
     prefix = Path(WORK.name) / "a prefix"
     program = prefix / "bin/regatta"
@@ -67,7 +67,7 @@ class Installed(unittest.TestCase):
             self.assertTrue(os.access(self.files / script, os.X_OK), script)
 
     def race_and_report(self, *wrapper: str | Path) -> str:
-        """The page."""
+        """Races and reports; returns the page."""
         out = tempfile.mkdtemp(dir=WORK.name)
         for strategy, workers in (("single", "1"), ("all_reduce", "2")):
             call(*wrapper, self.program, "run", "--workload", "parabola", "--strategy", strategy,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of ci/regression, ci/baseline and ci/history share: builds that are made up, folders
-with a program `regatta` that writes a record at once, as told, and leaves `compare` to the real
-one, whose path is the test's argument; and repositories of which such a program is what is built.
+"""Shared by the tests of ci/regression, ci/baseline and ci/history. Made-up builds: folders with a
+program `regatta` that writes a given record at once and passes `compare` to the real program, whose
+path is the test's argument. And repositories whose build is such a program.
 """
 
 import json
@@ -87,7 +87,7 @@ def run(words: list[Any]) -> subprocess.CompletedProcess[str]:
 
 
 def commit(root: Path, message: str) -> str:
-    """All there is; returns its hash."""
+    """Commits everything; returns the hash."""
     for git in (("add", "."), ("-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit",
                                "--quiet", "--message", message)):
         subprocess.run(["git", "-C", str(root), *git], check=True)
@@ -95,7 +95,7 @@ def commit(root: Path, message: str) -> str:
 
 
 def repository(folders: dict[str, Path]) -> Path:
-    """With nothing in it but these, so that a build fails at once."""
+    """A repository with these files only, so that a build fails at once."""
     root = fresh_folder()
     for name, folder in folders.items():
         shutil.copytree(folder, root / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -106,7 +106,7 @@ def repository(folders: dict[str, Path]) -> Path:
 
 
 def buildable(root: Path, fault: str) -> None:
-    """A build of it is the made-up program with this fault."""
+    """A repository whose build is the made-up program with this fault."""
     shutil.copy2(programs(fault) / "regatta", root / "regatta")
     (root / "CMakePresets.json").write_text(json.dumps({"version": 6, "configurePresets": [
         {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}))

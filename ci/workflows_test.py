@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What GitHub is given to run, .github/workflows, as far as it can be judged without GitHub.
+"""The workflows in .github/workflows, as far as they can be checked without GitHub.
 
 Exits 77 (skipped) where yamllint, which brings Python's yaml, or shellcheck is not installed.
 """
@@ -67,7 +67,8 @@ class Workflows(unittest.TestCase):
                 self.assertEqual(complaints(step["run"], step.get("shell")), "", where)
 
     def test_put_nothing_of_the_event_into_scripts(self) -> None:
-        """What others write, such as a title, comes by the environment, where it is no code."""
+        """Text written by others, such as a title, is passed by the environment, so it is not
+        code."""
         for where, step in steps():
             self.assertNotIn("${{", step.get("run", ""), where)
 

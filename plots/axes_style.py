@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the axes of all figures have in common: ink, a faint grid behind the data, few lines."""
+"""The common style of all axes: ink, a faint grid behind the data, few lines."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ def tidy(axes: Axes, grid: Literal["both", "x", "y"] = "both",
 
 
 def tidy_rows(axes: Axes) -> None:
-    """Of a figure with a row for each name: names in ink, no line beside them."""
+    """Style of a figure with a row for each name: names in ink, no line beside them."""
     tidy(axes, "x")
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0, labelcolor=INK)

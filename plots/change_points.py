@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a series, one value a commit, changes its level: E-divisive with means.
+"""Finds changes of level in a series of one value a commit: E-divisive with means.
 
 A split of n values into X (the first m) and Y has the energy statistic
 
     Q = m (n - m) / n (2 mean|x - y| - mean|x - x'| - mean|y - y'|),
 
-means over pairs, of different values within X and Y. The split with the largest Q is a change when
-hardly any other order of the values has as large a Q: p is the share of orders, drawn at random,
-that have. Both sides of a change are then searched alike. No distribution is assumed, but that
-without a change the order means nothing. A value is a commit, not a run: runs of one commit share a
-session of the machine, and are no independent draws of its noise. A level is at least two commits.
-With p < 0.01 a change in the middle takes eleven commits, one that two commits follow about 23.
+means over pairs, of different values within X and Y. The split with the largest Q is a change if
+few other orders of the values have as large a Q: p is their share among random orders. Both sides
+of a change are then searched in the same way. The only assumption is that without a change all
+orders are equally likely. A value is a commit, not a run: runs of one commit share a session of the
+machine and are not independent samples of its noise. A level is at least two commits. With p < 0.01
+a change in the middle takes eleven commits, one that two commits follow about 23.
 
 Source: Matteson and James, "A nonparametric approach for multiple change point analysis of
 multivariate data", JASA 109 (2014), in the variant (whole segments, no windows) of Daly et al.,
@@ -39,7 +39,7 @@ class ChangePoint(NamedTuple):
 
 
 def _energies(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Q of every split that leaves enough on both sides. Shapes: [orders, n] to [orders, splits]"""
+    """Q of every split with enough on both sides. Shapes: [orders, n] to [orders, splits]"""
     n = values.shape[1]
     distances = np.abs(values[:, :, None] - values[:, None, :])
     sums = distances.cumsum(axis=1).cumsum(axis=2)  # of all pairs in the upper left
@@ -53,7 +53,7 @@ def _energies(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _best_split(values: NDArray[np.float64]) -> tuple[int, float]:
-    """The first commit after the largest Q, and the p value of that."""
+    """The first commit after the split with the largest Q, and the split's p value."""
     observed = _energies(values[None, :])[0]
     chance = np.random.default_rng(0)  # the same marks from the same records
     orders = chance.permuted(np.tile(values, (ORDERS, 1)), axis=1)
@@ -64,7 +64,7 @@ def _best_split(values: NDArray[np.float64]) -> tuple[int, float]:
 
 
 def change_points(series: Sequence[float], level: float = LEVEL) -> list[ChangePoint]:
-    """In order. `series`: finite values, one a commit."""
+    """The change points in order. `series`: finite values, one a commit."""
     found: list[tuple[int, float]] = []
     segments = [(0, len(series))]
     while segments:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When commits were made, as the checkout that this file is in knows it."""
+"""The times of commits, from the git checkout of this file."""
 
 import functools
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @functools.cache
 def commit_time(commit: str) -> datetime | None:
-    """In UTC; None where git does not know the commit, or is not there."""
+    """The commit's time in UTC; None if git or the commit is missing."""
     if not re.fullmatch(r"[0-9a-f]{7,40}", commit):
         return None
     try:

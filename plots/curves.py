@@ -30,7 +30,7 @@ from strategies import PlotsError  # noqa: E402
 
 
 def _points(runs: list[Run], name: str) -> dict[int, list[float]]:
-    """By examples, one value a run; where all runs were judged."""
+    """Values of all runs by examples, at evaluations that all runs have."""
     values: dict[int, list[float]] = {}
     for run in runs:
         for one in run.evaluations:
@@ -79,7 +79,8 @@ def draw_curves(runs: list[Run]) -> Figure:
 
 
 def inside(groups: dict[Variant, list[Run]]) -> list[str]:
-    """For lines of one run: at how many evaluations it lies within the runs of the longest line."""
+    """For lines with one run: the evaluations at which it lies within the runs of the largest
+    line."""
     names = labels(groups)
     widest = max(groups, key=lambda variant: len(groups[variant]))
     lines = []

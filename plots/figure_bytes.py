@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bytes on the wire: computed from the graph against counted at the transport, and who sends them.
 
-A bar is what the graph says a step sends over all places, a cross what the transports counted in
-the mean step. Below it, where records have several numbers of workers, what the busiest place sends
-in a step: the server, the device that reduces, or the busiest worker of a ring.
+A bar shows the bytes that a step sends over all places, computed from the graph; a cross shows the
+mean that the transports counted. If records have several numbers of workers, a second panel shows
+the bytes that the busiest place sends in a step: the server, the device that reduces, or the
+busiest worker of a ring.
 """
 
 import math
@@ -35,7 +36,7 @@ def sends(run: Run) -> bool:
 
 
 def _row_of(run: Run) -> Variant:
-    """Without what does not change what is sent."""
+    """The variant without settings that do not change the bytes sent."""
     return replace(run.variant, length="", oversubscribed=False, shared_gpu=False, shared_gpus=None)
 
 
@@ -44,7 +45,7 @@ def _line_of(run: Run) -> Variant:
 
 
 def sending(runs: list[Run]) -> dict[Variant, Run]:
-    """One run of each cell without a straggler that sends anything: they all send the same."""
+    """One run of each cell that sends anything and has no straggler: its runs send the same."""
     first: dict[Variant, Run] = {}
     for run in filter(sends, runs):
         first.setdefault(_row_of(run), run)
@@ -52,7 +53,7 @@ def sending(runs: list[Run]) -> dict[Variant, Run]:
 
 
 def busiest_by_workers(runs: list[Run]) -> Lines:
-    """What the busiest place sends; cells that differ in more than their workers are apart."""
+    """Bytes that the busiest place sends; one line joins cells that differ in workers only."""
     lines: Lines = {}
     for run in sending(runs).values():
         if not run.variant.asynchronous and math.isfinite(run.busiest_bytes):
@@ -83,7 +84,7 @@ def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run],
 
 
 def _height(names: list[str]) -> float:
-    """Inches of a panel with these rows."""
+    """Height in inches of a panel with these rows."""
     lines = max(wrapped(name).count("\n") + 1 for name in names)
     return (0.2 + 0.14 * lines) * len(set(names)) + 1.2
 
@@ -110,7 +111,7 @@ def _columns(lines: Lines, names: dict[Variant, str]) -> int:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """Of each workload one or two panels; nothing where nothing is sent."""
+    """One or two panels for each workload; None if nothing is sent."""
     panels, others = [], {}
     for workload in dict.fromkeys(run.workload for run in runs):
         own = [run for run in runs if run.workload == workload]
@@ -139,6 +140,6 @@ def draw(runs: list[Run]) -> Figure | None:
 
 
 def _usual_workers(runs: list[Run]) -> int:
-    """The number of workers that most cells with several have."""
+    """The most frequent number of workers among cells with several."""
     counts = [variant.workers for variant in group_runs(runs) if variant.workers > 1]
     return max(sorted(set(counts)), key=counts.count, default=1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistical against hardware efficiency: examples to the target against time per example.
 
-Both axes are logarithmic, so their product, the time to the target, is the same along each of the
-slanting lines: nearer to the lower left corner is sooner. A mark is the median of a cell.
+Both axes are logarithmic, so their product, the time to the target, is constant along each slanting
+line: closer to the lower left corner is faster. A mark is the median of a cell.
 """
 
 import math
@@ -39,14 +39,14 @@ def _point(runs: list[Run]) -> tuple[float, float] | None:
 
 
 def _limits(values: list[float]) -> tuple[float, float]:
-    """At least a factor of four, so that equal values look equal."""
+    """Axis limits that span at least a factor of four, so that equal values look equal."""
     low, high = min(values) / ROOM, max(values) * ROOM
     widen = max(1.0, math.sqrt(4 / (high / low)))
     return low / widen, high * widen
 
 
 def _draw_equal_times(axes: Axes, scale: float) -> None:
-    """Lines of one time to the target, at round times, few enough to be read."""
+    """Draws lines of equal time to the target, at few round times."""
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     first, last = left * low / scale, right * high / scale
     powers = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
@@ -74,7 +74,7 @@ def _draw_points(axes: Axes, points: list[tuple[Variant, tuple[float, float]]], 
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """Nothing where fewer than two cells reached the target."""
+    """None if fewer than two cells reached the target."""
     groups = group_runs(run for run in runs if run.claims_time)
     names = labels(groups)
     found = {variant: point for variant, group in groups.items() if (point := _point(group))}

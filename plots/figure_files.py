@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as files: the same bytes from the same records, without a date, whole or not at all: who
-opens one while it is drawn anew sees the former."""
+"""Writes figures as files. The same records give the same bytes, without a date. A file is replaced
+as a whole: a reader sees the old figure until the new one is complete."""
 
 from collections.abc import Iterable
 from pathlib import Path

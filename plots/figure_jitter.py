@@ -34,7 +34,7 @@ def losses_by_batch(run: Run) -> list[tuple[float, float]]:
 
 
 def chosen(runs: list[Run]) -> list[Run]:
-    """One synchronous run and each asynchronous strategy's, of one seed and as many workers."""
+    """One synchronous run and one of each asynchronous strategy, with equal seed and workers."""
     plain = [run for run in runs if not run.variant.straggler and run.status != "failed"
              and run.losses and run.variant.option("staleness_bound") is None]
     alone = [run for run in plain if run.variant.asynchronous]
@@ -71,7 +71,7 @@ def _draw_run(axes: Axes, run: Run) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A row for each workload; nothing where none has both kinds of one seed."""
+    """A row for each workload; None if none has both kinds with one seed."""
     rows = {workload: chosen([run for run in runs if run.workload == workload])
             for workload in dict.fromkeys(run.workload for run in runs)}
     rows = {workload: picked for workload, picked in rows.items() if picked}

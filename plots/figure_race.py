@@ -3,9 +3,8 @@
 
 A line is the median over the runs (seeds) of a strategy: every run is evaluated at the same counts
 of examples, so for each count x is the median of the training times and y the median of the
-metrics; the band spans all runs. A mark on the target line is the median time to target, in which
-a run that missed counts as infinite. A failed run is no part of a line: a cross stands where it
-ended.
+metrics; the band spans all runs. A mark on the target line is the median time to target, with a run
+that missed as infinite. Lines exclude failed runs; a cross shows where one ended.
 """
 
 import math
@@ -44,7 +43,8 @@ class Curve(NamedTuple):
 
 
 def median_curve(runs: list[Run]) -> Curve:
-    """Over the runs that did not fail, at the counts of examples all of them were judged at."""
+    """The median over runs that did not fail, at the counts of examples where all were
+    evaluated."""
     alive = [run for run in runs if run.status != "failed"]
     counts = Counter(one.examples for run in alive for one in run.evaluations)
     curve = Curve([], [], [], [])
@@ -59,7 +59,7 @@ def median_curve(runs: list[Run]) -> Curve:
 
 
 def _entry(label: str, runs: list[Run]) -> str:
-    """A line of the legend, which is the ranking too."""
+    """A line of the legend, which also shows the ranking."""
     if not runs[0].claims_time:
         return f"{label}: speed ceiling, no claim"
     reached = sum(math.isfinite(run.time_to_target) for run in runs)
@@ -177,7 +177,7 @@ def _workers(runs: list[Run]) -> str:
 
 
 def footer(runs: list[Run]) -> str:
-    """Where, when and from what the numbers are."""
+    """The footer: machine, date and source of the numbers."""
     counts = {len({run.seed for run in group}) for workload in {run.workload for run in runs}
               for group in group_runs(run for run in runs if run.workload == workload).values()}
     seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
@@ -215,7 +215,7 @@ def draw_race(runs: list[Run]) -> Figure:
 
 
 def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
-    """In two columns where the names are short."""
+    """A legend below the figure, in two columns if the names are short."""
     short = max(map(len, names)) <= 24
     axes.legend(entries, [textwrap.fill(name, 50, break_on_hyphens=False) for name in names],
                 loc="upper left", bbox_to_anchor=(-0.14, -0.18), ncols=2 if short else 1,
@@ -224,8 +224,8 @@ def legend_below(axes: Axes, entries: list[Line2D], names: list[str]) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """Of one workload, for the report; nothing where no run was evaluated while it trained, or all
-    were too short to show more than where they began and ended."""
+    """The race of one workload, for the report; None if no run was evaluated during training, or if
+    all runs were too short to show more than their beginning and end."""
     if not any(one.training_time > 0 for run in runs for one in run.evaluations):
         return None
     if all(len(run.evaluations) <= 2 and not math.isfinite(run.time_to_target) for run in runs):

@@ -29,7 +29,7 @@ Line = dict[int, list[Run]]  # by workers
 
 
 def _line_of(run: Run) -> Variant:
-    """Cells that differ in workers only share a line."""
+    """Key of a line: cells that differ in workers only share it."""
     return replace(run.variant, workers=0, processes=1, oversubscribed=False)
 
 
@@ -58,7 +58,7 @@ def _draw_ideal(axes: Axes, lines: dict[Variant, Line]) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """Nothing where no strategy ran with several numbers of workers."""
+    """None if no strategy ran with several numbers of workers."""
     runs = [run for run in runs if run.status != "failed" and run.examples_per_s > 0
             and not run.variant.shared_gpu]
     names = labels(_lines(runs))

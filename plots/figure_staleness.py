@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Staleness: of the updates of each asynchronous strategy, how many missed how many versions.
+"""Staleness: the versions that updates of each asynchronous strategy missed.
 
-An update misses the versions that came to be between its reading of the parameters and its being
-applied. All workers and seeds together; the last column holds all that missed as many or more.
+An update misses the versions made between reading its parameters and applying its gradient. Counts
+are over all workers and seeds; the last column counts that many missed versions or more.
 """
 
 import matplotlib
@@ -24,7 +24,7 @@ MOST_PANELS = 10  # cells of a workload
 
 
 def histogram(runs: list[Run]) -> list[int]:
-    """Over all workers of all runs; empty where none was counted."""
+    """Counts over all workers of all runs; empty if no run counted staleness."""
     counts: list[int] = []
     for run in runs:
         for worker in run.workers:
@@ -55,7 +55,7 @@ def _draw_row(axes: Axes, label: str, counts: list[int], style: Style) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A row for each workload and cell that counted staleness; nothing where none did."""
+    """A row for each workload and cell that counted staleness; None if there is none."""
     rows, others = [], {}
     for workload in dict.fromkeys(run.workload for run in runs):
         own = [run for run in runs if run.workload == workload and histogram([run])]

@@ -35,7 +35,7 @@ Kept = dict[Variant, list[float]]  # by the variant with its straggler, one valu
 
 
 def kept_speed(runs: list[Run]) -> Kept:
-    """Of one workload. Variants with one straggler and a sibling without are in it."""
+    """Speed kept, by variant with one straggler that has a counterpart without; one workload."""
     groups = group_runs(run for run in runs if run.status != "failed" and run.examples_per_s > 0)
     kept: Kept = {}
     for variant, slow in groups.items():
@@ -102,7 +102,7 @@ def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """A panel for each workload and straggler; nothing where no run has a sibling without one."""
+    """A panel for each workload and straggler; None if no run has a counterpart without one."""
     kept = {(workload, variant): ratios
             for workload in dict.fromkeys(run.workload for run in runs)
             for variant, ratios in

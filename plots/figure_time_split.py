@@ -2,8 +2,8 @@
 """Where a worker's step goes: a bar for each cell, cut into compute, exposed communication, waiting
 for others, input and update.
 
-Bars are as long as the step where the longest is not too many times the shortest; otherwise they
-are shares of the step, whose length stands beside them. Means over all steps of all workers.
+Bars show the step's time or, if the times differ too much, shares of the step with the time beside
+the bar. Means over all steps of all workers.
 """
 
 import matplotlib
@@ -31,7 +31,7 @@ LOOKS = {
 
 
 def step_parts(runs: list[Run]) -> dict[str, float]:
-    """Seconds of a worker's step by part; empty where no worker made one."""
+    """Seconds of a worker's step by part; empty if no worker made a step."""
     steps = sum(run.worker_steps for run in runs)
     if steps == 0:
         return {}
@@ -49,7 +49,7 @@ def _draw_bars(axes: Axes, rows: list[dict[str, float]], scales: list[float]) ->
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """Nothing where no step was split."""
+    """None if no step was split."""
     groups = group_runs(runs)
     names = labels(groups)
     split = {variant for variant, group in groups.items() if sum(step_parts(group).values()) > 0}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time to target, every run shown: a mark a run, a bar at the median, one row for each cell.
+"""Time to target: one mark for each run, a bar at the median, one row for each cell.
 
-Runs that missed the target stand in a column of their own on the right, hollow, and failed ones as
-crosses beside them: they count as infinitely slow, so a median can lie there, too.
+Runs that missed the target are hollow marks in a column on the right, and failed ones are crosses
+beside them. Both count as infinitely slow, so a median can lie there, too.
 """
 
 import math
@@ -30,14 +30,14 @@ MANY = 200  # runs of a cell from which on marks are pixels, not paths
 
 
 def wrapped(label: str) -> str:
-    """On several lines where it is long, broken after commas."""
+    """A long name broken after commas into several lines."""
     tied = label.replace(" ", "\u00a0").replace(",\u00a0", ", ")
     lines = textwrap.wrap(tied, LABEL_WIDTH, break_on_hyphens=False)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
 def rows_figure(names: list[str], right: float, above: float) -> tuple[Figure, Axes]:
-    """A row for each name, the first on top; room for text on the right and above, in inches."""
+    """A figure with a row for each name, the first on top, and room for text in inches."""
     lines = max(name.count("\n") + 1 for name in names)
     height = (0.21 + 0.14 * lines) * len(names) + above + 0.55
     figure, axes = plt.subplots(figsize=(NARROW, height))
@@ -51,7 +51,7 @@ def rows_figure(names: list[str], right: float, above: float) -> tuple[Figure, A
 
 
 def _offsets(count: int) -> list[float]:
-    """Heights at which marks of one row do not hide each other; the same every time."""
+    """Heights at which marks of one row do not hide each other, without randomness."""
     if count == 1:
         return [0.0]
     chance = random.Random(count)
@@ -104,7 +104,7 @@ def _value(runs: list[Run]) -> str:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """Nothing where no run reached the target."""
+    """None if no run reached the target."""
     runs = [run for run in runs if run.claims_time]
     names = labels(group_runs(runs))
     runs, others = fitting(runs, MOST_ROWS)

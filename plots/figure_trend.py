@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trend: speed and time to target of each cell, commit by commit, with change points.
 
-A row is a cell, a column a measure. Commits stand side by side in the order of their dates, so that
+A row is a cell, a column a measure. Commits are evenly spaced in the order of their dates, so that
 busy days and idle weeks take the same room. Dots are runs, the line goes through the medians of the
 commits; a run that missed or failed is a cross at the upper edge. A dashed line marks a change of
-the level (change_points.py, on medians), with its size and p value; levels of times are those of
-their inverse, of which a target that was missed has 0.
+the level (change_points.py, on medians), with its size and p value. Levels of times are computed on
+their inverse, which is 0 for a missed target.
 """
 
 import math
@@ -37,7 +37,7 @@ ENOUGH = 11  # commits that can show a change (change_points.py)
 
 
 class Build(NamedTuple):
-    """What a run was of; those of a dirty checkout stand after those of the commit itself."""
+    """The build of a run; builds of a dirty checkout follow those of the commit itself."""
 
     made: datetime
     commit: str
@@ -55,7 +55,7 @@ class Measure(NamedTuple):
     value: Callable[[Run], float]  # infinite for a run that did not get there, NaN for no value
 
     def rate(self, value: float) -> float:
-        """Finite, larger is better; and back."""
+        """Converts a value to a finite rate, where larger is better, and back."""
         if not self.lower_is_better:
             return value
         return 1 / value if value > 0 else math.inf
@@ -74,7 +74,7 @@ MEASURES = (Measure("training speed", "examples/s", False, _speed),
 
 
 def build_of(run: Run) -> Build:
-    """Where git does not know a commit, the day of the run stands for its date."""
+    """The build of a run. If git does not know the commit, its date is the day of the run."""
     made = commit_time(run.commit)
     if made is None:
         try:
@@ -85,13 +85,13 @@ def build_of(run: Run) -> Build:
 
 
 def _has_commits(runs: list[Run]) -> bool:
-    """More than one."""
+    """Whether the runs are of more than one commit."""
     return len({(run.commit, run.dirty) for run in runs}) > 1
 
 
 def _by_cell(runs: list[Run]) -> dict[Variant, list[Run]]:
-    """Where one commit fuses, or uses Winograd's algorithm, and another does not, that is what
-    changed, not another cell."""
+    """Groups runs by cell. If commits differ in fusion or Winograd's algorithm, that is a change of
+    the cell, not another cell."""
     groups: dict[Variant, list[Run]] = {}
     for variant, own in group_runs(runs).items():
         groups.setdefault(replace(variant, fusion="", winograd=""), []).extend(own)
@@ -106,7 +106,7 @@ def _by_cell(runs: list[Run]) -> dict[Variant, list[Run]]:
 
 
 def cells_of(runs: list[Run]) -> dict[str, list[Run]]:
-    """By a name for people; only those with more than one commit."""
+    """Cells with more than one commit, by a readable name."""
     cells = {}
     for workload in dict.fromkeys(run.workload for run in runs):
         groups = {}
@@ -133,7 +133,7 @@ def _series(runs: list[Run], measure: Measure) -> dict[Build, list[float]]:
 
 
 def _mark(axes: Axes, point: ChangePoint, at: float, measure: Measure) -> None:
-    """A dashed line where the level changes; bold red where that is for the worse."""
+    """Draws a dashed line where the level changes; bold red if it becomes worse."""
     worse = point.after < point.before
     colour = ALARM if worse else INK
     axes.axvline(at, color=colour, linewidth=1.2, dashes=(4, 2))
@@ -149,7 +149,7 @@ def _mark(axes: Axes, point: ChangePoint, at: float, measure: Measure) -> None:
 
 
 def _set_range(axes: Axes, values: list[float]) -> None:
-    """Around the values, but never so near that noise of a percent looks like much."""
+    """Sets an axis range around the values, wide enough that noise of a percent looks small."""
     finite = [value for value in values if math.isfinite(value)]
     if finite:
         room = 0.1 * statistics.median(finite)
@@ -198,7 +198,7 @@ def _dress(axes: Axes, positions: dict[Build, int], measure: Measure) -> None:
 
 
 def taken_in_turn(runs: list[Run]) -> bool:
-    """Whether there was a time at which all commits were being measured."""
+    """Whether all commits were measured during one common period."""
     began: dict[Build, list[str]] = {}
     for run in runs:
         began.setdefault(build_of(run), []).append(run.began)
@@ -228,7 +228,7 @@ def _footer(runs: list[Run], builds: int, changes: int) -> str:
 
 
 def draw(runs: list[Run]) -> Figure | None:
-    """Nothing where no cell was measured at more than one commit. Runs are of one machine."""
+    """None if no cell was measured at more than one commit. Runs are of one machine."""
     cells = cells_of(runs)
     if not cells:
         return None

@@ -45,7 +45,7 @@ def dot_of(program: str, strategy: str) -> str:
 
 
 def beside(left: str, right: str) -> str:
-    """One graph of two, each in a frame with its name."""
+    """Joins two graphs into one, each in a frame with its name."""
     def framed(dot: str, name: str, prefix: str) -> str:
         inner = dot[dot.index("{") + 1:dot.rindex("}")]
         inner = re.sub(r"\bb(\d+)\b(?=( ->|;| \[))", rf"{prefix}\1", inner)
@@ -58,7 +58,7 @@ def beside(left: str, right: str) -> str:
 
 
 def drawn(dot: str, number: int, text: str) -> str:
-    """As an <svg> element for the page, whose ids are unlike those of other numbers."""
+    """The picture as an <svg> element for the page; its number makes its ids unique."""
     if shutil.which("dot") is None:
         raise GraphsError("pictures of graphs need Graphviz, which is not installed: "
                           "apt-get install graphviz")
@@ -101,7 +101,7 @@ def write_pictures(folder: Path, program: str) -> list[Picture]:
 
 
 def report_pictures(folder: Path) -> list[Picture]:
-    """For the page; where they cannot be made, one without a picture whose text says why."""
+    """Pictures for the page; if they cannot be made, one entry whose text says why."""
     try:
         return write_pictures(folder, find_program())
     except PlotsError as error:

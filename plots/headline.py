@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sentences a reader came for: who reached the target first, by how much, how sure, and why."""
+"""The headline: which strategy reached the target first, by how much, how certainly, and why."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -104,14 +104,15 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
 
 
 def _unoccupied(cell: Json) -> float | None:
-    """Share of a worker's step that it exchanges or waits."""
+    """The share of a worker's step spent on communication and waiting."""
     parts = cell["step_seconds"]
     whole = sum(parts.values())
     return (parts["exposed_communication"] + parts["wait"]) / whole if whole > 0 else None
 
 
 def why_of(judged: Json, names: list[str]) -> str:
-    """The first against the second: examples, time for each, time not spent on computing."""
+    """Compares the first with the second: examples, time per example, time not spent on
+    computing."""
     if judged["first"]["certainty"] in ("nobody", "alone") or judged["first"]["ahead"] is None:
         return ""
     one, two = judged["cells"][:2]

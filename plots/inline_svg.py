@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as SVG inside a page: its fonts, its light and its dark, and no two ids alike.
+"""Embeds figures in a page as SVG, with the page's fonts, light and dark colours, and unique ids.
 
-Every colour of a figure becomes a variable of the page, which gives it a value for light and one
-for dark: greys change places with the paper, other colours become light enough to be seen.
+Every colour of a figure becomes a variable of the page, with one value for light mode and one for
+dark mode: greys are inverted, other colours become light enough to be seen.
 """
 
 import io
@@ -35,7 +35,7 @@ def _mixed(colour: Rgb, other: Rgb, share: float) -> Rgb:
 
 
 def dark_of(colour: str) -> str:
-    """What stands for it on dark paper."""
+    """The colour for dark mode."""
     rgb = to_rgb(colour)
     if max(rgb) - min(rgb) < 0.05:
         result = _mixed(DARK_INK, DARK_PAPER, sum(rgb) / 3)
@@ -52,14 +52,14 @@ def colour_variable(colour: str) -> str:
 
 
 def colour_rules(page: str) -> tuple[str, str]:
-    """Declarations of all variables that a page uses, for light and for dark."""
+    """Declarations of all variables that a page uses, for light and dark mode."""
     colours = sorted({*re.findall(r"var\(--c-([0-9a-f]{6})\)", page), "000000"})
     return ("".join(f"--c-{one}:#{one};" for one in colours),
             "".join(f"--c-{one}:{dark_of('#' + one)};" for one in colours))
 
 
 def inline_svg(figure: Figure, prefix: str, description: str) -> str:
-    """The figure as an <svg> element; `prefix` is unlike that of every other on the page."""
+    """The figure as an <svg> element; `prefix` is unique on the page."""
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "regatta"}):
         figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.12,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up records for tests: plausible curves, no measurement."""
+"""Made-up records for tests, with plausible curves; no measurements."""
 
 import math
 import random

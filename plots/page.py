@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands on the page of a report: judgement.json as rows and sentences.
+"""The contents of a report page: judgement.json as rows and sentences.
 
-Every number is one of judgement.json; here it gets its unit and its words.
+Every number comes from judgement.json; units and wording are added here.
 """
 
 import re
@@ -204,7 +204,7 @@ def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> C
 
 
 def cell_labels(judged: Json) -> list[str]:
-    """Those of the figures: the strategy, and what tells its cells apart."""
+    """The same labels as in figures: the strategy, and the settings that distinguish its cells."""
     variants: list[Variant] = [variant_of(cell["cell"], f" {cell['length']}")
                                for cell in judged["cells"]]
     named = labels(variants)
@@ -281,7 +281,7 @@ def _failures(judgement: Json) -> list[Failure]:
 
 
 def _coverage(judgement: Json) -> str:
-    """What the intervals of this page cover, by the number of runs."""
+    """The coverage of the intervals on this page, by the number of runs."""
     by_count = {cell["count"]: cell["seconds_to_target"]["coverage"]
                 for judged in judgement["workloads"] for cell in judged["cells"]
                 if cell["seconds_to_target"]}

@@ -41,7 +41,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Variant:
-    """What tells two lines of one figure apart; the seed is not part of it."""
+    """The settings that distinguish two lines of a figure; the seed is not one of them."""
 
     strategy: str
     workers: int = 1
@@ -133,7 +133,7 @@ def _straggler(cell: dict[str, Any]) -> str:
 
 
 def length_of(command: str) -> str:
-    """What a cell does not say: how long its runs are, where that is not as usual."""
+    """The run length, which a cell does not include, if it is not the workload's default."""
     found = re.search(r" --(steps|epochs)[ =](\S+)", command)
     return f"{found[1]} {found[2]}" if found else ""
 
@@ -275,7 +275,7 @@ def read_records(path: Path, warn: Callable[[str], None]) -> list[Run]:
 
 
 def group_runs(runs: Iterable[Run]) -> dict[Variant, list[Run]]:
-    """By what they would share a line for, in order of first appearance."""
+    """Groups runs by variant, in order of first appearance."""
     groups: dict[Variant, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.variant, []).append(run)

@@ -54,7 +54,7 @@ OF_ONE_WORKLOAD = {"race", "time_split", "efficiency", "scaling"}
 
 
 class Figures:
-    """Draws what there is to draw, keeps it as files, and hands it to the page."""
+    """Draws the figures, writes them to files, and passes them to the page."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -62,7 +62,7 @@ class Figures:
         self.drawn = 0
 
     def draw(self, name: str, runs: list[Run], stem: str, description: str) -> Graphic | None:
-        """plots/figure_NAME.py of these runs; nothing where they hold nothing for it."""
+        """Draws plots/figure_NAME.py from these runs; None if they have no data for it."""
         if not runs or find_spec(f"figure_{name}") is None:
             return None
         figure: Figure | None = import_module(f"figure_{name}").draw(runs)
@@ -80,7 +80,7 @@ class Figures:
 
 
 def read_all(folders: list[str], warn: Callable[[str], None]) -> dict[str, Run]:
-    """By run_id, each once; without those that have none."""
+    """All runs, each run_id once; runs without one are dropped."""
     runs = [run for folder in folders for run in read_records(Path(folder), warn)]
     return {run.run_id: run for run in runs if run.run_id}
 
@@ -99,7 +99,7 @@ def by_build(runs: list[Run]) -> list[list[Run]]:
 
 
 def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> None:
-    """Each figure once, of the first build whose runs hold something for it."""
+    """Draws each figure once, from the first build whose runs have data for it."""
     shown: dict[str, str] = {}
     builds = by_build(runs)
     for claim in claims:
@@ -150,7 +150,7 @@ def render(judgement_file: Path, folders: list[str]) -> tuple[Path, Page]:
 
 
 def in_short(page: Page) -> list[str]:
-    """For the terminal: who was first on each workload, by how much and how sure."""
+    """Summary for the terminal: the first on each workload, by how much and how certainly."""
     lines = []
     for view in page.workloads[:MOST_IN_SHORT]:
         head = view.headline

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells a figure shows when there are more than it has room for, and the words that say so.
+"""Selects the cells of a figure when there are too many, and words the note that says so.
 
-Of each strategy those that reached the target first stay, equally many of each as far as there is
-room, so that a figure of a thousand cells is as readable as one of ten. What is left out stands in
-the tables of the page, or of the terminal.
+Each strategy keeps the cells that reached the target first, the same number for each strategy if
+there is room, so that a figure of a thousand cells is as readable as one of ten. Tables on the page
+and on the terminal show the cells that are left out.
 """
 
 from collections import Counter
@@ -20,13 +20,13 @@ GAP = 0.08  # inches between a figure and the words below it
 
 
 def _soonest(runs: list[Run]) -> tuple[bool, float]:
-    """Of the first of these cells: as records.ranked() sorts them."""
+    """Sort key of the first of these cells, as in records.ranked()."""
     return min((not group[0].claims_time, median_time(group))
                for group in group_runs(runs).values())
 
 
 def _kept(groups: dict[Hashable, list[Run]], most: int) -> set[Hashable]:
-    """The first of each strategy, then the second of each, and so on."""
+    """Keeps the first cell of each strategy, then the second of each, and so on."""
     places: list[tuple[int, Hashable]] = []
     seen: Counter[str] = Counter()
     for key in sorted(groups, key=lambda key: _soonest(groups[key])):
@@ -39,8 +39,8 @@ def _kept(groups: dict[Hashable, list[Run]], most: int) -> set[Hashable]:
 
 def fitting(runs: Iterable[Run], most: int,
             key: Callable[[Run], Hashable] = lambda run: run.variant) -> tuple[list[Run], str]:
-    """Runs of as many cells (lines, where `key` joins cells) as fit, in their order, and how many
-    of how many these are: empty where it is all."""
+    """The runs of the cells (or lines, if `key` joins cells) that fit, in their order, and a note
+    such as `10 of 20`; the note is empty if all fit."""
     groups: dict[Hashable, list[Run]] = {}
     runs = list(runs)
     for run in runs:
@@ -52,7 +52,7 @@ def fitting(runs: Iterable[Run], most: int,
 
 
 def tell(figure: Figure, counts: dict[str, str]) -> Figure:
-    """With what fitting() said, by panel, below all that is drawn; as it is where that is empty."""
+    """Adds the notes of fitting(), by panel, below the figure; unchanged if there are none."""
     shown = [f"{count} ({panel})" if panel else count for panel, count in counts.items() if count]
     if shown:
         text = (f"Shown: {', '.join(shown)}; of each strategy\nthose that reached the target "

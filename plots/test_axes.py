@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every axis of every figure says what it shows and in which unit; every panel has a title."""
+"""Every axis of every figure has a label with its unit; every panel has a title."""
 
 import functools
 import importlib
@@ -43,7 +43,7 @@ LABELS: dict[str, tuple[str, str | None]] = {
 
 
 def some_records(workload: str) -> list[dict[str, Any]]:
-    """Something for every figure: seeds, numbers of workers, a straggler."""
+    """Records for every figure: seeds, numbers of workers, a straggler."""
     made = []
     for strategy in STRATEGIES:
         for seed in (1, 2, 3):
@@ -77,7 +77,7 @@ def drawn(name: str) -> list[Figure | None]:
 
 
 def label(axes: Axes, direction: str) -> str:
-    """Its own, that of an axis which shares its scale, or that of all of the figure."""
+    """The axis' own label, that of an axis with the same scale, or that of the whole figure."""
     shared = getattr(axes, f"get_shared_{direction}_axes")().get_siblings(axes)
     own = [getattr(one, f"get_{direction}label")() for one in (axes, *shared)]
     of_all = getattr(axes.figure, f"_sup{direction}label")
@@ -90,7 +90,7 @@ def ticks(axes: Axes, direction: str) -> list[str]:
 
 
 def rows_are_names(axes: Axes) -> bool:
-    """Each tick is a strategy, with what tells its cells apart."""
+    """Each tick names a strategy, with the settings that distinguish its cells."""
     named = ticks(axes, "y")
     return len(named) > 1 and all(re.match("|".join(STRATEGIES), text) for text in named)
 

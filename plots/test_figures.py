@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures and sentences of the report on made-up records: what they say, and when nothing."""
+"""Figures and sentences of the report on made-up records, and the cases that have none."""
 
 import math
 import re
@@ -150,7 +150,8 @@ TALLEST, WIDEST = 18, 14  # inches
 
 
 def thousand_cells() -> list[Run]:
-    """Of one workload, a run each: by strategy, batch, workers, with a straggler or without."""
+    """Cells of one workload, a run each: by strategy, batch, workers, with and without a
+    straggler."""
     records = []
     for strategy in STRATEGIES:
         for number in range(100):
@@ -210,7 +211,7 @@ class ThousandCells(unittest.TestCase):
 
 
 def judged(certainty: str, count: int, ahead: float | None, *medians: float | None) -> Any:
-    """As much of a judgement as a headline says; a cell for each median."""
+    """The part of a judgement that headlines use; a cell for each median."""
     cells = [{"cell": {"strategy": "single"}, "count": count, "claims_time": True,
               "seconds_to_target": {"median": median}, "seconds_per_example": {"median": 1e-3},
               "examples_to_target": {"median": median and 1000 * median},

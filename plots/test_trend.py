@@ -28,7 +28,7 @@ NOISE = 0.02  # standard deviation of the speed between commits, relative
 
 
 def series(chance: random.Random, levels: list[float]) -> list[float]:
-    """Commits of these levels, each in a session of its own, a little slower or faster."""
+    """Values of commits with these levels, each session a little slower or faster."""
     return [level * chance.gauss(1, NOISE) for level in levels]
 
 
@@ -91,7 +91,7 @@ def commit_name(number: int) -> str:
 
 
 def record(strategy: str, number: int, seed: int, **change: Any) -> dict[str, Any]:
-    """Of a made-up commit that was run on its own day."""
+    """The record of a made-up commit that was run on a day of its own."""
     made = made_up_record("resnet9_thin", strategy, seed, **change)
     made["software"] = {"git_commit": commit_name(number), "dirty": False}
     made["timestamp"] = f"2025-01-{number + 1:02}T12:00:00Z"
@@ -99,7 +99,7 @@ def record(strategy: str, number: int, seed: int, **change: Any) -> dict[str, An
 
 
 def history(slower_from: int = 99) -> list[dict[str, Any]]:
-    """Twenty commits, three runs each; from one on all_reduce takes a half longer."""
+    """Twenty commits, three runs each; from one commit on all_reduce takes 50 % longer."""
     return [record(strategy, number, 10 * number + seed,
                    pace=1.5 if strategy == "all_reduce" and number >= slower_from else 1.0)
             for number in range(20) for strategy in ("single", "all_reduce")

@@ -18,7 +18,8 @@ from strategies import PlotsError
 
 
 def runs_of_one_machine(folders: list[Path]) -> list[Run]:
-    """Throws: RecordsError where there are several: their times are no one series."""
+    """The runs. Throws: RecordsError if they are of several machines: their times are not one
+    series."""
     runs = [run for folder in folders for run in
             read_records(folder, lambda text: print(f"warning: {text}", file=sys.stderr))]
     machines = sorted({" ".join([f"{run.cpu}, {run.cores} cores", *run.gpus]) for run in runs})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as people read them: units that suit, three digits, thousands apart."""
+"""Numbers in readable form: suitable units, three digits, separated thousands."""
 
 import math
 import re
@@ -9,7 +9,7 @@ MOST_COUNTS = 5
 
 
 def time_unit(longest: float) -> tuple[float, str]:
-    """Scale and name of the unit in which the longest time is a number of moderate size."""
+    """Scale and name of the unit in which the longest time has few digits."""
     if longest < 1e-3:
         return 1e6, "microseconds"
     if longest < 1.0:
@@ -23,7 +23,7 @@ def _digits(value: float) -> str:
 
 
 def time_text(seconds: float | None) -> str:
-    """`2.57 s`; a dash for a time that never came."""
+    """`2.57 s`; a dash for an infinite time."""
     if seconds is None or not math.isfinite(seconds):
         return "–"
     for limit, scale, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"),
@@ -34,7 +34,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def span_text(low: float, high: float | None, text: Callable[[float], str]) -> str:
-    """`2.64–2.90 ms`: the unit once where it is the same."""
+    """`2.64–2.90 ms`: a common unit appears once."""
     ends = [text(low), "never" if high is None else text(high)]
     if ends[0] == ends[1]:
         return ends[0]
@@ -66,7 +66,7 @@ def longer_text(ratio: float) -> str:
 
 
 def tied(text: str) -> str:
-    """With numbers and units that no line break parts."""
+    """The text with non-breaking spaces between numbers and units."""
     return re.sub(r"(?<=\d) (?=(?:%|n?s|[mµ]s|min|[kMG]?B|times)\b|%)", "\u00a0", text)
 
 
@@ -77,7 +77,7 @@ def metric_text(value: float | None, metric: str) -> str:
 
 
 def counts_text(values: Iterable[int]) -> str:
-    """`64, 128`; of many the ends: `50 to 383`."""
+    """`64, 128`; only the ends of a long list: `50 to 383`."""
     each = sorted(set(values))
     return ", ".join(f"{one:,}" for one in each) if len(each) <= MOST_COUNTS else (
         f"{each[0]:,} to {each[-1]:,}")

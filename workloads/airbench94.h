@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// airbench94: the fastest published recipe for 94 % on CIFAR-10 of its day, here with normalisation
-// in groups. Source: K. Jordan, airbench (legacy/airbench94.py), arXiv:2404.00498.
+// airbench94: the fastest published recipe of its time for 94 % on CIFAR-10, here with
+// normalisation in groups. Source: K. Jordan, airbench (legacy/airbench94.py), arXiv:2404.00498.
 #pragma once
 
 #include "workloads/workload.h"

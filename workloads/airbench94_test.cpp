@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// airbench94 against what is published of it: sizes, rates, first weights, what is
-// trained and what is not.
+// airbench94 against its publication: sizes, rates, first weights, trained and fixed parameters.
 #include "workloads/airbench94.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MobileNetV2's graph against the sizes that its source has, layer by layer where a block differs
-// from the paper's; and what its recipes ask of the harness.
+// MobileNetV2's graph against the sizes in its source, layer by layer where a block differs from
+// the paper's, and the demands of its recipes on the harness.
 #include "workloads/mobilenet_v2.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds a model's step layer by layer, for training or for evaluation. A layer's parameters are
-// named `layer.weight` and so on; the same names in both graphs are the same variables, and a layer
-// that is applied again, as to another view of the images, uses the same ones.
+// named `layer.weight` and so on; equal names in the two graphs are the same variables. A layer
+// that is applied again, for example to another view of the images, reuses its parameters.
 // A model in bf16 keeps its variables in f32; images, activations and the weights of convolution
 // and dense are bf16, the weights cast once a step. Statistics, biases, loss and gradients of
 // weights are f32.
@@ -23,11 +23,11 @@ namespace regatta {
 
 enum class Mode : std::uint8_t { Training, Evaluation };
 
-/// How a step of training ends.
+/// The optimizer part of a training step.
 struct Training {
   /// The update of a parameter, by its name.
   std::function<Optimizer(const std::string&)> optimizer;
-  /// Of all parameters and running statistics.
+  /// Lookahead of all parameters and running statistics.
   std::optional<LookaheadOptions> lookahead = {};
   std::int64_t global_batch = 0;
   std::int64_t normalization_group = 1;
@@ -57,18 +57,19 @@ class Model {
   /// No bias. PyTorch's default initialisation: uniform in ±1 / sqrt(fan in).
   /// Shapes: x [B, H, W, I] to [B, H', W', channels].
   Value convolution(Value x, std::int64_t channels, const Window& window);
-  /// With weights given. Shapes: w [O, K, K, I].
+  /// With the given weights. Shapes: w [O, K, K, I].
   Value convolution(Value x, Value weights, const Window& window);
-  /// Each channel by itself, otherwise as the first. Shapes: x [B, H, W, C] to [B, H', W', C].
+  /// A convolution of each channel by itself, with the same initialisation. Shapes: x [B, H, W, C]
+  /// to [B, H', W', C].
   Value depthwise_convolution(Value x, const Window& window);
-  /// Scale 1 and shift 0 at first. In evaluation by the running statistics.
+  /// Starts with scale 1 and shift 0. Evaluation uses the running statistics.
   Value normalize(Value x, const Normalization& options);
-  /// The same, but the scale stays 1.
+  /// As normalize(), but the scale stays 1.
   Value normalize_shift_only(Value x, const Normalization& options);
   /// No bias. Shapes: x [B, I] to [B, outputs].
   Value dense(Value x, std::int64_t outputs, const Initializer& initializer);
   Value bias(Value x, const Initializer& initializer = Initializer{});
-  /// What losses and metrics take.
+  /// The value cast to f32, as losses and metrics require.
   Value as_f32(Value x);
 
   /// All examples of a batch, in the order that the mode wants.
@@ -80,9 +81,9 @@ class Model {
             .element = element_};
   }
 
-  /// Appends backward nodes and one update a parameter.
+  /// Appends backward nodes and one update for each parameter.
   Step finish_training(Value loss, const Training& training);
-  /// Judged by cross-entropy and by the examples that are classified correctly.
+  /// Evaluates by cross-entropy and by the number of correctly classified examples.
   Step finish_classification(Value logits, Value labels, std::int64_t batch);
   /// `outputs` are scalars that the harness adds up over batches: the loss, then the metric.
   Step finish_evaluation(std::vector<Value> outputs, std::int64_t batch);

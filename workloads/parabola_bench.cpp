@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One step of the parabola (50 points, forward, backward, update) under each in-process strategy,
-// beside plain loops that do the same without a graph: what the engine itself costs.
-// ci/peers/torch_parabola.py is PyTorch's side.
+// Times one step of the parabola (50 points, forward, backward, update) under each in-process
+// strategy, beside plain loops that do the same without a graph: the difference is the cost of the
+// engine. ci/peers/torch_parabola.py is PyTorch's side.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parabola's step written out by hand, f32, without a graph: the bound that parabola_bench
-// holds the engine against. One source, compiled twice with flags of its own
-// (workloads/CMakeLists.txt).
+// The parabola's step written by hand in f32, without a graph: parabola_bench compares the engine
+// with it. One source, compiled twice with different flags (workloads/CMakeLists.txt).
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@ struct PlainParabola {
   float b2 = 0;
 };
 
-/// One step; returns the loss. As a careful reader would compile it: -O2, libm's tanh.
+/// Runs one step and returns the loss. Compiled with -O2 and libm's tanh, as usual code would be.
 float plain_step_o2(PlainParabola& state);
 /// The same with -O3 -ffast-math for this machine: the compiler may vectorise tanh (libmvec).
 float plain_step_fast_math(PlainParabola& state);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Filters that whiten small patches of images: what they yield is uncorrelated and of variance 1.
-// With patches as rows of P, C = P'P / n (the mean is not taken off) and its eigenvectors v_i of
+// Filters that whiten small patches of images: their outputs are uncorrelated and have variance 1.
+// With patches as rows of P, C = P'P / n (the mean is not subtracted) and its eigenvectors v_i of
 // eigenvalues l_i, filter i is v_i / sqrt(l_i + epsilon); then come the same filters negated.
 // Source: D. Page, "How to train your ResNet" 8; K. Jordan, airbench94.
 #pragma once
@@ -25,7 +25,7 @@ struct WhiteningOptions {
 std::vector<float> whitening_filters(const DataSet& data, const Augmentation& augmentation,
                                      const WhiteningOptions& options);
 
-/// A symmetric matrix's eigenvalues, ascending, and in row i of `vectors` the unit eigenvector of
+/// The eigenvalues of a symmetric matrix, ascending; row i of `vectors` is the unit eigenvector of
 /// the i-th, its largest component positive. By cyclic Jacobi rotations.
 /// Shapes: matrix [n, n]. Source: Golub and Van Loan, Matrix Computations, section 8.5.
 struct Eigensystem {

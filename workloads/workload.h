@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is trained: model, data sets, recipe, target. The table of all workloads.
+// Workloads: model, data sets, recipe and target. The table of all workloads.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@
 
 namespace regatta {
 
-/// What a run may change about a workload. Units: examples.
+/// The parameters of a workload that a run may change. Units: examples.
 struct Recipe {
   std::int64_t global_batch = 0;
   std::int64_t train_examples = 0;  ///< in the data set
-  std::int64_t total_examples = 0;  ///< trained on in the whole run; schedules end there
+  std::int64_t total_examples = 0;  ///< of the whole run; schedules end there
   std::int64_t evaluation_batch = 0;
   double rate_scale = 1;                            ///< multiplies the recipe's learning rate
   ElementType element = ElementType::F32;           ///< of activations and weights
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
-  const DataSet* train = nullptr;  ///< for first weights that are taken from it; may be null
+  const DataSet* train = nullptr;  ///< for initial weights computed from the data; may be null
 };
 
-/// What a workload's batch is of.
+/// The scope of a workload's batch size.
 enum class BatchScope : std::uint8_t {
   Step,    ///< of all replicas together
-  Replica  ///< of each: the global batch grows with the replicas
+  Replica  ///< of each replica: the global batch grows with their number
 };
 
-/// How a run is judged.
+/// The metric of a run's target.
 enum class Metric : std::uint8_t {
   Accuracy,
   Loss
 };  ///< in percent, higher is better; lower is better
 std::string_view to_string(Metric metric);
-/// Has `value` reached `target`?
+/// Whether `value` reaches `target`.
 bool reaches(Metric metric, double value, double target);
 
 struct Workload {
@@ -54,7 +54,7 @@ struct Workload {
   std::int64_t evaluation_every = 0;  ///< examples; in whole global batches
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
-  double target = 0;  ///< evidence stands beside the recipe
+  double target = 0;  ///< justified in the recipe's source file
   Step (*training)(const Recipe& recipe) = nullptr;
   Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then examples correct
 };
@@ -64,7 +64,7 @@ struct Workload {
 std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own);
 /// Throws: RunError(Usage) for a recipe with normalisation groups, where nothing is normalised.
 void require_no_groups(const Recipe& recipe);
-/// What a step trains on where nothing else is said. Units: examples.
+/// The default number of examples in a step. Units: examples.
 std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas);
 
 const std::vector<Workload>& all_workloads();
@@ -78,10 +78,10 @@ struct DataSetSizes {
   std::int64_t test = 0;
 };
 
-/// Without loading it; nothing for a name that is none.
+/// The sizes of a data set, without loading it; empty for an unknown name.
 std::optional<DataSetSizes> data_set_sizes(std::string_view name);
 
-/// Whether the program makes it; others are files.
+/// Whether the program generates the data set; others are files.
 bool is_made(std::string_view data_set);
 
 /// The two parts of a data set.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The convolutions of a training step, each alone: by the project's kernel table, as the step runs
-// them, and by oneDNN's bare primitive with nhwc images and weights in the layout that it prefers
-// (no reorder is timed). The sum of the latter is the bound that speeds are held against.
+// Times the convolutions of a training step, each alone: by the project's kernel table, as in a
+// step, and by oneDNN's bare primitive with nhwc images and weights in its preferred layout
+// (reorders are not timed). The sum of the bare primitives' times is the bound for the step.
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ class BareConvolutions {
     Op op = Op::Convolution;
     std::string layer;
     std::string shape;                 ///< of the weights and the larger images
-    double flop = 0;                   ///< 2 per multiply-add, for the whole batch
+    double flop = 0;                   ///< 2 a multiply-add, for the whole batch
     std::vector<double> primitive_ms;  ///< by round
     std::vector<double> kernel_ms;
   };
 
-  /// `graph` outlives this. Threads: what constructs also runs.
+  /// `graph` outlives this. Threads: one constructs and runs.
   BareConvolutions(const Graph& graph, const KernelTable& kernels, int threads);
 
-  /// Runs every convolution once both ways.
+  /// Runs every convolution once in each way.
   void run_round();
   const std::vector<Entry>& entries() const { return entries_; }
 

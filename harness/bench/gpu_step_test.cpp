@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The split of a step and what limits its kernels: by numbers that a test makes up, and as
-// step_bench measures them, on an emulated GPU and on one where there is one.
+// The split of a step and the limits of its kernels: with made-up numbers, and as step_bench
+// measures them on an emulated GPU and on a real one if there is one.
 #include "harness/bench/gpu_step_bench.h"
 
 #include <gtest/gtest.h>

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time of a step goes that a lane has put into one queue: each kernel from its begin to
-// its end by the device's clock, the gap before each (the device had nothing to do: launches,
-// waits, the marks themselves), and what is outside, before the first kernel begins and after the
-// last one ends.
+// Splits the time of a step in one queue: each kernel from its begin to its end by the device's
+// clock, the gap before each (the device waits for launches, other queues or the marks themselves),
+// and the time outside, before the first kernel begins and after the last one ends.
 //   step = kernels + gaps + outside, in every step and in the means
-// Means are over the steps of the middle half by length, which leaves out steps that something
-// disturbed, and keeps the sum.
+// Means are over the middle half of the steps by length: that leaves out disturbed steps and keeps
+// the sum exact.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace regatta {
 
-/// When a kernel ran, since the first kernel of its step began. Units: ms.
+/// A kernel's time span, from the begin of its step's first kernel. Units: ms.
 struct KernelSpan {
   double begin_ms = 0;
   double end_ms = 0;
@@ -34,7 +33,7 @@ struct QueueSplit {
   std::vector<double> gap_ms;     ///< before each; the first has none
 };
 
-/// Of steps with the same kernels, one at least.
+/// The split of one or more steps with the same kernels.
 QueueSplit split_of(std::vector<MeasuredStep> steps);
 
 }  // namespace regatta

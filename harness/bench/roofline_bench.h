@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What limits a kernel: the least time that its products take at the device's measured peak for
-// their element type (of bf16: that of the tensor cores), or the least time that its bytes take at
-// the measured peak of the memory bus.
+// The roofline of a kernel: the least time for its products at the device's measured peak for their
+// element type (for bf16, of the tensor cores), and the least time for its bytes at the measured
+// peak of the memory bus.
 //   bound = max(flop / peak flop/s, bytes / peak bytes/s); its limit is the larger of the two
 //   efficiency = bound / time; a kernel with at least kNearShare is at its limit
-// Of flop only products of matrices and convolutions are counted, 2 a multiply-add, as direct sums;
-// bytes are those of its inputs and outputs, and of its variables, which an update moves twice. So
-// bytes are what it moves at least; what a cache has kept of the kernel before may make its
-// efficiency larger than 1.
+// Only products of matrices and convolutions count flop, 2 a multiply-add, as direct sums. Bytes
+// are those of a kernel's inputs and outputs, and of its variables, which an update moves twice:
+// the least that it must move. Data left in a cache by the previous kernel may raise the efficiency
+// above 1.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@
 
 namespace regatta {
 
-/// From this share of a measured peak on it counts as the limit.
+/// A kernel that reaches this share of a measured peak is at that limit.
 inline constexpr double kNearShare = 0.6;
 
-/// What a kernel has to do.
+/// The work of a kernel.
 struct KernelLoad {
   ElementType element = ElementType::F32;  ///< of its products
   double flop = 0;
@@ -33,7 +33,7 @@ struct KernelLoad {
 };
 KernelLoad load_of(const Graph& graph, NodeId id);
 
-/// What the device does at most. Units: per second.
+/// The device's peaks. Units: per second.
 struct Peaks {
   std::map<ElementType, double> flop;  ///< by the element type of products
   double bytes = 0;
@@ -52,14 +52,14 @@ struct Roof {
 };
 Roof roof_of(const KernelLoad& load, double ms, const Peaks& peaks);
 
-/// How large the measured product and the moved tensors are.
+/// The sizes of the measured product and of the moved tensors.
 struct PeakSizes {
   std::int64_t side = 8192;            ///< of square matrices
   std::int64_t elements = 64'000'000;  ///< f32, in each of three tensors
 };
 
-/// Measured by the project's own kernels of dense, for each element type, and of add, and by a copy
-/// in the queue: the fastest of some runs, and of the last two the faster.
+/// Measures the peaks by the project's kernels of dense, for each element type, and of add, and by
+/// a copy in the queue: the fastest of several runs, and the faster of the last two.
 Peaks measure_peaks(Device& device, const KernelTable& kernels,
                     const std::set<ElementType>& elements, const PeakSizes& sizes);
 

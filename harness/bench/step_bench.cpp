@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time of a training step goes, in one run. On the CPU: the bare convolutions of the step
-// (oneDNN's primitives alone, and the project's kernels alone), the step itself under `single`
-// split by kind of op, and what no kernel accounts for. Rounds of both alternate; the first warms
-// up. With `--device cuda`: the step by kind of op and by kernel, the gaps between kernels, the
-// step launched as one, and what limits each kernel (gpu_step_bench.h says what the numbers are).
+// Shows where the time of a training step goes, in one run. On the CPU: the bare convolutions of
+// the step (oneDNN's primitives alone, and the project's kernels alone), the step itself under
+// `single` split by kind of op, and the time outside of kernels. Rounds of both alternate; the
+// first warms up. With `--device cuda`: the step by kind of op and by kernel, the gaps between
+// kernels, the step launched as one, and the limit of each kernel (gpu_step_bench.h defines the
+// numbers).
 //   step_bench --workload resnet9_thin [--dtype bf16] [--batch 64] [--threads 2] [--layers]
 //   [--json] step_bench --workload airbench94 --dtype bf16 --device cuda
 #include <fmt/format.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel table whose kernels note how long each run of theirs took: where a step's time goes, by
-// node, measured inside the real executor. Two readings of the clock a kernel; of a kernel that
-// puts its work into a queue, two marks in the queue, so that it is the device's time that is
-// measured, and launches do not wait for each other.
+// A kernel table whose kernels measure their runs, to split a step's time by node inside the real
+// executor. Each kernel reads the clock twice; a kernel with a queue puts two marks into the queue,
+// which measures the device's time without delaying launches.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +18,18 @@ namespace regatta {
 
 class TimedKernels {
  public:
-  /// What lies around one run of a kernel in its queue; null where it has not run.
+  /// The marks around one run of a kernel in its queue; null if it has not run.
   struct Marks {
     std::unique_ptr<QueueMark> begin, end;
     bool ran = false;
   };
 
-  /// What one node's kernel took in each step.
+  /// The times of one node's kernel in each step.
   struct NodeTimes {
     const Node* node = nullptr;  ///< in the executor's graph
     Op op = Op::Read;
-    std::string choice;                ///< what was chosen for it; empty: nothing
-    const LaneQueue* queue = nullptr;  ///< null where it does its work at once
+    std::string choice;                ///< the kernel's choice; empty: none
+    const LaneQueue* queue = nullptr;  ///< null if the kernel computes in run() itself
     std::vector<std::uint64_t> ticks;  ///< without a queue
     std::vector<Marks> marks;          ///< with one
   };
@@ -39,7 +38,7 @@ class TimedKernels {
   TimedKernels(const KernelTable& inner, const std::string& device, std::int64_t steps);
 
   const KernelTable& table() const { return table_; }
-  /// One entry a kernel built, in the order of their lane. Not while they run.
+  /// One entry for each kernel, in the order of the lane. Not while kernels run.
   const std::deque<NodeTimes>& nodes() const { return nodes_; }
 
  private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta export`: records in the formats of others, from records alone. What a format wants and
-// no record holds comes from a flag or is left out, never made up; what a format has no place for
-// is told on stderr. The same records give the same bytes. One file a format, export_FORMAT.cpp.
+// `regatta export`: writes records in formats of other programs, from the records alone. A value
+// that a format needs and no record has comes from a flag or is left out, never made up; values
+// that a format cannot hold are listed on stderr. The same records give the same bytes. One file
+// for each format, export_FORMAT.cpp.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,7 @@
 
 namespace regatta {
 
-/// What entries to a leaderboard want and no record holds.
+/// Values that leaderboard entries need and no record has.
 struct Submission {
   std::string author;                   ///< a person or an organisation
   std::string author_email;             ///< of that
@@ -25,13 +26,13 @@ struct Submission {
 };
 
 struct ExportedFile {
-  std::filesystem::path path;  ///< below the folder; empty where the format is one file
+  std::filesystem::path path;  ///< below the folder; empty if the format is one file
   std::string text;
 };
 
 struct Export {
-  std::vector<ExportedFile> files;    ///< none: the records hold nothing for the format
-  std::vector<std::string> left_out;  ///< a line each, repeated where it is of several runs
+  std::vector<ExportedFile> files;    ///< none if no record fits the format
+  std::vector<std::string> left_out;  ///< a line for each value and run
 };
 
 struct ExportFormat {
@@ -40,8 +41,8 @@ struct ExportFormat {
   std::string_view name;
   std::string_view summary;
   Output output = Output::File;
-  std::vector<std::string_view> needed;   ///< flags of Submission it cannot be without
-  std::vector<std::string_view> offered;  ///< that it can
+  std::vector<std::string_view> needed;   ///< flags of Submission that it requires
+  std::vector<std::string_view> offered;  ///< optional flags of Submission
   Export (*write)(std::span<const Record>, const Submission&) = nullptr;
 };
 
@@ -51,12 +52,12 @@ const std::vector<ExportFormat>& all_export_formats();
 struct ExportRequest {
   std::string folder;  ///< of records.jsonl
   std::string format;
-  std::string out;  ///< file or new folder, as the format is; empty: stdout
+  std::string out;  ///< file or new folder, depending on the format; empty: stdout
   Submission submission;
 };
 
-/// Writes what was asked for. Throws: RunError for flags that do not go with the format, records
-/// that hold nothing for it, and files that cannot be written.
+/// Writes the export. Throws: RunError for flags that the format does not take, records that do not
+/// fit it, and files that cannot be written.
 void run_export(const ExportRequest& request);
 
 Export export_dawnbench(std::span<const Record> records, const Submission& submission);
@@ -66,15 +67,16 @@ Export export_github(std::span<const Record> records, const Submission& submissi
 Export export_bmf(std::span<const Record> records, const Submission& submission);
 Export export_csv(std::span<const Record> records, const Submission& submission);
 
-// What formats share.
+// Shared by the formats.
 
-/// For a format that has no place for the machine. Throws: RunError(Usage) that names them.
+/// For a format without a field for the machine. Throws: RunError(Usage) that names the machines if
+/// there are several.
 void require_one_machine(std::span<const Record> records);
 
-/// Which medians of a cell there are not, and why; a line each.
+/// The missing medians of a cell, with the reason, a line each.
 std::vector<std::string> missing_medians(const CellRuns& cell, const CellMeasures& measures);
 
-/// Letters, digits and single hyphens, for a part of a file's name.
+/// The text reduced to letters, digits and single hyphens, for a part of a file's name.
 std::string file_name_part(std::string_view text);
 
 }  // namespace regatta

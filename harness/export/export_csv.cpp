@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One row a run, the header first: RFC 4180, so lines end in CR LF, and a value that holds a comma,
-// a quote or a line break is quoted, its quotes doubled. Columns are the fields of a record by
-// their names in results/schema.json, as `cell.workload`; what is null is empty. Lists of one word
-// each are joined by "; ", and so are `kernels` (NODE=CHOICE) and `environment` (NAME=VALUE);
-// stragglers stand as --straggler takes them. Evaluations, workers, clocks and training losses do
-// not fit a row: the last evaluation stands for the first of these. A field that an older record
-// lacks has its default. Every run has a row, failed and missed ones, too.
+// One row for each run, after a header. RFC 4180: lines end in CR LF, and a value with a comma, a
+// quote or a line break is quoted, its quotes doubled. Columns are the fields of a record by their
+// names in results/schema.json, such as `cell.workload`; null is empty. Lists of single words are
+// joined by "; ", and so are `kernels` (NODE=CHOICE) and `environment` (NAME=VALUE); stragglers are
+// written as for --straggler. Evaluations, workers, clocks and training losses do not fit a row;
+// only the last evaluation is included. A field that an older record lacks has its default. Failed
+// and missed runs have rows, too.
 #include <fmt/format.h>
 
 #include <type_traits>

@@ -6,9 +6,9 @@
 // evaluation after the first step: epoch, hours of the training clock (DAWNBench leaves validation
 // out) and top1Accuracy in percent; its readers take the first row at 94 % or above.
 //
-// An entry is a run that got there, whatever its own target was: missed and failed runs, those of
-// other data sets and of `independent` are left out. timestamp is the day of the run, as that of a
-// submission is not known; seeds, strategy and command are in misc.
+// A run that reached 94 % is an entry, whatever its own target was; missed and failed runs, runs on
+// other data sets and runs of `independent` are left out. timestamp is the day of the run, because
+// the day of a submission is not known; seeds, strategy and command are in misc.
 // Source: https://github.com/stanford-futuredata/dawn-bench-entries, README.md and tests/
 #include <fmt/format.h>
 

@@ -4,14 +4,14 @@
 // of its runs a repetition, one step over the global batch an iteration:
 //   real_time  mean time of a step on the training clock: global batch / examples a second
 //   cpu_time   what all workers computed and updated in a step, wall time of their threads in sum:
-//              the nearest a record has, as it does not hold CPU time
+//              the nearest value, because records have no CPU time
 //   iterations steps; threads  workers times threads of each; label  seed and commit
 // and as counters items_per_second, bytes_per_step and, of runs that reached the target,
 // seconds_to_target and examples_to_target. A missed run is a measurement like others; a failed one
 // is marked by error_occurred and error_message, its times 0, as the library does it. The context
-// lacks what no record holds: host_name, mhz_per_cpu, cpu_scaling_enabled, caches, load_avg and the
-// library's version. Every number is finite, so this is JSON, which the library's own NaN is not.
-// Source: google/benchmark, src/json_reporter.cc
+// omits fields that no record has: host_name, mhz_per_cpu, cpu_scaling_enabled, caches, load_avg
+// and the library's version. Every number is finite, so the output is valid JSON, unlike the
+// library's NaN. Source: google/benchmark, src/json_reporter.cc
 #include <fmt/format.h>
 
 #include <cmath>

@@ -5,9 +5,9 @@
 // `tool: customBiggerIsBetter` (examples a second). Each is [{"name", "unit", "value", "range",
 // "extra"}], an entry a cell: the value is the median over its runs, the range its order-statistic
 // interval, extra how many runs there were. A run that missed or failed counts as infinite in the
-// time, and is not in the speed where it failed. There is no number for an infinite median: such a
-// cell has no entry, which the action passes over without a word; `regatta export` tells it.
-// Source: https://github.com/benchmark-action/github-action-benchmark
+// time, and is not in the speed where it failed. An infinite median has no number, so such a cell
+// has no entry; the action ignores that silently, and `regatta export` reports it. Source:
+// https://github.com/benchmark-action/github-action-benchmark
 #include <fmt/format.h>
 
 #include <cmath>

@@ -6,20 +6,19 @@
 //
 // A record has one absolute time, its timestamp, taken here for init_start; all others are its own
 // clocks from there on: init_stop and run_start after set-up and warm-up, the rest on the full
-// clock. So differences are exact to the millisecond; an evaluation that followed a checkpoint
-// holds the time of that, too. MLPerf's clock would start before any data is read; a record's
-// starts after set-up. A block is the training between two evaluations, eval_accuracy the target's
-// metric: accuracy as a fraction of 1, or the loss. The log stops with run_stop when the target is
-// reached, status success; of a missed or failed run at its end, status aborted, which MLPerf
-// counts as a run of infinite time. Left out: runs that failed before training began, those of
-// `independent`.
+// clock. So differences are exact to the millisecond; an evaluation after a checkpoint includes the
+// checkpoint's time. MLPerf's clock would start before any data is read; a record's starts after
+// set-up. A block is the training between two evaluations, eval_accuracy the target's metric:
+// accuracy as a fraction of 1, or the loss. The log stops with run_stop when the target is reached,
+// status success; of a missed or failed run at its end, status aborted, which MLPerf counts as a
+// run of infinite time. Left out: runs that failed before training began, those of `independent`.
 //
-// The division is open. No run is of a benchmark of MLPerf's: the checker's rules that hold for
-// every benchmark (training 4.1 to 6.0) accept the log, but for the name in submission_benchmark.
-// cache_clear is false: nothing is flushed. What training 6.1 asks for besides is there where it
-// applies: no model has attention, no run has a configuration file, and no record holds the
-// optimizer's keys or, of a run in bf16, in which type values travelled.
-// export_checker_test.py gives logs to the checker itself.
+// The division is open. No run is of one of MLPerf's benchmarks: the checker's rules for all
+// benchmarks (training 4.1 to 6.0) accept the log, except for the name in submission_benchmark.
+// cache_clear is false: nothing is flushed. The additional fields of training 6.1 are present where
+// they apply: no model has attention, no run has a configuration file, and no record has the
+// optimizer's keys or, for a run in bf16, the type in which values travelled.
+// export_checker_test.py passes logs to the checker itself.
 // Source: https://github.com/mlcommons/logging, mllog/ and compliance_checker/training_6.0.0
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in an export, from made-up records. export_test.py holds whole files against the facts of
-// each format.
+// The contents of exports, from made-up records. export_test.py checks whole files against the
+// rules of each format.
 #include "harness/export/export.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bar of text, as long as a number is large: blocks in eighths of a column where the terminal
-// shows Unicode, else `#`.
+// A text bar whose length shows a number: blocks in eighths of a column if the terminal shows
+// Unicode, else `#`.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace regatta {
 
 enum class Glyphs { Ascii, Unicode };
 
-/// As the locale says, by LC_ALL, LC_CTYPE and LANG.
+/// The glyphs that the locale allows (LC_ALL, LC_CTYPE, LANG).
 Glyphs glyphs_of_locale();
 
-/// `share`: of `width` columns, from 0 to 1. More than nothing shows as something.
+/// `share`: of `width` columns, from 0 to 1. A share above 0 shows at least one mark.
 std::string bar(double share, std::size_t width, Glyphs glyphs);
 
 }  // namespace regatta

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a run of a matrix will take, from runs that are there: of its cell, or else of its
-// workload, in dtype and on the device that it asks for, and without a straggler that it does not
-// ask for. A run of another cell counts by its pace:
+// Expected time of a run of a matrix, from finished runs of the same cell or else of the same
+// workload, dtype and device, without a straggler that the run does not have. A run of another cell
+// counts by its speed:
 //   seconds = set-up + examples * seconds per example + (warm-up + evaluations * seconds of each),
-// the last by the sizes of the two test sets.
+// where seconds of an evaluation scale with the size of the test set.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace regatta {
 
-/// What says how long a run is.
+/// The parameters that determine the length of a run.
 struct RunLength {
   std::string cell;  ///< its name in records
   std::string workload;
@@ -29,12 +29,12 @@ struct RunLength {
   std::string dataset;
   std::string straggler;  ///< as --straggler takes it
   double examples = 0;
-  double evaluations = 0;  ///< after the first one, which is part of the warm-up
+  double evaluations = 0;  ///< without the first one, which is part of the warm-up
 };
-/// Of a cell that can run.
+/// The run length of a valid cell.
 RunLength run_length(const MatrixCell& cell);
 
-/// What an expectation rests on, the best first.
+/// The source of an expectation, the best first.
 enum class Basis : std::uint8_t { CellHere, CellCommitted, Strategy, Workload, ShortRun };
 /// `runs of the same cell here`
 std::string to_string(Basis basis);
@@ -44,22 +44,21 @@ struct ExpectedTime {
   Basis basis = Basis::CellHere;
 };
 
-/// Runs that tell how long others take, by where they come from.
+/// Finished runs that expectations are based on, by origin.
 struct KnownRuns {
   std::span<const FinishedRun> here;       ///< in the matrix' folder
   std::span<const FinishedRun> committed;  ///< of this machine class
   std::span<const FinishedRun> timed;      ///< short_run()
 };
 
-/// Nothing where no run tells.
+/// Empty if no run applies.
 std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns& known);
 
-/// Those in the checkout's results/ of the same processor, with the same extensions and as many
-/// cores. An installed program has none.
+/// Records in the checkout's results/ from the same processor with the same extensions, number of
+/// cores and GPUs. An installed program has none.
 std::vector<FinishedRun> committed_runs(const MachineFacts& machine);
 
-/// A few steps of `single` on data that needs no files, in a temporary folder; nothing when
-/// that fails.
+/// Runs a few steps of `single` on generated data in a temporary folder; empty if that fails.
 std::optional<FinishedRun> short_run(const RunLength& run);
 
 }  // namespace regatta

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta matrix`: races every cell of a plan with every seed, each in a process of its own, and
-// adds the records to one folder. Seeds are outermost, so that a drift of the machine meets all
-// cells. What a folder already holds is known by the commands in its records: so whatever ends a
-// matrix, `--resume` runs what is missing and nothing twice. `--within` stops it where its time is
-// up (matrix_budget.h), `--draw` draws a figure while it grows (matrix_figure.h).
+// `regatta matrix`: races every cell of a plan with every seed, each run in a process of its own,
+// and appends the records to one folder. Seeds are the outermost loop, so that drift of the machine
+// affects all cells equally. The commands in a folder's records tell which runs are done, so
+// `--resume` runs exactly the missing ones, however the matrix ended. `--within` limits its time
+// (matrix_budget.h), `--draw` updates a figure as records arrive (matrix_figure.h).
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct MatrixRequest {
   std::optional<std::int64_t> seeds;  ///< 1 to this many, instead of the plan's
   std::string out = "out";
   std::string data_dir;
-  std::optional<std::string> within;  ///< as parse_duration() takes it; empty: as long as it takes
+  std::optional<std::string> within;  ///< for parse_duration(); empty: no limit
   enum class Mode { Run, Resume, DryRun } mode = Mode::Run;
   enum class Figure { None, Growing } figure = Figure::None;
 };
 
-/// Returns 0, also when the time was up; 2 when a run failed; 128 + signal when interrupted.
-/// Throws: RunError(Usage), RunError(Io).
+/// Returns 0, also when the time limit was reached; 2 when a run failed; 128 + signal when
+/// interrupted. Throws: RunError(Usage), RunError(Io).
 int run_matrix(const MatrixRequest& request);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figure of a matrix' folder while it grows: plots/race.py draws OUT/race.svg anew between two
-// runs, never beside one that is measured, and takes at most a twentieth of the time.
+// Updates the figure of a matrix' folder during the matrix: plots/race.py draws OUT/race.svg
+// between two runs, never during one, and takes at most a twentieth of the time.
 #pragma once
 
 #include <chrono>
@@ -9,17 +9,18 @@
 
 namespace regatta {
 
-/// Whether a drawing may take place. `since_last`: seconds since the last one, or the beginning;
-/// `cost`: that it took.
+/// Whether it is time to draw again. `since_last`: seconds since the last drawing, or since the
+/// beginning; `cost`: seconds that it took.
 bool drawing_is_due(double since_last, double cost);
 
 class GrowingFigure {
  public:
-  /// Throws: RunError(Unsupported) where there is no plots/race.py.
+  /// Throws: RunError(Unsupported) if plots/race.py is missing.
   explicit GrowingFigure(std::string folder);
 
   bool is_due() const;
-  /// Returns why it could not, and is due no more then; empty: the figure is there.
+  /// Draws the figure. Returns why it failed, after which it is never due again, or an empty
+  /// string.
   std::string draw();
   /// Seconds that the last drawing took; 0 before there was one.
   double cost() const { return cost_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a matrix races, from TOML: blocks of axes, each the cross product of its values, less what
-// is excluded. A key is a flag of `regatta run` with `_` for `-`, a value is that flag's.
+// The plan of a matrix, from TOML: blocks of axes, each the cross product of its values, minus the
+// excluded cells. A key is a flag of `regatta run` with `_` for `-`; a value is the flag's value.
 //
 //   seeds = 5                                # 1 to 5, or a list of seeds
 //   [[race]]
@@ -24,10 +24,10 @@
 
 namespace regatta {
 
-/// One cell: what `regatta run` is told, less seed and folders.
+/// One cell: the arguments of `regatta run` without seed and folders.
 struct MatrixCell {
   std::vector<std::string> arguments;  ///< `--workload`, `parabola`, ...
-  std::string name;                    ///< `parabola all_reduce x2`, and what else is asked for
+  std::string name;                    ///< `parabola all_reduce x2`, and other settings
   bool operator==(const MatrixCell&) const = default;
 };
 
@@ -43,24 +43,25 @@ struct MatrixPlan {
 
 struct MatrixRequest;
 
-/// The file's or the tier's, with as many seeds as the request asks for. Throws: RunError(Usage).
+/// The plan of the file or the tier, with the seeds that the request asks for. Throws:
+/// RunError(Usage).
 MatrixPlan plan_of(const MatrixRequest& request);
 
-/// `source`: what errors call the text. Throws: RunError(Usage) that names block, key and the
+/// `source`: the name of the text in errors. Throws: RunError(Usage) that names block, key and the
 /// nearest valid one.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 
-/// Throws: RunError(Usage) naming the tiers there are.
+/// Throws: RunError(Usage) that lists the tiers.
 MatrixPlan tier_plan(const std::string& name);
 
-/// Looks at no data. Throws: RunError(Usage), RunError(Unsupported).
+/// The placement of a cell, without loading data. Throws: RunError(Usage), RunError(Unsupported).
 Placement placement_of(const MatrixCell& cell);
 
-/// Takes the cells that cannot run out of the plan; looks at no data.
+/// Removes the cells that cannot run from the plan and returns them, without loading data.
 /// Throws: RunError(Usage) when none is left.
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan);
 
-/// Loads each data set of the cells once. `data_dir`: for those that are files.
+/// Loads each data set of the cells once. `data_dir`: folder of data sets that are files.
 /// Throws: RunError(Data) for a missing or damaged one.
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a person sees while a matrix runs: on a terminal a table, a row a cell and its median time
-// to the target as a bar, that fills as runs finish, with the run that is under way below it; on a
-// pipe a line for each run that has finished. NO_COLOR is honoured.
+// The progress display of a matrix. On a terminal: a table with a row for each cell and its median
+// time to the target as a bar, updated as runs finish, and the current run below it. On a pipe: one
+// line for each finished run. NO_COLOR is honoured.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,30 @@ class MatrixTable {
  public:
   explicit MatrixTable(const MatrixPlan& plan);
 
-  /// A run of the plan's cell `cell` is there, from before or just now.
+  /// Adds a run of the plan's cell `cell`, finished earlier or just now.
   void add(std::size_t cell, const FinishedRun& run);
-  /// A run of it left no record.
+  /// Adds a run of the cell that left no record.
   void add_crash(std::size_t cell);
 
   void begin(std::size_t cell, std::uint64_t seed);
-  /// What the run under way has said last, and what is left of the matrix.
+  /// Shows the last output of the current run, and the time left of the matrix.
   void progress(const std::string& line, const std::string& left);
   /// Draws what has been added.
   void show(const std::string& news);
 
  private:
   struct Row {
-    std::string label;  ///< its cell, less what the group's title says
+    std::string label;  ///< the cell's name without the group's title
     std::vector<FinishedRun> runs;
     int crashes = 0;
 
     std::ptrdiff_t count(Status status) const;
     std::ptrdiff_t failed() const { return count(Status::Failed) + crashes; }
-    double seconds_to_target() const;  ///< the median; infinity: missed or no run yet
+    double seconds_to_target() const;  ///< the median; infinity: target missed or no run yet
   };
   /// The cells of a workload, which are compared with each other.
   struct Group {
-    std::string title;  ///< the workload, and what all of its cells are asked for
+    std::string title;  ///< the workload, and the settings that all of its cells share
     std::vector<std::size_t> cells;
   };
   using Columns = std::vector<std::string>;  ///< of a row, without the bar
@@ -50,7 +50,7 @@ class MatrixTable {
   struct Widths {
     std::size_t line = 0;
     std::vector<std::size_t> columns;
-    std::size_t bar = 0;  ///< 0: there is no room for one
+    std::size_t bar = 0;  ///< 0: no room for a bar
   };
 
   Group group_of(const std::string& workload, const std::vector<std::size_t>& cells);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrices that come with the program: of a tier's races, `single` and every strategy that has
-// several workers; and what decides the claims of claims.h on two cores.
+// The built-in matrices: the tiers race `single` and every strategy with several workers; the tier
+// `claims` decides the claims of claims.h on two cores.
 #include <fmt/format.h>
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values of variables as a workload knows them, whoever holds them: copies of replicas, or rows
-// on several servers put together.
+// Assembles the values of a workload's variables from their places: from copies of replicas, or
+// from rows on several servers.
 #pragma once
 
 #include <span>

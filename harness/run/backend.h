@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices of a process and their kernels together with what crosses between its places.
-// Backends are chosen by linking, not by #ifdef: this file's source is where they are listed.
+// The devices of a process with their kernels and transports. Backends are chosen by linking, not
+// by #ifdef; the source of this file lists them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Backend {
   explicit Backend(const std::string& device) : kernels(device) {}
   /// Whose memory and queues the kernels of each place use (gpu_rule.h).
   PlacedDevices devices() const;
-  /// As Device::gpu(): the first one.
+  /// Device::gpu() of the first GPU.
   std::string gpu() const { return gpus.empty() ? "" : gpus.front()->gpu(); }
 
   std::vector<std::unique_ptr<Device>> gpus;  ///< empty where the CPU computes
@@ -51,20 +51,20 @@ struct Backend {
   ExchangeTimesByPlace exchange_times() const;
 };
 
-/// Which GPUs a process has, where it computes on such, and how.
+/// The GPUs of a process that computes on GPUs, and how it uses them.
 struct GpuShare {
-  int process_on_host = 0;  ///< its number among those of its host that compute
+  int process_on_host = 0;  ///< the process' number among its host's compute processes
   GpuDeal deal;             ///< of its places
   EngineRule engines = EngineRule::Heuristic;
 };
 
-/// Where places are on GPUs, copies between them are made by queues, and the host's place is in
-/// pinned memory, where the CPU's kernels compute. What else crosses is moved by the host, which
-/// reads and writes the GPU's memory, but for sums between places of one GPU
-/// (kernels/comm/in_process/in_process.h), what is NCCL's, and what goes to and from servers, which
-/// passes through pinned memory (kernels/comm/grpc/staging.h): a lane has finished its queue before
-/// its segment of communication begins (kernels/runtime/lane.h). Throws: RunError(Unsupported,
-/// Device) for a device that this build or this machine does not have.
+/// Makes the backend of `device`. With GPUs, queues copy between places, and the host's place is in
+/// pinned memory, where the CPU's kernels compute. The host moves all other data between places by
+/// reading and writing GPU memory, except for sums between places of one GPU
+/// (kernels/comm/in_process/in_process.h), sums by NCCL, and messages to and from servers, which
+/// pass through pinned memory (kernels/comm/grpc/staging.h). This is safe because a lane has
+/// finished its queue before its segment of communication begins (kernels/runtime/lane.h). Throws:
+/// RunError(Unsupported, Device) for a device that this build or this machine does not have.
 std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share = {});
 
 /// Adds what members of a collective in several processes need. Together with all ranks.

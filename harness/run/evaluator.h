@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Judges the parameters of a training run on the test set, on an executor of its own that uses all
-// cores. Parameters come from replica 0 or home; running statistics are averaged over replicas,
-// weighted by their shares, which is exact because their update is linear.
+// Evaluates the parameters of a training run on the test set, on an executor of its own that uses
+// all cores. Parameters are taken from their first copy. Running statistics are averaged over
+// replicas, weighted by their shares, which is exact because their update is linear.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct EvaluationResult {
 
 struct EvaluatorOptions {
   std::vector<int> cores;
-  std::int64_t evaluations = 1;            ///< how many there will be
+  std::int64_t evaluations = 1;            ///< planned number
   std::vector<std::int64_t> groups = {1};  ///< normalisation groups of each replica in a step
 };
 
@@ -34,8 +34,8 @@ class Evaluator {
   Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
             const Backend& backend, const EvaluatorOptions& options);
 
-  /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite, or of
-  /// `training` when its variables cannot be had.
+  /// Not while `training` runs. Throws: RunError(Diverged) when the loss is not finite, or the
+  /// error of `training` when it cannot deliver its variables.
   EvaluationResult judge(Trainer& training);
   std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Training in this process: one executor with its kernels and transports. A rank has one for its
-// part of the graph.
+// Training in this process: one executor with its kernels and transports. Each rank has one, for
+// its part of the graph.
 #pragma once
 
 #include <memory>
@@ -22,27 +22,27 @@ class LocalTrainer final : public Trainer {
   LocalTrainer(const Step& part, std::unique_ptr<Backend> backend, const ExecutorOptions& options,
                std::int64_t rank);
 
-  /// Joins the transports of all ranks, after every one of them was built, and records the steps
-  /// that are to be launched as one. Once, before the first step.
+  /// Connects the transports of all ranks, once every rank has built its own, and records the steps
+  /// that are launched as one. Called once, before the first step.
   void connect();
 
   void advance_to(std::int64_t examples) override { executor_.run(examples); }
   std::int64_t examples_seen() const override { return executor_.examples_seen(); }
   std::vector<VariableCopy> variables(Copies which) override;
   void return_variables() override { executor_.return_variables(); }
-  /// By number in the graph of the part.
+  /// The copy of a variable of the part's graph.
   VariableCopy variable(VariableId id);
-  /// The updates that it has had.
+  /// Sets the number of updates that the variable has had.
   void set_version(VariableId id, std::uint64_t version);
-  /// The same for positions alone.
+  /// Continues from the positions, without variables.
   void begin_at(const Positions& positions) { executor_.begin_at(positions); }
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
-  /// Ends advance_to() with this error. Threads: any.
+  /// Makes advance_to() throw this error. Threads: any.
   void interrupt(const RunError& error) { executor_.interrupt(error); }
-  /// Finds out how late workers came, together with all ranks, between two calls of advance_to().
+  /// Determines how late workers came, together with all ranks, between two calls of advance_to().
   /// Throws: RunError(PeerLost).
   void settle_arrivals();
-  /// Another process is gone: whatever waits for it ends. Threads: any.
+  /// Ends all waits for a lost process. Threads: any.
   void lose(int process, const std::string& reason);
   TrainingReport report() override;
   void write_trace(std::ostream& out) override { executor_.write_trace(out); }
@@ -53,7 +53,8 @@ class LocalTrainer final : public Trainer {
   std::int64_t rank_;
 };
 
-/// Which variables `which` asks for: one chooser for all parts of a graph, in process order.
+/// Selects the variables that `which` asks for: one chooser for all parts of a graph, in process
+/// order.
 class CopyChooser {
  public:
   explicit CopyChooser(Copies which) : which_(which) {}
@@ -65,7 +66,7 @@ class CopyChooser {
   std::set<std::string> found_;
 };
 
-/// What one process knows; the resident memory is its own.
+/// The report of one process; the resident memory is its own.
 TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::int64_t rank);
 
 }  // namespace regatta

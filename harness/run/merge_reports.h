@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reports of a run's processes as one, and those of a run that went on from a checkpoint.
+// Merges the reports of a run's processes, and the reports of a run's pieces before and after a
+// checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +11,18 @@
 
 namespace regatta {
 
-/// Workers stand in the order of their places, loops in that of their numbers. The histories of one
-/// loop in several processes become one: losses add up, and a step takes as long as at the slowest.
+/// Workers are in the order of their places, loops in that of their numbers. The histories of a
+/// loop in several processes become one: losses are added, and a step takes as long as in the
+/// slowest process.
 TrainingReport merged(const std::vector<TrainingReport>& parts);
 
-/// A loop's loss is a sum over its processes: where one of them has reported none, it is forgotten.
-/// `parts` and `reports` are by process.
+/// Drops a loop's losses if one of its processes has reported none, because its loss is a sum over
+/// processes. `parts` and `reports` are by process.
 void drop_incomplete_losses(const std::vector<Step>& parts,
                             const std::vector<TrainingReport>& reports, TrainingReport& all);
 
-/// Counts of examples at which a step of any loop began: ascending, each once. Loops that have a
-/// quorum make one step together at each.
+/// Counts of examples at which a step of any loop began: ascending, each once. Loops with a quorum
+/// begin one common step at each.
 std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops);
 
 /// Of one run in two pieces: sums and histories of both, memory, clocks and lost processes of the

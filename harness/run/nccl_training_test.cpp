@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce by NCCL as the program's ranks run it, each in a thread here with a GPU and an NCCL
-// that are doubles: all that is above the table of NCCL's calls is the program's own. And what is
-// said of such a run to those who start it and who read its record.
+// all_reduce by NCCL as the program's ranks run it: here each rank is a thread, with doubles of a
+// GPU and of NCCL; everything above the table of NCCL's calls is the program's own code. Also the
+// messages about such runs, at their start and in their records.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

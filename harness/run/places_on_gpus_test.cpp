@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs in one process whose places are on several GPUs and on the host: emulated ones whose memory
-// is apart and whose queues are late, and real ones where there are any. They compute the bits of
-// one GPU, and only queues carry what crosses.
+// Runs in one process with places on several GPUs and on the host: emulated GPUs with separate
+// memory and deferred execution, and real ones if there are any. They compute the bits of one GPU,
+// and only queues carry data between places.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who looks at variables of training between steps hands them back to the device when it is done:
-// the evaluator, whose own go to its device, too, and checkpoints.
+// Code that reads the training's variables between steps moves them back to the device afterwards:
+// the evaluator, also with its own variables, and checkpoints.
 #include <gtest/gtest.h>
 
 #include "harness/checkpoint/checkpoints.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls a function every half second from a thread of its own, until it goes.
+// Calls a function every half second from its own thread, until it is destroyed.
 #pragma once
 
 #include <chrono>

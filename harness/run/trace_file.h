@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file that --trace names: opened before a run, which may be long, and written at its end.
+// The file for --trace: opened before a run, which may be long, so that a bad path fails early, and
+// written at its end.
 #pragma once
 
 #include <fstream>
@@ -15,8 +16,8 @@ class TraceFile {
   /// Throws: RunError(Io).
   void open(const std::string& path);
 
-  /// What the trainer has traced; nothing unless open() was called.
-  /// Throws: RunError(Io) when not all of it fits.
+  /// Writes the trainer's trace, if open() was called.
+  /// Throws: RunError(Io) when it cannot be written completely.
   void write(Trainer& trainer);
 
  private:

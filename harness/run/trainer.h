@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whatever trains, in this process or in others, as a race sees it: it goes on to a number of
-// examples and stops at a step boundary; then its variables and what it measured can be read.
+// A trainer, in this process or in others, as a race uses it: it trains up to a number of examples
+// and stops at a step boundary; then its variables and measurements can be read.
 // Threads: one thread calls it; examples_seen() any.
 #pragma once
 
@@ -21,14 +21,14 @@
 
 namespace regatta {
 
-/// A variable at one place, as the last step left it. Neither pointer is owned.
+/// A variable at one place after the last step. Neither pointer is owned.
 struct VariableCopy {
   const Variable* variable = nullptr;
   Tensor tensor;
-  std::uint64_t version = 0;  ///< updates that it has had, where loops share it
+  std::uint64_t version = 0;  ///< updates so far, if loops share the variable
 };
 
-/// Which copies of the variables are wanted: what crosses processes costs time.
+/// The copies of variables to fetch. Copies from other processes cost time.
 enum class Copies : std::uint8_t {
   ForEvaluation,  ///< the first copy of each parameter and slot, every copy of a statistic
   All,
@@ -55,12 +55,12 @@ struct TrainingReport {
   std::vector<LoopHistory> loops;
   TrafficByPlace traffic;                     ///< counted at the transports
   ExchangeTimesByPlace exchange_times;        ///< measured there
-  std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty where none were compared
+  std::map<std::int64_t, ClockFacts> clocks;  ///< by rank; empty if no clocks were compared
   std::set<KernelChoice> kernels;             ///< of all processes
   std::int64_t lost_updates = 0;
-  std::vector<std::string> lost_processes;  ///< that training went on without, and why
-  std::int64_t planned_bytes = 0;           ///< of all processes, as below
-  std::int64_t peak_rss_bytes = 0;          ///< this one included
+  std::vector<std::string> lost_processes;  ///< without which training went on, and why
+  std::int64_t planned_bytes = 0;           ///< sum over all processes
+  std::int64_t peak_rss_bytes = 0;          ///< sum over all processes, this one included
 };
 
 class Trainer {
@@ -70,11 +70,11 @@ class Trainer {
   Trainer& operator=(const Trainer&) = delete;
   virtual ~Trainer() = default;
 
-  /// What ranks have said of where they are; empty where this process trains.
+  /// The hosts and cores of the ranks; empty if this process trains.
   virtual std::vector<HostCores> hosts() const { return {}; }
 
-  /// Goes on until all loops together have seen `examples`, counted from the first step ever.
-  /// Throws: RunError of what failed first.
+  /// Trains until all loops together have seen `examples`, counted from the first step ever.
+  /// Throws: RunError of the first failure.
   virtual void advance_to(std::int64_t examples) = 0;
   virtual std::int64_t examples_seen() const = 0;
 
@@ -82,19 +82,19 @@ class Trainer {
   /// anything but examples_seen(). Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
 
-  /// Whoever asked for variables() has read them: they go back to the device that trains, outside
-  /// of the steps' time.
+  /// Moves variables that were read back to the training device, outside of the steps' time. Called
+  /// after the use of variables().
   virtual void return_variables() {}
 
-  /// For whoever computes between two calls of advance_to(): does the run still go on? Throws as
-  /// advance_to() does.
+  /// Checks that the run still goes on. Called during long computations between two calls of
+  /// advance_to(); throws as advance_to() does.
   virtual void look() {}
 
-  /// Stands where another trainer of the same graph has come to: with its variables, all that
-  /// variables(Copies::All) gave, in that order, and its positions. Before advance_to().
+  /// Continues from another trainer of the same graph: with its variables, as returned by
+  /// variables(Copies::All) in that order, and its positions. Called before advance_to().
   virtual void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) = 0;
 
-  /// Also after a failure, with what is known then. What another trainer did before is not in it.
+  /// The measurements of this trainer alone. Also works after a failure, with the data known then.
   virtual TrainingReport report() = 0;
   virtual void write_trace(std::ostream& out) = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The training clock of a race: it runs while there is training and stands while there is an
-// evaluation or a checkpoint. Whatever tells a speed divides by it.
+// The training clock of a race: it runs during training and stops for evaluations and checkpoints.
+// All reported speeds divide by it.
 // Threads: one starts and stops it, any reads.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace regatta {
 
 class TrainingClock {
  public:
-  /// Goes on from where an earlier piece of the run has stopped. Units: ns.
+  /// Continues from the time of an earlier piece of the run. Units: ns.
   void begin_at(std::int64_t elapsed_ns) {
     const std::lock_guard lock(mutex_);
     stopped_ns_ = elapsed_ns;
@@ -38,7 +38,7 @@ class TrainingClock {
     return stopped_ns_ + (started_at_ns_ ? now_ns() - *started_at_ns_ : 0);
   }
 
-  /// Mean since the beginning, 0 before there was any training.
+  /// Mean since the beginning; 0 before any training.
   double examples_per_s(std::int64_t examples) const {
     const std::int64_t elapsed = elapsed_ns();
     return elapsed > 0 ? static_cast<double>(examples) / (static_cast<double>(elapsed) * 1e-9) : 0;
@@ -47,7 +47,7 @@ class TrainingClock {
  private:
   mutable std::mutex mutex_;
   std::int64_t stopped_ns_ = 0;                ///< when it last stopped
-  std::optional<std::int64_t> started_at_ns_;  ///< empty while it stands
+  std::optional<std::int64_t> started_at_ns_;  ///< empty while it is stopped
 };
 
 }  // namespace regatta

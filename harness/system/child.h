@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs as children, above all this one once more: so that a run that crashes, or is killed for
-// memory, takes nothing else with it. The child dies when this process does.
-// Threads: one, which has no others beside it.
+// Runs programs as child processes, mostly this program itself, so that a run that crashes or is
+// killed for memory takes nothing else with it. A child dies with this process. Threads: one, in a
+// process without other threads.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace regatta {
 
-/// While this lives, SIGINT and SIGTERM end nothing by themselves: they reach the child that runs,
-/// which then has time to end its own. There is one at a time.
+/// While this lives, SIGINT and SIGTERM do not end this process; they are passed to the running
+/// child, which then has time to stop its own children. One at a time.
 class Interrupts {
  public:
   Interrupts();
@@ -23,23 +23,23 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  /// The signal that has come; 0: none.
+  /// The signal received; 0: none.
   int received() const;
 
  private:
   std::array<struct sigaction, 2> former_{};
 };
 
-/// What runs the scripts of plots/.
+/// The interpreter for the scripts of plots/.
 inline constexpr char kPython[] = "/usr/bin/python3";
 
-/// What a line on stderr begins with that tells no error.
+/// The prefix of lines on stderr that are not errors.
 inline constexpr std::string_view kWarning = "regatta: warning: ";
 
 struct ChildEnd {
   int exit_code = 0;       ///< -1 when a signal ended it
   int signal = 0;          ///< that ended it; 0: none
-  std::string last_error;  ///< the last line it printed on stderr, less warnings
+  std::string last_error;  ///< the last line on stderr that is not a warning
 };
 
 /// Runs a program and returns when it has ended. `words`: its name and arguments. `line`: told of

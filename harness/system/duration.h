@@ -7,11 +7,11 @@
 
 namespace regatta {
 
-/// Seconds of a number above 0 with a unit: `90s`, `3min`, `1.5h`.
+/// Parses a positive number with a unit into seconds: `90s`, `3min`, `1.5h`.
 /// Throws: RunError(Usage) that begins with `flag`.
 double parse_duration(const std::string& flag, const std::string& text);
 
-/// `3.2 s`, `41 s`, `12 min`, `3 h`: as exact as an expectation can be.
+/// `3.2 s`, `41 s`, `12 min`, `3 h`: rounded as suits an estimate.
 std::string rough_duration(double seconds);
 
 }  // namespace regatta

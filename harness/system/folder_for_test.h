@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A folder that a test has for itself, whoever tests at the same time, gone afterwards.
+// A temporary folder for one test, even if tests run in parallel; removed afterwards.
 #pragma once
 
 #include <cstdlib>

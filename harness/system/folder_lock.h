@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds a folder of records against other matrices, also those that were started by mistake. The
-// lock goes with the process, however it ends.
+// Locks a folder of records against other matrices, including ones started by mistake. The lock
+// ends with the process, however that ends.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace regatta {
 
 class FolderLock {
  public:
-  /// Throws: RunError(Usage) where another holds it, RunError(Io).
+  /// Throws: RunError(Usage) if another process holds the lock, RunError(Io).
   explicit FolderLock(const std::string& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

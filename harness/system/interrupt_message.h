@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Last words: while one is there, SIGINT, SIGTERM and SIGHUP print its text before they do what
-// they did before. A signal that was ignored stays so.
+// A last message: while this lives, SIGINT, SIGTERM and SIGHUP print its text before their previous
+// action. An ignored signal stays ignored.
 #pragma once
 
 #include <string>

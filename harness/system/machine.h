@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a record says about the machine, the software and the environment it was measured in.
-// Nothing here identifies a person: no host name, and environment variables by allow-list only.
+// The machine, software and environment of a measurement, as stored in its record. Nothing here
+// identifies a person: no host name, and environment variables by allow-list only.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@
 namespace regatta {
 
 struct MachineFacts {
-  std::string cpu;                   ///< model, in the maker's words
-  std::vector<std::string> isa;      ///< of the extensions that matter, those the CPU has
+  std::string cpu;               ///< model, in the maker's words
+  std::vector<std::string> isa;  ///< the CPU's instruction set extensions among those that matter
   std::int64_t cores_available = 0;  ///< logical, that this process may run on
   std::int64_t cores_physical = 0;   ///< the physical ones behind them
-  std::int64_t cores_used = 0;       ///< by the run; all that are available unless told otherwise
+  std::int64_t cores_used = 0;       ///< by the run; by default all available ones
   std::optional<double> cpu_quota;   ///< of the control group. Units: cores
   std::int64_t memory_bytes = 0;
   std::vector<std::string> gpus;
@@ -29,9 +29,9 @@ struct MachineFacts {
 };
 
 struct SoftwareFacts {
-  std::string compiler;  ///< with the build type and the instruction set compiled for
+  std::string compiler;  ///< with build type and target instruction set
   std::string onednn;
-  std::optional<std::string> open_mpi;  ///< empty, as those below: not in this build
+  std::optional<std::string> open_mpi;  ///< empty here and below: not in this build
   std::optional<std::string> grpc;
   std::optional<std::string> cuda;
   std::optional<std::string> cudnn;
@@ -41,7 +41,7 @@ struct SoftwareFacts {
 };
 
 MachineFacts machine_facts();
-/// Libraries that are loaded when GPUs compute are not in it.
+/// Does not include libraries that are loaded for GPUs.
 SoftwareFacts software_facts();
 /// Version, commit, compiler and libraries of this program in a line.
 std::string version_line(const SoftwareFacts& facts);
@@ -53,10 +53,10 @@ std::map<std::string, std::string> environment_facts();
 /// True for a variable that belongs in a record: OMP_NUM_THREADS is, HOME is not.
 bool is_recorded_variable(std::string_view name);
 
-/// The extensions of `isa`, in our spelling, among the flags of a line of /proc/cpuinfo.
+/// The extensions that matter, in our spelling, among the flags of a line of /proc/cpuinfo.
 std::vector<std::string> isa_from_flags(std::string_view flags);
 
-/// Units: cores. From the text of cgroup's cpu.max, "QUOTA PERIOD" or "max PERIOD".
+/// The CPU quota from the text of cgroup's cpu.max, "QUOTA PERIOD" or "max PERIOD". Units: cores.
 std::optional<double> quota_from_cpu_max(std::string_view text);
 
 }  // namespace regatta

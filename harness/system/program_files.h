@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the program reads when it runs and does not hold itself: plots/, results/, scripts of ci/.
-// An installed program, PREFIX/bin/regatta, has them in PREFIX/share/regatta, which install.cmake
-// fills; one that was built inside its checkout has those of the checkout.
+// Files that the program reads at run time: plots/, results/, scripts of ci/. An installed program,
+// PREFIX/bin/regatta, finds them in PREFIX/share/regatta, which install.cmake fills; a program
+// built inside its checkout uses those of the checkout.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,15 @@
 
 namespace regatta {
 
-/// Of an installed program, whether it is one or not.
+/// The folder that an installation of this program would use, even if it is not installed.
 std::filesystem::path installed_folder();
 
-/// `name` of the installation where there is one, else below the nearest folder above the program
-/// that has it; nothing where none has.
+/// The file `name` in the installation or, if there is none, in the nearest folder above the
+/// program that has it; empty if none has.
 std::optional<std::filesystem::path> find_program_file(const std::filesystem::path& name);
 
-/// A script as a user calls it: `ci/fetch_cifar10`, or by its full path where it is installed.
+/// The path by which a user calls a script: `ci/fetch_cifar10`, or its full path in an
+/// installation.
 std::string callable(const std::filesystem::path& script);
 
 }  // namespace regatta

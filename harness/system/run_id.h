@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run is called by, and secrets of the same form.
+// Run ids, and secrets of the same form.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace regatta {
 
 /// `bytes` random bytes from the system, as hexadecimal digits.
 std::string random_hexadecimal(int bytes);
-/// Of what a run is called by.
+/// Length of a run id. Units: bytes.
 inline constexpr int kRunIdBytes = 16;
 
 }  // namespace regatta

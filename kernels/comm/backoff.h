@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How to look again and again for something that no counter tells of: as counter.h waits, but in
-// place of sleeping until woken it naps, and looks in between. Looks cost the core of whoever
-// computes, so naps grow while nothing happens.
+// Polls for something that no counter signals. It spins and yields as counter.h does, but then naps
+// between polls instead of sleeping until woken. Polls take time from computing threads, so naps
+// grow while nothing happens.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Backoff {
   /// Lets a moment pass. Returns false when the limit has passed. Throws: Aborted.
   bool wait();
 
-  /// So long the core is offered to others between looks, without a nap: a chunk takes as long.
+  /// For this long it yields between polls before it naps: about the time that a chunk takes.
   static constexpr std::int64_t kYieldNs = 100'000;
   static constexpr std::int64_t kFirstNapNs = 10'000;
   static constexpr std::int64_t kLongestNapNs = 100'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For every device that has kernels (test_support.h).
+// tanh, relu, gelu, for every device that has kernels (test_support.h).
 #include <cmath>
 #include <limits>
 

@@ -15,8 +15,8 @@ inline constexpr int kTileSide = 16;
 inline constexpr int kTileTerms = 32;
 inline constexpr std::size_t kTileBytes = 1024;
 
-/// Whether the processor multiplies tiles of bf16 and the kernel lets this process do so (which it
-/// is asked for once). True implies has_avx512() and AVX-512's conversions to bf16.
+/// Whether the processor multiplies tiles of bf16 and the operating system lets this process do so
+/// (asked once). True implies has_avx512() and AVX-512's conversions to bf16.
 bool has_amx_bf16();
 
 /// Whether the processor has AVX-512 with BW, VL and DQ: what oneDNN wants for bf16.

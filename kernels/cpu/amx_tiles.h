@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tile registers of a thread, set up. Only for code compiled for AMX (a region of
-// `#pragma GCC target`) that runs where has_amx_bf16(). Loads of tiles are assembler that the
-// compiler does not take for reads: put a signal fence between plain writes and such loads.
+// `#pragma GCC target`) that runs where has_amx_bf16(). The compiler does not see that tile loads,
+// which are assembler, read memory: put a signal fence between plain writes and such loads.
 #pragma once
 
 #include <immintrin.h>
@@ -14,7 +14,7 @@ namespace regatta::cpu {
 #pragma GCC push_options
 #pragma GCC target("amx-tile")
 
-/// Eight whole tiles, until the end of its scope. oneDNN sets up its own before each use.
+/// Configures eight whole tiles for a scope. oneDNN configures its own before each use.
 class Tiles {
  public:
   Tiles() {

@@ -2,7 +2,7 @@
 //
 // One image from bytes to normalised, augmented f32: a crop of the original size out of the image
 // with a border (reflected or black), mirrored or not, (byte - mean) / deviation a channel, then a
-// square of zeros (the mean). Without augmentation only the third remains.
+// square of zeros (the mean). Without augmentation only the normalisation remains.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class ImagePipeline {
     std::int64_t side = 0;
     std::int64_t channels = 0;
   };
-  /// The shape allows the augmentation (InputPlan has looked).
+  /// The shape must allow the augmentation, as InputPlan checks.
   ImagePipeline(const Shape& shape, const Augmentation& augmentation);
 
   /// Shapes: image [side, side, channels] u8 to target [side, side, channels] f32.
   void prepare(const std::uint8_t* image, const AugmentationDraw& draw, float* target) const;
 
  private:
-  /// Which row or column of the image lies at `index` of the image with its border; kBlack: none.
+  /// Maps a row or column index of the image with its border to one of the image; kBlack: none.
   std::int64_t source_of(std::int64_t index) const;
   void gather_row(const std::uint8_t* image, const AugmentationDraw& draw, std::int64_t y,
                   std::uint8_t* bytes) const;

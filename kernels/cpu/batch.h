@@ -13,14 +13,14 @@
 
 namespace regatta::cpu {
 
-/// A plan with what the CPU keeps for it.
+/// An input plan with the CPU's image pipeline.
 struct BatchPlan : InputPlan {
   explicit BatchPlan(const KernelRequest& request);
 
   std::optional<ImagePipeline> pipeline;  ///< images only
 };
 
-/// The order of one epoch, kept from one batch to the next.
+/// The example order of one epoch, kept between batches.
 struct EpochOrder {
   std::int64_t epoch = -1;
   std::vector<std::int32_t> order;

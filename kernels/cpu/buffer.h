@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that a kernel keeps for itself: set aside when the kernel is built, aligned to 64 bytes.
+// Memory that a kernel owns: allocated when the kernel is built, aligned to 64 bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sweeps over rows of C channels. Few channels leave most of a vector register empty, so several
-// rows are taken as one wide row; per-channel constants are repeated to its width.
+// Sweeps over rows of C channels. A row of few channels would leave most of a vector register
+// empty, so several rows are handled as one wide row; per-channel constants are repeated to its
+// width.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +15,9 @@
 namespace regatta::cpu {
 
 struct WideRow {
-  /// Four registers of AVX-512: enough independent sums to hide an addition's latency. One where
-  /// there is so little to sum that folding the lanes would take longer than filling them.
+  /// Four registers of AVX-512: enough independent sums to hide the latency of an addition. One
+  /// register where the sums are so short that folding the lanes would take longer than filling
+  /// them.
   static constexpr std::int64_t kMinimum = 64;
   static constexpr std::int64_t kMinimumOfFew = 16;
   static constexpr std::int64_t kFew = 4096;
@@ -27,7 +29,7 @@ struct WideRow {
                channel_count),
         width(channels * repeat) {}
 
-  /// As many rows as fill whole registers, at least four of them.
+  /// The number of rows that fills whole registers, at least four registers.
   static WideRow of_registers(std::int64_t channel_count) {
     constexpr std::int64_t kRegister = 16;
     const std::int64_t step = kRegister / std::gcd(channel_count, kRegister);
@@ -43,7 +45,7 @@ struct WideRow {
   std::int64_t width;  ///< elements; a multiple of the channels
 };
 
-/// Repeats what stands in the first `channels` elements to the whole width.
+/// Repeats the first `channels` elements to the whole width.
 inline void repeat_channels(const WideRow& row, float* values) {
   // Doubling: each copy reads what stands there already, so that none waits for a single store.
   for (std::int64_t done = row.channels; done < row.width; done *= 2) {
@@ -73,14 +75,14 @@ class ChannelSums {
     std::fill_n(totals_.get(), kTerms * static_cast<std::size_t>(row_.channels), 0.0);
   }
 
-  /// Adds up elements [begin, end), whole rows, and nothing else.
+  /// Replaces the sums by those of elements [begin, end), which are whole rows.
   template <typename Body>
   void sweep(std::int64_t begin, std::int64_t end, const Body& body) {
     clear();
     add(begin, end, body);
   }
 
-  /// Adds elements [begin, end), whole rows, to what is there. body(offset, count, sums) adds
+  /// Adds elements [begin, end), whole rows, to the current sums. body(offset, count, sums) adds
   /// elements [offset, offset + count) to sums[term * row.width + lane].
   template <typename Body>
   void add(std::int64_t begin, std::int64_t end, const Body& body) {

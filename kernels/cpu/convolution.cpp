@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of the ways computes a convolution (convolution_paths.h).
+// Chooses the implementation of a convolution (convolution_paths.h).
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/graph/winograd.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The convolutions of airbench94 and ResNet-9, each pass by each way that computes it
-// (convolution_paths.h) that this processor has: where the conditions of these ways come from. In
-// bf16, where a way's name does not say f32. The label names the layer as side, inputs -> outputs.
-// Arguments: index of the layer, batch, threads.
+// The convolutions of airbench94 and ResNet-9: each pass by each implementation
+// (convolution_paths.h) that this processor supports. The conditions of the implementations come
+// from these measurements. Runs are in bf16 unless the name says f32. The label names the layer as
+// side, inputs -> outputs. Arguments: index of the layer, batch, threads.
 #include <benchmark/benchmark.h>
 
 #include <span>

@@ -3,9 +3,10 @@
 // Backward weights of a depthwise convolution of bf16, window 3 x 3:
 //   dw[c,r,s] = sum over images b and pixels p, q of dy[b,p,q,c]
 //   x[b, p*stride+r-padding, q*stride+s-padding, c]
-// oneDNN's pass for bf16 is far from what memory allows (35.9 ms a step of mobilenet_v2 where this
-// takes 25.4); its others are nearer. Lanes of a register are channels. A row's sums stay in
-// registers, images are dealt to threads, and the sums of rows, then of threads, add up in order.
+// oneDNN's bf16 pass is far from memory-bound speed (35.9 ms a step of mobilenet_v2, this one
+// 25.4); its other passes are closer. Lanes of a register are channels. A row's sums stay in
+// registers, images are divided among threads, and the sums of rows, then of threads, are added in
+// order.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -4,7 +4,7 @@
 //   dx[b,p,q,i] = sum over r,s,o of dy[b, p+r-padding', q+s-padding', o] w'[i,r,s,o],
 //   w'[i,r,s,o] = w[o, kernel-1-r, kernel-1-s, i],  padding' = kernel-1-padding.
 // oneDNN's forward pass on AMX is up to twice as fast as its backward one (oneDNN 2.6.3). The
-// weights, which are small, are turned at the start of each run.
+// weights, which are small, are flipped at the start of each run.
 #include <algorithm>
 
 #include "kernels/cpu/amx.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions by oneDNN: images stay NHWC; weights, which are small, are brought each run from
-// [O, K, K, I / groups] to the layout that oneDNN's implementation prefers, and gradients back.
+// Convolutions by oneDNN. Images stay NHWC. Weights, which are small, are converted in each run
+// from [O, K, K, I / groups] to the layout that oneDNN prefers, and gradients back.
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/cpu/onednn.h"
 

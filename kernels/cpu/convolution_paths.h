@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways to compute a convolution: oneDNN's direct passes; for nodes that the graph marks,
-// Winograd's algorithm; and others for bf16 that are faster where they apply
-// (convolution_bench.cpp). A factory must only be asked for what its condition allows.
+// The implementations of convolution: oneDNN's direct passes; Winograd's algorithm for nodes that
+// the graph marks; and others for bf16 that are faster where they apply (convolution_bench.cpp).
+// Call a factory only if its condition holds.
 #pragma once
 
 #include "kernels/cpu/factories.h"
@@ -14,8 +14,8 @@ KernelPointer convolution_onednn(const KernelRequest&);
 KernelPointer convolution_backward_data_onednn(const KernelRequest&);
 KernelPointer convolution_backward_weights_onednn(const KernelRequest&);
 
-// convolution_winograd.cpp: all passes by Winograd's algorithm, of nodes that may be marked so
-// (kernels/graph/winograd.h). Sums are of f32, whatever the element type.
+// convolution_winograd.cpp: all passes by Winograd's algorithm, for nodes that may be marked
+// (kernels/graph/winograd.h). Sums are f32 for every element type.
 KernelPointer convolution_winograd(const KernelRequest&);
 KernelPointer convolution_backward_data_winograd(const KernelRequest&);
 KernelPointer convolution_backward_weights_winograd(const KernelRequest&);

@@ -3,8 +3,8 @@
 // Backward weights of a convolution whose window is one pixel, which is a dense layer of all
 // pixels:
 //   dw[o,i] = sum over pixels n of dy[n,o] x[n,i]
-// oneDNN's product of bf16 is faster than its convolution, many times where images are small and
-// channels many; where weights are so few that a product has little to deal to threads it is not.
+// oneDNN's bf16 product is faster than its convolution, many times so for small images with many
+// channels; not where weights are so few that a product has little to divide among threads.
 #include "kernels/cpu/convolution_paths.h"
 #include "kernels/cpu/dense_paths.h"
 

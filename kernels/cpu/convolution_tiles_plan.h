@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How convolution_tiles.cpp cuts its work so that what it reads again stays in the level-2 cache.
+// Divides the work of convolution_tiles.cpp so that data which is read again stays in the level-2
+// cache.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +44,8 @@ inline GradientShape gradient_shape(const KernelRequest& request) {
           .padding = request.node.attributes.integer("padding")};
 }
 
-/// How the work is cut. A task is one chunk of inputs x one chunk of outputs x one part of the
-/// groups of images; a block is what is converted and multiplied at a time.
+/// A task is one chunk of inputs x one chunk of outputs x one part of the groups of images. A block
+/// is the amount that is converted and multiplied at a time.
 struct GradientPlan {
   std::int64_t groups;
   std::int64_t input_chunks, input_pairs;    ///< pairs in a chunk
@@ -52,7 +53,7 @@ struct GradientPlan {
   std::int64_t image_parts;
   std::int64_t block_rows;    ///< of dy
   std::int64_t block_groups;  ///< more than one only where block_rows are all rows
-  std::int64_t slots;         ///< rows of x of a group that are kept, as a ring
+  std::int64_t slots;         ///< size of the ring of rows of x that a group keeps
 
   std::int64_t tasks() const { return input_chunks * output_chunks * image_parts; }
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every op on the CPU: oneDNN for convolutions and large products, own loops for what is bound by
-// memory or too small for a library call. Results are the same bits in every run with the same
-// number of threads. What crosses processes (send, receive, all_reduce) is kernels/comm's.
+// All ops on the CPU: oneDNN for convolutions and large products; own loops for ops that are
+// memory-bound or too small for a library call. The same number of threads gives the same bits in
+// every run. kernels/comm has the ops that cross processes (send, receive, all_reduce).
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dense: y = x wᵀ; dx = dy w; dw = dyᵀ x. Which of the two paths computes it is a matter of size.
+// dense: y = x wᵀ; dx = dy w; dw = dyᵀ x. The size decides which implementation runs
+// (dense_paths.h).
 #include "kernels/cpu/dense_paths.h"
 
 namespace regatta::cpu {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two ways to compute a dense layer: plain loops on one thread, of f32, for products too small
-// for a library call; oneDNN for all others.
+// The two implementations of dense: plain loops in f32 on one thread, for products too small for a
+// library call; oneDNN for all others.
 #pragma once
 
 #include "kernels/cpu/factories.h"
 
 namespace regatta::cpu {
 
-/// Products of at most so many multiply-adds run in plain loops. Measured by compare_dense in
+/// Products with at most this many multiply-adds run in plain loops. Measured by compare_dense in
 /// cpu_kernels_bench.cpp on 1 thread (Sapphire Rapids, oneDNN 2.6.3): a call of oneDNN takes at
 /// least 310 to 440 ns; loops take 40 to 100 ns for 250 multiply-adds, 190 to 260 for 2,560, 500 to
 /// 630 for 4,096.

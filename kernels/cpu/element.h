@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types in loops: loaded as f32, computed in f32, rounded when stored. Written so that
-// loops over them vectorise.
+// Element types in loops: loaded as f32, computed in f32, rounded when stored, in a form that
+// compilers vectorise.
 #pragma once
 
 #include <bit>
@@ -32,7 +32,7 @@ inline void store(Bf16& target, float value) {
   target.bits = static_cast<std::uint16_t>(nan ? quiet : rounded);
 }
 
-/// build(T{}) with the type of the elements; null where loops have none.
+/// build(T{}) with the element type; null for types without loops.
 template <typename Build>
 std::unique_ptr<Kernel> with_element(ElementType element, const Build& build) {
   switch (element) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels that compute each element from the elements at the same index. `function` takes an
-// element of the type (a tag) and a register of f32 of each operand, and returns one (lanes.h).
+// element type tag and one register of f32 for each operand, and returns a register (lanes.h).
 #pragma once
 
 #include "kernels/cpu/element.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factories behind the CPU's table, by the file that holds them. A factory copies what it needs
-// out of the request; formulas and shapes stand in kernels/graph/ops. It returns null for element
-// types that it does not compute, which the table reports.
+// The factories in the CPU's table, by source file. A factory copies what it needs out of the
+// request. Formulas and shapes are in kernels/graph/ops. A factory returns null for element types
+// that it does not support; the table reports the error.
 #pragma once
 
 #include <memory>

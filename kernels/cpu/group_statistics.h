@@ -4,7 +4,7 @@
 // are taken from a pivot near the mean (that of the group's first rows), so that f32 sums of their
 // squares do not cancel; blocks are merged in double:
 //   d = x - pivot;  mean = pivot + sum d / m;  variance = (sum d² - (sum d)² / m) / m.
-// Threads: parts of a group may be added at the same time; everything else is one thread's.
+// Threads: parts of a group may be added concurrently; everything else runs on one thread.
 #pragma once
 
 #include <cmath>
@@ -18,8 +18,8 @@ namespace regatta::cpu {
 
 class GroupStatistics {
  public:
-  /// Of a normalisation's request: scale, shift, outputs mean and inverse deviation, and variables
-  /// are at the same places in all.
+  /// `request`: of any normalisation op; all have scale, shift, the outputs mean and inverse
+  /// deviation, and the variables at the same positions.
   GroupStatistics(const KernelRequest& request, const Groups& groups)
       : groups_(groups),
         row_(WideRow::of_registers(groups.channels)),
@@ -42,7 +42,7 @@ class GroupStatistics {
 
   const Line& line(std::int64_t group) const { return lines_[static_cast<std::size_t>(group)]; }
 
-  /// Takes the pivot from the first of `rows` rows of the group.
+  /// Takes the pivot from the first rows of the group.
   template <typename T>
   void find_pivot(std::int64_t group, const T* x, std::int64_t rows) const {
     const std::int64_t channels = groups_.channels, used = std::min(kPivotRows, rows);
@@ -77,7 +77,7 @@ class GroupStatistics {
     std::copy_n(scratch_[static_cast<std::size_t>(part)].totals(0), 2 * groups_.channels, target);
   }
 
-  /// All parts of the group have ended: its outputs and its line.
+  /// Writes the outputs and the line of a group whose parts are all added.
   void finish(std::int64_t group) {
     const std::int64_t channels = groups_.channels;
     const auto m = static_cast<double>(groups_.rows);
@@ -101,7 +101,7 @@ class GroupStatistics {
     line(group).repeat();
   }
 
-  /// All groups are finished: running = (1 - momentum) running + momentum * their mean.
+  /// After all groups: running = (1 - momentum) running + momentum * their mean.
   void update_running() const {
     update(*running_mean_, [&](std::int64_t g, std::int64_t c) {
       return static_cast<double>(mean_[g * groups_.channels + c]);

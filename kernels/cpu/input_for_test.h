@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of the input op: small data sets whose examples are known by their labels,
+// For tests of the input op: small data sets whose examples can be told by their labels,
 // augmentations, and an input with its kernel.
 #pragma once
 

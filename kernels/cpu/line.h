@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A normalisation whose statistics are known: a line for each channel, and what is fused with it.
+// A normalisation with known statistics is a line for each channel; Line applies it together with
+// the fused ops.
 #pragma once
 
 #include "kernels/cpu/activation_function.h"
@@ -25,7 +26,7 @@ class Line {
   explicit Line(const WideRow& row)
       : row_(row), constants_(make_buffer<float>(static_cast<std::size_t>(3 * row.width))) {}
 
-  /// Of a channel; repeat() follows when all are set.
+  /// Sets a channel. Call repeat() after all are set.
   void set(std::int64_t channel, float mean, float slope, float shift) {
     constants_[static_cast<std::size_t>(channel)] = mean;
     constants_[static_cast<std::size_t>(row_.width + channel)] = slope;
@@ -38,7 +39,7 @@ class Line {
   /// x - mean; `i` counts in the wide row.
   Lanes centered(std::int64_t i, Lanes x) const { return x - at(i); }
   Lanes slope(std::int64_t i) const { return at(row_.width + i); }
-  /// Of a centered x.
+  /// The line for a centered x.
   Lanes line(std::int64_t i, Lanes centered) const {
     return slope(i) * centered + at(2 * row_.width + i);
   }
@@ -60,8 +61,8 @@ class Line {
     }
   }
 
-  /// y = max_pool(function(line(x))) of one image. What is compared is rounded already, so that the
-  /// first of equals is the same as if it had been stored. picked and positions may be null.
+  /// y = max_pool(function(line(x))) of one image. Values are rounded before they are compared, so
+  /// that ties resolve as if the values had been stored. picked and positions may be null.
   template <typename Function, typename T>
   void apply_and_pool(const Windows& windows, const T* x, T* y, T* picked,
                       std::uint8_t* positions) const {
@@ -86,7 +87,7 @@ class Line {
   Buffer<float> constants_;  ///< mean, slope, shift, a wide row each
 };
 
-/// The largest of each window of one image and their positions (null: not asked for).
+/// The largest value of each window of one image and its position (null: not wanted).
 template <typename T>
 void pool_image(const Windows& windows, const T* x, T* picked, std::uint8_t* positions) {
   windows.for_each([&](auto corner, auto pooled, auto side) {

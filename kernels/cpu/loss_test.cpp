@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For every device that has kernels (test_support.h).
+// The losses and count_correct, for every device that has kernels (test_support.h).
 #include <limits>
 
 #include "kernels/cpu/test_support.h"

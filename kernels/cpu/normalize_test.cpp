@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For every device that has kernels (test_support.h).
+// normalize with its inference and backward ops, for every device that has kernels
+// (test_support.h).
 #include "kernels/cpu/test_support.h"
 
 namespace regatta::cpu::test {

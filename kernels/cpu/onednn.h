@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// oneDNN behind one door: what differs between its versions 2.x and 3.x is in onednn.cpp, and every
-// call is checked; an error becomes RunError(Unsupported) with oneDNN's words and the caller's
-// line. A Program is a kernel made of primitives; scratch memory and arguments are bound when it is
-// built. Threads: primitives take the OpenMP setting of the thread that builds and runs them.
+// The interface to oneDNN. Differences between its versions 2.x and 3.x stay in onednn.cpp, and
+// every call is checked: an error becomes RunError(Unsupported) with oneDNN's message and the
+// caller's line. A Program is a kernel made of primitives; scratch memory and arguments are bound
+// when it is built. Threads: primitives use the OpenMP setting of the thread that builds and runs
+// them.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +33,8 @@ Descriptor describe_strided(const dnnl::memory::dims& dims, const dnnl::memory::
                             std::source_location where = std::source_location::current());
 
 enum class Layout : std::uint8_t {
-  Plain,     ///< as the elements lie in the graph's tensor
-  Preferred  ///< whatever an implementation wants
+  Plain,     ///< the layout of the graph's tensor
+  Preferred  ///< the layout that the implementation prefers
 };
 /// Images, in the graph [B, H, W, C].
 Descriptor describe_images(const TensorType& images);
@@ -42,7 +43,7 @@ Descriptor describe_images(const TensorType& images);
 /// them as the first dimension.
 Descriptor describe_weights(const TensorType& weights, std::int64_t groups, Layout layout);
 
-/// A primitive that is chosen, with the layouts it wants for its three tensors.
+/// A chosen primitive, with the layouts that it wants for its three tensors.
 struct Choice {
   dnnl::primitive primitive;
   Descriptor x;        ///< of a product: the left factor
@@ -64,10 +65,10 @@ struct Convolution {
 Choice choose(const Convolution& convolution,
               std::source_location where = std::source_location::current());
 
-/// What becomes of what is in memory already.
+/// Whether results replace the contents of the target or are added to them.
 enum class Store : std::uint8_t { Replace, Add };
 
-/// y = x weights, or y += x weights, each as laid out; of three dimensions, for each index of the
+/// y = x weights, or y += x weights. With three dimensions, one product for each index of the
 /// first.
 struct Product {
   Descriptor x;
@@ -82,8 +83,8 @@ class Program final : public Kernel {
   dnnl::memory bind(const Descriptor& layout, void* data);
   /// `data` in the layout `wanted`: itself, or a buffer that each run fills from it first.
   dnnl::memory read_as(const Descriptor& wanted, const Descriptor& layout, void* data);
-  /// Memory in the layout `wanted` for what ends in `data`: `data` itself, or a buffer that copy()
-  /// has to bring there.
+  /// Memory in the layout `wanted` for results that belong in `data`: `data` itself, or a buffer
+  /// that copy() must move there.
   dnnl::memory write_as(const Descriptor& wanted, const Descriptor& layout, void* data);
 
   struct Argument {
@@ -92,9 +93,9 @@ class Program final : public Kernel {
   };
   void add(const dnnl::primitive& primitive, const Descriptor& scratchpad,
            std::vector<Argument> arguments);
-  /// Executes it where the arguments hold the scratchpad, or there is none.
+  /// Adds a primitive whose arguments include the scratchpad, if it needs one.
   void add(const dnnl::primitive& primitive, std::vector<Argument> arguments);
-  /// Appends the copy from `source` to `target` where they are not the same memory.
+  /// Appends a copy from `source` to `target` unless they are the same memory.
   void copy(const dnnl::memory& source, const dnnl::memory& target);
 
   void run(const StepContext&) override;

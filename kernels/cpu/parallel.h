@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How own loops use a lane's OpenMP threads: work is cut into as many parts as threads, by position
-// alone, so that the same element is computed by the same arithmetic in every run.
+// Runs our loops on a lane's OpenMP threads. Work is divided into one part for each thread, by
+// position alone, so that every run computes an element by the same arithmetic.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace regatta::cpu {
 
-/// Entering a parallel region costs about 2 us; 16 Ki elements of a memory-bound loop about as
-/// much.
+/// A loop over fewer elements stays on one thread: entering a parallel region costs about 2 us, as
+/// much as 16 Ki elements of a memory-bound loop.
 inline constexpr std::int64_t kParallelElements = 32768;
 
-/// Into how many parts a loop over so many elements is cut.
+/// The number of parts for a loop over this many elements.
 inline int parts_for(int threads, std::int64_t elements) {
   return elements < kParallelElements ? 1 : threads;
 }

@@ -25,8 +25,8 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// Calls use(buffer) with the buffer that holds the batch of `step`, waiting for it. A step that
-  /// does not follow the one before makes the prefetcher start anew there.
+  /// Waits for the batch of `step` and calls use(buffer) with the buffer that holds it. If `step`
+  /// does not follow the last one, prefetching restarts at `step`.
   /// Throws: Aborted.
   void take(std::int64_t step, const AbortFlag* abort,
             const std::function<void(std::size_t buffer)>& use);
@@ -41,7 +41,7 @@ class Prefetcher {
   Fill fill_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t wanted_ = 0;  ///< the next step that is taken
+  std::int64_t wanted_ = 0;  ///< the step that take() will ask for next
   std::int64_t ready_ = 0;   ///< steps wanted_ … ready_ - 1 are prepared
   bool quit_ = false;
   std::thread thread_;  // last: it uses all of the above

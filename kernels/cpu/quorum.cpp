@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// quorum: a worker's push at a server. In the lane of the push that completes a step, the weighted
-// sums over all that count, in the order of the members and by the arithmetic of `sum`; they take
-// the place of that worker's own gradients. The push of a worker that is lost, as this server or
-// another knows, is dropped: not all of it has come to all servers.
+// quorum: a worker's push at a server. The lane of the push that completes a step computes the
+// weighted sums over all pushes that count, in the order of the members and by the arithmetic of
+// `sum`; they replace that worker's own gradients. The push of a lost worker is dropped, because
+// not all of it has reached all servers.
 // arrival: 1 when all of a worker's gradients have come, else 0.
 #include <algorithm>
 #include <vector>

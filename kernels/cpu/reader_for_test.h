@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of variables that threads share: a reader's kernel, and what it saw.
+// For tests of variables that threads share: a reader's kernel and the values that it read.
 #pragma once
 
 #include <cstdint>

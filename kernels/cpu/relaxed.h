@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How elements of a variable are touched: plainly, where no other thread can or a lock is held, or
-// with relaxed atomics (Hogwild), where a lost update is allowed and torn or invented values are
-// not.
+// Access to elements of a variable: plain, if no other thread can access them or a lock is held; or
+// by relaxed atomics (Hogwild), which may lose updates but never tear or invent values.
 #pragma once
 
 #include <atomic>

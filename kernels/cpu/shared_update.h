@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every update does around its formula: touches elements in the manner of the parameter's
-// sharing, then counts the update and how many others it missed since its parameter was read.
-// Slots are touched like their parameter, under the parameter's locks.
+// The common part of all updates: accesses elements as the parameter's sharing demands, then counts
+// the update and the versions that it missed since its parameter was read. Slots are accessed like
+// their parameter, under the parameter's locks.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 
 namespace regatta::cpu {
 
-/// An update that others interrupt is lost like an element's: two separate relaxed operations.
+/// Increments by two separate relaxed operations, so that concurrent increments get lost as updates
+/// of an element do.
 inline void touch_canary(VariableStorage& parameter) {
   const std::uint64_t seen = parameter.canary.load(std::memory_order_relaxed);
   parameter.canary.store(seen + 1, std::memory_order_relaxed);
@@ -58,18 +59,18 @@ void update_elements(VariableStorage& parameter, int parts, const Body& body) {
   }
 }
 
-/// True where each of many loops makes some of the steps, so that none of them counts all.
+/// True if several loops share the steps, so that no loop's step number counts all of them.
 inline bool loops_step_apart(const VariableStorage& parameter) {
   return parameter.sharing == Sharing::Relaxed || parameter.sharing == Sharing::Locked;
 }
 
-/// Where the reader of the parameter left the version it saw; null where nothing reads it.
+/// The version noted by the reader of the parameter; null if no node reads it.
 inline const SeenVersion* seen_version(const KernelRequest& request) {
   return request.versions_seen.empty() ? nullptr : request.versions_seen[0];
 }
 
-/// After update_elements(): counts the version and, for a gradient that was computed from version
-/// `seen` (null: the update has none), its staleness.
+/// Called after update_elements(). Counts the version and the staleness of a gradient computed from
+/// version `seen` (null: the update has no gradient).
 inline void count_update(VariableStorage& parameter, const SeenVersion* seen,
                          LaneCounters* counters) {
   if (parameter.sharing == Sharing::None) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the CPU's tests of ops are about: its kernels, on one thread and on two.
+// The subjects of the CPU's tests of ops: its kernels, on one thread and on two.
 #include "kernels/cpu/test_support.h"
 
 namespace regatta::cpu::test {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of ops share: one op by the kernels under test and by the reference's, side by side,
-// and how far apart they may be. Tests that ask for subjects() know no device: kernels/cuda builds
-// them again, for its own kernels.
+// For tests of ops: runs one op by the kernels under test and by the reference, and bounds their
+// difference. Tests that use subjects() do not depend on a device: kernels/cuda builds them again
+// for its own kernels.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,20 +23,19 @@ struct OpResult {
   std::vector<Array> variables;
 };
 
-/// One way in which a device computes ops.
+/// A device configuration under test.
 struct Subject {
   std::string name;  ///< ends messages: " on 2 threads"
   std::function<OpResult(const OpCase&, std::int64_t steps)> run;  ///< from step 0 on
 };
 
-/// All that is under test. Each program of tests defines its own (subjects_for_test.cpp); there is
-/// at least one.
+/// All subjects, at least one. Each test program defines its own (subjects_for_test.cpp).
 const std::vector<Subject>& subjects();
 
-/// Of a step in tests: each sees ten examples.
+/// The context of a step in tests; each step has ten examples.
 inline StepContext context_of(std::int64_t step) { return {.step = step, .examples = 10 * step}; }
 
-/// Runs steps 0 … steps - 1 of the op and returns what is left.
+/// Runs steps 0 … steps - 1 of the op and returns the final tensors.
 inline OpResult run_op(const KernelTable& table, const OpCase& op_case, int threads,
                        std::int64_t steps = 1) {
   BuiltOp op(table, op_case, threads);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocks of a matrix turned in AVX-512 registers. Only for code compiled for AVX-512 (a region of
-// `#pragma GCC target`) that runs where has_avx512().
+// Transposes blocks of a matrix in AVX-512 registers. Only for code compiled for AVX-512 (a region
+// of `#pragma GCC target`) that runs where has_avx512().
 #pragma once
 
 #include <immintrin.h>
@@ -41,13 +41,13 @@ using Rows16 = __m512i[16];
   }
 }
 
-/// In which column of 32 the unpacking of words leaves element d of its lower result; of its upper
-/// one it is 4 further.
+/// The column of 32 where unpacking words leaves element d of its lower result; in the upper result
+/// the column is 4 larger.
 constexpr int unpacked_column(int d) { return 8 * (d / 4) + d % 4; }
 
-/// The 32 x 32 elements of 16 bits at `source`, rows `stride` elements apart, of which the first
-/// `rows` and the `columns` set in the mask are read and the others taken for zeros: each column c
-/// is handed to write(c, its 32 elements).
+/// Transposes the 32 x 32 elements of 16 bits at `source`, whose rows are `stride` elements apart.
+/// Reads the first `rows` rows and the columns set in the mask; all others count as zeros. Calls
+/// write(c, the 32 elements) for each column c.
 template <typename Write>
 [[gnu::always_inline]] inline void transpose_words(const std::uint16_t* source, std::int64_t stride,
                                                    int rows, __mmask32 columns,

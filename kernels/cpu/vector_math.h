@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions without branches, of one f32 (in a loop, they vectorise; libm's do not) or of lanes.h's
-// registers. A NaN stays one: selections are written so that a comparison with NaN keeps the
-// argument. Measured over every seventh f32 against libm in double, largest error, absolute and in
-// units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0. activation_test.cpp
-// holds them to bounds.
+// Math functions without branches, for one f32 (they vectorise in a loop, unlike libm's) or for
+// lanes.h's registers. A NaN argument gives a NaN: selections are written so that a comparison with
+// NaN keeps the argument. Largest errors against libm in double over every seventh f32, absolute
+// and in units of the last place: tanh 3.0e-7, 5.0; erf 3.9e-7, 6.5; exp 5.0e-8, 1.0.
+// activation_test.cpp checks bounds.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ inline V clamp_symmetric(V x, float bound) {
   return select(below < -bound, -bound, below);
 }
 
-/// tanh as a quotient of polynomials of degrees 13 and 6; x is factored out, so that tiny ones do
-/// not underflow. Source: Eigen, generic_fast_tanh_float (MathFunctionsImpl.h); beyond the bound
+/// tanh as a quotient of polynomials of degrees 13 and 6; x is factored out, so that tiny arguments
+/// do not underflow. Source: Eigen, generic_fast_tanh_float (MathFunctionsImpl.h); beyond the bound
 /// f32 yields 1.
 template <typename V>
 inline V fast_tanh(V argument) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The CPU's own functions: how far they are from the truth.
+// The errors of the CPU's own math functions.
 #include <bit>
 #include <cmath>
 #include <limits>

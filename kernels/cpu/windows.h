@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The windows of a max_pool that do not overlap, for ops that hold one: picking the largest of each
-// and going back. Rows and columns that no window covers are left over at the bottom and the right.
+// Windows of a max_pool that do not overlap, for fused ops: finds the largest value of each window,
+// and maps back to it. Rows and columns at the bottom and the right may belong to no window.
 #pragma once
 
 #include "kernels/cpu/lanes.h"
@@ -23,8 +23,8 @@ struct Windows {
   std::int64_t image() const { return height * width * channels; }
   std::int64_t pooled_image() const { return rows * columns * channels; }
 
-  /// body(first element of the window, element of the pooled image, side) for every window; the
-  /// side of most is known when the program is compiled.
+  /// body(first element of the window, element of the pooled image, side) for every window. Common
+  /// sides are compile-time constants.
   template <typename Body>
   void for_each(const Body& body) const {
     if (side == 2) {
@@ -67,7 +67,8 @@ struct Largest {
   LaneIntegers position;
 };
 
-/// Of the pixels at `corner`, kLanes channels; value(pixel) is compared. The first of equals wins.
+/// The largest value(pixel) of the window at `corner`, for kLanes channels. The first of equals
+/// wins.
 template <typename T, typename Side, typename Count, typename Value>
 inline Largest largest(const Windows& n, const T* corner, Side side, Count lanes,
                        const Value& value) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the tiles of a batch of images are found and dealt to threads, in blocks that stay near a
-// core (convolution_winograd.cpp).
+// The tiles of a batch of images, divided among threads in blocks that fit in a core's cache
+// (convolution_winograd.cpp).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace regatta::cpu::winograd {
 
-// Of a block's points and products together. More do not stay near the core; of fewer tiles each
-// product is less efficient (convolution_bench.cpp).
+// The bytes of a block's points and products. Larger blocks do not stay in a core's cache; smaller
+// ones make each product less efficient (convolution_bench.cpp).
 inline constexpr std::int64_t kBlockBytes = 1 << 20;
 inline constexpr std::int64_t kFewestTiles = 64;
 
@@ -37,7 +37,8 @@ struct Tiles {
     return {index / (down * across), in_image / across * kTile, in_image % across * kTile};
   }
 
-  /// Of `reach` pixels a side from `before` above and left of the tile on.
+  /// The part inside the image of the square with `reach` pixels a side that begins `before` pixels
+  /// above and left of the tile.
   Inside inside(const Tile& tile, std::int64_t before, std::int64_t reach) const {
     const auto clip = [&](std::int64_t first, std::int64_t extent) {
       return std::pair(static_cast<int>(std::max<std::int64_t>(0, before - first)),
@@ -53,12 +54,12 @@ struct Tiles {
   std::int64_t count;
 };
 
-/// Images whose channels are brought to points or come from them.
+/// Images that are transformed to points or from them.
 struct Images {
   Tensor tensor;
   std::int64_t channels() const { return tensor.type.dim(3); }
   std::int64_t line() const { return tensor.type.dim(2) * channels(); }
-  /// The pixel where a tile begins, or would if the image went on `before` pixels up and left.
+  /// The pixel `before` pixels above and left of a tile, as if the image went on beyond its border.
   template <typename T>
   T* corner(const Tiles::Tile& tile, std::int64_t before) const {
     const std::int64_t row = tile.image * tensor.type.dim(1) + tile.row - before;
@@ -70,7 +71,8 @@ inline std::int64_t quotient_up(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-/// How a batch's tiles are dealt: as many blocks to each thread, of sizes that differ by one.
+/// Divides a batch's tiles into blocks, the same number for each thread, of sizes that differ by
+/// one.
 struct Blocks {
   /// `wanted`: tiles of a block.
   Blocks(std::int64_t tile_count, int thread_count, std::int64_t wanted)
@@ -78,8 +80,8 @@ struct Blocks {
         threads(thread_count),
         each(quotient_up(quotient_up(tiles, threads), wanted)) {}
 
-  /// Of a block's matrices: those of the largest block, odd, so that the 36 matrices, which lie a
-  /// multiple of the channels apart, do not meet in the same few sets of a cache.
+  /// Rows of a block's matrices: as in the largest block, made odd so that the 36 matrices, which
+  /// lie a multiple of the channels apart, do not fall in the same few sets of a cache.
   std::int64_t rows() const { return quotient_up(tiles, each * threads) | 1; }
 
   /// body(tiles) for the blocks of a thread, in order.
@@ -95,8 +97,9 @@ struct Blocks {
   std::int64_t each;  ///< of a thread
 };
 
-/// Tiles of a block: as many as stay near the core, and enough that what each block reads or
-/// writes once, `others` for each of its points, does not take longer than its own points.
+/// The number of tiles in a block: as many as fit in a core's cache, but enough that the memory
+/// traffic that a block has once (`others` for each of its points) does not exceed that of its
+/// points.
 inline std::int64_t tiles_of_a_block(std::int64_t channels, std::int64_t others) {
   const std::int64_t near = kBlockBytes / (kPoints * channels * std::int64_t{sizeof(float)});
   return std::max({kFewestTiles, near, others / channels});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The products of matrices that Winograd's algorithm makes of a block, by oneDNN, and the memory
-// that they and the block have in the lane's scratch (convolution_winograd.cpp).
+// The matrix products of Winograd's algorithm for one block, by oneDNN, and their memory in the
+// lane's scratch (convolution_winograd.cpp).
 #pragma once
 
 #include <omp.h>
@@ -15,8 +15,8 @@
 
 namespace regatta::cpu::winograd {
 
-/// Rows and columns of a matrix a point. The 36 matrices lie one behind the other: a product of
-/// matrices that lie apart is many times slower in oneDNN.
+/// Rows and columns of the matrix of one point. The 36 matrices are contiguous: oneDNN is many
+/// times slower on matrices that lie apart.
 struct Extent {
   std::int64_t rows, columns;
   std::int64_t plane() const { return rows * columns; }
@@ -30,7 +30,7 @@ struct Extent {
   }
 };
 
-/// Primitives that one thread executes take one thread.
+/// Limits primitives to one OpenMP thread while it lives.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -42,7 +42,8 @@ class OneThread {
   int before_;
 };
 
-/// Memory in the lane's scratch, laid out first and known when the scratch is.
+/// Memory in the lane's scratch: laid out first, with addresses that are known once the scratch is
+/// reserved.
 class Room {
  public:
   struct Part {

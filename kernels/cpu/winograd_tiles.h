@@ -6,9 +6,9 @@
 //   y = A' ((G g) * (B' d)),  d: 6 of x, g: 3 weights, y: 4 results;
 //   for the gradient g: 4 of dy, y: 3 weights.
 // In two, each is applied to columns and to rows: 6 x 6 values, called points here. Lanes of a
-// register are channels. p = 11/16 and q = 23/16 make rounding grow least among points whose
-// powers are exact in f32 (convolution_winograd_test.cpp derives it; Barabasz et al. 2018,
-// arXiv:1803.10986, say how it hangs on the points).
+// register are channels. p = 11/16 and q = 23/16 give the least rounding error among points
+// whose powers are exact in f32 (convolution_winograd_test.cpp derives it; Barabasz et al. 2018,
+// arXiv:1803.10986, show how the error depends on the points).
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ inline Line<6> points_of_data(const Line<6>& d) {
           d[5] - (kP2 + kQ2) * d[3] + kP2 * kQ2 * d[1]};
 }
 
-// One over the product of a point's differences to the others.
+// 1 / the product of a point's differences to the others.
 inline constexpr float kAtZero = 1 / (kP2 * kQ2);
 inline constexpr float kAtP = 1 / (2 * kP2 * (kP2 - kQ2));
 inline constexpr float kAtQ = 1 / (2 * kQ2 * (kQ2 - kP2));
@@ -78,7 +78,7 @@ inline void results(const Line<6>& m, Line<3>& y) {
        kP2 * even_p + kQ2 * even_q + m[5]};
 }
 
-/// Values of a matrix a point: value c of row r at point k is at k * plane + r * width + c.
+/// The matrices of all points: value c of row r at point k is at k * plane + r * width + c.
 struct Planes {
   float* data;
   std::int64_t plane;  ///< elements
@@ -87,26 +87,26 @@ struct Planes {
   float* row(std::int64_t index) const { return data + index * width; }
 };
 
-/// The pixels of an image's tile that lie in the image: rows [top, bottom), columns [left, right)
-/// of those that the tile reaches.
+/// The part of a tile's reach that lies inside the image: rows [top, bottom), columns [left,
+/// right).
 struct Inside {
   int top, bottom, left, right;
 };
 
-/// body(channel) for runs of kLanes channels; the last overlaps the one before where registers do
-/// not go up evenly, and computes the same again. There are at least kLanes channels.
+/// body(channel) for runs of kLanes channels. If kLanes does not divide the channels, the last run
+/// overlaps the one before and repeats its results. There are at least kLanes channels.
 template <typename Body>
 inline void for_each_run(std::int64_t channels, const Body& body) {
   for (std::int64_t c = 0; c < channels; c += kLanes) body(std::min(c, channels - kLanes));
 }
 
-/// From a pixel to the one below and to the one on the right. Units: elements.
+/// Distances to the next row and the next column. Units: elements.
 struct Strides {
   std::int64_t line, pixel;
 };
 
-/// A kSide x kSide block of pixels at `corner` (its first, which may lie outside of the image) to
-/// its points in one row of the planes.
+/// Transforms the kSide x kSide pixels at `corner` (which may lie outside of the image) to points
+/// in one row of the planes.
 template <std::size_t kSide, typename T, typename Transform>
 inline void to_points(const T* corner, const Strides& strides, std::int64_t channels,
                       const Inside& inside, const Planes& planes, std::int64_t row,
@@ -139,7 +139,7 @@ inline void to_points(const T* corner, const Strides& strides, std::int64_t chan
   });
 }
 
-/// Points at `from` (of kLanes channels, a plane apart) to a square of results.
+/// Transforms the points at `from` (of kLanes channels, a plane apart) to a square of results.
 template <std::size_t kSide>
 inline std::array<Line<kSide>, kSide> from_points(const float* from, std::int64_t plane) {
   std::array<Line<6>, kSide> rows;  // results down the columns

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands in for this folder in a build without CUDA: whoever asks for a GPU is told so.
+// The stub for this folder in a build without CUDA: asking for a GPU throws an error that says so.
 #include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels of this folder on a GPU, in bf16, by the shapes of airbench94 at batch 1024: the time of
-// a launch among many in the queue, the bytes that inputs and outputs have, which the GPU's memory
-// must move at least once, and of convolutions and products the flop a second, 2 a multiply-add.
-// Convolutions stand there twice: by the engine that trials find fastest and by the heuristics'
-// first; the label says which it was.
+// Times the kernels of this folder on a GPU, in bf16, on the shapes of airbench94 at batch 1024.
+// Reports the time of a launch among many in the queue, the bytes of inputs and outputs (the least
+// memory traffic) and, for convolutions and products, flop/s (2 a multiply-add). Each convolution
+// appears twice: with the engine that trials find fastest and with the heuristics' first; the label
+// says which.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table, and what it says where it has no kernel. What kernels compute is tested by the CPU's
-// tests of ops (subjects_for_test.cpp).
+// The table, and its error where it has no kernel. The CPU's tests of ops check the kernels'
+// results (subjects_for_test.cpp).
 #include <set>
 
 #include "kernels/cpu/test_support.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factories behind a GPU's table, by the file that holds them. A factory copies what it needs
-// out of the request; formulas and shapes stand in kernels/graph/ops. It returns null for element
-// types that it does not compute, which the table reports.
+// The factories in a GPU's table, by source file. A factory copies what it needs out of the
+// request. Formulas and shapes are in kernels/graph/ops. A factory returns null for element types
+// that it does not support; the table reports the error.
 #pragma once
 
 #include <memory>
@@ -50,8 +50,8 @@ KernelPointer copy(const KernelRequest&);
 KernelPointer concatenate(const KernelRequest&);
 KernelPointer translate(const KernelRequest&);
 
-// sum_replicas.cu: of an all_reduce, built once for all members, whose buckets are its inputs, in
-// their order; sums are left there
+// sum_replicas.cu: an all_reduce as one kernel for all members. Its inputs are their buckets, in
+// the order of members, and it leaves the sums there.
 KernelPointer sum_replicas(const KernelRequest&);
 
 // read.cu

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of ops (kernels/cpu/*_test.cpp) are about in this folder: its kernels on the
-// emulated queue and, where there is one, on a GPU; each with aligned tensors and with others.
+// The subjects of the tests of ops (kernels/cpu/*_test.cpp) in this folder: its kernels on the
+// emulated queue and, if there is one, on a GPU, each with aligned and with unaligned tensors.
 #include "kernels/cpu/test_support.h"
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/device/device_op_for_test.h"

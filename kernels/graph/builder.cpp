@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one function that all of the builder's typed ones go through; those live in ops/.
+// Builder::node(), through which all typed functions go; those live in ops/.
 #include "kernels/graph/builder.h"
 
 #include <utility>

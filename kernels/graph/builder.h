@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Appends nodes to a graph with typed arguments. One function an op; attributes are written here
-// and in ops/ only. The builder carries what consecutive nodes share: place, layer, phase.
+// Appends nodes to a graph by one typed function for each op. Attributes are written here and in
+// ops/ only. The builder remembers what consecutive nodes share: place, layer, phase.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Normalization {
   double momentum = 0.1;
 };
 
-/// Gradients are those of sum over examples / `divisor`; the divisor is the global batch.
+/// The loss is the sum over examples / `divisor`; the divisor is the global batch.
 struct CrossEntropy {
   double label_smoothing = 0;
   std::int64_t divisor = 1;
@@ -48,7 +48,8 @@ struct Augmentation {
   std::vector<double> deviation;
 };
 
-/// Shuffled anew each epoch and augmented, or in the order of the data set, as evaluation wants it.
+/// Shuffled: a new order each epoch, with augmentation. Sequential: the order of the data set, for
+/// evaluation.
 enum class ExampleOrder : std::uint8_t { Shuffled, Sequential };
 
 /// Which examples an input node yields at step k: [offset, offset + batch) of the k-th global
@@ -58,7 +59,7 @@ struct InputSlice {
   std::int64_t offset = 0;
   std::int64_t global_batch = 0;
   ExampleOrder order = ExampleOrder::Shuffled;
-  ElementType element = ElementType::F32;  ///< that images are yielded in: f32 or bf16
+  ElementType element = ElementType::F32;  ///< of the images: f32 or bf16
 };
 
 /// A piecewise linear function of the examples seen; constant outside its points.
@@ -105,8 +106,8 @@ struct LookaheadOptions {
   Schedule decay;
 };
 
-/// Where another image is taken from: pixel (row, column) of the result is pixel (row + rows,
-/// column + columns) of the image, reflected at its border; then the result is mirrored.
+/// Shifts an image, then mirrors it if asked: pixel (row, column) of the shifted image is pixel
+/// (row + rows, column + columns) of the input, reflected at its border.
 /// Units: pixels.
 struct Translation {
   std::int64_t rows = 0;
@@ -122,17 +123,17 @@ struct AllReduceMember {
   std::string algorithm;  ///< `ring`, `reduce_to_one`, `hierarchical_copy`
 };
 
-/// A worker's place in a quorum.
+/// A worker's part in a quorum.
 struct QuorumSeat {
   std::int64_t needed = 1;  ///< pushes that complete a step
   std::int64_t member = 0;  ///< this worker's index, 0 to members - 1
   std::int64_t members = 1;
-  std::int64_t examples = 1;  ///< of this worker's share of a batch
+  std::int64_t examples = 1;  ///< in this worker's share of a batch
 };
 
 /// What a quorum yields.
 struct QuorumValues {
-  std::vector<Value> sums;  ///< of the gradients: means over the examples that counted
+  std::vector<Value> sums;  ///< one for each gradient: the mean over the examples that counted
   Value verdict;            ///< f32 [1]: 1 when this worker's push counts, else 0
 };
 
@@ -155,7 +156,8 @@ class Builder {
   }
   Graph& graph() { return graph_; }
 
-  /// While gradient() runs a rule: does anything need the gradient of the node's input `index`?
+  /// Whether the gradient of the node's input `index` is needed. Valid while gradient() runs a
+  /// rule.
   bool wants(std::size_t index) const { return wanted_.at(index); }
   void want(std::vector<bool> wanted) { wanted_ = std::move(wanted); }
 
@@ -174,7 +176,8 @@ class Builder {
   Value tanh(Value x);
   Value relu(Value x);
   Value gelu(Value x);  ///< exact: x Φ(x)
-  /// Output o reads the inputs of its group only; as many groups as channels: depthwise.
+  /// Output channel o reads the input channels of its group only. With one group for each channel
+  /// the convolution is depthwise.
   /// Shapes: x [B, H, W, I], w [O, K, K, I / groups], y [B, H', W', O].
   Value convolution(Value x, Value weights, const Window& window, std::int64_t groups = 1);
   Value max_pool(Value x, const Window& window);
@@ -186,11 +189,11 @@ class Builder {
                             double epsilon);
   Value add(Value a, Value b);
   Value scale(Value x, double factor);
-  /// A view with other dimensions for each example; dimension 0, the batch, stays.
+  /// A view with new dimensions for each example; dimension 0, the batch, stays.
   Value reshape(Value x, std::vector<std::int64_t> dims);
   /// Rows [offset, offset + count) of the slowest dimension.
   Value slice(Value x, std::int64_t offset, std::int64_t count);
-  /// Rows of all values, one after the other, along the slowest dimension. No gradient.
+  /// Joins the values along the slowest dimension. No gradient.
   Value concatenate(std::vector<Value> values);
   Value cast(Value x, ElementType element);
   /// Shapes: x [B, H, W, C].
@@ -199,7 +202,7 @@ class Builder {
   Value softmax_cross_entropy(Value logits, Value labels, const CrossEntropy& options);
   /// Loss: sum over examples of the mean over outputs of (p - t)², / divisor. Shapes: [B, O].
   Value mean_squared_error(Value prediction, Value target, std::int64_t divisor);
-  /// How many examples have their label's logit largest; a scalar f32.
+  /// The number of examples whose largest logit is that of their label; a scalar f32.
   Value count_correct(Value logits, Value labels);
 
   Value sum(std::vector<Value> values, double factor = 1);
@@ -207,13 +210,14 @@ class Builder {
   /// Members stand at different places and name the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);
 
-  /// That all of one worker's gradients have come to a server: 1, or 0 where the worker is lost.
+  /// 1 when all gradients of one worker have reached a server, 0 when the worker is lost.
   /// Shapes: [1] f32.
   Value arrival(std::vector<Value> gradients);
-  /// One worker's push to the server that decides. `arrivals`: at the others.
+  /// One worker's push to the server that decides whether it counts. `arrivals`: outputs of
+  /// arrival() at the other servers.
   QuorumValues quorum(const std::vector<Value>& gradients, const QuorumSeat& seat,
                       const std::vector<Value>& arrivals);
-  /// One worker's push to a server that is told the verdict.
+  /// One worker's push to a server that receives the verdict from the deciding server.
   QuorumValues follow_quorum(const std::vector<Value>& gradients, const QuorumSeat& seat,
                              Value verdict);
 

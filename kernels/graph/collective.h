@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a collective deals its elements and its members out. Plain arithmetic, shared by what
-// computes the traffic from a graph and by what moves the bytes, which a test holds together.
+// How a collective divides elements and members. The same arithmetic computes the traffic from a
+// graph and moves the bytes; a test checks that the two agree.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr std::string_view kHierarchicalCopy = "hierarchical_copy";
 inline constexpr std::string_view kMpi = "mpi";    ///< MPI_Iallreduce; between processes only
 inline constexpr std::string_view kNccl = "nccl";  ///< as NCCL chooses; between GPUs only
 
-/// Those that need no library: they run inside one process and between several.
+/// The algorithms that need no library; they run inside one process and between processes.
 std::span<const std::string_view> all_reduce_algorithms();
 
 /// Elements [begin, end).
@@ -28,7 +28,7 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-/// Share `index` of `count` elements dealt to `parts`; sizes differ by at most one.
+/// Share `index` of `count` elements divided among `parts`; sizes differ by at most one.
 Range share(std::int64_t count, std::int64_t parts, std::int64_t index);
 
 /// hierarchical_copy: two halves (the first one larger by one where the count is odd, so that no
@@ -40,7 +40,7 @@ struct Halves {
 };
 Halves halves(std::int64_t members, std::int64_t group);
 
-/// Members that share a process (or a host), and the one that speaks for them outside.
+/// Members that share a process (or a host), and the one that exchanges data with other parts.
 struct Part {
   std::vector<std::int64_t> members;  ///< ascending
   std::int64_t root = 0;              ///< a member; rotates with the collective's number
@@ -49,7 +49,7 @@ struct Part {
 /// Members by part, in the order of their first members. `part_of` names a part for each member.
 std::vector<Part> parts(std::span<const std::int64_t> part_of, std::int64_t group);
 
-/// Units: bytes, messages. Of one member in one step.
+/// Traffic of one member in one step. Units: bytes, messages.
 struct MemberTraffic {
   std::int64_t sent = 0;
   std::int64_t received = 0;
@@ -74,25 +74,25 @@ struct CollectiveShape {
   std::span<const std::int64_t> part_of = {};
 };
 
-/// In which order elements of all members are added up: those of `first` one after the other, those
-/// of `second` in the same way, then the second sum to the first.
+/// The order in which the members' elements are added: members of `first` one after the other,
+/// members of `second` one after the other, then the second sum to the first.
 struct AdditionOrder {
   Range elements;
   std::vector<std::int64_t> first;
-  std::vector<std::int64_t> second;  ///< often none
+  std::vector<std::int64_t> second;  ///< often empty
 };
 
-/// Of an all_reduce in one process, for ascending ranges of all its elements: ring, where share k
-/// begins with member k, reduce_to_one, hierarchical_copy.
+/// Addition orders of an all_reduce in one process, for ascending ranges that cover all elements.
+/// Algorithms: ring (share k begins with member k), reduce_to_one, hierarchical_copy.
 std::vector<AdditionOrder> addition_orders(const CollectiveShape& shape);
 
 /// What `member` sends and receives. For M = elements * element_bytes and n members:
 /// ring 2 (n - 1) / n M each way (exactly: all shares but one, twice); reduce_to_one (n - 1) M each
 /// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all. Over p parts,
 /// hierarchical_copy moves M each way between a part's root and each of its other members, and the
-/// roots are a ring: still 2 (n - 1) M in all. mpi is counted as that, too, with the bytes of an
-/// optimal all-reduce between the roots, and nccl as a ring: what a library really moves it does
-/// not tell.
+/// roots are a ring: still 2 (n - 1) M in all. mpi is counted as hierarchical_copy with an optimal
+/// all-reduce between the roots, nccl as a ring; these libraries do not report the bytes that they
+/// move.
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives whose members live in several processes: which member speaks for which, and what that
-// moves. (partition_test.cpp holds those of one process.)
+// Collectives that span processes: the root of each process, and the traffic. (partition_test.cpp
+// has collectives within one process.)
 #include "kernels/graph/collective.h"
 
 #include <gtest/gtest.h>

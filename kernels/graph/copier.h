@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What most rewrites do: copy nodes from one graph into another and remember what became of each
+// Copies nodes from one graph into another, as most rewrites do, and records the target of each
 // value and variable.
 #pragma once
 
@@ -17,7 +17,7 @@ class Copier {
         values_(source.nodes().size()),
         variables_(source.variables().size(), -1) {}
 
-  /// Tells what a value or variable of the source is in the target.
+  /// Maps a value or variable of the source to one of the target.
   void map(Value from, Value to) { slot(from) = to; }
   void map_variable(VariableId from, VariableId to) {
     variables_.at(static_cast<std::size_t>(from)) = to;
@@ -28,7 +28,7 @@ class Copier {
   Value value(Value from) const;
   VariableId variable(VariableId from) const;
 
-  /// The source's node with inputs and variables as they are in the target.
+  /// The source's node with its inputs and variables mapped to the target.
   Node translate(NodeId id) const;
   /// Appends the translated node to `target` and maps its outputs.
   NodeId copy(NodeId id, Graph& target);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A data set in memory, as plain data. Images are bytes, augmented and normalised by the input op;
-// features are floats, used as they are. Loading is the workloads' matter.
+// features are floats, used as they are. workloads/ loads data sets.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A graph as a picture for Graphviz, as textbooks draw it: boxes for what a layer computes in one
-// phase at one place, cylinders for its variables, a cluster for each place, bold red edges for
-// what crosses places, with its bytes. Made for a placed step that is not partitioned yet.
+// A graph as a picture for Graphviz, as textbooks draw it: one box for each layer, phase and place,
+// cylinders for its variables, a cluster for each place, and bold red edges, labelled with bytes,
+// for values that cross places. Takes a placed step that is not partitioned yet.
 //
-// A value is drawn to its first user at each place only: what comes after has it already. Slots of
-// optimizers are left out. Variables that replicas share in memory have a cluster of their own.
+// Each value has one edge to each place: to its first user there. Optimizer slots are left out.
+// Variables that replicas share in memory have a cluster of their own.
 #pragma once
 
 #include <string>

@@ -18,10 +18,10 @@ void check(bool condition, std::string_view rule,
 
 /// Why a run cannot go on. The names are the values of `failure.kind` in a record.
 enum class ErrorKind {
-  Usage,        ///< a flag, a name or a combination that cannot be
+  Usage,        ///< an invalid flag, name or combination
   Data,         ///< a data set is missing or damaged
   Diverged,     ///< a loss or a tensor is not finite
-  PeerLost,     ///< another participant of the run is gone
+  PeerLost,     ///< another process of the run is lost
   Timeout,      ///< a wait passed its deadline
   Unsupported,  ///< this build or machine has no implementation
   Io,           ///< a file could not be written

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When a node stops mattering: a recipe may let a parameter learn for a part of the run only, by a
-// rate that is zero from some count of examples on. From then on its update changes nothing, nor do
-// the backward nodes that make its gradient alone; an executor leaves them out.
+// A recipe may train a parameter for a part of the run only: its learning rate is zero from some
+// count of examples on. From then on its update changes nothing, and the executor skips the update
+// and the backward nodes that only make its gradient.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace regatta {
 
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-/// For each node: in steps that begin with as many examples seen, or more, it need not run.
+/// The expiry of each node: steps that begin with at least this many examples seen skip the node.
 /// Units: examples.
 std::vector<std::int64_t> expiries(const Step& step);
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rewrite that makes fewer passes over memory: a normalisation or bias becomes one op with the
-// activation, the pooling and the residual sum next to it, and so do their backward nodes.
+// A rewrite that reduces passes over memory: it merges a normalisation or bias with the adjacent
+// activation, pooling and residual sum into one op, and their backward nodes in the same way.
 #pragma once
 
 #include "kernels/graph/graph.h"
 
 namespace regatta {
 
-/// Replaces what matches, largest patterns first (values are used by nothing else but by the
-/// pattern's own backward nodes; places are the same):
+/// Replaces every match of a pattern, largest patterns first. The nodes of a match stand at one
+/// place, and only the match and its own backward nodes use the values in between:
 ///   [max_pool] normalize [relu | gelu] [max_pool | add]    with its backward nodes, if any
 ///   [max_pool] normalize_inference [relu | gelu] [max_pool | add]
 ///   bias (relu | gelu)                                     with its backward nodes, if any
-/// Windows of such a max_pool do not overlap and are not padded. Everything else stays as it is.
-/// The step computes the same but for rounding between the ops (ops/fused.cpp); it may be dealt to
-/// replicas and stages like any other.
+/// The windows of such a max_pool do not overlap and are not padded. The fused step differs from
+/// the original only by rounding between the ops (ops/fused.cpp). Strategies may place it like any
+/// other step.
 Step fuse(const Step& step);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rewrite as what it is: a small graph in, text out. What fused steps compute is compared in
-// kernels/reference/fused_step_test.cpp.
+// fuse(): a small graph in, text out. kernels/reference/fused_step_test.cpp compares the results of
+// fused steps.
 #include "kernels/graph/fuse.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a fused op holds besides its first part (normalisation or bias), as attributes of its node.
-// Written by fuse.h's rewrite, read by the op's rules and by kernels.
+// The parts of a fused op besides its first one (normalisation or bias), stored as attributes of
+// its node. fuse() writes them; the op's rules and kernels read them.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace regatta {
 
-/// In the order in which they are computed: pool, normalise, activate, pool.
+/// Parts are computed in this order: pool, normalise, activate, pool.
 struct Fusion {
   enum class Activation : std::uint8_t { None, Relu, Gelu };
-  /// Where a max_pool stands: before the normalisation or after the activation.
+  /// Position of a max_pool: before the normalisation or after the activation.
   enum class Pool : std::uint8_t { None, Before, After };
 
   Activation activation = Activation::None;
@@ -22,10 +22,10 @@ struct Fusion {
   std::int64_t window = 1;
 };
 
-/// An attribute that is missing is its default.
+/// Missing attributes take their defaults.
 Fusion fusion_of(const Attributes& attributes);
 
-/// Adds what is not a default.
+/// Sets the attributes that differ from their defaults.
 void set_fusion(Attributes& attributes, const Fusion& fusion);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The patterns that fuse() looks for (listed in fuse.h), and the nodes that take their place.
+// The patterns that fuse() looks for (listed in fuse.h), and the fused nodes that replace them.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace regatta {
 
-/// A value of the source and the output of the fused node that it becomes.
+/// A value of the source and the index of the fused node's output that replaces it.
 using FusedOutput = std::pair<Value, int>;
 
-/// Nodes of the source that become one. Inputs are values of the source; one that does not exist
-/// stands for what the forward node picked where pooling comes last, which the source never holds.
+/// Nodes of the source that become one. Inputs are values of the source, except that a default
+/// value stands for the pixels that a last max_pool picked, which the source does not have.
 struct FusedNode {
   Node node;
   std::vector<NodeId> members;

@@ -19,8 +19,8 @@ namespace regatta {
 
 enum class Role : std::uint8_t { Worker, Host, Server };
 
-/// Coordinates of a node or variable, not a device: binding them to devices comes after all
-/// rewrites. Each rewrite sets its own coordinate and leaves the others alone.
+/// Coordinates of a node or variable. They are bound to devices after all rewrites. Each rewrite
+/// sets its own coordinate and leaves the others alone.
 struct Place {
   int replica = 0;  ///< data parallel; at a server: the replica it serves there
   int stage = 0;    ///< model parallel; of a server: its number
@@ -35,7 +35,7 @@ std::string to_string(const Place& place);
 using NodeId = int;
 using VariableId = int;
 
-/// One output of one node. A default value is no value.
+/// One output of one node. A default-constructed Value refers to none.
 struct Value {
   NodeId node = -1;
   int output = 0;
@@ -44,7 +44,7 @@ struct Value {
   auto operator<=>(const Value&) const = default;
 };
 
-/// What part of a step a node belongs to; time is accounted by it.
+/// The part of a step that a node belongs to; reports split time by phase.
 enum class Phase : std::uint8_t { Input, Forward, Backward, Communication, Update };
 std::string_view to_string(Phase phase);
 
@@ -52,7 +52,7 @@ struct Node {
   Op op = Op::Read;
   Attributes attributes;
   std::vector<Value> inputs;
-  std::vector<VariableId> variables;  ///< which are assigned is the op's matter (op.h)
+  std::vector<VariableId> variables;  ///< op.h says which ops assign them
   std::vector<TensorType> outputs;
   Place place;
   Phase phase = Phase::Forward;
@@ -84,11 +84,11 @@ enum class Sharing : std::uint8_t {
   None,     ///< one replica, or replicas that the graph orders
   Relaxed,  ///< any replica at any time, element by element with relaxed atomics (Hogwild)
   Locked,   ///< any replica at any time, a lock for each block of the variable
-  Quorum,   ///< read in the same way; assigned by one replica at a time, when a quorum is complete
+  Quorum,   ///< read as Locked; assigned by one replica at a time, when a quorum is complete
 };
 std::string_view to_string(Sharing sharing);
 
-/// Rows of a larger variable, which several servers hold together.
+/// Names the larger variable of which this one holds some rows; several servers share it.
 struct PartOf {
   std::string name;      ///< of the whole
   TensorType type;       ///< of the whole
@@ -105,9 +105,9 @@ struct Variable {
   Sharing sharing = Sharing::None;
   std::optional<PartOf> part_of = {};
 
-  /// Of the whole: what a workload calls it.
+  /// The name that the workload gave to the whole variable.
   const std::string& whole_name() const { return part_of ? part_of->name : name; }
-  /// Where its elements begin in the whole.
+  /// The index in the whole variable of this part's first element.
   std::int64_t first_element() const {
     return part_of ? part_of->row * (type.elements() / type.dim(0)) : 0;
   }
@@ -130,7 +130,7 @@ class Graph {
     return node(value.node).outputs.at(static_cast<std::size_t>(value.output));
   }
 
-  /// For rewrites that set a coordinate of nodes and variables that are already there.
+  /// For rewrites that set a coordinate of existing nodes and variables.
   Place& place(NodeId id) { return nodes_.at(static_cast<std::size_t>(id)).place; }
   Variable& mutable_variable(VariableId id) { return variables_.at(static_cast<std::size_t>(id)); }
 
@@ -150,10 +150,11 @@ struct Trainable {
 struct LoopPart {
   int number = 0;                ///< in the whole graph
   std::int64_t examples = 0;     ///< of one step, over all processes
-  std::vector<int> processes{};  ///< that take part in it, in order
+  std::vector<int> processes{};  ///< that take part in the loop, ascending
 };
 
-/// What partition() tells a process of the whole. Empty in a step that is not partitioned.
+/// What a process knows of the whole graph after partition(). Empty in a step that is not
+/// partitioned.
 struct Partition {
   int process = 0;
   int loops = 0;                     ///< in the whole graph
@@ -162,7 +163,7 @@ struct Partition {
   std::vector<std::int64_t> expiry;  ///< by node, as the whole graph has it (expiry.h)
 };
 
-/// A graph that is run again and again, and what its caller needs to know of it.
+/// A graph that runs once per training step, and what its caller needs to know of it.
 struct Step {
   Graph graph;
   std::vector<Trainable> trainables;  ///< in the order of the forward pass, replica by replica

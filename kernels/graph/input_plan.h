@@ -16,7 +16,7 @@
 
 namespace regatta {
 
-/// Where the slice of a step is. constexpr: a GPU works it out, too.
+/// The position of a step's slice. constexpr, because GPU kernels compute it too.
 struct SlicePosition {
   std::int64_t steps_per_epoch = 1;
   std::int64_t global_batch = 0;
@@ -26,7 +26,7 @@ struct SlicePosition {
   constexpr std::int64_t epoch_of(std::int64_t step) const {
     return constant ? 0 : step / steps_per_epoch;
   }
-  /// In the epoch's order or in the data set.
+  /// The slice's first position in the epoch's order, or in the data set.
   constexpr std::int64_t first_of(std::int64_t step) const {
     return step % steps_per_epoch * global_batch + offset;
   }
@@ -37,8 +37,8 @@ struct InputPlan {
   /// it has fewer examples than a global batch or an image does not allow the augmentation.
   InputPlan(const Attributes& attributes, const DataSet* data_set, std::uint64_t stream_seed);
 
-  /// True when every step yields the same examples: a full batch, without augmentation. Their order
-  /// is that of epoch 0 throughout, so that replicas still get a random share of them each.
+  /// True when every step yields the same examples: a full batch without augmentation. The order is
+  /// then that of epoch 0 throughout, so that each replica still gets a random share.
   bool is_constant() const { return slice.global_batch == data->count && !augments; }
   bool is_shuffled() const { return slice.order == ExampleOrder::Shuffled; }
   SlicePosition position() const {

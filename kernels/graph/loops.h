@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Synchronous and asynchronous are properties of the graph: a loop is a weakly connected component
-// of the placed graph. Edges and collectives connect, and so do the uses of a variable at one
-// place; a variable that several places share does not connect them. Loops advance independently,
-// each with its own count of steps.
+// A loop is a weakly connected component of the placed graph: nodes that advance together, with
+// their own count of steps. A synchronous strategy makes one loop, an asynchronous one several.
+// Edges, collectives and uses of a variable at one place connect nodes; a variable that several
+// places share does not.
 #pragma once
 
 #include <vector>

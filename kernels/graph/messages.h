@@ -3,9 +3,9 @@
 // Which values of a placed graph cross from one process to another, and which of them travel
 // together. partition() turns each message into a send and a receive.
 //
-// Values travel together only where no waiting in a circle can come of it: those that a server's
-// variables hold when the step begins (a pull), and those that go to a server (a push), because no
-// server sends anything in a step that depends on what it received in it.
+// Values travel together only where this cannot deadlock. That holds for variables of a server as
+// the step begins (a pull) and for values that go to a server (a push): in a step, no server sends
+// anything that depends on what it receives in that step.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct Message {
   std::vector<Value> values;  ///< of the placed graph, in the order in which they are first read
 };
 
-/// Numbered by position, the same in every process that has the same graph and binding.
+/// The position is the message's number; it is the same in every process with this graph and
+/// binding.
 std::vector<Message> messages(const Graph& graph, const Binding& binding);
 
 }  // namespace regatta

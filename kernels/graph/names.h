@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The error for a name that does not exist: one line that offers the nearest one that does.
+// The error for an unknown name: one line that suggests the nearest valid one.
 #pragma once
 
 #include <span>

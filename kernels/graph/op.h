@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ops and what the graph knows of each: its name, how output types follow from inputs, how its
-// gradient is built, which variables it assigns. One explicit table (op.cpp); the rules of an op
-// live in ops/. What computes an op on a device is the kernel table's matter (kernels/runtime).
+// The ops and what the graph knows of each: name, inference of output types, gradient, and whether
+// it assigns its variables. One explicit table (op.cpp); the rules of an op live in ops/. The
+// kernel table (kernels/runtime) says which code computes an op on a device.
 #pragma once
 
 #include <cstdint>
@@ -66,15 +66,15 @@ enum class Op : std::uint8_t {
   Send,  ///< to another process
   Receive,
   AllReduce,
-  Arrival,  ///< at a server: that a worker's gradients have come
-  Quorum,   ///< at a server: whether a worker's push counts, and the sum when enough have
+  Arrival,  ///< at a server: all gradients of a worker have arrived
+  Quorum,   ///< at a server: whether a worker's push counts, and the sum once enough do
   // updates
   Sgd,
   Adam,
   Lookahead,
 };
 
-/// What type inference may look at.
+/// The inputs of type inference.
 struct InferRequest {
   std::span<const TensorType> inputs;
   std::span<const TensorType> variables;
@@ -86,8 +86,8 @@ class Builder;
 struct Node;
 struct Value;
 
-/// Appends backward nodes; `gradients` are those of the node's outputs (a value that does not exist
-/// is zero). The result has one entry for each input; one that does not exist has no gradient.
+/// Appends backward nodes. `gradients` are those of the node's outputs; a default Value is zero.
+/// Returns one gradient for each input; a default Value means that the input has none.
 using GradientRule = std::vector<Value> (*)(Builder& builder, Value node_output0, const Node& node,
                                             std::span<const Value> gradients);
 
@@ -97,7 +97,7 @@ struct OpInfo {
   InferRule infer;
   GradientRule gradient;  ///< null: no gradient flows through this op
   bool assigns;           ///< assigns the variables it names; otherwise reads them
-  bool view;              ///< output 0 is the same memory as input 0 (Read: as the variable)
+  bool view;              ///< output 0 shares memory with input 0 (Read: with the variable)
   bool crosses;           ///< communication between places
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cuts a placed graph into one graph for each process. The only code that makes values travel:
-// between places of one process by a copy node at the reader's place, between processes by a send
-// and a receive (messages.h says what travels together, message_sums.h what is added up as it
-// arrives). A value travels once to each place that reads it. Members of a collective stay nodes of
-// their own; where they live in several processes each is told which (`processes`, by member).
+// Cuts a placed graph into one graph for each process. Only partition() inserts communication: a
+// copy at the reader's place between places of one process, a send and a receive between processes.
+// messages.h says which values travel together, message_sums.h which are summed on arrival. A value
+// travels once to each place that reads it. Members of a collective remain separate nodes; when
+// they span processes, the attribute `processes` lists the process of each member.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 
 namespace regatta {
 
-/// Which process a place is bound to, 0 to processes - 1.
+/// Binds places to processes, numbered 0 to processes - 1.
 struct Binding {
   int processes = 1;
   std::function<int(const Place&)> process_of = [](const Place&) { return 0; };
-  /// Values that may travel together do so until a message holds as much. Units: bytes.
+  /// Values that may travel together form one message up to this size. Units: bytes.
   std::int64_t message_bytes = 4 * 1024 * 1024;
 };
 
-/// The part of each process, in process order. A part's trainables and losses are those that stand
-/// in it; each is told of its loops (Partition). A variable that is shared must have all its users
+/// The part of each process, in process order. A part has the trainables and losses of its own
+/// places, and the loops that it takes part in (Partition). All users of a shared variable must be
 /// in one process.
 std::vector<Step> partition(const Step& step, const Binding& binding);
 
-/// The place whose value a copy or a receive takes.
+/// The place that a copy or a receive takes its value from.
 Place sender_of(const Node& node);
-/// The place that takes what a send carries.
+/// The place that a send delivers to.
 Place receiver_of(const Node& node);
 
 }  // namespace regatta

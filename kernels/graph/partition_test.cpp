@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What travels: partition, traffic, collectives' arithmetic, buckets, loops.
+// Partition, traffic, the arithmetic of collectives, buckets, loops.
 #include "kernels/graph/partition.h"
 
 #include <gtest/gtest.h>

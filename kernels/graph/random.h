@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random numbers as pure functions of a key and a counter, so that any process or device draws the
-// same bits in any order: Philox4x32-10. What a GPU draws too is constexpr: nvcc compiles it for
-// both sides.
+// Random numbers as pure functions of a key and a counter (Philox4x32-10), so that every process
+// and device draws the same bits in any order. Functions that GPU kernels use too are constexpr.
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 #pragma once
 
@@ -38,10 +37,10 @@ constexpr std::uint32_t below_word(std::uint32_t word, std::uint32_t bound) {
   return static_cast<std::uint32_t>((std::uint64_t{word} * bound) >> 32);
 }
 
-/// What a stream of random numbers is for; streams of different purposes are independent.
+/// The purpose of a random stream; streams of different purposes are independent.
 enum class Purpose : std::uint32_t { Weights = 1, Order = 2, Augmentation = 3, DataSet = 4 };
 
-/// One stream: (seed, purpose, a, b) name it, the index of a draw selects four words.
+/// One stream, named by (seed, purpose, a, b); a draw's index selects four words.
 class RandomStream {
  public:
   constexpr RandomStream(std::uint64_t seed, Purpose purpose, std::uint32_t a = 0,
@@ -77,7 +76,7 @@ std::uint64_t fnv1a(std::string_view text);
 
 /// The order of examples in an epoch: a permutation of 0 … count - 1 by (seed, epoch).
 std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count);
-/// Of as many examples as `order` has room for.
+/// example_order() into `order`, whose size is the number of examples.
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
 
 /// What augmentation does to one example, by (seed, epoch, example).

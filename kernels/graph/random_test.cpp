@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random streams against published values; order and augmentation as the pure functions they are.
+// Random streams against published values; example order and augmentation as pure functions.
 #include "kernels/graph/random.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs for readers. One line a variable or node, in the order of the graph:
+// A graph as text: one line for each variable or node, in the order of the graph:
 //   variable hidden.weight f32[5,1] parameter normal(1) @replica0
 //   %4 = tanh(%3) f32[50,5] @replica0 forward hidden
 //   %9 = sgd(%8; hidden.weight, hidden.weight.velocity) {momentum=0, ...} @replica0 update hidden

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a partitioned graph sends in one step, computed from the graph; the transports count the
+// The bytes and messages of one step, computed from the partitioned graph; transports count the
 // same while it runs.
 #pragma once
 
@@ -16,13 +16,15 @@ using TrafficByPlace = std::map<Place, MemberTraffic>;
 
 void add(TrafficByPlace& sums, const TrafficByPlace& parts);
 
-/// Bytes and messages by place. A copy is sent by the place of its value and received by its own.
+/// Bytes and messages by place. The place of a copy's input sends it, the copy's own place receives
+/// it.
 TrafficByPlace traffic(const Graph& graph);
 
-/// The sum over places of what is sent. Units: bytes.
+/// Bytes sent in one step, summed over places.
 std::int64_t bytes_per_step(const Graph& graph);
 
-/// Multiply-adds of a node, for dealing layers to stages; memory-bound nodes count an element each.
+/// Cost of a node in multiply-adds, for dividing layers among stages; a memory-bound node counts
+/// one for each element.
 std::int64_t cost(const Graph& graph, NodeId id);
 
 }  // namespace regatta

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The grammar of a step. Runs after building and after every rewrite, in every build type.
+// Checks that a step is well formed. Runs after building and after every rewrite, in every build
+// type.
 #pragma once
 
 #include <string>
@@ -9,10 +10,10 @@
 
 namespace regatta {
 
-/// Checks every rule below and aborts with the first broken one, the node, and `after` (what was
-/// done last). Rules: inputs come from earlier nodes; output types are what inference yields;
-/// variables exist and are assigned by one place only unless shared; the losses are scalars that
-/// nothing but a loss op makes; every trainable has a gradient of its type and at least one update
+/// Checks every rule below and aborts with the first broken one, the node, and `after` (the last
+/// action, such as a rewrite's name). Rules: inputs come from earlier nodes; output types are what
+/// inference yields; variables exist and are assigned by one place only unless shared; the losses
+/// are scalars made by loss ops; every trainable has a gradient of its type and at least one update
 /// that assigns it; members of a collective are complete, stand at different places and agree.
 void verify(const Step& step, const std::string& after);
 

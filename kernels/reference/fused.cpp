@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fused ops as what they are fused from: the single ops' kernels one after the other, with
-// memory of their own for what lies between them.
+// The fused ops as chains of the single ops' kernels, with their own memory for the values in
+// between.
 #include <cstddef>
 #include <utility>
 #include <vector>

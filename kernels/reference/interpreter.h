@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a graph node by node with the reference kernels, in whatever order the caller chooses: tests
-// play through interleavings of asynchronous loops with it, and get the same bits every time.
-// Every value has memory of its own but for views (read of a variable that is not shared, reshape,
-// slice), which alias. Input nodes do nothing: the caller sets their values.
-// An all_reduce is done when the last member's node has run: only then each member's outputs get
-// the sums, added up in the order of members; until then they hold what the step before left there.
+// Runs a graph node by node with the reference kernels, in any order that the caller chooses: tests
+// replay interleavings of asynchronous loops with it and get the same bits every time. Every value
+// has its own memory, except views (read of a variable that is not shared, reshape, slice), which
+// alias. Input nodes do nothing: the caller sets their values. An all_reduce runs when the last
+// member's node does: then every member's outputs get the sums, added in the order of members;
+// until then they hold the previous step's sums.
 // Threads: one.
 #pragma once
 
@@ -33,10 +33,10 @@ class Interpreter {
   /// Throws: RunError(Unsupported) when the reference does not compute one of the graph's ops.
   Interpreter(const Graph& graph, std::uint64_t seed, const InitialValues& initial = {});
 
-  /// Runs one node, whether or not its inputs are there yet.
+  /// Runs one node, even if its inputs are not computed yet.
   void run_node(NodeId id, const StepContext& context);
   /// Runs each of `nodes` once, in this order, except that a node which depends on an unfinished
-  /// collective is put off until the collective's other members have run.
+  /// collective is delayed until the collective's other members have run.
   /// Throws: aborts when a collective's members are not all among the nodes.
   void run(std::span<const NodeId> nodes, const StepContext& context);
   /// One step of the whole graph: one step of each loop.

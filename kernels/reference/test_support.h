@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tests of this folder share: leaves of small graphs and a look at results.
+// For tests of this folder: leaves of small graphs, and comparison of results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline VariableId add_variable(Graph& graph, std::string name, Dims dims,
       .name = std::move(name), .type = {ElementType::F32, std::move(dims)}, .sharing = sharing});
 }
 
-/// A new variable, read: a value whose elements the test chooses.
+/// The value of a new variable, whose elements the test chooses.
 inline Value leaf(Builder& builder, std::string name, Dims dims) {
   return builder.read(add_variable(builder.graph(), std::move(name), std::move(dims)));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which cores a thread runs on. Threads that it starts inherit them: so whatever a kernel starts
-// stays inside the cores that its run owns.
+// Pins threads to cores. A thread inherits the cores of the one that starts it, so threads that a
+// kernel starts stay on the cores of its run.
 #pragma once
 
 #include <sched.h>
@@ -10,7 +10,7 @@
 
 namespace regatta {
 
-/// Threads: pins the calling one. No cores: leaves it as it is.
+/// Pins the calling thread. An empty list changes nothing.
 void pin_thread(const std::vector<int>& cores);
 
 /// Pins the calling thread until the scope ends.

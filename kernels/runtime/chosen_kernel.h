@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels for which something is chosen before the clock starts: an engine of a library, an
-// algorithm, our own kernel and why. Records tell it.
+// Kernels that choose an engine of a library, an algorithm or an implementation before the clock
+// starts. Records contain the choices, with the reason where our own kernel stands in for a
+// library's.
 #pragma once
 
 #include <compare>
@@ -17,13 +18,13 @@ class ChosenKernel : public Kernel {
   virtual std::string choice() const = 0;
 };
 
-/// What was chosen for a kernel; empty where there was no choice.
+/// A kernel's choice; empty where there was none.
 inline std::string choice_of(const Kernel& kernel) {
   const auto* chosen = dynamic_cast<const ChosenKernel*>(&kernel);
   return chosen == nullptr ? std::string() : chosen->choice();
 }
 
-/// The same of a node; replicas and stages that chose alike are one.
+/// The choice for a node; replicas and stages with equal choices share one entry.
 struct KernelChoice {
   std::string node;  ///< `convolution conv1`: op and layer
   std::string choice;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A count that one thread advances and others wait for: how lanes and members of a collective wait
-// on each other. Waiting spins for a while, if asked to, then sleeps in the kernel (futex), looks
-// at the abort flag at least every 50 ms, and ends at a deadline.
+// A count that one thread advances and others wait for; lanes and members of a collective
+// synchronise by it. A wait may spin first, then sleeps in the kernel (futex), checks the abort
+// flag at least every 50 ms, and ends at a deadline.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ class Aborted : public std::exception {
 /// How to wait.
 struct Patience {
   const AbortFlag* abort = nullptr;
-  int spins = 0;   ///< looks before sleeping; 0 where another thread needs the core
-  int yields = 0;  ///< looks before sleeping that offer the core to others in between
+  int spins = 0;   ///< polls before sleeping; 0 where another thread needs the core
+  int yields = 0;  ///< polls before sleeping, with a yield after each
   std::int64_t limit_ns = 120'000'000'000;
 };
 
@@ -31,7 +31,7 @@ class alignas(64) Counter {
  public:
   std::uint64_t value() const { return value_.load(std::memory_order_acquire); }
 
-  /// Sets a larger value and wakes who waits for it. Threads: one writer.
+  /// Sets a larger value and wakes the threads that wait for it. Threads: one writer.
   void advance_to(std::uint64_t value) {
     value_.exchange(value, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst) != 0) wake();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of steps that are recorded: the CPU's kernels as a GPU's would be, which only put work
-// into a queue, and read there what changes from step to step.
+// For tests of recorded steps: the CPU's kernels made to behave like a GPU's, which only enqueue
+// work and read in the queue what changes from step to step.
 #pragma once
 
 #include <cstring>
@@ -60,7 +60,7 @@ class DeferredKernel final : public Kernel {
   DeferringQueue& queue_;
 };
 
-/// What the table has by now for ops that compute, and for copies.
+/// Defers the kernels that the table has for ops that compute and for copies.
 inline void defer_kernels(KernelTable& table) {
   for (const OpInfo& info : all_ops()) {
     if (!table.has(info.op)) continue;

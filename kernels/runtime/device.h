@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a run's memory is and how its lanes hand out work. A CPU's kernel has done its work when
-// run() returns; a GPU's has only put it into its lane's queue, and the lane finishes the queue
-// where the host or another lane looks.
+// Memory of a run and queues of its lanes. A CPU kernel has computed when run() returns; a GPU
+// kernel has only enqueued its work, and the lane finishes the queue before the host or another
+// lane reads the results.
 #pragma once
 
 #include <cstddef>
@@ -20,88 +20,90 @@ struct CUstream_st;
 
 namespace regatta {
 
-/// A queue on a GPU as those see it who put work into it by a library of their own.
+/// The CUDA stream behind a queue, for libraries that enqueue work of their own.
 struct StreamPlace {
   CUstream_st* stream = nullptr;
-  int device = 0;   ///< as this process numbers GPUs
-  std::string gpu;  ///< names the GPU on its host, without blanks: its address on the PCI bus
+  int device = 0;   ///< this process' number of the GPU
+  std::string gpu;  ///< the GPU's address on its host's PCI bus; no blanks
 };
 
-/// Host memory that a device's queues copy from and to by themselves, while the host does other
-/// things.
+/// Host memory that a device's queues copy to and from while the host does other work.
 using HostBuffer = std::unique_ptr<std::byte, void (*)(void*)>;
 
-/// A place in a queue's work, and when the queue came to it.
+/// A point in a queue's work, and the time when the queue reached it.
 class QueueMark {
  public:
   QueueMark() = default;
   QueueMark(const QueueMark&) = delete;
   QueueMark& operator=(const QueueMark&) = delete;
   virtual ~QueueMark() = default;
-  /// Puts it behind what is in its queue; where it was before is forgotten.
-  /// Threads: the lane's.
+  /// Moves the mark to the end of its queue.
+  /// Threads: the lane.
   virtual void put() = 0;
-  /// Of marks on one device whose queues are finished, as the device's clock says. Units: ns.
+  /// The time since `earlier` by the device's clock. Both marks are on one device and their queues
+  /// are finished. Units: ns.
   virtual double ns_since(const QueueMark& earlier) const = 0;
 };
 
-/// Where the kernels of one lane put their work.
-/// Threads: the lane's.
+/// The queue that the kernels of one lane put their work into.
+/// Threads: the lane.
 class LaneQueue {
  public:
   LaneQueue() = default;
   LaneQueue(const LaneQueue&) = delete;
   LaneQueue& operator=(const LaneQueue&) = delete;
   virtual ~LaneQueue() = default;
-  /// Before the first kernel of a step: what kernels read of it. Nothing is in the queue then.
+  /// Sets the values of a step that kernels read. Called before the step's first kernel, while the
+  /// queue is empty.
   virtual void begin_step(const StepContext& context) = 0;
-  /// Has the queue copy one number to where the host may look at it without moving the device's
-  /// memory; fetched() tells it once the queue is finished.
+  /// Enqueues a copy of one number to host memory, without moving the device's memory; fetched()
+  /// returns it once the queue is finished.
   virtual void fetch(const float* value) = 0;
   virtual float fetched() const = 0;
-  /// For copy(); before the clock starts. Throws: RunError where there is not so much.
+  /// A buffer for copy(). Called before the clock starts. Throws: RunError when memory is short.
   virtual HostBuffer make_host_buffer(std::int64_t bytes);
-  /// Puts a copy into the queue, between the device's memory and such a buffer.
+  /// Enqueues a copy between the device's memory and such a buffer.
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
-  /// Returns when all that was put in is done. Throws: RunError(Device) of what the device reports.
+  /// Returns when all enqueued work is done. Throws: RunError(Device) for errors that the device
+  /// reports.
   virtual void finish() = 0;
-  /// Waits in the same way, and calls `look` again and again while it waits; what that throws ends
-  /// the wait.
+  /// As finish(), but calls `look` repeatedly during the wait; an exception from `look` ends the
+  /// wait.
   virtual void finish_while(const std::function<void()>& /*look*/) { finish(); }
-  /// Before the clock starts; not for steps that are recorded. Unless a queue has its own, by the
-  /// host's clock when the queue is finished, which putting it does.
+  /// A mark for this queue. Called before the clock starts; not for recorded steps. The default
+  /// mark finishes the queue in put() and reads the host's clock.
   virtual std::unique_ptr<QueueMark> make_mark();
-  /// Nothing where the queue is not a GPU's stream.
+  /// Empty when the queue is not a GPU's stream.
   virtual std::optional<StreamPlace> stream_place() const { return std::nullopt; }
 };
 
-/// Memory and queues of one kind of device. Outlives what it made.
+/// Memory and queues of one device. Outlives the objects it made.
 class Device {
  public:
   Device() = default;
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   virtual ~Device() = default;
-  /// Zeroed, aligned to 64 bytes; the host may look at it, too, while no queue holds work on it.
-  /// Throws: RunError that says what to do when there is not so much.
+  /// Zeroed memory, aligned to 64 bytes. The host may access it while no queue holds work on it.
+  /// Throws: RunError that says what to do when memory is short.
   virtual void* allocate(std::int64_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// The host has looked at these, or written them, and will not soon again: what has travelled to
-  /// it goes back in one piece, where kernels would otherwise fetch it page by page. While no queue
-  /// holds work.
+  /// Moves tensors that the host has read or written back to the device in one piece; otherwise
+  /// kernels would fetch them page by page. Called while no queue holds work.
   virtual void take_back(std::span<const Tensor>) {}
-  /// Whether kernels lock shards of variables by words of its memory (VariableStorage), in their
-  /// queues, and not by the host's mutexes.
+  /// Whether kernels lock shards of variables in their queues by words of device memory
+  /// (VariableStorage) instead of by the host's mutexes.
   virtual bool locks_by_words() const { return false; }
-  /// Before the calling thread builds a kernel for it: what that sets aside is set aside there.
+  /// Makes this the device on which the calling thread allocates. Called before the thread builds
+  /// kernels.
   virtual void make_current() {}
-  /// Whether the other's queues read its memory directly, or only its own do.
+  /// Whether queues of `other` can read this device's memory directly.
   virtual bool is_read_by(const Device& /*other*/) const { return true; }
-  /// Null where kernels do their work at once.
+  /// Null where kernels compute in run() itself.
   virtual std::unique_ptr<LaneQueue> make_queue() = 0;
-  /// Records what is put into its queues. Null where it cannot.
+  /// A recorder for this device's queues. Null where steps cannot be recorded.
   virtual std::unique_ptr<StepRecorder> make_recorder() { return nullptr; }
-  /// Names a GPU on its host, as StreamPlace does; empty for the CPU.
+  /// The GPU's name as in StreamPlace; empty for the CPU.
   virtual std::string gpu() const { return {}; }
 };
 

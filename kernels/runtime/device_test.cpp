@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device whose kernels do nothing until their lane's queue is finished: runs on it are the runs
-// on the CPU bit for bit only if nothing is looked at before.
+// A device whose kernels do nothing until their lane's queue is finished. Runs on it match the CPU
+// bit for bit only if results are never read earlier.
 #include "kernels/runtime/device.h"
 
 #include <gtest/gtest.h>

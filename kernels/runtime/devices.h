@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function a device, defined by that device's library: what is linked is what can be used.
+// Functions that each device's library defines: a program can use the devices that it links.
 #pragma once
 
 #include <cstdint>
@@ -18,28 +18,28 @@ namespace regatta {
 void add_cpu_kernels(KernelTable& table);
 
 /// Whether direct convolutions of `element` are faster on this processor than Winograd's algorithm
-/// whatever their shape: of bf16 with AMX, whose products of it are many times as fast.
+/// for every shape. True for bf16 with AMX, which multiplies bf16 many times as fast.
 bool cpu_favours_direct_convolutions(ElementType element);
 
-/// How a convolution on a GPU comes to one of cuDNN's engines.
+/// How a convolution on a GPU chooses one of cuDNN's engines.
 enum class EngineRule : std::uint8_t {
-  Heuristic,  ///< the first of the library's heuristics that runs: the same in every run
-  Timed,      ///< the fastest of them, by trials when its kernel is built; runs may round apart
+  Heuristic,  ///< the first of the library's proposals that runs: the same in every run
+  Timed,      ///< the fastest in trials while the kernel is built; rounding may differ between runs
 };
 
 /// kernels/cuda: the same ops, in the queues of a GPU.
 void add_cuda_kernels(KernelTable& table, EngineRule engines = EngineRule::Heuristic);
 
 /// GPU number `device` of those that the driver shows. Throws: RunError that says what is missing
-/// and what to do: no CUDA in this build, no driver or too old a one, no GPU.
+/// and what to do: no CUDA in this build, no driver or one that is too old, no GPU.
 std::unique_ptr<Device> make_cuda_device(int device);
 
-/// Several, in that order, whose queues read each other's memory directly where the hardware can.
-/// Throws: as make_cuda_device().
+/// Several GPUs, in that order. Their queues read each other's memory directly where the hardware
+/// can. Throws: as make_cuda_device().
 std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int> devices);
 
-/// Host memory that queues of all GPUs copy to and from by themselves (pinned), for the CPU's
-/// kernels: it has no queues. Throws: as make_cuda_device(), where memory is set aside.
+/// Pinned host memory for the CPU's kernels, which queues of all GPUs copy to and from. It has no
+/// queues. Throws: as make_cuda_device(), when memory is allocated.
 std::unique_ptr<Device> make_pinned_host();
 
 /// kernels/reference: slow obvious loops, the truth for tests.

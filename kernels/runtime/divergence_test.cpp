@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is not finite ends a run where it appears, and is named: a loss, a gradient under a finite
+// A run ends at the first value that is not finite and names it: a loss, a gradient under a finite
 // loss, a variable.
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a partitioned graph on this process' devices. Everything is built in the constructor:
-// memory, kernels, lanes with their threads. run() lets all loops advance until together they have
-// seen a number of examples, then stops each at a step boundary.
+// Runs a partitioned graph on this process' devices. The constructor builds everything: memory,
+// kernels, lanes with their threads. run() lets all loops advance until together they have seen a
+// number of examples, then stops each at a step boundary.
 // Threads: one thread owns the executor and calls it; each lane has a thread of its own.
 #pragma once
 
@@ -29,14 +29,14 @@
 
 namespace regatta {
 
-/// How the steps of a device with queues get into them.
+/// How steps enter the queues of a device.
 enum class LaunchSteps : std::uint8_t {
-  ByKernel,  ///< each kernel in its turn
-  AsOne,     ///< all that was recorded before the first step (captured_loop.h)
+  ByKernel,  ///< kernel by kernel
+  AsOne,     ///< as a step recorded before the first one (captured_loop.h)
 };
 
 struct ExecutorOptions {
-  std::vector<int> cores;  ///< that the run owns; empty: no pinning
+  std::vector<int> cores;  ///< of the run; empty: no pinning
   int threads_per_worker = 1;
   std::uint64_t seed = 1;
   const DataSet* data = nullptr;
@@ -49,23 +49,23 @@ struct ExecutorOptions {
   LaunchSteps launch = LaunchSteps::ByKernel;
 };
 
-/// Where a loop stands between two calls of run().
+/// The progress of a loop between two calls of run().
 struct LoopPosition {
   int number = 0;  ///< in the whole graph
   std::int64_t steps = 0;
   std::int64_t last_examples = 0;  ///< seen by all loops when its last step began
 };
 
-/// Where all loops of a run stand.
+/// The progress of all loops of a run.
 struct Positions {
   std::vector<LoopPosition> loops;
-  std::int64_t steps = 0;     ///< that loops complete together, where they have a quorum
-  std::int64_t examples = 0;  ///< applied in those
+  std::int64_t steps = 0;     ///< with a quorum: steps that the loops completed together
+  std::int64_t examples = 0;  ///< with a quorum: applied in those steps
 };
 
 class Executor {
  public:
-  /// Devices outlive the executor, tables of kernels need not.
+  /// The devices must outlive the executor; the kernel tables need not.
   /// Throws: RunError(Unsupported) when a device's table has no kernel for a node, or when places
   /// that share a variable are on several devices.
   Executor(const Step& part, const PlacedDevices& devices, const ExecutorOptions& options);
@@ -73,42 +73,46 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  /// Once, when transports are connected, before the first step: records the steps that are to be
-  /// launched as one.
-  /// Throws: RunError(Unsupported, Device) where they cannot be, naming the op or the places.
+  /// Records the steps that are launched as one. Called once, after transports are connected and
+  /// before the first step.
+  /// Throws: RunError(Unsupported, Device), naming the op or the places, when a step cannot be
+  /// recorded.
   void prepare();
-  /// Stands where another executor of this part has come to; loops that are not named begin with
-  /// their first step. Variables are the caller's to set. Before the first step.
+  /// Continues from the positions of another executor of this part; loops that are not named begin
+  /// with their first step. The caller sets the variables. Called before the first step.
   void begin_at(const Positions& positions);
   /// Advances until all loops together have seen `examples`, counted from the first step ever.
-  /// Throws: RunError of the first lane that failed, naming step and tensor or who was missing.
+  /// Throws: RunError of the first lane that failed, naming the step and the tensor or the missing
+  /// process.
   void run(std::int64_t examples);
-  /// Ends the run: run() throws this error, at once or when it is called next. Threads: any.
+  /// Ends the run: run() throws this error, at once or when it is called next.
+  /// Threads: any.
   void interrupt(const RunError& error);
   std::int64_t examples_seen() const;
-  /// Why loops ended that the run went on without. Not while run() runs.
+  /// Reasons of the lost workers without which the run went on. Not while run() runs.
   std::vector<std::string> lost() const;
 
   const Step& step() const;
   /// Memory of a variable. Not while run() runs.
   VariableStorage& variable(VariableId id);
-  /// After the caller has read or written variables: their devices have them back, all at once,
-  /// before steps need them. Not while run() runs.
+  /// Moves all variables back to their devices, after the caller has read or written them. Not
+  /// while run() runs.
   void return_variables();
-  /// Memory of a value as the last step left it; only values that live to the end of the step.
+  /// Memory of a value after the last step; only for values that live to the end of the step.
   Tensor value(Value value) const;
 
   std::vector<WorkerReport> workers() const;
   std::vector<LoopReport> loops() const;
-  /// The values that loss `index` of the step has had, by step.
+  /// Values of loss `index` by step.
   std::span<const float> loss_history(std::size_t index) const;
-  /// Updates of shared variables of which another worker's write undid the one element, a canary
-  /// beside each variable, that is counted. Not while run() runs.
+  /// An estimate of lost updates of shared variables: each update also increments a canary beside
+  /// the variable, like one more relaxed element, and lost increments are counted. Not while run()
+  /// runs.
   std::int64_t lost_updates() const;
-  /// What kernels compute by, where that was chosen when they were built.
+  /// The choices that kernels made when they were built.
   const std::set<KernelChoice>& kernel_choices() const;
   std::int64_t planned_bytes() const;   ///< arenas and variables
-  std::int64_t unshared_bytes() const;  ///< what they would take without sharing
+  std::int64_t unshared_bytes() const;  ///< the same without sharing of memory between values
   void write_trace(std::ostream& out) const;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel that rests once so many examples have been seen (kernels/graph/expiry.h).
+// A kernel that is skipped in steps that begin at or after its expiry, a count of examples seen
+// (kernels/graph/expiry.h).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What there is for --device cuda: in this build, and found on this machine when asked. Defined by
-// kernels/cuda, or by what stands in for it in a build without CUDA.
+// What --device cuda can use: the CUDA version of this build, and driver and GPUs of this machine.
+// Defined by kernels/cuda, or by its stub in a build without CUDA.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@ struct GpuFacts {
   std::string name;
   std::int64_t memory_bytes = 0;
   std::string capability;  ///< compute capability, `9.0`
-  std::string links;       ///< `PCIe gen 5 x16, 18 NVLinks`; empty where the driver does not tell
+  std::string links;       ///< `PCIe gen 5 x16, 18 NVLinks`; empty if the driver does not say
   std::vector<int> peers;  ///< other GPUs whose memory it can read directly
 };
 
 struct GpuFindings {
-  std::string toolkit;         ///< version of CUDA that it was built with; empty: it has none
-  std::string driver;          ///< newest version of CUDA that the driver knows; empty: no driver
-  std::vector<GpuFacts> gpus;  ///< that can be used
-  std::string missing;         ///< why none can, in one line with what to do; empty where one can
+  std::string toolkit;         ///< CUDA version of this build; empty: built without CUDA
+  std::string driver;          ///< newest CUDA version that the driver supports; empty: no driver
+  std::vector<GpuFacts> gpus;  ///< usable ones
+  std::string missing;         ///< why no GPU is usable and what to do, in one line; else empty
 };
 
-/// Does not start a GPU.
+/// Looks for GPUs without starting one.
 GpuFindings find_gpus();
 
 /// A library that is loaded when it is first used.
 struct GpuLibrary {
   std::string name;     ///< `cuDNN`
-  std::string version;  ///< empty where it cannot be used
-  std::string missing;  ///< why it cannot, with what to do
+  std::string version;  ///< empty if it cannot be used
+  std::string missing;  ///< why it cannot be used and what to do
   std::string package;  ///< of Debian, from NVIDIA's repository
 };
 
-/// cuBLASLt, cuDNN, NCCL; looks for each, which loads it.
+/// cuBLASLt, cuDNN and NCCL. Loads each that it finds.
 std::vector<GpuLibrary> find_gpu_libraries();
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The first value of a variable: element i is a function of (seed, name, i), whatever the strategy
-// and wherever the variable stands; a part of a variable starts with that part of the whole's.
+// The initial value of a variable: element i is a function of (seed, name, i), independent of
+// strategy and place. A part of a variable starts with the same elements as that part of the whole.
 #pragma once
 
 #include <cstdint>

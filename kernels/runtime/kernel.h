@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What computes a node. A kernel is built once, with every pointer it will ever use, before the
+// Kernels compute nodes. A kernel is built once, with every pointer it will ever use, before the
 // clock starts; run() only computes: it allocates nothing and looks nothing up.
-// Which code computes which op on which device is a KernelTable, filled by explicit functions.
+// A KernelTable, filled by explicit functions, says which code computes which op on a device.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@
 
 namespace regatta {
 
-/// A type and where its elements are. Does not own them. Memory is aligned to 64 bytes, but for
-/// gradients inside a bucket of an all_reduce: to their element.
+/// A type and a pointer to the elements, which it does not own. Memory is aligned to 64 bytes,
+/// except gradients inside an all_reduce bucket, which are aligned to their element.
 struct Tensor {
   TensorType type;
   void* data = nullptr;
@@ -35,8 +35,8 @@ struct Tensor {
   std::int64_t elements() const { return type.elements(); }
 };
 
-/// Variables of Sharing::Locked and Quorum are locked in blocks (shards) of this many elements: a
-/// read or an update of a block is whole, one of several blocks may have another's between two.
+/// The size of a shard: variables of Sharing::Locked and Quorum are locked shard by shard. A read
+/// or an update is atomic within a shard; between two shards another one may come.
 inline constexpr std::int64_t kShardElements = 16384;
 
 class Absence;
@@ -45,77 +45,78 @@ class QueuedExchange;
 class Quorum;
 struct QueuedCounts;
 
-/// The memory of a variable, and what asynchronous strategies measure on it. It is in the device's
-/// memory itself: kernels in queues count versions there.
+/// The memory of a variable and its version counts. The object itself is in device memory, because
+/// kernels in queues count versions there.
 struct VariableStorage {
   Tensor tensor;
   Sharing sharing = Sharing::None;
-  std::atomic<std::uint64_t> version{0};  ///< updates finished
+  std::atomic<std::uint64_t> version{0};  ///< finished updates
   std::atomic<std::uint64_t> canary{
-      0};                          ///< counted like a relaxed element: version - canary were lost
+      0};  ///< incremented like a relaxed element; lost updates: version - canary
   std::vector<std::mutex> shards;  ///< Locked and Quorum: one for each kShardElements
-  /// In their place where kernels in queues lock (Device::locks_by_words()): 0 is free.
+  /// Replaces `shards` where kernels in queues lock (Device::locks_by_words()). 0: free.
   std::uint32_t* shard_words = nullptr;
 
   VariableStorage() = default;
 };
 
-/// What a reader of a shared variable notes before it copies: how many updates were finished, and
-/// when that was.
+/// Noted before a shared variable is read: the number of finished updates, and the time.
 struct SeenVersion {
   std::uint64_t number = 0;
-  std::uint64_t ticks = 0;  ///< kernels in queues: nanoseconds of their device's clock
+  std::uint64_t ticks = 0;  ///< for kernels in queues: nanoseconds by the device's clock
 };
 
-/// Updates that missed 0, 1, ... versions; the last: so many or more.
+/// Columns of a staleness count: updates that missed 0, 1, ... versions. The last column counts
+/// that many or more.
 inline constexpr std::size_t kStalenessCounts = 64;
 
-/// What a lane measures while it runs; a kernel adds to it. Only its own lane writes it.
+/// Measurements of a lane, to which its kernels add. Threads: the lane.
 struct LaneCounters {
-  WaitClock peer_waits;  ///< inside communication: waiting for others to arrive
+  WaitClock peer_waits;  ///< inside communication: waiting for others
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(kStalenessCounts);
   SpanHistogram age;  ///< from reading parameters to applying their gradient
 
-  /// A gradient's update is finished, and is the one after `previous` versions.
+  /// Counts an update by a gradient, whose parameter was read at `seen`; `previous`: versions
+  /// before this update.
   void count_update(const SeenVersion& seen, std::uint64_t previous);
 };
 
-/// Set when a run has to end early; every wait looks at it.
+/// Raised to end a run early; every wait checks it.
 struct AbortFlag {
   std::atomic<bool> raised{false};
 };
 
 /// One execution of a node.
 struct StepContext {
-  std::int64_t step = 0;             ///< of this loop, from 0
+  std::int64_t step = 0;             ///< index in this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
-  std::int64_t examples_before = 0;  ///< when the loop's step before began; 0 in its first
-  std::int64_t step_examples = 0;    ///< of an update behind a quorum: that it applies; 0: a batch
+  std::int64_t examples_before = 0;  ///< the same for the loop's previous step; 0 in its first
+  std::int64_t step_examples = 0;    ///< applied by an update behind a quorum; 0: a batch
   LaneCounters* counters = nullptr;
 };
 
-/// Everything a kernel may keep. References outlive the kernel.
+/// Inputs of a kernel factory. Referenced objects outlive the kernel.
 struct KernelRequest {
   const Node& node;
   std::span<const Tensor> inputs;
   std::span<const Tensor> outputs;
   std::span<VariableStorage* const> variables;
-  /// For each variable: where its reader left the version it saw (null where nothing reads it).
+  /// For each variable: the version noted by its reader; null where no node reads it.
   std::span<SeenVersion* const> versions_seen;
-  int threads = 1;                ///< that the lane may use (OpenMP)
-  const DataSet* data = nullptr;  ///< what input nodes yield
+  int threads = 1;                ///< of OpenMP that the lane may use
+  const DataSet* data = nullptr;  ///< for input nodes
   std::uint64_t seed = 0;
   const AbortFlag* abort = nullptr;
-  int spins = 0;               ///< looks before a wait sleeps (counter.h)
-  int yields = 0;              ///< times that it yields before it sleeps
+  int spins = 0;               ///< polls before a wait sleeps (counter.h)
+  int yields = 0;              ///< polls with a yield before it sleeps
   Quorum* quorum = nullptr;    ///< of the node's server; null where there is none
   Absence* absence = nullptr;  ///< of the loop's worker; null where its loss is an error
-  LaneQueue* queue = nullptr;  ///< where run() puts its work; null: it does it at once
-  /// Of a copy out of another device's memory: the lane's queue or, where that has none or cannot
-  /// read there, one of the other device, which copies to the host's memory and which run()
-  /// finishes. Null: the kernel itself reads the memory.
+  LaneQueue* queue = nullptr;  ///< where run() puts its work; null: run() computes itself
+  /// For a copy from another device's memory: the queue that copies. It is the lane's own or, where
+  /// the lane has none or cannot read that memory, a queue of the other device that copies to host
+  /// memory and that run() finishes. Null: the kernel reads the memory itself.
   LaneQueue* carrier = nullptr;
-  QueuedCounts* counts = nullptr;  ///< of the lane with a queue, in place of its LaneCounters
+  QueuedCounts* counts = nullptr;  ///< for a lane with a queue: replaces its LaneCounters
 };
 
 class Kernel {
@@ -126,7 +127,8 @@ class Kernel {
   virtual ~Kernel() = default;
   /// Threads: called by one lane at a time, always the same.
   virtual void run(const StepContext& context) = 0;
-  /// How it crosses places without the host; null where it does not, or only computes.
+  /// The kernel's communication without the host; null where the host takes part or the kernel only
+  /// computes.
   virtual QueuedExchange* queued_exchange() { return nullptr; }
 };
 
@@ -152,7 +154,8 @@ class KernelTable {
   explicit KernelTable(std::string device) : device_(std::move(device)) {}
   void add(Op op, KernelFactory factory) { factories_[op] = std::move(factory); }
   bool has(Op op) const { return factories_.contains(op); }
-  /// What was added for the op, for one that takes over some of its nodes; empty if nothing was.
+  /// The factory that was added for the op, for use by one that replaces it for some nodes; empty
+  /// if there is none.
   KernelFactory factory(Op op) const {
     const auto found = factories_.find(op);
     return found == factories_.end() ? KernelFactory() : found->second;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory that one node's kernel works on: its tensors, its variables and, where loops share
-// these, what the loop has noted of their versions. Kernels keep references into it.
+// The memory of a node's kernel: tensors, variables and, for variables shared by loops, the
+// versions that the loop has read. Kernels keep references to it.
 // Threads: the one that builds the executor.
 #pragma once
 
@@ -23,7 +23,7 @@ struct KernelMemory {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<VariableStorage*> variables;
-  std::vector<SeenVersion*> versions_seen;  ///< of the variables; null where they are not shared
+  std::vector<SeenVersion*> versions_seen;  ///< by variable; null if not shared
   Evidence evidence;
 };
 
@@ -33,7 +33,7 @@ class KernelMemories {
   KernelMemories(const Graph& graph, const Plan& plan, Memory& memory)
       : graph_(graph), plan_(plan), memory_(memory) {}
 
-  /// Of a node of the loop, whose lane it is in. It stays where it is.
+  /// The memory of a node of the loop. The reference stays valid.
   /// Throws: RunError(Unsupported) where a variable is in another device's memory.
   const KernelMemory& of(NodeId id, int loop);
 

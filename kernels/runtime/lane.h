@@ -2,9 +2,9 @@
 //
 // One lane: a fixed list of kernels and the thread that runs it. Consecutive kernels of one
 // category form a segment; the clock is read between segments only, unless a trace or a straggler
-// asks for every kernel. A lane with a queue finishes it at the end of every segment: so a
-// segment's time is that of its own work, and whatever looks at memory (a loss probe, another lane,
-// a kernel of the host's that communicates, the end of the step) finds it done.
+// needs a reading for every kernel. A lane with a queue finishes it at the end of every segment, so
+// that the time of a segment is that of its own work and readers of its results (a loss probe,
+// another lane, a communication kernel on the host, the end of the step) find it done.
 #pragma once
 
 #include <array>
@@ -31,14 +31,14 @@ inline constexpr std::size_t kCategories = 4;
 Category category_of(const Graph& graph, const Node& node);
 std::string_view to_string(Category category);
 
-/// Where a loss is and where its history goes.
+/// The memory of a loss and its history.
 struct LossProbe {
   NodeId node = -1;
   const float* value = nullptr;
   std::vector<float>* history = nullptr;  ///< entry k is step k; sized before the run
 };
 
-/// What the diagnosis of a diverged run looks at, for one instruction.
+/// Data of one instruction for the diagnosis of a diverged run.
 struct Evidence {
   std::vector<Tensor> outputs;
   std::vector<std::pair<std::string, Tensor>> state;  ///< variables it alone uses, by name
@@ -48,25 +48,25 @@ struct LaneOptions {
   double slowdown = 1;  ///< factor on the time of compute kernels
   std::size_t trace_events = 0;
   Patience patience;
-  std::vector<int> cores;          ///< to pin the thread to; empty: none
+  std::vector<int> cores;          ///< that the thread is pinned to; empty: not pinned
   int threads = 1;                 ///< for OpenMP
-  LaneQueue* queue = nullptr;      ///< of its device; null: kernels do their work at once
-  QueuedCounts* counts = nullptr;  ///< of what is in the queue
+  LaneQueue* queue = nullptr;      ///< of its device; null: kernels compute in run() itself
+  QueuedCounts* counts = nullptr;  ///< of updates in the queue
 };
 
 class CapturedLoop;
 
-/// What the first lane of a loop does for it.
+/// The duties of a loop's leader, its first lane.
 struct Leadership {
   ExampleCount& count;
   std::int64_t examples = 0;  ///< of one step of the loop
   std::int64_t max_steps = 0;
   int loop = 0;                     ///< in the whole graph
-  TicketPost* sends = nullptr;      ///< tickets that it makes go there, too
-  TicketPost* hears = nullptr;      ///< it makes none: they come from there
+  TicketPost* sends = nullptr;      ///< carries the leader's tickets to other processes
+  TicketPost* hears = nullptr;      ///< brings tickets if another process leads the loop
   StalenessBound* bound = nullptr;  ///< null: none
   Quorums* quorums = nullptr;       ///< null: none
-  Absence* absence = nullptr;       ///< of its worker, if others go on without that
+  Absence* absence = nullptr;       ///< of its worker, if the run may go on without it
 };
 
 class Lane {
@@ -78,27 +78,28 @@ class Lane {
     evidence_.push_back(std::move(evidence));
   }
   void add_probe(const LossProbe& probe) { probes_.push_back(probe); }
-  /// After all kernels and probes are there. `loop` holds all lanes of this lane's loop.
+  /// Called after all kernels and probes are added. `loop` holds all lanes of this lane's loop.
   void finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop);
 
-  /// The leader of a loop claims its steps, or hears of them, and keeps its times.
+  /// Makes this lane the leader: it claims the loop's steps, or receives their tickets, and keeps
+  /// their times.
   void lead(const Leadership& leadership);
   void set_gate(Gate& gate) { gate_ = &gate; }
-  /// The first step that it runs, and the examples seen by all when the one before began. Before it
-  /// runs any.
+  /// Sets the first step to run and the examples that all loops had seen when the step before it
+  /// began. Called before the first step.
   void begin_at(std::int64_t step, std::int64_t examples_before);
-  /// From now on the loop's steps are launched as one, which its leader does.
+  /// From now on the leader launches each of the loop's steps as one.
   void set_captured(CapturedLoop& captured) { captured_ = &captured; }
 
-  /// Pins and prepares the calling thread. Threads: the lane's thread, as all below but the
-  /// reports.
+  /// Pins and prepares the calling thread. Threads: the lane's thread, here and below except for
+  /// the reports.
   void adopt_thread() const;
   /// Runs steps until the gate closes. Throws: RunError, Aborted.
   void run();
 
   const LanePlan& plan() const { return plan_; }
   Kernel& kernel(std::size_t index) const { return *kernels_[index]; }
-  /// Has the queue fetch the losses that the node makes.
+  /// Enqueues fetches of the losses that the node makes.
   void fetch_losses_of(NodeId node) const;
   bool leads() const { return leadership_.has_value(); }
   LaneQueue* queue() const { return options_.queue; }
@@ -134,7 +135,7 @@ class Lane {
   Ticket hear_ticket();
   void publish(const Ticket& ticket);
   void await_turn();
-  /// For others: its loop's lanes, other processes, slower loops.
+  /// Whether the next step waits for others: lanes of its loop, other processes, slower loops.
   bool waits_to_begin() const {
     return !loop_.empty() ||
            (leadership_ && (leadership_->bound || leadership_->quorums || leadership_->hears));
@@ -149,7 +150,7 @@ class Lane {
   void wait_for(Lane& other, std::uint64_t progress, std::string_view what);
   std::uint64_t run_segment(const Segment& segment, const StepContext& context, std::uint64_t now);
   void run_kernels_slowly(const Segment& segment, const StepContext& context);
-  /// Throws: RunError of what the device reports, naming step and lane.
+  /// Throws: RunError for an error that the device reports, naming step and lane.
   void finish_queue();
   std::string where_in_step() const {
     return "step " + std::to_string(step_) + " on " + name() + ": ";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads that run an executor's lanes, one each, from its first run to its end. Between runs
-// they sleep. When a lane fails, its owner decides what becomes of the others; when the run ends by
-// it, run() throws its error.
+// The threads of an executor's lanes, one for each. They live as long as the executor and sleep
+// between runs. When a lane fails, the owner's rule decides which other lanes end; if the run ends,
+// run() throws the error.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ namespace regatta {
 
 class LaneThreads {
  public:
-  /// Told of a lane's error; makes the lanes end that have to. Returns what the whole run ends by;
-  /// null when it goes on.
+  /// Called with a lane's error; ends the lanes that have to end. Returns the error that ends the
+  /// whole run, or null if the run goes on.
   using FailureRule = std::function<std::exception_ptr(const Lane&, const std::exception_ptr&)>;
 
   /// The lanes are built and outlive the threads.
@@ -32,10 +32,11 @@ class LaneThreads {
   LaneThreads(const LaneThreads&) = delete;
   LaneThreads& operator=(const LaneThreads&) = delete;
 
-  /// Lets every lane run until its gate closes. Throws: what ended the run; once it has, always.
+  /// Lets every lane run until its gate closes. Throws: the error that ended the run; so does every
+  /// later call.
   void run();
-  /// run() throws this error, now or when it is called next, unless it has another already. The
-  /// caller makes the lanes end. Threads: any.
+  /// Makes run() throw this error, now or at its next call, unless it has another one. The caller
+  /// ends the lanes. Threads: any.
   void end(std::exception_ptr error);
 
  private:
@@ -50,7 +51,7 @@ class LaneThreads {
   bool quit_ = false;
   std::atomic<std::uint64_t> awake_{0};  ///< lanes that have begun a run, over all runs
   std::exception_ptr error_;
-  std::vector<std::thread> threads_;  ///< last: they use all of the above
+  std::vector<std::thread> threads_;  ///< last, because they use all of the above
 };
 
 }  // namespace regatta

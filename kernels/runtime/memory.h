@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a graph: an arena a lane as planned, and each variable by itself, each in the
-// memory of its place's device.
+// The memory of a graph: one arena for each lane, laid out by the memory plan, and one buffer for
+// each variable, in the memory of their places' devices.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@ namespace regatta {
 
 class Memory {
  public:
-  /// Sets everything aside, and gives variables their first values. All outlive it.
+  /// Allocates everything and initialises the variables. The arguments outlive the object.
   Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, const PlacedDevices& devices);
 
   Tensor tensor(Value value) const;
-  /// In whose memory a value or a variable is, and what a place makes.
+  /// The device whose memory holds a value, a variable, or the values of a place.
   Device& device_of(Value value) const;
   Device& device_of(VariableId id) const { return device_of(graph_.variable(id).place); }
   Device& device_of(const Place& place) const { return devices_.device(place); }
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
-  /// After the host has read or written some, while no lane runs.
+  /// Moves variables back to their devices after the host has read or written them. Called while no
+  /// lane runs.
   void return_variables();
   std::int64_t planned_bytes() const { return planned_bytes_; }
   std::int64_t unshared_bytes() const { return unshared_bytes_; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where values live. Each lane has an arena; two values of a lane share bytes when the first is
-// dead before the second is made. A value that another lane reads stays until the step ends. The
-// inputs of an all_reduce are laid out as one contiguous bucket that is reduced in place.
+// Assigns memory to values. Each lane has an arena; two values of a lane share bytes when the first
+// is dead before the second is made. A value that another lane reads stays until the step ends. The
+// inputs of an all_reduce form one contiguous bucket that is reduced in place.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct MemoryPlan {
   };
   std::map<Value, Address> addresses;     ///< of every value that owns memory
   std::vector<std::int64_t> arena_bytes;  ///< by lane
-  std::int64_t sum_of_values = 0;         ///< what no sharing would take. Units: bytes
+  std::int64_t sum_of_values = 0;         ///< without sharing. Units: bytes
 };
 
 MemoryPlan plan_memory(const Graph& graph, const Plan& plan);

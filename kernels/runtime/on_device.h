@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One object in a device's memory: made and destroyed by the host, touched by kernels in between.
+// An object in a device's memory: the host makes and destroys it, kernels use it in between.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ struct ReleaseOnDevice {
 template <typename T>
 using OnDevice = std::unique_ptr<T, ReleaseOnDevice<T>>;
 
-/// The device outlives the object. Throws: RunError where there is no memory.
+/// The device must outlive the object. Throws: RunError when memory is short.
 template <typename T>
 OnDevice<T> make_on_device(Device& device) {
   void* const memory = device.allocate(static_cast<std::int64_t>(sizeof(T)));

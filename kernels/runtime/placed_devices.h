@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which device of the process each place is on, and which kernels compute there: all places on one,
-// or replicas on a GPU each and the host's place in the host's memory.
+// The device and the kernel table of each place in a process: all places on one device, or each
+// replica on a GPU and the host's place in host memory.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace regatta {
 
-/// Both outlive whatever was built with them.
+/// A device and its kernel table; both outlive the objects built with them.
 struct DeviceKernels {
   Device* device = nullptr;
   const KernelTable* kernels = nullptr;  ///< for that device
@@ -26,7 +26,7 @@ class PlacedDevices {
   /// Numbers the device of a place.
   using Number = std::function<std::size_t(const Place&)>;
 
-  /// All places on one. Implicit: what has one device says no more than that.
+  /// All places on one device. Implicit, so that callers with one device need no wrapper.
   PlacedDevices(const KernelTable& kernels, Device& device = cpu_device())
       : devices_{{.device = &device, .kernels = &kernels}},
         number_([](const Place&) { return std::size_t{0}; }) {}

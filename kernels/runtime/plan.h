@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a partitioned graph to lanes. A device (a place) has a compute lane, and a communication
-// lane where messages are large enough to be worth a hand-over. The order of nodes in a lane is
-// fixed here; a lane waits on another where a value or a variable demands it.
+// Assigns the nodes of a partitioned graph to lanes. Each device (place) has a compute lane, and a
+// communication lane if its messages are large enough to be worth a hand-over. The order of nodes
+// in a lane is fixed here; a lane waits for another where a value or a variable demands it.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct LanePlan {
   std::vector<Instruction> instructions;
 };
 
-/// Where the memory of a value is: a variable's, or a value's own (`owner`), plus an offset.
+/// The location of a value's memory: in a variable or in the value `owner`, at an offset.
 struct Storage {
   VariableId variable = -1;
   Value owner;
@@ -48,11 +48,11 @@ class Plan {
   Plan(const Step& step, const PlanOptions& options);
 
   const std::vector<LanePlan>& lanes() const { return lanes_; }
-  /// -1 for views, which run nowhere.
+  /// -1 for views, which no lane runs.
   int lane_of(NodeId id) const { return lane_of_[static_cast<std::size_t>(id)]; }
   int index_of(NodeId id) const { return index_of_[static_cast<std::size_t>(id)]; }
-  /// The storage behind a view; sums of an all_reduce, a quorum or a receive to its
-  /// inputs.
+  /// The storage behind a view. Sums that an all_reduce, a quorum or a receive makes in place have
+  /// their inputs' storage.
   const Storage& storage(Value value) const;
   int loop_count() const { return loop_count_; }
 
@@ -72,8 +72,8 @@ class Plan {
 /// True for nodes that no lane runs: views, and reads of variables that are not shared.
 bool is_view(const Graph& graph, const Node& node);
 
-/// The value whose memory a value is: itself, or what views are views of. A view of a variable has
-/// none and is its own.
+/// The value that owns the memory: the value itself or, for a view, the value behind all views. A
+/// view of a variable is returned as it is.
 Value what_is_viewed(const Graph& graph, Value value);
 
 }  // namespace regatta

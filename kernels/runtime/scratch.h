@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that the kernels of one lane use in turn: as they run one after the other, what a kernel
-// needs only while it runs need not be set aside for each. Nothing in it lasts to the next kernel.
-// An executor opens a Scope while it builds the kernels of a lane, as it sets their OpenMP threads.
+// Temporary memory that the kernels of one lane share: they run one after the other, and nothing in
+// it lasts to the next kernel. An executor opens a Scope while it builds the kernels of a lane.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@ namespace regatta {
 /// Threads: one builds kernels; one at a time runs them.
 class Scratch {
  public:
-  /// Kernels that this thread builds while it lives share one.
+  /// While a Scope lives, the kernels that its thread builds share one Scratch.
   class Scope {
    public:
     Scope();
@@ -28,11 +27,11 @@ class Scratch {
     std::shared_ptr<Scratch> before_;
   };
 
-  /// What a kernel that is being built keeps: the scope's, or one of its own where there is none.
+  /// The Scratch for a kernel under construction: the scope's, or a new one outside of a scope.
   static std::shared_ptr<Scratch> of_the_lane();
 
-  /// Tells a kernel where its memory begins, aligned to 64: at once, and again whenever a later
-  /// kernel needs more than there is. Not while one runs.
+  /// Called with the address of a kernel's memory, aligned to 64 bytes: at once, and again when a
+  /// later kernel needs a larger block. Not while a kernel runs.
   using Place = std::function<void(std::byte* begin)>;
   void reserve(std::size_t bytes, Place place);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A library that is looked for while the program runs, so that one binary also runs where it is not
-// installed and says what is missing. It stays loaded: GPU libraries leave threads and handlers of
-// their own behind.
+// A library that is loaded at run time, so that one binary also runs where it is not installed and
+// can say what is missing. It stays loaded, because GPU libraries leave threads and handlers
+// behind.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace regatta {
 class SharedLibrary {
  public:
   struct Name {
-    std::string soname;   ///< with the major version that our calls are written for
+    std::string soname;   ///< including the major version that our calls need
     std::string package;  ///< what to install, for messages
   };
 
@@ -28,7 +28,7 @@ class SharedLibrary {
   const std::string& path() const { return path_; }
 
   /// Fills one entry of a table of functions.
-  /// Throws: RunError(Unsupported) where the installed version has no such function.
+  /// Throws: RunError(Unsupported) if the installed version lacks the function.
   template <typename Function>
   void find(Function*& function, const char* symbol) const {
     function = reinterpret_cast<Function*>(address(symbol));
@@ -45,16 +45,16 @@ class SharedLibrary {
   std::string path_;
 };
 
-// NVIDIA's, of which kernels/cuda and kernels/comm fill tables.
+// NVIDIA's libraries; kernels/cuda and kernels/comm load them.
 inline const SharedLibrary::Name kCublasLt{.soname = "libcublasLt.so.13",
                                            .package = "libcublas-13-0"};
 inline const SharedLibrary::Name kCudnn{.soname = "libcudnn.so.9", .package = "libcudnn9-cuda-13"};
 inline const SharedLibrary::Name kNcclLibrary{.soname = "libnccl.so.2", .package = "libnccl2"};
 
-/// `9.14.0` of 91400: they count major * 10000 + minor * 100 + patch.
+/// `9.14.0` for 91400: major * 10000 + minor * 100 + patch.
 std::string version_text(std::size_t number);
 
-/// What `load` throws, in one line; empty where it fills its table.
+/// The message of the error that `load` throws, in one line; empty if it succeeds.
 template <typename Load>
 std::string why_not(const Load& load) {
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which places of a plan are workers, and which of the run's cores each has. A worker is a place
-// that computes, in the order of places; worker i has the i-th share of the cores, and shares wrap
+// The workers of a plan and the cores of each. A worker is a place that computes; workers are
+// numbered in the order of places. Worker i has the i-th share of the run's cores, and shares wrap
 // around where there are more workers than cores.
 #pragma once
 
@@ -13,14 +13,14 @@ namespace regatta {
 
 class WorkerCores {
  public:
-  /// `cores`: that the run owns; empty: no pinning.
+  /// `cores`: the run's; empty: no pinning.
   WorkerCores(const Plan& plan, std::vector<int> cores, int threads_per_worker);
 
   /// The worker of a place, or -1.
   int worker_of(const Place& place) const;
   /// A worker's share of the cores; all of them for other places.
   std::vector<int> cores_of(const Place& place) const;
-  /// More threads that compute than cores: who spins then keeps another from its core.
+  /// Whether compute threads outnumber cores; a spinning thread then keeps another from its core.
   bool oversubscribed() const { return oversubscribed_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small picture to paint on, in integers alone: a two-coloured cloudy background, outlines with
-// soft edges, noise. The tool of shapes.cpp, which decides what to paint.
+// A small picture that shapes.cpp paints on, in integer arithmetic only: a two-coloured cloudy
+// background, outlines with soft edges, noise.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct Gradient {
   Colour to;
 };
 
-/// Where an outline lies, how it is turned and how large it is.
+/// The position, rotation and size of an outline.
 struct Placement {
   int centre_x = 0;  ///< Units: quarter pixels
   int centre_y = 0;
@@ -37,9 +37,10 @@ class Canvas {
   static constexpr int kLattice = kSide / kCell + 1;
   using Lattice = std::array<std::array<int, kLattice>, kLattice>;  ///< 0 … 256: from … to
 
-  /// Colours blend as the lattice says, which is interpolated between its points.
+  /// Blends the colours by the lattice, which is interpolated between its points.
   void paint_clouds(const Gradient& colours, const Lattice& lattice);
-  /// Edges are blended over four samples a pixel; the gradient runs along the outline's u.
+  /// Paints an outline. Edges are blended over four samples a pixel; the gradient runs along the
+  /// outline's u axis.
   void paint_outline(Shape shape, const Placement& placement, const Gradient& colours);
   /// Adds `noise`, one value a byte, and clips to 0 … 255.
   void write(std::span<const int> noise, std::span<std::uint8_t> pixels) const;

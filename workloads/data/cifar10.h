@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CIFAR-10 from a folder that holds its binary version: data_batch_1.bin … data_batch_5.bin to
-// learn from, test_batch.bin to be judged by. A file is 10,000 records, a record one byte of label
-// (0 … 9) and 3,072 bytes of picture: the planes R, G, B of 32 x 32 pixels, row-major.
+// CIFAR-10 from a folder with its binary version: data_batch_1.bin … data_batch_5.bin for training,
+// test_batch.bin for evaluation. A file is 10,000 records, a record one byte of label (0 … 9) and
+// 3,072 bytes of picture: the planes R, G, B of 32 x 32 pixels, row-major.
 // Source: Krizhevsky, "Learning multiple layers of features from tiny images", 2009;
-// https://www.cs.toronto.edu/~kriz/cifar.html. `ci/fetch_cifar10 DIR` puts such a folder in place.
+// https://www.cs.toronto.edu/~kriz/cifar.html. `ci/fetch_cifar10 DIR` makes such a folder.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace regatta {
 
-/// Reads one split whole; bytes are used as they are, whether or not the files are genuine.
+/// Reads one whole split, without checking that the files are genuine.
 /// Shapes: images [50,000 or 10,000, 32, 32, 3] labels [50,000 or 10,000]
 /// Throws: RunError of kind Data when a file is missing, of another size, or mislabelled
 DataSet load_cifar10(const std::filesystem::path& folder, Split split);
 
-/// What one of the six files looks like from outside.
+/// The state of one of the six files.
 struct FileCheck {
   std::string name;  ///< data_batch_1.bin, ...
   bool present = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ten outlines that the data set `shapes` tells apart, as tests of a point against half-planes
-// and discs, in integers alone: no rounding that a compiler or a machine could do differently.
+// and discs, in integer arithmetic only, so that compilers and machines cannot round differently.
 // None changes class when it is turned, mirrored or stretched a little.
 #pragma once
 
@@ -29,7 +29,7 @@ struct ShapePoint {
   int v = 0;
 };
 
-/// Whether the outline has `point` inside it.
+/// Whether `point` is inside the outline.
 bool covers(Shape shape, ShapePoint point);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which half of a data set: what a run learns from, or what it is judged by.
+// The part of a data set: for training or for evaluation.
 #pragma once
 
 namespace regatta {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An all-reduce over processes as data: what one member sends and receives, to and from which,
+// An all-reduce over processes as data: the sends and receives of one member, the other ends,
 // and what must come first. Everything travels in chunks of a fixed size, so that adding one chunk
-// overlaps receiving the next. No call of any library here: tests run schedules in memory.
+// overlaps receiving the next. It calls no library: tests run schedules in memory.
 //
 // ring and reduce_to_one add in the order of all_reduce.h, element by element, and so give the same
 // bits however their members are dealt to processes. hierarchical_copy reduces each part (the
@@ -19,20 +19,20 @@
 
 namespace regatta {
 
-/// What becomes of elements that arrive.
+/// The use of elements that arrive.
 enum class Taking : std::uint8_t { Add, Copy };
 
 struct ScheduledSend {
   std::int64_t to = 0;              ///< member
   Range range;                      ///< elements of the buffer
-  std::int64_t after_receives = 0;  ///< not before so many of this member's receives are done
+  std::int64_t after_receives = 0;  ///< starts after this many of the member's receives
 };
 
 struct ScheduledReceive {
   std::int64_t from = 0;
   Range range;
   Taking taking = Taking::Copy;
-  std::int64_t after_sends = 0;  ///< its memory is not written before so many sends are done
+  std::int64_t after_sends = 0;  ///< writes its memory after this many sends
   bool begins_message = false;   ///< chunks of one share, or of one whole buffer, are one message
   bool ends_message = false;
 };
@@ -44,7 +44,7 @@ struct Schedule {
   std::vector<ScheduledReceive> receives;
 };
 
-/// What a schedule is for.
+/// The inputs of a schedule.
 struct ScheduleRequest {
   std::string_view algorithm;
   std::int64_t members = 1;
@@ -58,7 +58,7 @@ struct ScheduleRequest {
 /// ring, reduce_to_one, hierarchical_copy.
 Schedule schedule_all_reduce(const ScheduleRequest& request);
 
-/// What comes before and after the roots' own exchange, where a library does that.
+/// The steps before and after the roots' exchange, if a library does that exchange.
 Schedule schedule_to_root(const ScheduleRequest& request);
 Schedule schedule_from_root(const ScheduleRequest& request);
 

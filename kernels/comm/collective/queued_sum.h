@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All-reduce between places that share a GPU: one kernel of the device adds all members' buckets up
-// where they are (kernels/cuda/ops/sum_replicas.cu), in the queue of the member that joined last.
-// By kernel, members meet on the host: each has finished its queue, waits until all have come, and
-// goes on when the sum is done. In a step that is launched as one, queues wait for each other
-// (Meeting, kernels/runtime/capture/queued_exchange.h) and the host has no part in it.
+// All-reduce between places that share a GPU: one kernel adds all members' buckets in place
+// (kernels/cuda/ops/sum_replicas.cu), in the queue of the member that joined last. Launched by
+// kernel, members meet on the host: each finishes its queue, waits until all have come, and goes on
+// when the sum is done. In a step that is launched as one, queues wait for each other (Meeting,
+// kernels/runtime/capture/queued_exchange.h) without the host.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,22 @@ namespace regatta {
 
 class QueuedSum {
  public:
-  /// `build` is the device's for Op::AllReduce: its inputs are the buckets of all members, in their
-  /// order. Empty where the device has none.
+  /// `build`: the device's factory for Op::AllReduce, whose inputs are the buckets of all members,
+  /// in order. Empty if the device has none.
   QueuedSum(KernelFactory build, std::int64_t members, std::int64_t group);
 
-  /// Once a member, when its kernel is built. `bucket` is [elements] f32.
+  /// Called once by each member when its kernel is built. `bucket` is [elements] f32.
   void join(const KernelRequest& request, const Tensor& bucket);
 
   bool all_joined() const { return buckets_.size() == joined_; }
-  /// Why the device does not sum, once all have joined; empty: it does.
+  /// Why the device cannot sum; empty if it can. Valid once all have joined.
   std::string why_not() const;
   bool is_built() const { return kernel_ != nullptr; }
   bool is_in_charge(std::int64_t member) const { return is_built() && member == in_charge_; }
 
-  /// By kernel. Returns when all buckets hold the sum; `waits` runs until others have come.
-  /// Threads: each member's lane. Throws: RunError(Timeout) that names who did not come, Aborted.
+  /// For launches by kernel. Returns when all buckets hold the sum; `waits` runs until all members
+  /// have come. Threads: each member's lane. Throws: RunError(Timeout) that names the missing
+  /// members, Aborted.
   void run(std::int64_t member, const Patience& patience, WaitClock& waits);
 
   /// Puts the sum into the queue of the member in charge.
@@ -44,7 +45,7 @@ class QueuedSum {
  private:
   struct Member {
     LaneQueue* queue = nullptr;
-    Counter arrived;  ///< at so many runs
+    Counter arrived;  ///< runs that the member has come to
     std::uint64_t runs = 0;
   };
 

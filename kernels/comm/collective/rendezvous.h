@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the processes of a run tell each other a text before they can talk in the way that the text
-// is about.
+// Exchanges a text between all processes of a run before their real transport is connected; the
+// texts say how to connect it.
 #pragma once
 
 #include <string>
@@ -21,12 +21,12 @@ class Rendezvous {
   virtual int process() const = 0;
   virtual int processes() const = 0;
 
-  /// By process: its text. Together with all processes.
-  /// Throws: RunError(Timeout) that names who did not come, RunError(PeerLost), Aborted.
+  /// Returns the text of each process. Called by all processes together.
+  /// Throws: RunError(Timeout) that names the missing processes, RunError(PeerLost), Aborted.
   virtual std::vector<std::string> exchange(const std::string& text, const Patience& patience) = 0;
 };
 
-/// Where there is one process.
+/// The rendezvous of a single process.
 class RendezvousAlone final : public Rendezvous {
  public:
   int process() const override { return 0; }

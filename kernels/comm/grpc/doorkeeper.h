@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accepts connections for a gRPC server, which itself would take any number of them and would stop
-// to listen for good when the process runs out of file descriptors (gRPC 1.51, tcp_server_posix).
-// Who connects is a stranger until the server has checked a call of his and admits him. There are
-// only so many strangers at a time, and none stays one for long: when one more comes, the oldest
-// goes, so that they cannot keep out a process of the run, which is admitted within moments.
+// Accepts connections for a gRPC server. gRPC itself would accept any number and would stop
+// listening for good when the process runs out of file descriptors (gRPC 1.51, tcp_server_posix). A
+// connection is a stranger until the server has checked a call on it and admits it. The number of
+// strangers and their time are limited, and a new one displaces the oldest, so strangers cannot
+// keep out a process of the run, which is admitted within moments.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -26,7 +26,7 @@ struct DoorOptions {
   std::string listen;  ///< address to bind to, without port
   int port = 0;        ///< 0: any that is free
   std::size_t most_strangers = 64;
-  std::chrono::milliseconds patience{15'000};     ///< with a stranger
+  std::chrono::milliseconds patience{15'000};     ///< the time of a stranger
   std::chrono::milliseconds unsent_limit{7'000};  ///< for data that is not acknowledged
 };
 
@@ -47,18 +47,18 @@ class Doorkeeper {
   /// From now on hands connections to a server that runs.
   void open(std::unique_ptr<Acceptor> acceptor);
 
-  /// Accepts no one any more. Before the server shuts down, while admit() may still be called.
+  /// Stops accepting. Called before the server shuts down, while admit() may still be called.
   void close();
 
-  /// A call from there has shown the token: its connection stays for as long as it likes. `peer` as
-  /// gRPC names it. Threads: any, as below.
+  /// Admits a connection whose call has shown the token; it stays as long as it likes. `peer` as
+  /// named by gRPC. Threads: any, here and below.
   void admit(const std::string& peer);
 
-  /// Connections that are there and not admitted.
+  /// The number of open connections that are not admitted.
   std::size_t strangers() const;
 
  private:
-  /// A descriptor of our own for a connection that gRPC has: to end it by.
+  /// Our own descriptor for a connection that gRPC holds, to end it.
   struct Stranger {
     int descriptor = -1;
     std::string address;

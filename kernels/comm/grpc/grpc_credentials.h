@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plain or TLS, both sides. With TLS both ends show a certificate that the run's authority has
-// signed; run id and token are checked all the same.
+// Credentials of servers and channels: none or TLS. With TLS both ends present a certificate signed
+// by the run's authority; run id and token are checked in either case.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -19,13 +19,13 @@ namespace regatta::exchange {
 /// The files ca.pem, cert.pem and key.pem of a folder; no TLS where `folder` is empty.
 TlsFiles tls_files_in(const std::string& folder);
 
-/// Lets a server at `address` (without port) and a client shake hands with these files. Does
-/// nothing without TLS. Throws: RunError(Usage) naming the file that cannot be read, or with TLS'
-/// words and what a certificate must be like.
+/// Checks the files by a TLS handshake between a server at `address` (without port) and a client.
+/// Does nothing without TLS. Throws: RunError(Usage) that names the file that cannot be read, or
+/// quotes TLS and says what a certificate must be like.
 void check_tls(const TlsFiles& files, const std::string& address);
 
-/// What keeps a channel from its server; empty: nothing. With TLS the first failure counts, as
-/// certificates do not mend themselves. Waits for the limit at most.
+/// Why a channel is not connected to its server; empty if it is. With TLS the first failure is
+/// final, because retrying does not repair certificates. Waits for the limit at most.
 std::string why_not_connected(const std::shared_ptr<grpc::Channel>& channel, const TlsFiles& files,
                               std::chrono::milliseconds limit);
 

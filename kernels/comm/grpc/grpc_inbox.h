@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What has arrived of one message and waits for its Receive kernel: a queue of gRPC's slices.
-// Chunks must come in order and without gaps, and never from later than one step ahead of the
-// kernel: so a peer can make this process hold two steps of what the graph says, and nothing more.
-// Threads: a reactor fills it, one lane empties it.
+// The queue of gRPC slices of one message that wait for its Receive kernel. Chunks must come in
+// order and without gaps, and from no later than one step ahead of the kernel, so a peer can make
+// this process hold at most two steps of the messages in the graph. Threads: a reactor fills it,
+// one lane empties it.
 #pragma once
 
 #include <grpcpp/support/slice.h>
@@ -29,8 +29,8 @@ class Inbox {
  public:
   explicit Inbox(std::int64_t total_bytes) : total_bytes_(total_bytes) {}
 
-  /// Takes the slices of one chunk, which `frame` describes. Returns why it may not come, or
-  /// nothing. Threads: the reactor.
+  /// Takes the slices of one chunk, which `frame` describes. Returns why the chunk is refused, or
+  /// an empty string. Threads: the reactor.
   std::string accept(const Frame& frame, std::vector<grpc::Slice>& payload);
 
   /// Nothing more will come: wakes the lane. Threads: any.
@@ -39,10 +39,10 @@ class Inbox {
   /// Waits for bytes that the lane has not taken. False: the limit passed. Throws: Aborted.
   /// Threads: the lane, as below.
   bool wait(const Patience& patience);
-  /// Appends what has arrived of the step that is received now. Returns its bytes; 0 after a wait:
-  /// the inbox was closed.
+  /// Appends the slices that have arrived for the current step and returns their bytes. 0 after a
+  /// wait: the inbox was closed.
   std::int64_t take(std::vector<grpc::Slice>& to);
-  /// Of the message that take() has taken the end of.
+  /// The arrival times of the message whose end take() took last.
   const MessageArrival& arrival() const { return taken_arrival_; }
 
   std::int64_t total_bytes() const { return total_bytes_; }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All that this process has to do with one other: messages it expects from there (inboxes),
-// messages waiting to go there (parcels, first come first served), and whether the other is there
-// at all. A link is opened once; when its stream ends for whatever reason it is lost for good, and
-// every wait for it ends. Locks: a stream's mutex may be held when a link's is taken, never the
-// other way round.
+// The connection to one other process: messages expected from it (inboxes), messages queued for it
+// (parcels, first come first served), and whether it is connected. A link opens once. When its
+// stream ends for any reason, the link is lost for good and every wait for it ends. Locks: a thread
+// that holds a stream's mutex may take a link's, never the reverse.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -40,7 +39,7 @@ class Link {
  public:
   explicit Link(const LinkEnds& ends) : ends_(ends) {}
 
-  /// Declares a message. What is not declared is refused. Before the first step.
+  /// Declares a message; undeclared messages are refused. Called before the first step.
   Inbox& expect(std::int64_t message, std::int64_t total_bytes);
   Parcel& announce(std::int64_t message, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
 
@@ -51,19 +50,20 @@ class Link {
   /// Queues a parcel that has begun.
   void send(Parcel& parcel);
   bool is_lost() const;
-  /// Why the link is lost; empty while it is not.
+  /// Why the link is lost; empty if it is not.
   std::string reason() const;
 
   // For streams and the exchange. Threads: any.
 
-  /// Makes `stream` the link's only one ever. False: it has one, or is lost.
+  /// Makes `stream` the link's stream. False if the link already has one or is lost.
   bool take(std::shared_ptr<Stream> stream);
-  /// The peer has said who it is: lanes may send.
+  /// The peer has identified itself: lanes may send.
   void open();
   bool is_open() const { return opened_.value() == 1; }
   /// The next chunk to be written.
   Chunk take_chunk(grpc::ByteBuffer& chunk);
-  /// A chunk has come. Returns why it is refused, or nothing. Threads: the reactor.
+  /// Delivers a chunk to its inbox. Returns why it is refused, or an empty string. Threads: the
+  /// reactor.
   std::string arrived(grpc::ByteBuffer& chunk);
   /// Ends all waits. The first reason is kept.
   void lose(const std::string& reason);

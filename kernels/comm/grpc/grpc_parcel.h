@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one Send kernel sends: its tensors, one after the other, as one message cut into chunks. A
-// chunk is one gRPC message: a header (frame.h) and slices. Tensors of some size are not copied:
-// their slices point at the tensor's memory, and gRPC tells when it has let go of each.
+// The message of one Send kernel: its tensors one after the other, cut into chunks. A chunk is one
+// gRPC message: a header (frame.h) and slices. Larger tensors are not copied: their slices point at
+// the tensor's memory, and gRPC signals when it has released each.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -19,19 +19,20 @@
 
 namespace regatta::exchange {
 
-/// Parts of a tensor below this are copied behind the header: a slice of their own costs more.
+/// Parts of a tensor with fewer bytes are copied behind the header, because a slice of their own
+/// costs more.
 inline constexpr std::int64_t kCopiedBytes = 4096;
 
 class Parcel {
  public:
-  /// `header` says what is the same in each chunk; the tensors' memory stays where it is.
+  /// `header` has the fields that all chunks share. The tensors' memory must not move.
   Parcel(const Frame& header, std::span<const Tensor> tensors, std::int64_t chunk_bytes);
 
   /// From now on the tensors' memory is in use. Threads: the lane.
   void begin(std::int64_t step);
-  /// Makes `chunk` the next one. True: more follow. Threads: whoever may write to the stream.
+  /// Makes `chunk` the next one. True: more follow. Threads: the one that may write to the stream.
   bool next_chunk(grpc::ByteBuffer& chunk);
-  /// Instead of the chunks that are left. Threads: whoever took it out of the queue.
+  /// Drops the remaining chunks. Threads: the one that took the parcel out of the queue.
   void drop();
 
   /// Waits until the tensors' memory is free again. False: the limit passed. Throws: Aborted.
@@ -57,7 +58,7 @@ class Parcel {
   std::size_t piece_ = 0;             ///< where the next chunk begins
   std::int64_t piece_offset_ = 0;     ///< in it
   std::vector<grpc::Slice> slices_;   ///< of the chunk being made; here to keep its memory
-  std::vector<std::uint8_t> copied_;  ///< what will be one slice: the header, small parts
+  std::vector<std::uint8_t> copied_;  ///< one slice of the header and small parts
 
   std::uint64_t begun_ = 0;
   std::atomic<std::int64_t> holders_{0};  ///< slices alive, and the queue

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One bidirectional gRPC stream between two processes: reads all the time, writes a chunk at a time
-// while its link has some. What both ends have in common is here; the two kinds of reactor only
-// pass calls on (grpc_client_stream, grpc_server_stream).
-// gRPC has two threads for all reactors of a process: nothing here waits. Nothing of gRPC is called
-// with the mutex held but cancelling, which must not meet the stream's end.
-// A stream is destroyed by the thread that closes the exchange, never by gRPC's: with the last
-// channel gRPC 1.51 ends its threads, and one that does so from inside itself crashes.
+// One bidirectional gRPC stream between two processes: reads all the time, and writes one chunk at
+// a time while its link has some. This is the common part of both ends; the two kinds of reactor
+// only forward calls (grpc_client_stream, grpc_server_stream).
+// gRPC has two threads for all reactors of a process, so nothing here waits. Only cancel() calls
+// gRPC while the mutex is held, because cancelling must not race with the stream's end.
+// The thread that closes the exchange destroys a stream, never a thread of gRPC: gRPC 1.51 ends its
+// threads with the last channel, and crashes if one of them does so.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>

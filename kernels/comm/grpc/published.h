@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who sets an object up and then hands it to gRPC publishes it; gRPC's threads see it before they
-// touch it. gRPC orders the two as well, but by means that the thread sanitizer cannot observe in a
-// library that is not built for it.
+// Orders a thread that sets an object up before gRPC's threads that use it: the first calls
+// publish(), the others see(). gRPC orders them as well, but the thread sanitizer cannot observe
+// that in a library that is not built for it.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace regatta::exchange {
 
 class Published {
  public:
-  /// What this thread wrote so far is there for whoever calls see() from now on.
+  /// Writes of this thread so far are visible after later calls of see().
   void publish() { published_.store(true, std::memory_order_release); }
   /// Threads: gRPC's.
   void see() const { static_cast<void>(published_.load(std::memory_order_acquire)); }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pushes of workers as a place of a server sees them: each step, when every worker's gradients
-// had come completely, by the server's own clock. One push may travel as several messages.
-// Threads: lanes of one place note; none of them begins a step before all have ended the last.
+// Arrival times of workers' pushes at one place of a server: for each step, when every worker's
+// gradients were complete, by the server's clock. One push may travel as several messages.
+// Threads: lanes of one place call note(); none of them begins a step before all have ended the
+// last.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the bytes of a message go: into tensors, one after the other, or onto what is in them. They
-// come in pieces that end anywhere, also inside an element, and begin at any address.
+// Writes the bytes of a message into tensors, one after the other, or adds them onto the tensors.
+// The bytes come in pieces that may end inside an element and begin at any address.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace regatta::exchange {
 
 enum class Landing : std::uint8_t {
-  Replaces,  ///< what is there
+  Replaces,  ///< the contents
   Adds,      ///< element by element: tensors are f32
 };
 
@@ -24,7 +24,7 @@ class Scatter {
 
   std::int64_t bytes() const { return bytes_; }
   void begin();
-  /// No more than bytes() since begin().
+  /// At most bytes() in total since begin().
   void land(std::span<const std::uint8_t> piece);
 
  private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tensors of a message where the host works on them. Without a queue that is the memory they
-// are in. What a GPU computes with stays in its memory: beside it is host memory that the lane's
-// queue copies to before a message is sent, and from as one arrives, piece by piece, while the
-// compute lane's queue goes on. Who sends waits for its copy; who received need not, as the lane
-// finishes its queue before another one goes on (kernels/runtime/lane.h).
+// Host memory for the tensors of a message. Without a queue it is the tensors' own memory. A GPU's
+// tensors have a copy in host memory: the lane's queue copies to it before a message is sent, and
+// from it piece by piece as a message arrives, while the compute lane's queue goes on. A sender
+// waits for its copy; a receiver need not, because the lane finishes its queue before another lane
+// goes on (kernels/runtime/lane.h).
 // Threads: the lane.
 #pragma once
 
@@ -20,18 +20,19 @@ namespace regatta::exchange {
 
 class Staging {
  public:
-  /// `queue`: of the lane, which outlives this; null where the host computes.
+  /// `queue`: the lane's, which outlives this; null if the host computes.
   Staging(LaneQueue* queue, std::span<const Tensor> tensors);
 
   /// In host memory, in the order of the message.
   std::span<const Tensor> tensors() const { return staged_; }
 
-  /// Brings what is in the device's memory. Returns when it is there.
+  /// Copies the device's tensors to host memory. Returns when the copy is done.
   void fetch();
 
   /// A message begins to arrive.
   void begin() { stored_ = 0; }
-  /// Its first `bytes` are in host memory: puts those of them into the queue that are not yet.
+  /// The first `bytes` of the message are in host memory: enqueues copies of those that are not yet
+  /// copied.
   void store_until(std::int64_t bytes) {
     if (queue_ != nullptr) store(bytes);
   }

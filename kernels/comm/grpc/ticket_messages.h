@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tickets of loops that span processes, as messages of the transport that also carries values: a
-// send from the process that leads a loop to each other one, a receive there. Their numbers are
-// beyond those of values; their bytes are control, like headers, and are not counted as traffic.
+// send from the process that leads a loop to every other process, and a receive there. Their
+// message numbers follow those of values. Their bytes are control data, like headers, and do not
+// count as traffic.
 #pragma once
 
 #include <array>
@@ -22,16 +23,15 @@ namespace regatta {
 
 class TicketMessages final : public TicketPost {
  public:
-  /// `table` has send and receive. Before any process runs a step.
+  /// `table` has send and receive. Called before any process runs a step.
   TicketMessages(const Step& part, const KernelTable& table);
 
   void publish(int loop, const Ticket& ticket) override;
   Ticket next(int loop) override;
   void abandon(int loop) override;
 
-  /// A process is gone: next() of the loops it takes part in throws RunError(PeerLost). Where a
-  /// loop has a quorum it does not: the first server ends the loop and tells the others by a
-  /// ticket. Threads: any.
+  /// A process is lost: next() of its loops throws RunError(PeerLost). A loop with a quorum is an
+  /// exception: the first server ends it and tells the others by a ticket. Threads: any.
   void lose(int process, const std::string& reason);
 
  private:

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: emulated GPUs and a host, each with memory of its own that the others must not touch:
-// only queues copy from one to another. The GPUs are late (late_device_for_test.h), so that who
-// does not wait for a copy has what was there before. Kernels are looked at when they are built, as
-// they get every pointer then.
+// For tests: emulated GPUs and a host with separate memories; only queues copy between them. The
+// GPUs defer their work (late_device_for_test.h), so code that does not wait for a copy reads old
+// data. Kernels are checked when they are built, because they get every pointer then.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@
 
 namespace regatta::cuda::testing_support {
 
-/// Knows its memory and notes what it is asked.
+/// A device that tracks its memory and records calls.
 class ApartDevice : public Device {
  public:
   void* allocate(std::int64_t bytes) override {
@@ -43,7 +42,7 @@ class ApartDevice : public Device {
     auto behind = memory_.upper_bound(byte);
     return behind != memory_.begin() && byte < (--behind)->first + behind->second;
   }
-  /// That it has not got back.
+  /// Allocations that are not released.
   std::size_t allocations() const { return memory_.size(); }
   const std::set<const void*>& taken_back() const { return taken_back_; }
 
@@ -64,17 +63,17 @@ class ApartGpu final : public ApartDevice {
   /// Other GPUs cannot read its memory.
   void close_off() { is_reached_ = false; }
 
-  /// For which the calling thread builds kernels; null: none yet.
+  /// The device for which the calling thread builds kernels; null: none yet.
   static const Device*& current() {
     static thread_local const Device* device = nullptr;
     return device;
   }
   std::int64_t carried_bytes() const { return carried_bytes_; }
-  /// Its queues can copy nothing out of its memory any more.
+  /// From now on its queues cannot copy out of its memory.
   void cut_way_out() { is_cut_ = true; }
 
  private:
-  /// One end of what it copies is its own.
+  /// Copies have one end in this device's memory.
   class ApartQueue final : public LateQueue {
    public:
     explicit ApartQueue(ApartGpu& gpu) : gpu_(gpu) {}
@@ -98,8 +97,8 @@ class ApartGpu final : public ApartDevice {
   bool is_reached_ = true;
 };
 
-/// Each kernel of the table is on the device of its place and uses that one's memory alone, unless
-/// a queue carries its input.
+/// Checks that each kernel of the table is built on the device of its place and uses only that
+/// device's memory, unless a queue carries its input.
 inline void keep_apart(KernelTable& table, std::function<ApartDevice&(const Place&)> device_of) {
   for (const OpInfo& info : all_ops()) {
     if (!table.has(info.op)) continue;

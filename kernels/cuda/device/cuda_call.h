@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way to look at what calls of the CUDA runtime return.
+// Checks the results of CUDA runtime calls.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,8 +19,8 @@ void cuda_call(cudaError_t status, std::string_view call,
 /// `0000:1b:00.0`: names a GPU on its host. Throws: RunError(Device).
 std::string bus_address(int device);
 
-/// After a GPU did not finish in time: whatever would wait for it again is left as it is, so that
-/// the process can end and say why. Threads: any, as below.
+/// Called after a GPU did not finish in time: calls that would wait for the GPU again are skipped
+/// from now on, so that the process can end and report the reason. Threads: any, here and below.
 void abandon_gpu();
 bool is_gpu_abandoned();
 

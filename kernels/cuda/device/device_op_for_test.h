@@ -15,8 +15,8 @@
 
 namespace regatta::cuda::testing_support {
 
-/// Where inputs and outputs are: as a memory plan puts them, or aligned to their element only, as
-/// gradients in buckets are.
+/// Alignment of inputs and outputs: as in a memory plan, or only to their element, like gradients
+/// in buckets.
 enum class Place { Aligned, OneElementOn };
 
 inline const KernelTable& cuda_table() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A node's piecewise linear schedule (kernels/runtime/schedule.h) where kernels on a GPU read it.
+// A node's piecewise linear schedule (kernels/runtime/schedule.h) in memory that GPU kernels read.
 // For .cu files only.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedules where a GPU reads them against those that the CPU evaluates.
+// Schedules in a GPU's memory against those that the CPU evaluates.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/device/device_schedule.h"

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a GPU is connected by, as NVML tells, the library that comes with the driver. It is looked
-// for at run time.
+// A GPU's links as reported by NVML, a library of the driver that is loaded at run time.
 #pragma once
 
 #include <string>
 
 namespace regatta::cuda {
 
-/// `PCIe gen 5 x16, 18 NVLinks`; empty where it cannot be told. `bus` is the GPU's on PCI.
+/// `PCIe gen 5 x16, 18 NVLinks`; empty if NVML does not say. `bus`: the GPU's PCI address.
 std::string links_of(const char* bus);
 
 }  // namespace regatta::cuda

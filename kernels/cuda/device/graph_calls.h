@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What we call of the CUDA runtime to record a step and to launch it, named as in the runtime
-// without its prefix. A test puts a table of its own below everything that is above this file.
+// The CUDA runtime functions that record and launch a step, named as in the runtime without its
+// prefix. Tests replace the table.
 #pragma once
 
 #include <cuda_runtime.h>

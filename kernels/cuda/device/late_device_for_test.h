@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: an emulated GPU that is as late as one may be. Its queues do nothing before they are
-// finished: who looks at memory, or sends it, or lets another queue go on without that, has what
-// was there before.
+// For tests: an emulated GPU whose queues do nothing before they are finished. Code that reads
+// memory, sends it, or lets another queue proceed too early sees old data.
 #pragma once
 
 #include <gtest/gtest.h>

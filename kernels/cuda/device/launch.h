@@ -21,16 +21,16 @@
 
 namespace regatta::cuda {
 
-/// One block of threads, as its body sees it. What the body declares outside of each() exists once
-/// for each thread on a device and once for all when emulated: what a thread keeps from one each()
-/// to the next is in `shared`.
+/// One block of threads, as its body sees it. Variables that the body declares outside of each()
+/// exist once for each thread on a device but only once when emulated, so data that a thread keeps
+/// from one each() to the next belongs in `shared`.
 struct Block {
   std::int64_t index = 0;
   int threads = 0;
   char* shared = nullptr;  ///< of this block; aligned to 16 bytes, not initialised
 
-  /// Calls f(thread) for every thread of the block; all have returned when it returns. All threads
-  /// come to it together: never inside a branch that only some of them take.
+  /// Calls f(thread) for every thread of the block and returns when all have returned. All threads
+  /// must reach it together, never inside a branch that only some take.
   template <class Function>
   __host__ __device__ void each(Function f) const {
 #ifdef __CUDA_ARCH__
@@ -45,13 +45,13 @@ struct Block {
 namespace detail {
 
 inline constexpr int kThreads = 256;
-/// So that each may have 128 registers, whatever the body wants. Source: CUDA C++ Programming
+/// Threads of a block at most, so that each may use 128 registers. Source: CUDA C++ Programming
 /// Guide, compute capabilities: 65,536 in a block.
 inline constexpr int kMostThreads = 512;
-/// More elements than these blocks have threads are dealt out in turns.
+/// Blocks of a launch at most; a thread takes several elements where there are more.
 inline constexpr std::int64_t kBlocks = 65536;
 inline constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 31;
-/// What a block may use without asking for more. Source: CUDA C++ Programming Guide, compute
+/// Shared memory of a block without special request. Source: CUDA C++ Programming Guide, compute
 /// capabilities.
 inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;
 
@@ -105,7 +105,8 @@ void launch_blocks(const Queue&, std::int64_t, int, std::size_t, const Body&) {
 }
 #endif
 
-/// Shared memory begins as bytes of all ones, not-a-number as floats: no kernel may count on zeros.
+/// Shared memory starts with all bits set, NaN as floats, so that a kernel that relies on zeros
+/// fails.
 template <class Body>
 void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, const Body& body) {
   struct alignas(16) Chunk {
@@ -118,7 +119,7 @@ void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, 
   }
 }
 
-/// Now, or whenever the step is launched that the queue records.
+/// Runs the work now, or at each launch of the step that the queue records.
 template <class Work>
 void emulate(Queue& queue, Work work) {
   if (queue.keeps_work()) {

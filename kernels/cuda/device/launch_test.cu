@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches, on the emulated queue and on a GPU where there is one: the same bodies do the same.
+// Launches on the emulated queue and, if there is one, on a GPU: the same bodies give the same
+// results.
 #include "kernels/cuda/device/launch.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tests that run on the emulated queue, everywhere, and on a GPU, where there is one; else they
-// skip and say why there is none.
+// Tests that run on the emulated queue everywhere, and on a GPU if there is one; otherwise the GPU
+// test skips and says why.
 //   class Name : public OnDevices {};
 //   INSTANTIATE_TEST_SUITE_P(On, Name, kDevices, name_of_device);
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which GPU reads which, with a double of the CUDA runtime's calls: four GPUs in two pairs.
+// Peer access with a double of the CUDA runtime's calls: four GPUs in two pairs.
 #include "kernels/cuda/device/peer_access.h"
 
 #include <gtest/gtest.h>

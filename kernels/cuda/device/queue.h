@@ -15,12 +15,12 @@ struct CUstream_st;
 
 namespace regatta::cuda {
 
-/// What kernels know of the step, where they can read it: launches do not depend on it, so that
-/// the same ones can be recorded once and replayed.
+/// Values of the step in memory that kernels read, so that launches do not depend on the step and
+/// can be recorded once and replayed.
 struct StepValues {
-  std::int64_t step = 0;             ///< of this loop, from 0
+  std::int64_t step = 0;             ///< index in this loop, from 0
   std::int64_t examples = 0;         ///< seen by all loops together when this step began
-  std::int64_t examples_before = 0;  ///< when the loop's step before began; 0 in its first
+  std::int64_t examples_before = 0;  ///< the same for the loop's previous step; 0 in its first
 };
 
 class Queue : public LaneQueue {
@@ -28,9 +28,9 @@ class Queue : public LaneQueue {
   virtual bool emulated() const = 0;
   /// Null when emulated.
   virtual CUstream_st* stream() const = 0;
-  /// For code on the device to read; written by begin_step().
+  /// Memory that device code reads; begin_step() writes it.
   virtual const StepValues* values() const = 0;
-  /// Whether an emulated queue keeps() work in place of having it done at once.
+  /// Whether an emulated queue currently keeps work for a recording instead of doing it at once.
   virtual bool keeps_work() const { return false; }
   virtual void keep(std::function<void()> /*work*/) {}
   /// As an emulated queue has it: by the host's clock.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A data set where kernels on a GPU read it: in the GPU's memory, once for all input nodes there;
-// for an emulated queue, where it is.
+// A data set in memory that GPU kernels read: one copy in the GPU's memory for all input nodes
+// there; for an emulated queue the host's own copy.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct ResidentData {
   const std::int32_t* labels = nullptr;  ///< [count]
   const float* features = nullptr;       ///< [count, features per example]
   const float* targets = nullptr;        ///< [count, targets per example]
-  Scratch memory[4];                     ///< of these; empty for an emulated queue
+  Scratch memory[4];                     ///< owns the four arrays; empty for an emulated queue
 };
 
-/// Lives as long as one of its users. Returns when the data is there. Threads: any.
-/// Throws: RunError(Device) where the GPU has no room for it.
+/// Shared by all users and freed with the last one. Returns when the data is there. Threads: any.
+/// Throws: RunError(Device) if the GPU's memory is too small.
 std::shared_ptr<const ResidentData> resident(const Queue& queue, const DataSet& data);
 
 }  // namespace regatta::cuda

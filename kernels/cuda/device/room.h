@@ -5,8 +5,9 @@
 
 namespace regatta::cuda {
 
-/// Managed memory may exceed the GPU's, and what is not managed drives it out: then pages wander at
-/// every step, never a fair race. Before each allocation on the current GPU.
+/// Checks that the current GPU has `bytes` free plus a reserve. Called before each allocation:
+/// managed memory may exceed the GPU's, and its pages would then migrate in every step, which makes
+/// a race unfair.
 /// Units: bytes. Throws: RunError(Device) that says what to do.
 void check_room(std::size_t bytes);
 

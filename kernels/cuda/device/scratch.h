@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that one kernel sets aside when it is built: on the GPU of its queue, or, for an emulated
-// queue, on the host. Not initialised.
+// Memory that one kernel allocates when it is built: on the GPU of its queue, or on the host for an
+// emulated queue. Not initialised.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class Queue;
 class Scratch {
  public:
   Scratch() = default;
-  /// Throws: RunError(Device) when there is not so much.
+  /// Throws: RunError(Device) when memory is short.
   Scratch(const Queue& queue, std::int64_t bytes);
 
   template <typename T>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step of several streams as one CUDA graph, by stream capture. CUDA's rules that this keeps:
+// Records a step of several streams as one CUDA graph, by stream capture. It keeps CUDA's rules:
 //   - the origin's capture reaches another stream by an event that is recorded in one and awaited
-//     in the other, and whatever it has reached has to be joined to the origin before it ends
+//     in the other, and each stream it has reached must be joined to the origin before it ends
 //   - it begins and ends on one thread; its mode is thread-local, so that lanes of other loops,
-//     which are recorded or run meanwhile, may still allocate
-//   - nothing waits for the device and nothing asks a stream or an event that is in the capture;
-//     what breaks that makes the capture invalid, which look() sees after the kernel that did it
+//     which record or run meanwhile, may still allocate
+//   - no call waits for the device or queries a stream or an event that is in the capture;
+//     such a call makes the capture invalid, and look() reports it after the offending kernel
 //   - a graph that is destroyed while it runs is freed when it has run
-// Kernels may be loaded in the midst of a capture since CUDA 12.3; ours is newer.
+// Kernels may be loaded during a capture since CUDA 12.3; ours is newer.
 // Source: CUDA programming guide, CUDA Graphs; CUDA runtime API, stream and graph management.
 #pragma once
 

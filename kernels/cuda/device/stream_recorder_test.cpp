@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream capture with a double below the table of calls (graph_calls.h): it keeps CUDA's rules, so
-// far as they concern a step, and says which one was broken. What CUDA itself takes is for a GPU to
-// show (strategies/gpu_test.cpp).
+// Stream capture with a double of the CUDA calls (graph_calls.h) that enforces CUDA's rules for a
+// step and names the one that was broken. strategies/gpu_test.cpp tests captures on a real GPU.
 #include "kernels/cuda/device/stream_recorder.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host memory to a kernel's own memory, once, when the kernel is built.
+// Copies host memory to memory of a kernel's own, once, when the kernel is built.
 #pragma once
 
 #include <span>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution and its gradients by cuDNN: by one of the engines that the library's heuristics
-// name, which trials find fastest when the kernel is built, or by the first of them that runs, as
-// the run asks (engine_choice.h). In a process equal convolutions have the same engine, so that its
-// replicas round alike; another process, or the next run, may find another one fastest, which
-// rounds otherwise: whoever wants the same bits again asks for EngineRule::Heuristic.
-// A gradient of weights is computed aside and copied where it belongs: there it may be aligned to
-// one element only, inside its bucket; and of bf16 the library has no engine with f32 results
-// (9.19: its heuristics name none, for one operation or with a conversion behind it), so that it is
-// rounded to bf16 once, after f32 sums.
+// A convolution and its gradients by cuDNN. The engine is the first of the heuristics' proposals
+// that runs or, if the run asks for it, the one that trials find fastest when the kernel is built
+// (engine_choice.h). Equal convolutions in a process share an engine, so that its replicas round
+// alike. Another process, or the next run, may find another engine fastest, which rounds
+// differently; EngineRule::Heuristic gives the same bits again.
+// A gradient of weights is computed in separate memory and copied to its destination, for two
+// reasons. The destination, inside its bucket, may be aligned to one element only. And for bf16 the
+// library has no engine with f32 results (9.19: its heuristics name none, for one operation or with
+// a conversion behind it), so the result is rounded to bf16 once, after f32 sums.
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuDNN's graph API, as much of it as a convolution needs: descriptors, the graph of one operation,
-// the engines that could run it, a plan of one of them. Plans are made for the GPU of a handle, or
-// for one that is described by its properties: so tests see, where there is no GPU, that the
-// library takes our graphs and has engines for them.
+// The part of cuDNN's graph API that a convolution needs: descriptors, the graph of one operation,
+// the engines that could run it, and a plan of one of them. Plans are made for the GPU of a handle
+// or for one that is described by its properties, so that tests without a GPU can check that cuDNN
+// accepts our graphs and has engines for them.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Descriptor {
   void set(cudnnBackendAttributeName_t name, std::span<void* const> addresses);
   void set(cudnnBackendAttributeName_t name, cudnnHandle_t handle);
   void set_text(cudnnBackendAttributeName_t name, const std::string& text);
-  /// An attribute that is one enumerator, of the given kind.
+  /// Sets an attribute that is one enumerator of the given kind.
   template <typename Enumerator>
   void set_enumerator(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t kind,
                       Enumerator value) {
@@ -49,7 +49,7 @@ class Descriptor {
 
   /// Throws: RunError(Device).
   void finalize();
-  /// False where the library does not support what was set.
+  /// False if the library does not support the attributes.
   [[nodiscard]] bool try_finalize();
 
  private:
@@ -59,7 +59,7 @@ class Descriptor {
   cudnnBackendDescriptor_t opaque_ = nullptr;
 };
 
-/// Where a plan is to run: the GPU of a handle, or one of these properties (a descriptor).
+/// The target of a plan: the GPU of a handle, or one described by properties (a descriptor).
 struct PlanTarget {
   cudnnHandle_t handle = nullptr;
   const Descriptor* properties = nullptr;
@@ -70,11 +70,11 @@ inline constexpr std::int64_t kX = 1;
 inline constexpr std::int64_t kW = 2;
 inline constexpr std::int64_t kY = 3;
 
-/// Every tensor of a graph is aligned to so many bytes.
+/// Alignment of every tensor of a graph. Units: bytes.
 inline constexpr std::int64_t kTensorAlignment = 16;
 
-/// One pass of a convolution of elements of one type, results too; sums are f32. The last is the
-/// graph, the others are what it is made of.
+/// The descriptors of one pass of a convolution. Elements and results have one type; sums are f32.
+/// The last descriptor is the graph, the others are its parts.
 std::vector<Descriptor> convolution_graph(ConvolutionPass pass, const ConvolutionShape& shape,
                                           ElementType element, const PlanTarget& target);
 
@@ -84,17 +84,18 @@ struct EngineConfiguration {
   std::int64_t engine = 0;
 };
 
-/// What could run the graph, the presumably fastest first: at most `most`, of those that compute
-/// what was asked for (takes_notes).
+/// Engines that could run the graph, presumably the fastest first: at most `most`, and only those
+/// that takes_notes() accepts.
 std::vector<EngineConfiguration> engines_for(const Descriptor& graph, ElementType element,
                                              const PlanTarget& target, std::size_t most);
 
-/// Whether an engine with these notes computes what was asked for: products of the given type, not
-/// of a shorter one, sums in f32, the same bits in every run. Tensor cores compute f32 as
-/// TensorFloat-32. Transformed convolutions (Winograd, FFT) round otherwise than the sum.
+/// Whether an engine with these numerical notes computes what was asked for: products of the given
+/// type, not of a shorter one, sums in f32, and the same bits in every run. Tensor cores compute
+/// f32 as TensorFloat-32. Transformed convolutions (Winograd, FFT) round differently from the
+/// direct sum.
 bool takes_notes(std::span<const cudnnBackendNumericalNote_t> notes, ElementType element);
 
-/// Nothing where the engine turns out not to run the graph.
+/// A plan by the engine; empty if the engine cannot run the graph after all.
 std::optional<Descriptor> plan_of(const EngineConfiguration& engine, const PlanTarget& target);
 
 std::int64_t workspace_bytes_of(const Descriptor& plan);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether cuDNN takes our graphs and has engines for them: on an H100 that it is told of, so that
-// no GPU has to be there. Only the library has to.
+// Whether cuDNN accepts our graphs and has engines for them, on an H100 described by its
+// properties: needs the library but no GPU.
 #include "kernels/cuda/library/cudnn_graph.h"
 
 #include <gtest/gtest.h>

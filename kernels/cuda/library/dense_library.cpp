@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dense by cuBLASLt. Its matrices lie column by column, so what we call [rows, columns] it calls
-// the transpose: y = x wᵀ is there Y = Wᵀ X with W [I, O], X [I, B], Y [O, B], each with the first
-// side contiguous; so are dX = W dY and dW = X dYᵀ.
-// f32 is computed in f32 (TensorFloat-32 is another compute type, which is not asked for), bf16
-// with f32 sums, also those of split products, which are added in a fixed order. The algorithm is
-// the first that the library's heuristics name for these sizes, addresses and workspace; it is
-// asked for once, when the kernel is built. It is not chosen by trials, as a convolution's engine
-// is (engine_choice.h): dense layers are a small part of the steps of these models, the last layer
-// of a few outputs; and so all processes and runs have the same one.
+// dense by cuBLASLt. Its matrices are column-major, so our [rows, columns] is its transpose: y = x
+// wᵀ becomes Y = Wᵀ X with W [I, O], X [I, B], Y [O, B], each contiguous along its first side, and
+// so do dX = W dY and dW = X dYᵀ.
+// f32 is computed in f32 (TensorFloat-32 is another compute type, which is not requested), bf16
+// with f32 sums, also in split products, whose parts are added in a fixed order. The algorithm is
+// the first that the library's heuristics name for these sizes, addresses and workspace, queried
+// once when the kernel is built. Unlike a convolution's engine (engine_choice.h) it is not chosen
+// by trials: dense layers take a small part of these models' steps, and so all processes and runs
+// use the same algorithm.
 #include <memory>
 #include <string>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of several engines computes a convolution: the first that runs (EngineRule::Heuristic), or
-// the one that trials find fastest. Trials go round by round through all candidates, so that a
-// GPU's clock that rises or falls meanwhile favours none of them; the first round warms up, the
-// second drops those that are hopeless, and of the others the median counts. A later candidate
-// displaces an earlier one only where it is faster by more than trials differ, so that choices
-// seldom change from run to run. Nothing here knows a GPU.
+// Chooses the engine of a convolution: the first that runs (EngineRule::Heuristic), or the one that
+// trials find fastest. Trials go round by round through all candidates, so that drift of the GPU's
+// clock favours none. The first round warms up, the second drops hopeless candidates, and the
+// median decides among the others. A later candidate displaces an earlier one only if it is faster
+// by more than the noise of trials, so that choices seldom change from run to run. The code here
+// does not depend on a GPU.
 #pragma once
 
 #include <cstddef>
@@ -21,19 +21,20 @@ namespace regatta::cuda {
 
 /// Rounds of trials that count.
 inline constexpr int kTrialRounds = 5;
-/// A later candidate takes less than this share of an earlier one's time, or stands back.
+/// A later candidate wins only if it takes less than this share of an earlier one's time.
 inline constexpr double kFasterShare = 0.97;
-/// Candidates that take so many times the fastest one's time are tried no more.
+/// Candidates that take more than this many times the fastest one's time are dropped.
 inline constexpr double kHopeless = 2;
 
-/// Runs a candidate some times and tells what a run took; nothing where it does not run. Units: ns.
+/// Runs a candidate several times and returns the time of one run; empty if it does not run. Units:
+/// ns.
 using RunTimed = std::function<std::optional<double>(std::size_t candidate)>;
 
 struct EngineChoice {
   std::size_t candidate = 0;
   EngineRule rule = EngineRule::Heuristic;
-  // Of trials:
-  std::size_t first = 0;  ///< the first that ran; where memory suffices, what Heuristic takes
+  // Results of trials:
+  std::size_t first = 0;  ///< the first that ran; if memory suffices, Heuristic's choice
   std::size_t timed = 0;  ///< candidates that ran
   double ns = 0;
   double first_ns = 0;
@@ -42,15 +43,15 @@ struct EngineChoice {
   std::string text() const;
 };
 
-/// Of so many candidates, the presumably fastest first. Nothing where none runs.
+/// Chooses among `candidates`, presumably the fastest first. Empty if none runs.
 std::optional<EngineChoice> choose_engine(EngineRule rule, std::size_t candidates,
                                           const RunTimed& run);
 
-/// What was chosen in this process, so that equal convolutions round alike and are tried once.
-/// Threads: any; who asks for what is being tried waits for it.
+/// The choices of this process, so that equal convolutions round alike and are tried once. Threads:
+/// any; a thread waits for a trial that another one runs.
 class EngineChoices {
  public:
-  /// What was chosen for the key, by `choose` where nothing was; of a choice among nothing, too.
+  /// The choice for the key. Calls `choose` if there is none yet, and also keeps an empty result.
   std::optional<EngineChoice> find_or_choose(
       const std::string& key, const std::function<std::optional<EngineChoice>()>& choose);
 

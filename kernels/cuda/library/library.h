@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuBLASLt and cuDNN, found while the program runs (kernels/runtime/shared_library.h): one table of
-// functions each, named as in the library without its prefix. A table is filled at its first use.
-// Types come from the libraries' headers; nothing is linked.
-// NCCL's table is in kernels/comm/nccl/nccl_calls.h, where the layering wants it.
+// cuBLASLt and cuDNN, loaded at run time (kernels/runtime/shared_library.h): one table of functions
+// each, named as in the library without its prefix, filled at first use. Types come from the
+// libraries' headers; nothing is linked. NCCL's table is in kernels/comm/nccl/nccl_calls.h because
+// of the include rules.
 #pragma once
 
 #include <cublasLt.h>
@@ -66,7 +66,7 @@ class CudnnStandIn {
 std::string why_no_cublas_lt();
 std::string why_no_cudnn();
 
-/// `13.1.1`; nothing where it is not installed or too old.
+/// `13.1.1`; empty if it is not installed or too old.
 std::optional<std::string> version_of_cublas_lt();
 std::optional<std::string> version_of_cudnn();
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Factories of the ops that NVIDIA's libraries compute where they are installed: dense by cuBLASLt,
-// convolution by cuDNN. Where a library is not there, and on the emulated queue, our own kernels do
-// (dense_paths.h, convolution_paths.h); which did is choice() of the kernel. Formulas and shapes
-// stand in kernels/graph/ops. A factory returns null for element types that it does not compute.
+// Factories of the ops that NVIDIA's libraries compute if they are installed: dense by cuBLASLt,
+// convolution by cuDNN. Without the library, and on the emulated queue, our own kernels run
+// (dense_paths.h, convolution_paths.h); the kernel's choice() says which. Formulas and shapes are
+// in kernels/graph/ops. A factory returns null for element types that it does not support.
 #pragma once
 
 #include <memory>

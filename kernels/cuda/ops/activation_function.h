@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// relu and gelu with their derivatives by the argument x, for ops that hold an activation. Which of
-// them is looked up in the kernel, alike for all threads: that costs less than a kernel for each.
+// relu and gelu and their derivatives with respect to x, for fused ops. The kernel selects the
+// activation at run time, the same for all threads; that costs less than a kernel for each.
 //   gelu: y = x Φ(x), dx = dy (Φ(x) + x φ(x)), Φ and φ of the standard normal distribution.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ways to compute a convolution and its gradients: cuDNN where it is installed; where not, and
-// on an emulated queue, kernels of our own: tiles of an implicit product of matrices (product.h),
-// or one thread a result where groups are too narrow to fill a tile. All take the same request.
+// The implementations of a convolution and its gradients: cuDNN if it is installed; otherwise, and
+// on an emulated queue, our own kernels: tiles of an implicit matrix product (product.h), or one
+// thread for each result where groups are too narrow to fill a tile. All take the same request.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@
 
 namespace regatta::cuda {
 
-// convolution_library.cpp. Not for an emulated queue. Null where cuDNN has no engine for it.
-// Throws: RunError where cuDNN is not installed.
+// convolution_library.cpp. Not for an emulated queue. Null if cuDNN has no engine for the request.
+// Throws: RunError if cuDNN is not installed.
 bool is_aligned_for_library(ConvolutionPass pass, const KernelRequest&);
 KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest&, EngineRule engines);
 
-// convolution_tiles.cu. `why` the library was not used is part of the kernel's choice().
+// convolution_tiles.cu. `why` the library is not used becomes part of the kernel's choice().
 KernelPointer convolution_tiles(ConvolutionPass pass, const KernelRequest&, const std::string& why);
 
 // convolution_narrow.cu.

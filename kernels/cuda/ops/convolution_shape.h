@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sizes of a convolution and of its backward ops, as our kernels and cuDNN want them.
+// The sizes of a convolution and of its backward ops, for our kernels and cuDNN.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct ConvolutionShape {
 
 enum class ConvolutionPass { Forward, BackwardData, BackwardWeights };
 
-/// Which tensors of the request are x, w and y: the output is y, dx or dw, in place of the one that
-/// the pass computes.
+/// The request's tensors as x, w and y. The output stands for the tensor that the pass computes: y,
+/// dx or dw.
 struct ConvolutionTensors {
   Tensor x, w, y;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions on the emulated queue and on a GPU: by what the factory chooses there, by our own
-// tiles, and by a thread a result where groups are narrow.
+// Convolutions on the emulated queue and on a GPU: by the factory's choice, by our own tiles, and
+// by one thread for each result where groups are narrow.
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/convolution_paths.h"
 #include "kernels/cuda/ops/products_for_test.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution and its gradients as products of matrices that are not written down: an operand
-// that a product reads twice, because windows overlap, is looked up in the image each time. For
-// each group, with taps (r, s) of the window and channels counted within the group:
+// A convolution and its gradients as matrix products whose operands are not materialised: an
+// element that a product reads several times, because windows overlap, is fetched from the image
+// each time. For each group, with taps (r, s) of the window and channels counted within the group:
 //   y:  rows are pixels of y, columns outputs, terms (r, s, input)
 //   dx: rows are pixels of x, columns inputs,  terms (r, s, output)
 //   dw: rows are outputs,     columns (r, s, input), terms pixels of y

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which pixel of x meets which pixel of y under which tap of the window: y's pixel (p, q) reads x's
-// pixel (p * stride + r - padding, q * stride + s - padding) for tap (r, s). For .cu files only.
+// Maps pixels of x and y to each other for each tap of the window: y's pixel (p, q) reads x's pixel
+// (p * stride + r - padding, q * stride + s - padding) for tap (r, s). For .cu files only.
 #pragma once
 
 #include "kernels/cuda/ops/convolution_shape.h"
@@ -29,7 +29,7 @@ __host__ __device__ inline Tap tap_at(const ConvolutionShape& shape, int index) 
   return {.r = index / shape.kernel, .s = index % shape.kernel};
 }
 
-/// Number of the pixel of x that y's pixel reads; -1 outside the image.
+/// Index of the pixel of x that y's pixel reads; -1 outside the image.
 __host__ __device__ inline std::int64_t pixel_of_x(const ConvolutionShape& shape, const Pixel& y,
                                                    const Tap& tap) {
   const int row = y.row * shape.stride + tap.r - shape.padding;
@@ -38,7 +38,7 @@ __host__ __device__ inline std::int64_t pixel_of_x(const ConvolutionShape& shape
   return (static_cast<std::int64_t>(y.image) * shape.height + row) * shape.width + column;
 }
 
-/// Number of the pixel of y that reads x's pixel; -1 where there is none.
+/// Index of the pixel of y that reads x's pixel; -1 if there is none.
 __host__ __device__ inline std::int64_t pixel_of_y(const ConvolutionShape& shape, const Pixel& x,
                                                    const Tap& tap) {
   const int row = x.row + shape.padding - tap.r;

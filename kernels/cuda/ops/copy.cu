@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What moves elements and computes nothing: copy, concatenate, translate.
+// Ops that only move elements: copy, concatenate, translate.
 #include <vector>
 
 #include "kernels/cuda/device/launch.h"

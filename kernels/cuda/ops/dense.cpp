@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dense: y = x wᵀ; dx = dy w; dw = dyᵀ x. Which of the two ways computes it (dense_paths.h).
+// dense: y = x wᵀ; dx = dy w; dw = dyᵀ x. Chooses the implementation (dense_paths.h).
 #include "kernels/cuda/device/queue.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/dense_paths.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dense on the emulated queue and on a GPU: by what the factory chooses there, and by our own
-// tiles.
+// dense on the emulated queue and on a GPU: by the factory's choice, and by our own tiles.
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/dense_paths.h"
 #include "kernels/cuda/ops/products_for_test.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types in kernels: loaded as f32, computed in f32, rounded when stored; several that lie
-// next to each other at once where addresses allow it. By host and device alike.
+// Element types in kernels: loaded as f32, computed in f32, rounded when stored; several neighbours
+// at once where addresses allow it. For host and device.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -33,7 +33,7 @@ __host__ __device__ inline void store(Bf16& to, float value) {
   to.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
 }
 
-/// Of elements that are loaded and stored by 16 bytes.
+/// The number of elements in a load or store of 16 bytes.
 template <typename T>
 inline constexpr int kPackWidth = 16 / static_cast<int>(sizeof(T));
 
@@ -56,19 +56,19 @@ __host__ __device__ inline void store_pack(T* to, const float (&from)[kWidth]) {
   *reinterpret_cast<Pack<T, kWidth>*>(to) = pack;
 }
 
-/// Whether packs may begin at all of these addresses. Null is one of them.
+/// Whether packs may begin at all of these addresses. Null counts as aligned.
 inline bool are_aligned(std::initializer_list<const void*> addresses) {
   std::uintptr_t all = 0;
   for (const void* address : addresses) all |= reinterpret_cast<std::uintptr_t>(address);
   return all % 16 == 0;
 }
 
-/// Of one of several tensors; null where there are not so many.
+/// The address of tensor `index`; null if there are fewer tensors.
 inline const void* address_of(std::span<const Tensor> tensors, std::size_t index) {
   return index < tensors.size() ? tensors[index].data : nullptr;
 }
 
-/// build(T{}) with the type of the elements; null where kernels have none.
+/// build(T{}) with the element type; null for types without kernels.
 template <typename Build>
 std::unique_ptr<Kernel> with_element(ElementType element, const Build& build) {
   switch (element) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of examples in an epoch, drawn on the GPU: the permutation that draw_example_order()
-// (random.h) makes one swap after the other, by many threads. That goes through i = count … 2 and
-// swaps places i - 1 and target(i) < i; afterwards nothing touches place i - 1 again. So
+// Draws the order of examples in an epoch on the GPU, by many threads: the permutation that
+// draw_example_order() (random.h) makes one swap after the other. That loop goes through i = count
+// … 2 and swaps places i - 1 and target(i) < i; afterwards nothing touches place i - 1 again. So
 //   order[i - 1] = what stood at place target(i) just before i's swap;
 //   what stood at place p before i's swap: p itself, unless a swap before i's had p as its target;
 //   then the last such one, k (the smallest k > i with target(k) = p), had put there what stood at
 //   place k - 1 before k's swap.
-// Few swaps have the same target (some 20 at most) and chains are short. So each place's swaps are
-// kept as a list, in any order, and every i follows its own chain.
+// Few swaps have the same target (some 20 at most) and chains are short. So a list of swaps, in any
+// order, is kept for each place, and every i follows its own chain.
 // For .cu files only.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace regatta::cuda {
 
-/// Puts `value` there and returns what was there.
+/// Stores `value` and returns the old value.
 __host__ __device__ inline std::int32_t exchange(std::int32_t* where, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   return atomicExch(where, value);
@@ -30,19 +30,20 @@ __host__ __device__ inline std::int32_t exchange(std::int32_t* where, std::int32
 #endif
 }
 
-/// One block, at every step; it works at the first of each epoch. Swaps are numbered from 1.
+/// One block, launched at every step; it draws at the first step of each epoch. Swaps are numbered
+/// from 1.
 struct DrawOrder {
   const StepValues* step;
   SlicePosition position;
   std::uint64_t seed;
   std::int32_t count;
-  std::int64_t* drawn;    ///< the epoch that `order` is of
+  std::int64_t* drawn;    ///< the epoch of `order`
   std::int32_t* order;    ///< [count]
   std::int32_t* heads;    ///< [count] by place: a swap with that target; 0: none
   std::int32_t* targets;  ///< [count + 1] by swap
   std::int32_t* links;    ///< [count + 1] by swap: another one with the same target; 0: none
 
-  static constexpr int kThreads = 512;  ///< the most of a launch
+  static constexpr int kThreads = 512;  ///< of a block
 
   __host__ __device__ void operator()(const Block& block) const {
     const std::int64_t epoch = position.epoch_of(step->step);
@@ -79,7 +80,7 @@ struct DrawOrder {
     }
   }
 
-  /// The last swap before `swap` with that target; 0: none. Swaps go down.
+  /// The last swap before `swap` with that target; 0: none. Swaps run in descending order.
   __host__ __device__ std::int32_t last_before(std::int32_t swap, std::int32_t target) const {
     std::int32_t last = 0;
     for (std::int32_t other = heads[target]; other != 0; other = links[other]) {

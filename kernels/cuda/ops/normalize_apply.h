@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second pass of a normalisation, whose statistics are known: y = a(z(x)) [+ residual], with a
-// pool before or after it. For .cu files only.
+// The second pass of a normalisation, with known statistics: y = a(z(x)) [+ residual], with a pool
+// before or after it. For .cu files only.
 #pragma once
 
 #include "kernels/cuda/ops/activation_function.h"
@@ -23,7 +23,7 @@ struct NormalizeApply {
   const T* residual;  ///< or null
   T* y;
   T* picked;                ///< pool after: the pixels that y comes from; or null
-  std::uint8_t* positions;  ///< or null; where they are in their windows
+  std::uint8_t* positions;  ///< or null; their positions in the windows
 
   __host__ __device__ void operator()(const Block& block) const {
     block.each([&](int thread) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A normalisation whose statistics are known is a line for each channel of a group:
+// A normalisation with known statistics is a line for each channel of a group:
 //   h = (x - mean) * inverse deviation;  z = (x - mean) * scale * inverse deviation + shift.
 // On host and device; for .cu files only.
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace regatta::cuda {
 
-/// Of the channels of one thread.
+/// The lines of one thread's channels.
 template <int kWidth>
 struct Line {
   float mean[kWidth];
@@ -21,12 +21,12 @@ struct Line {
   __host__ __device__ float z(float x, int j) const { return (x - mean[j]) * factor[j] + shift[j]; }
 };
 
-/// Where lines are read from. Shapes: mean, inverse [groups, channels]; scale, shift [channels].
+/// The sources of lines. Shapes: mean, inverse [groups, channels]; scale, shift [channels].
 struct Lines {
   const float* mean = nullptr;
   const float* inverse = nullptr;
   const float* scale = nullptr;
-  const float* shift = nullptr;  ///< null where z is not asked for
+  const float* shift = nullptr;  ///< null if z is not wanted
   std::int64_t channels = 0;
 
   template <int kWidth>

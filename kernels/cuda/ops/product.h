@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A product of two matrices that are read through functions, for each group:
+// A product of two matrices for each group, whose elements are read through functions:
 //   out(row, column) = sum over terms of first(row, term) * second(term, column)
 // cut into tiles of 64 x 64 results. A block takes 16 terms at a time into shared memory, each of
 // its 256 threads multiplies 4 x 4. Sums are f32. Where there are few tiles and many terms, terms
 // are dealt to several blocks, whose sums are added in order: the same bits in every run, on every
-// GPU. Simple on purpose: what runs where a library is missing, and a second opinion on it.
+// GPU. Simple on purpose: it runs where a library is missing, and checks the library's results.
 //
 // A Product has
-//   int groups, rows, columns, terms                            how many, the same in every group
+//   int groups, rows, columns, terms                            the same in every group
 //   float first(int group, int row, int term) const             __host__ __device__, as all below
 //   float second(int group, int term, int column) const
 //   void put(int group, int row, int column, float sum) const
 //   bool first_along_terms() const, second_along_terms() const  whether neighbouring terms, or else
-//                                         rows (columns), are neighbours in memory: who loads what
+//                                         rows (columns), are neighbours in memory; it decides
+//                                         which thread loads which elements
 // For .cu files only.
 #pragma once
 
@@ -33,16 +34,17 @@ inline constexpr int kTileTerms = 16;
 inline constexpr int kTileThreads = 256;
 inline constexpr int kThreadsSide = 16;                       ///< threads are 16 x 16
 inline constexpr int kThreadSide = kTileSide / kThreadsSide;  ///< each has 4 x 4 results
-inline constexpr int kTilePitch = kTileSide + 1;              ///< fewer conflicts of banks
+inline constexpr int kTilePitch = kTileSide + 1;              ///< fewer bank conflicts
 inline constexpr std::size_t kTileBytes = 2 * kTileTerms * kTilePitch * sizeof(float);
 
-/// Blocks that keep a GPU of about 130 multiprocessors busy; below half of it, terms are dealt out.
+/// Blocks that keep a GPU of about 130 multiprocessors busy; with fewer than half as many, terms
+/// are divided among blocks.
 inline constexpr std::int64_t kEnoughBlocks = 256;
-/// A block that sums fewer terms costs more for its sums than it saves.
+/// A block with fewer terms costs more for the extra sums than it saves.
 inline constexpr int kLeastTerms = 512;
 
-/// What each thread of a block keeps from one each() to the next: registers on the device, on the
-/// host those of all threads.
+/// Data that each thread of a block keeps from one each() to the next: in registers on the device,
+/// in an array over all threads on the host.
 template <class T>
 class PerThread {
  public:
@@ -69,7 +71,7 @@ struct Sums {
 
 constexpr int tiles_of(int count) { return (count + kTileSide - 1) / kTileSide; }
 
-/// Indices of rows, columns and terms are `int` on the device, where 64 bits are slow.
+/// Indices of rows, columns and terms are `int`, because 64-bit arithmetic is slow on the device.
 inline int index_count(std::int64_t count) {
   check(count >= 0 && count < 2'000'000'000, "a product has fewer than 2^31 rows");
   return static_cast<int>(count);
@@ -81,7 +83,7 @@ struct TileOfProduct {
   Product product;
   int parts;
   int terms_of_part;
-  float* partial;  ///< [parts, groups, rows, columns]; null where there is one part
+  float* partial;  ///< [parts, groups, rows, columns]; null if there is one part
 
   __host__ __device__ void operator()(const Block& block) const {
     const Tile tile = tile_of(block.index);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tests of dense and convolution share: a kernel of this folder, built by a given function on
-// arrays of a test, beside the reference.
+// For tests of dense and convolution: a kernel of this folder, built by a given function on the
+// test's arrays, beside the reference.
 #pragma once
 
 #include <cstring>
@@ -22,8 +22,8 @@ using Build = std::function<KernelPointer(const KernelRequest&)>;
 
 class Products : public OnDevices {
  protected:
-  /// What is left after two runs, which write the same bits; outputs lie `skipped` elements behind
-  /// an aligned address.
+  /// The tensors after two runs, which must write the same bits. Outputs lie `skipped` elements
+  /// behind an aligned address.
   std::vector<Array> run(const Build& build, const OpCase& op_case, std::int64_t skipped = 0) {
     std::vector<Tensor> inputs;
     std::vector<TensorType> types;
@@ -61,7 +61,7 @@ class Products : public OnDevices {
     return results;
   }
 
-  /// In f32, and in bf16 rounded once where `bound_bf16` says so.
+  /// Compares in f32, and in bf16 rounded once where `bound_bf16` says so.
   void expect_agrees(const Build& build, const OpCase& op_case, const Bound& bound,
                      const Bound& bound_bf16) {
     const auto expected = cpu::test::run_op(cpu::test::reference_table(), op_case, 1).outputs;

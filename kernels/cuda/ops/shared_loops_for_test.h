@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For tests of variables that several loops share: the variables on a device, and loops that read
-// and update them there, each in a queue of its own; on the CPU at once.
+// and update them there, each in its own queue; on the CPU, at once.
 #pragma once
 
 #include <cstring>
@@ -74,7 +74,7 @@ class SharedVariables {
   std::vector<VariableStorage*> pointers_;
 };
 
-/// Reads the parameter, and updates all by one op from one gradient, which it does not compute.
+/// A loop that reads the parameter, and updates all variables by one op from a given gradient.
 class Loop {
  public:
   Loop(const KernelTable& table, SharedVariables& shared, const cpu::test::OpCase& update)
@@ -101,7 +101,7 @@ class Loop {
   void read(const StepContext& context) { run(*read_, context); }
   void update(const StepContext& context) { run(*update_, context); }
 
-  /// Of what update() does, or read(), to be launched when it is wanted.
+  /// update() or read() as a recorded step, for launches at chosen moments.
   std::unique_ptr<RecordedStep> recorded_read() { return recorded(*read_); }
   std::unique_ptr<RecordedStep> recorded_update() { return recorded(*update_); }
   void launch(RecordedStep& step) {
@@ -110,7 +110,7 @@ class Loop {
     queue_->finish();
   }
 
-  /// What the host counted, and the device.
+  /// The counts of host and device together.
   std::vector<std::uint64_t> staleness() const {
     std::vector<std::uint64_t> all = counters_.staleness;
     SpanHistogram age;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An update (update.h) of a variable that other queues read and update at any time
-// (shared_variable.h). Three launches: what holds for the whole step is worked out once, the
-// elements are updated, and then the update counts itself and the versions it missed. For .cu files
-// only.
+// (shared_variable.h). Three launches: the factors of the step are computed once, the elements are
+// updated, and then the update counts itself and the versions it missed. For .cu files only.
 #pragma once
 
 #include <memory>
@@ -32,8 +31,8 @@ struct SharedUpdate {
   Shards shards;
   const float* gradient;  ///< null: all zeros
   float* variables[kVariables];
-  std::uint64_t* canary;  ///< null under locks, where none is lost
-  std::int64_t middle;    ///< the pack that the canary is beside
+  std::uint64_t* canary;  ///< null under locks, where no update is lost
+  std::int64_t middle;    ///< the pack beside which the canary is incremented
 
   __host__ __device__ void operator()(const Block& block) const {
     const typename Formula::Factors now = *factors;
@@ -53,14 +52,14 @@ struct SharedUpdate {
   }
 };
 
-/// For a gradient that was computed from the version that its loop has seen: the versions it
-/// missed, and how old what it saw has become.
+/// For a gradient computed from the version that its loop has read: counts the versions it missed
+/// and the time since that read.
 template <typename Factors>
 struct CountUpdate {
   const Factors* factors;
   std::uint64_t* version;
-  std::uint64_t* canary;    ///< null where elements' update touches it
-  const SeenVersion* seen;  ///< null: the update is of no gradient
+  std::uint64_t* canary;    ///< null if the element update increments it
+  const SeenVersion* seen;  ///< null: the update has no gradient
   QueuedCounts* counts;
 
   __host__ __device__ void operator()(std::int64_t) const {
@@ -115,8 +114,8 @@ KernelPointer build_shared_update(const KernelRequest& request, const Formula& f
   });
 }
 
-/// For formulas that count updates: of all loops, where several share the parameter; null: of the
-/// one loop, which its steps count.
+/// For formulas that count updates: the count over all loops if several share the parameter; null
+/// if there is one loop, whose steps are the count.
 inline const std::uint64_t* shared_version(const KernelRequest& request) {
   VariableStorage& parameter = *request.variables[0];
   return parameter.sharing == Sharing::None ? nullptr : word_of(parameter.version);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variables that several loops read and update at any time, each in a queue of its own, as kernels
-// on a GPU touch them. An element is loaded and stored whole, relaxed, at the scope of the GPU: an
-// update may be lost where another comes between its load and its store, and no value is torn or
-// invented. Under locks a block of threads holds its shard's, and nothing is lost. Versions are
-// counted by the device in the order of the queue: a reader notes the version before it copies, an
-// update counts itself behind its last store, so that what was read holds all that its version
-// counts, but for lost updates. For .cu files only.
+// GPU access to variables that several loops read and update at any time, each in a queue of its
+// own. An element is loaded and stored whole, relaxed, at GPU scope: an update may be lost if
+// another one comes between its load and its store, but no value is torn or invented. With locks, a
+// block of threads holds the lock of its shard and nothing is lost. The device counts versions in
+// the order of the queue: a reader notes the version before it copies, and an update counts itself
+// after its last store, so a copy contains all updates of its version, except for lost ones. For
+// .cu files only.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace regatta::cuda {
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
               sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
 
-/// A count of a variable's storage, which is in the device's memory, as kernels see it.
+/// A count in a variable's storage, which is in device memory, as a plain word for kernels.
 inline std::uint64_t* word_of(std::atomic<std::uint64_t>& count) {
   return reinterpret_cast<std::uint64_t*>(&count);
 }
@@ -49,8 +49,8 @@ __host__ __device__ inline void store_relaxed(float* to, float value) {
 
 inline constexpr int kSharedWidth = 4;  ///< elements of a pack: 16 bytes
 
-/// `width` elements of a pack that begins at a multiple of 16 bytes. As one access on a GPU, which
-/// PTX takes as one of each element, in any order.
+/// Loads `width` elements of a pack that begins at a multiple of 16 bytes. A full pack is one
+/// access on a GPU; PTX treats it as one access for each element, in any order.
 __host__ __device__ inline void load_relaxed(const float* from, int width,
                                              float (&to)[kSharedWidth]) {
 #ifdef __CUDA_ARCH__
@@ -78,7 +78,7 @@ __host__ __device__ inline void store_relaxed(float* to, int width,
   for (int j = 0; j < width; ++j) store_relaxed(to + j, from[j]);
 }
 
-/// The version that is finished; what it counts is there for whoever loads afterwards.
+/// The finished version. An acquire: later loads see the updates that it counts.
 __host__ __device__ inline std::uint64_t finished_version(const std::uint64_t* version) {
 #ifdef __CUDA_ARCH__
   std::uint64_t number;
@@ -90,7 +90,7 @@ __host__ __device__ inline std::uint64_t finished_version(const std::uint64_t* v
 #endif
 }
 
-/// One more than `count`, behind all that this queue has stored. Returns what it was.
+/// Increments `count` after all stores of this queue (a release). Returns the old value.
 __host__ __device__ inline std::uint64_t count_one(std::uint64_t* count) {
 #ifdef __CUDA_ARCH__
   __threadfence();
@@ -100,7 +100,8 @@ __host__ __device__ inline std::uint64_t count_one(std::uint64_t* count) {
 #endif
 }
 
-/// An update that others interrupt is lost like an element's: a load and a store.
+/// Increments by a load and a store, so that concurrent increments get lost as updates of an
+/// element do.
 __host__ __device__ inline void touch_canary(std::uint64_t* canary) {
 #ifdef __CUDA_ARCH__
   std::uint64_t seen;
@@ -112,7 +113,8 @@ __host__ __device__ inline void touch_canary(std::uint64_t* canary) {
 #endif
 }
 
-/// Whoever holds a lock is running and does not wait, so that every wait ends.
+/// Spins until the lock is free. The holder of a lock is running and never waits, so every wait
+/// ends.
 __host__ __device__ inline void lock(std::uint32_t* word) {
 #ifdef __CUDA_ARCH__
   while (atomicCAS(word, 0U, 1U) != 0U) __nanosleep(100);
@@ -132,7 +134,7 @@ __host__ __device__ inline void unlock(std::uint32_t* word) {
 #endif
 }
 
-/// Units: nanoseconds. On a GPU a clock that moves in steps of up to a microsecond.
+/// Units: nanoseconds. A GPU's clock advances in steps of up to a microsecond.
 __host__ __device__ inline std::uint64_t device_clock() {
 #ifdef __CUDA_ARCH__
   std::uint64_t now;
@@ -143,13 +145,13 @@ __host__ __device__ inline std::uint64_t device_clock() {
 #endif
 }
 
-/// How the elements of a shared variable are dealt to blocks of threads: a shard to each where
+/// Divides the elements of a shared variable among blocks of threads: one shard for each block if
 /// there are locks.
 class Shards {
  public:
   static constexpr int kThreads = 256;
 
-  /// Throws: RunError(Unsupported) where updates wait for a quorum.
+  /// Throws: RunError(Unsupported) if updates wait for a quorum.
   explicit Shards(const VariableStorage& variable)
       : count_(variable.tensor.elements()), words_(variable.shard_words) {
     if (variable.sharing == Sharing::Quorum) {
@@ -166,7 +168,7 @@ class Shards {
   std::int64_t middle() const { return count_ / 2 / kSharedWidth * kSharedWidth; }
   bool locked() const { return words_ != nullptr; }
 
-  /// The whole block: visit(first element, elements) for each pack of its own.
+  /// Called by the whole block: visit(first element, elements) for each pack of its own.
   template <typename Visit>
   __host__ __device__ void for_each_pack(const Block& block, const Visit& visit) const {
     if (words_ != nullptr) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum of an all_reduce whose members share a GPU: each element is read from all members, added
-// up in the order that its algorithm has (addition_orders(), kernels/graph/collective.h), so that
-// bits are those of kernels/comm/collective/all_reduce.cpp, and written to all of them. Of n
-// members with M bytes each, n M are read and n M written; no room beside them is needed. Any
-// number of members.
+// The sum of an all_reduce whose members share a GPU. Each element is read from all members, added
+// in the order of the algorithm (addition_orders(), kernels/graph/collective.h), which gives the
+// bits of kernels/comm/collective/all_reduce.cpp, and written to all members. With n members of M
+// bytes each, n M are read and n M written, without extra memory.
 #include <utility>
 #include <vector>
 

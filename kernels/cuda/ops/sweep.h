@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a kernel over x [groups, rows, channels] is dealt to blocks of threads, and sums over rows.
-// A group is cut into slices of rows and tiles of channels; a block takes one slice of one tile. A
-// thread keeps to kWidth neighbouring channels, so that it reads what belongs to them once, and
-// takes the rows lane, lane + lanes, ... of the slice; threads that stand next to each other read
-// channels that do. The cut depends on the group's shape only, so that a group's sums are the same
-// bits however many groups there are, on every GPU:
+// Divides a kernel over x [groups, rows, channels] among blocks, and sums over rows. A group is cut
+// into slices of rows and tiles of channels; a block takes one slice of one tile. A thread keeps to
+// kWidth neighbouring channels, so that it reads their constants once, and takes the rows lane,
+// lane + lanes, ... of the slice; neighbouring threads read neighbouring channels. The cut depends
+// on the group's shape only, so that a group's sums have the same bits for any number of groups and
+// on every GPU. Order of addition:
 //   a thread's rows in f32, in their order;  lanes in f32, by halves;  slices in double (merge).
 // For .cu files only.
 #pragma once
@@ -20,12 +20,12 @@ namespace regatta::cuda {
 
 inline constexpr int kSweepThreads = 256;
 
-/// What one thread takes.
+/// The share of one thread.
 struct SweepShare {
   std::int64_t group = 0;
   std::int64_t slice = 0;
   std::int64_t channel = 0;  ///< the first of kWidth
-  std::int64_t begin = 0;    ///< rows of the group; nothing to do where it is not below `end`
+  std::int64_t begin = 0;    ///< rows of the group; empty if not below `end`
   std::int64_t end = 0;
 };
 
@@ -67,13 +67,13 @@ struct Sweep {
     for (std::int64_t row = mine.begin; row < mine.end; row += lanes) visit(row);
   }
 
-  /// Where the share's channels of a row of its group are.
+  /// The offset of the share's channels in a row of its group.
   __host__ __device__ std::int64_t offset(const SweepShare& mine, std::int64_t row) const {
     return (mine.group * rows + row) * channels + mine.channel;
   }
 
   static constexpr std::int64_t kMaxColumns = 32;
-  static constexpr std::int64_t kTurns = 8;  ///< rows of a thread, until there are enough slices
+  static constexpr std::int64_t kTurns = 8;  ///< rows of a thread, if that gives enough slices
   static constexpr std::int64_t kMaxSlices = 1024;
 
   std::int64_t groups;
@@ -98,7 +98,7 @@ struct SliceSums {
            static_cast<std::int64_t>(sizeof(float));
   }
 
-  /// The whole block: each thread with rows adds them up, add(its share, its sums).
+  /// Called by the whole block: each thread with rows adds them by add(its share, its sums).
   template <typename Add>
   __host__ __device__ void sum(const Block& block, const Add& add) const {
     block.each([&](int thread) {
@@ -111,7 +111,7 @@ struct SliceSums {
   }
 
  private:
-  /// Inside each(): a thread leaves its sums.
+  /// Stores a thread's sums. Called inside each().
   __host__ __device__ void leave(const Block& block, int thread,
                                  const float (&sums)[kSums][kWidth]) const {
     float* shared = reinterpret_cast<float*>(block.shared);
@@ -122,7 +122,7 @@ struct SliceSums {
     }
   }
 
-  /// After that, by the whole block: adds up the lanes and stores.
+  /// Adds up the lanes and stores the result. Called by the whole block after leave().
   __host__ __device__ void finish(const Block& block) const {
     float* shared = reinterpret_cast<float*>(block.shared);
     for (std::uint32_t left = sweep.lanes; left > 1; left = (left + 1) / 2) {
@@ -154,7 +154,7 @@ struct SliceSums {
 /// finish(group, channel, sums), on one thread each.
 template <int kSums, typename Finish>
 struct MergeSlices {
-  static constexpr int kChannels = 8;  ///< of a block: what one sector of memory holds
+  static constexpr int kChannels = 8;  ///< of a block: one sector of memory
   static constexpr int kLanes = kSweepThreads / kChannels;
   static constexpr std::size_t kSharedBytes = kSums * kSweepThreads * sizeof(double);
 
@@ -207,8 +207,8 @@ void merge_slices(Queue& queue, const Sweep& sweep, const float* partial, const 
                       .finish = finish});
 }
 
-/// build(width) with the number of channels that a thread takes, known when the program is
-/// compiled: packs of T where channels and addresses allow them, else 1.
+/// build(width) with the number of channels of a thread as a compile-time constant: a pack of T if
+/// channels and addresses allow it, else 1.
 template <typename T, typename Build>
 auto with_width(std::int64_t channels, std::initializer_list<const void*> addresses,
                 const Build& build) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every update does around its formula: what holds for the whole step is worked out by one
-// thread of each block, from the step's values in the queue; then the block updates its elements.
-// Where other queues touch the variables at any time, shared_update.h does. A Formula has
-//   Factors factors(const StepValues&):  what holds for the step, with `bool idle`: nothing to do
+// The common part of all updates: one thread of each block computes the factors of the step from
+// the queue's step values, then the block updates its elements. shared_update.h handles variables
+// that other queues access at any time. A Formula has
+//   Factors factors(const StepValues&):  of the step; their `bool idle`: nothing to do
 //   update(factors, gradient, variables): one element of each of kVariables variables
 // Variables and gradients are f32. For .cu files only.
 #pragma once
@@ -85,7 +85,7 @@ struct Update {
   }
 };
 
-/// make(schedule) is the formula. Variables are those of the request, in its order.
+/// make(schedule) returns the formula. Variables are those of the request, in its order.
 template <typename MakeFormula>
 KernelPointer build_update(const KernelRequest& request, const MakeFormula& make) {
   if (request.variables[0]->tensor.type.element != ElementType::F32) return nullptr;

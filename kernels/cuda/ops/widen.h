@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies to f32, for results that a library cannot write where they belong.
+// Copies to f32, for results that a library cannot write to their destination.
 #pragma once
 
 #include "kernels/cuda/device/queue.h"
@@ -8,7 +8,7 @@
 
 namespace regatta::cuda {
 
-/// to[i] = from[i], from f32 or bf16 to f32. Puts it into the queue.
+/// Enqueues to[i] = from[i], from f32 or bf16 to f32.
 void widen(Queue& queue, const Tensor& from, float* to);
 
 }  // namespace regatta::cuda

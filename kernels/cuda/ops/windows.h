@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The windows of a pool that do not overlap, as rows of a sweep (sweep.h): row r of a group of
-// images is a window, image by image, row-major. On host and device; for .cu files only.
+// Windows of a pool that do not overlap, as rows of a sweep (sweep.h): row r of a group of images
+// is a window, image by image, row-major. For host and device; for .cu files only.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace regatta::cuda {
 struct WindowPlace {
   std::int64_t corner = 0;  ///< in the image
   std::int64_t pooled = 0;  ///< in the pooled image; only where `complete`
-  std::int32_t height = 0;  ///< pixels that the image has of it
+  std::int32_t height = 0;  ///< pixels of it inside the image
   std::int32_t width = 0;
   bool complete = false;
 };
 
 struct Windows {
   enum class Cover : std::uint8_t {
-    Complete,  ///< windows that lie inside the image: what a pool yields
-    All        ///< also those that the border cuts, so that every pixel is in one
+    Complete,  ///< windows that lie inside the image, as in the pool's result
+    All        ///< also windows cut by the border, so that every pixel is in one
   };
 
   Windows() = default;
@@ -56,7 +56,7 @@ struct Windows {
             .complete = row < pooled_rows && column < pooled_columns};
   }
 
-  /// Where a pixel of a window is, from the window's corner.
+  /// The offset of a pixel of a window from the window's corner.
   __host__ __device__ std::int64_t pixel(std::int32_t row, std::int32_t column) const {
     return (static_cast<std::int64_t>(row) * width + column) * channels;
   }
@@ -68,16 +68,16 @@ struct Windows {
   std::int32_t rows = 0, columns = 0;  ///< of windows
 };
 
-/// The largest of a window's pixels at one channel or more, and its position in it (row-major, the
-/// first of equals).
+/// The largest pixel of a window at one or more channels, and its position (row-major, the first of
+/// equals).
 template <int kWidth>
 struct Largest {
-  float value[kWidth];  ///< that is compared
-  float pixel[kWidth];  ///< that it was computed from
+  float value[kWidth];  ///< the compared value
+  float pixel[kWidth];  ///< the pixel that it was computed from
   std::uint8_t position[kWidth];
 };
 
-/// Of value(pixel, j) at the pixels from `corner` on; j: which of the channels.
+/// The largest value(pixel, j) over the window at `corner`; j: index of the channel.
 template <int kWidth, typename T, typename Value>
 __host__ __device__ inline Largest<kWidth> largest(const Windows& n, const T* corner,
                                                    const Value& value) {

@@ -3,7 +3,7 @@
 // convolution: y[b,p,q,o] = sum over r,s,i of x[b, p*stride+r-padding, q*stride+s-padding, i]
 // w[o,r,s,i], zero outside x. Output side: (side + 2 padding - kernel) / stride + 1, rounded down.
 // With g groups, inputs and outputs are cut into g runs, and a run of outputs reads its own run of
-// inputs: i counts within the run. The attribute is there where g is not 1.
+// inputs: i counts within the run. The attribute `groups` is set only when g is not 1.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {

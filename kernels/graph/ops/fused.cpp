@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fuse() makes of normalize and bias and their neighbours; no gradient rules, because it runs
-// after gradient(). With a(x) the activation (or nothing), N the normalisation:
+// The ops into which fuse() merges normalize and bias with their neighbours. They have no gradient
+// rules, because fuse() runs after gradient(). With a(x) the activation (or nothing), N the
+// normalisation:
 //   fused_normalize(x, scale, shift [, residual]) = y, mean, inverse deviation [, picked, index]
 //     no pool:      y = a(N(x)) [+ residual]
 //     pool before:  picked = max_pool(x), y = a(N(picked)) [+ residual]
@@ -12,8 +13,8 @@
 //     activation's derivative is computed anew from s. The residual's gradient is dy.
 //   fused_normalize_inference(x, scale, shift, mean, variance [, residual]) = y
 //   fused_bias(x, b) = a(x + b);  fused_bias_backward(dy, x, b) = db [, dx]
-// Where a chain of single ops rounds to bf16 between them, these compute in f32 from the values
-// read to the values written.
+// A chain of single ops in bf16 rounds between ops; a fused op computes in f32 from the values read
+// to the values written.
 #include "kernels/graph/fusion.h"
 #include "kernels/graph/ops/rules.h"
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// quorum: what one worker pushes to one server, the gradients of all that the server holds. The
-// push counts when the parameters it was computed from are still the current ones, and is dropped
-// else. The needed-th that counts completes a step: in its loop alone outputs hold the sums over
-// the pushes that counted, in the order of the members and weighted so that they are the mean over
-// these pushes' examples, and the updates behind the node run.
-// The first server decides, once the push has come to all of them, and yields the verdict, 1 or 0;
-// the others tell it of the arrival and are told the verdict. `hears` values follow the gradients.
+// quorum: one worker's push to one server, with the gradients of all parameters that the server
+// holds. The push counts if its gradients were computed from the current parameters; otherwise it
+// is dropped. A step is complete when `needed` pushes count. Only in the loop of the push that
+// completes it do the outputs hold the sums over the pushes that counted, in the order of the
+// members and weighted to be the mean over their examples, and only there do the updates behind the
+// node run.
+// The first server decides once the push has reached all servers, and outputs the verdict, 1 or 0.
+// The others send it their arrivals and receive the verdict. The attribute `hears` is the number of
+// such inputs after the gradients.
 //   arrival:  gradients -> arrived [1]
 //   decides:  gradients, arrived [1] at each other server -> sums, verdict [1]
 //   told:     gradients, verdict [1] -> sums

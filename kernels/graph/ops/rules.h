@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the op table is made of: one inference rule an op, a gradient rule where gradients flow.
-// Each .cpp file here holds an op together with its backward ops.
+// The rules in the op table: an inference rule for each op, and a gradient rule for each op that
+// gradients flow through. Each .cpp file here holds an op together with its backward ops.
 #pragma once
 
 #include "kernels/graph/builder.h"
@@ -34,7 +34,7 @@ Values gradient_gelu(Builder&, Value, const Node&, std::span<const Value>);
 
 // convolution.cpp
 Types infer_convolution(const InferRequest&);
-Types infer_shaped_like_attribute(const InferRequest&);  ///< `dims`: the type of what is rebuilt
+Types infer_shaped_like_attribute(const InferRequest&);  ///< output shape: attribute `dims`
 Values gradient_convolution(Builder&, Value, const Node&, std::span<const Value>);
 
 // pool.cpp

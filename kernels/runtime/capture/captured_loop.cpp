@@ -133,7 +133,7 @@ void CapturedLoop::put(const Turn& turn, const StepContext& context, StepRecorde
   meet(turn, exchanges, recorder);
 }
 
-/// The queue of who is in charge waits for the others', and they for its work.
+/// The queue of the member in charge waits for the other queues, and they wait for its work.
 void CapturedLoop::meet(const Turn& turn, std::span<QueuedExchange* const> exchanges,
                         StepRecorder& recorder) {
   const auto in_charge =

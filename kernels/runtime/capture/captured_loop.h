@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lanes of one loop as one recorded step. The rule: every node's work has to be in a queue. So
-// it is where a device computes what does not cross places; what does has to be a QueuedExchange
-// (copies, NCCL's sums and those of replicas that share a GPU are, messages and sums of the host
-// are not). Where members of an exchange meet, one of them puts the work in, behind what all their
-// queues hold, and the others' queues go on behind that. Kernels read what changes from step to
-// step (LaneQueue::begin_step), so one recording serves all steps but for nodes that expire
-// (kernels/graph/expiry.h): there is one for each set of those that still run.
+// One step of a loop, recorded from all of its lanes and launched as one. Every node's work must be
+// in a queue: computation on a device with queues is, communication is if it is a QueuedExchange
+// (copies, sums by NCCL, sums of replicas that share a GPU; not messages and sums of the host).
+// When members of an exchange meet, one of them enqueues the work behind everything in all their
+// queues, and the other queues continue after it. Kernels read what changes from step to step
+// (LaneQueue::begin_step), so one recording serves all steps until a node expires
+// (kernels/graph/expiry.h); then the next one takes over.
 // Threads: record() by the executor's owner, before the first run; run() by the loop's leader.
 #pragma once
 
@@ -31,21 +31,22 @@ class CapturedLoop {
   struct Request {
     const Graph& graph;
     std::vector<Lane*> lanes;                ///< of the loop, the leader first
-    std::span<Lane* const> all_lanes;        ///< as dependencies number them; not kept
+    std::span<Lane* const> all_lanes;        ///< in the numbering of dependencies; not kept
     std::span<const std::int64_t> expiries;  ///< by node
     Device& device;
   };
 
-  /// When the lanes have their kernels.
+  /// The lanes have their kernels already.
   explicit CapturedLoop(const Request& request);
   ~CapturedLoop();
 
   /// Throws: RunError(Unsupported) for a node or a device that cannot be recorded, RunError(Device)
-  /// of what the device reports; both name the op.
+  /// for errors that the device reports; both name the op.
   void record();
 
-  /// One step, done when it returns.
-  /// Throws: RunError, Aborted; then it has given up what was under way and runs no more.
+  /// Runs one step to its end.
+  /// Throws: RunError, Aborted; the step under way is then abandoned and run() must not be called
+  /// again.
   void run(const StepContext& context, const Patience& patience);
 
   std::span<Lane* const> lanes() const { return request_.lanes; }
@@ -56,7 +57,7 @@ class CapturedLoop {
     std::int64_t end = 0;
     std::unique_ptr<RecordedStep> step;
     std::vector<QueuedExchange*> exchanges;
-    std::vector<QueuedExchange*> awaiting;  ///< those of them that wait for others
+    std::vector<QueuedExchange*> awaiting;  ///< the exchanges that wait for other members
   };
 
   void add_nodes(std::span<Lane* const> all_lanes);
@@ -78,7 +79,7 @@ class CapturedLoop {
   std::vector<Phase> phases_;
 };
 
-/// One for each loop of the lanes, recorded; the lanes know of it. Expiries are by node.
+/// Records one step for each loop and hands it to the loop's lanes. Expiries are by node.
 /// Throws: as record().
 std::vector<std::unique_ptr<CapturedLoop>> capture_loops(
     const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes,

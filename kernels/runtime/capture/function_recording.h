@@ -41,11 +41,11 @@ class FunctionRecording {
   bool first_to_last_ = false;
 };
 
-/// A queue whose work can be recorded so.
+/// A queue whose work can be recorded as functions.
 class FunctionQueue {
  public:
   virtual ~FunctionQueue() = default;
-  /// Where what is put in goes from now on; null: it is done as ever.
+  /// Work enters `recording` from now on; null: the queue does it as usual.
   virtual void record_into(FunctionRecording* recording, std::size_t number) = 0;
 };
 

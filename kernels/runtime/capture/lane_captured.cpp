@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lanes of a loop do whose steps are launched as one (captured_loop.h): the leader's thread
-// runs them, the others' threads rest.
+// Lanes of a loop whose steps are launched as one (captured_loop.h): the leader's thread runs the
+// steps, the others' threads sleep.
 #include "kernels/graph/error.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/lane.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queues of a process' lanes. A lane has one of its device, if that has queues. What comes from
-// another device's memory is copied by a queue: by the lane's own or, where it has none (it is the
-// host's) or cannot read there, by one that the other device has made for it.
-// Threads: the one that builds the executor; then each lane its own queues.
+// The queues of a process' lanes: one for each lane whose device has queues. Another device's
+// memory is copied by the lane's own queue or, where the lane has none or its device cannot read
+// that memory, by a queue of the other device.
+// Threads: the thread that builds the executor; then each lane uses its own queues.
 #pragma once
 
 #include <cstddef>
@@ -24,15 +24,15 @@ class LaneQueues {
   /// The devices outlive this.
   LaneQueues(const Plan& plan, const PlacedDevices& devices);
 
-  /// Null where kernels of the lane do their work at once.
+  /// Null where kernels of the lane compute in run() itself.
   LaneQueue* of(std::size_t lane) const { return lanes_[lane].queue.get(); }
-  /// What updates in the queue count.
+  /// The counts of updates in the lane's queue.
   QueuedCounts* counts_of(std::size_t lane) const { return lanes_[lane].counts.get(); }
-  /// Copies to the lane's memory from that of `source`. Null where none is needed: the memory is of
-  /// the lane's own device, or both are the host's.
+  /// The queue that copies from `source`'s memory to the lane's. Null where no copy is needed: both
+  /// are the same device's memory or both the host's.
   LaneQueue* carrier(std::size_t lane, Device& source);
-  /// Of all lanes, for a step that is captured.
-  /// Throws: RunError(Unsupported) where they are on several, naming two places.
+  /// The device of all lanes, for a step that is captured.
+  /// Throws: RunError(Unsupported) that names two places when lanes are on several devices.
   Device& the_device() const;
 
  private:
@@ -41,7 +41,7 @@ class LaneQueues {
     Device* device = nullptr;
     std::unique_ptr<LaneQueue> queue;
     OnDevice<QueuedCounts> counts;
-    std::map<Device*, std::unique_ptr<LaneQueue>> carriers;  ///< that sources have made
+    std::map<Device*, std::unique_ptr<LaneQueue>> carriers;  ///< by the device that made them
   };
 
   std::vector<OfLane> lanes_;

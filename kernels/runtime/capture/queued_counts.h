@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the updates of one lane measure where kernels only enter a queue: by the device itself, when
-// it gets to them, into its memory. The host reads it when the queue is finished.
+// Staleness and age of a lane's updates, counted by the device in its own memory where kernels only
+// enter a queue. The host reads the counts when the queue is finished.
 // Threads: kernels of one queue, one after the other.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace regatta {
 
-/// As LaneCounters' of the same names.
+/// Fields of LaneCounters (kernel.h) in plain arrays.
 struct QueuedCounts {
   std::uint64_t staleness[kStalenessCounts] = {};
   std::uint32_t ages[SpanHistogram::kBuckets] = {};

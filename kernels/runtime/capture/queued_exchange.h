@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What crosses places by work in a queue alone, without the host: so it may be part of a recorded
-// step (step_recorder.h). Where the work waits in the queue for other processes, somebody has to
-// look whether they are still there.
+// Communication between places that is work in a queue, without the host, so that it may be part of
+// a recorded step (step_recorder.h). Where that work waits for other members, the host must check
+// that they are still there.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +12,21 @@ namespace regatta {
 
 class QueuedExchange;
 
-/// Exchanges of several lanes of one loop that are one piece of work. When what is in the queues of
-/// all members before it is done, one of them has it done in its own queue; then all go on.
+/// Exchanges of several lanes of one loop that are one piece of work. It starts when the earlier
+/// work of all members' queues is done, runs in one member's queue, and then all queues go on.
 struct Meeting {
   std::size_t members = 0;
-  const QueuedExchange* in_charge = nullptr;  ///< the one whose enqueue() puts the work in
+  const QueuedExchange* in_charge = nullptr;  ///< the member whose enqueue() does the work
 };
 
-/// Threads: whoever records, then the one lane that launches.
+/// Threads: the one that records, then the lane that launches.
 class QueuedExchange {
  public:
   QueuedExchange() = default;
   QueuedExchange(const QueuedExchange&) = delete;
   QueuedExchange& operator=(const QueuedExchange&) = delete;
   virtual ~QueuedExchange() = default;
-  /// Puts the work of one step into the queue and waits for none of it.
+  /// Puts the work of one step into the queue without waiting for it.
   virtual void enqueue() = 0;
   /// A launched step has ended.
   virtual void count_step() = 0;
@@ -34,13 +34,15 @@ class QueuedExchange {
   /// The same object for all members; null: the work is the lane's own.
   virtual const Meeting* meeting() const { return nullptr; }
 
-  /// Whether its work waits for others; the rest is for such ones.
+  /// Whether its work waits for other members in the queue. Only then are look() and give_up()
+  /// called.
   virtual bool awaits_others() const { return false; }
-  /// While a launched step has been awaited for so long. Throws: RunError(PeerLost),
-  /// RunError(Timeout), RunError(Device) where it will not end; give_up() has still to be called.
+  /// Called again and again while a launched step runs, with the time waited so far. Throws:
+  /// RunError(PeerLost), RunError(Timeout), RunError(Device) when the step will not end; the caller
+  /// must still call give_up().
   virtual void look(std::int64_t /*waited_ns*/) {}
-  /// Makes a step that is under way end. After the recorded steps are gone: NCCL waits for them
-  /// before it lets a communicator go.
+  /// Makes a step that is under way end. Called after the recorded steps are destroyed: NCCL waits
+  /// for them before it frees a communicator.
   virtual void give_up() noexcept {}
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step of a loop that a device records once, from all of the loop's queues, and launches as one.
-// The first queue is the origin: the others fork from it where the recording begins and join it
-// where it ends, so that a launch is over when the origin's queue is.
+// Records a step of a loop once, from all of the loop's queues, and launches it as one. The first
+// queue is the origin: the others fork from it at the start of the recording and join it at the
+// end, so a launch has ended when the origin's queue is finished.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace regatta {
 
 class LaneQueue;
 
-/// What was recorded. Destroyed while a launch is under way, it lets that one end by itself.
+/// A recorded step. If destroyed during a launch, it lets that launch finish.
 class RecordedStep {
  public:
   RecordedStep() = default;
   RecordedStep(const RecordedStep&) = delete;
   RecordedStep& operator=(const RecordedStep&) = delete;
   virtual ~RecordedStep() = default;
-  /// Puts all of it into the origin's queue.
+  /// Puts the whole step into the origin's queue.
   virtual void launch() = 0;
 };
 
-/// Records one step. A recorder that is destroyed before end() gives the recording up.
-/// Threads: one. Throws: RunError(Device) of what the device reports.
+/// Records one step. A recorder that is destroyed before end() abandons the recording.
+/// Threads: one. Throws: RunError(Device) for errors that the device reports.
 class StepRecorder {
  public:
   /// A point in a queue that another may wait for.
@@ -36,15 +36,16 @@ class StepRecorder {
   StepRecorder& operator=(const StepRecorder&) = delete;
   virtual ~StepRecorder() = default;
 
-  /// What is put into these from now on is recorded and not done. They are numbered in this order.
+  /// Work put into these queues from now on is recorded, not done. Later calls number the queues in
+  /// this order.
   virtual void begin(std::span<LaneQueue* const> queues) = 0;
-  /// The point behind all that a queue holds by now.
+  /// Marks the end of the work that the queue holds now.
   virtual Mark mark(std::size_t queue) = 0;
-  /// What is put into the queue from now on comes after that point.
+  /// Work put into the queue from now on runs after the mark.
   virtual void wait(std::size_t queue, Mark mark) = 0;
-  /// Throws where what was put in last cannot be recorded.
+  /// Throws if the latest work cannot be recorded.
   virtual void look() = 0;
-  /// Once.
+  /// Ends the recording. Called once.
   virtual std::unique_ptr<RecordedStep> end() = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In which order one thread puts the nodes of a loop's lanes into their queues: each lane's in the
-// lane's order, none before those that it waits for, and all members of a meeting
-// (queued_exchange.h) in one turn. The graph's own order need not do: what follows a meeting at one
-// member may stand in it before another member. Where there is a choice it decides.
+// The order in which one thread enqueues the nodes of a loop's lanes: each lane's nodes in the
+// lane's order, no node before those that it waits for, and all members of a meeting
+// (queued_exchange.h) in one turn. Ties go to the order of the graph, which alone does not suffice:
+// in it, a node that follows a meeting at one member may precede another member.
 #pragma once
 
 #include <compare>
@@ -16,24 +16,24 @@
 
 namespace regatta {
 
-/// Where a node runs.
+/// The position of a node in the loop's lanes.
 struct Stand {
-  std::size_t lane = 0;   ///< of the loop's
-  std::size_t index = 0;  ///< in it
+  std::size_t lane = 0;   ///< among the loop's lanes
+  std::size_t index = 0;  ///< in the lane
   auto operator<=>(const Stand&) const = default;
 };
 
 struct QueuedNode {
   NodeId node = -1;
-  std::vector<Stand> waits;          ///< for these
-  const Meeting* meeting = nullptr;  ///< null: it takes part in none
+  std::vector<Stand> waits;          ///< that come first
+  const Meeting* meeting = nullptr;  ///< null: the node has none
 };
 
-/// Of the members of a meeting, or of one node.
+/// The members of a meeting, or one node.
 using Turn = std::vector<Stand>;
 
-/// `lanes`: the nodes of each. Aborts where no order can be: nodes wait in a circle, or lanes do
-/// not come to their meetings in one order, which is a bug of who made the graph.
+/// `lanes`: the nodes of each lane. Aborts if no order exists because nodes wait in a cycle or
+/// lanes come to their meetings in different orders, which is a bug in the graph.
 std::vector<Turn> order_turns(std::span<const std::vector<QueuedNode>> lanes);
 
 }  // namespace regatta

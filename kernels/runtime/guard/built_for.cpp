@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Data alone: it is compiled with every flag of the project, and must not need what it tells of.
+// Data only: this file is compiled with all flags of the project and must not itself use the
+// extensions that it lists.
 #include "kernels/runtime/guard/built_for.h"
 
 namespace regatta {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program needs of its processor: the extensions of x86-64 that its compiler was allowed to
-// use (REGATTA_ARCH). processor_check.cpp looks for them before anything else runs.
+// The x86-64 extensions that the compiler was allowed to use (REGATTA_ARCH). processor_check.cpp
+// checks that the processor has them before any other code runs.
 #pragma once
 
 namespace regatta {

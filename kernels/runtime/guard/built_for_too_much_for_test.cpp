@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In place of built_for.cpp: extensions that no processor has, beside one that each has.
+// Replaces built_for.cpp in a test: extensions that no processor has, beside one that all have.
 #include "kernels/runtime/guard/built_for.h"
 
 namespace regatta {

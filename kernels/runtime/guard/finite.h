@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a tensor holds numbers only. Costs one pass over its memory, at its bandwidth.
+// Whether all elements of a tensor are finite. Costs one pass over its memory, at memory bandwidth.
 #pragma once
 
 #include "kernels/runtime/kernel.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is not a number is seen wherever it stands in a tensor; everything else is finite.
+// A NaN or infinity is found anywhere in a tensor; all other values are finite.
 #include "kernels/runtime/guard/finite.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks at gradients that leave backward (for an update, a collective, another place) as soon as
-// they are made, while they are in the cache. So one that is not finite is found at the worker and
-// in the step that made it, though the loss was still finite, and reaches no other place.
+// Checks gradients that leave the backward pass (for an update, a collective, another place) as
+// soon as they are made, while they are in the cache. A gradient that is not finite is found at the
+// worker and in the step that made it, even if the loss is still finite, and reaches no other
+// place.
 #pragma once
 
 #include <memory>
@@ -15,10 +16,11 @@
 
 namespace regatta {
 
-/// Behind each run of a kernel of backward.
+/// Runs a backward kernel, then checks its gradients.
 class GradientGuard final : public Kernel {
  public:
-  /// `gradients`: those of its outputs that leave backward. `maker` outlives the guard.
+  /// `gradients`: the kernel's outputs that leave the backward pass. `maker` is its node and
+  /// outlives the guard.
   GradientGuard(std::unique_ptr<Kernel> kernel, std::vector<Tensor> gradients, const Node& maker)
       : kernel_(std::move(kernel)), gradients_(std::move(gradients)), maker_(maker) {}
   /// Throws: RunError(Diverged) that names step, place and tensor.
@@ -30,10 +32,12 @@ class GradientGuard final : public Kernel {
   const Node& maker_;
 };
 
-/// What kernels of backward make and nodes of communication or update read, be it through a view.
+/// The values that backward nodes make and that communication or update nodes read, directly or
+/// through a view.
 std::set<Value> gradients_leaving_backward(const Graph& graph);
 
-/// The kernel of a node behind a guard where it makes some of those; else as it is.
+/// Wraps the kernel in a guard if it makes some of the `leaving` values; otherwise returns it
+/// unchanged.
 std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> kernel, const Graph& graph, NodeId id,
                                 std::span<const Tensor> outputs, const std::set<Value>& leaving);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel of backward ends its step where it makes a gradient that is not finite. Whole steps
-// behind guards: divergence_test.
+// A backward kernel that makes a gradient which is not finite ends its step. divergence_test runs
+// whole steps behind guards.
 #include "kernels/runtime/guard/gradient_guard.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a lane finds out about a run that diverged, before it ends it.
+// A lane's diagnosis of a diverged run, before the lane ends it.
 #include "kernels/graph/error.h"
 #include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/lane.h"

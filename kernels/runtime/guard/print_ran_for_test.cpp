@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program of processor_check_test.py: says that a constructor ran.
+// A program for processor_check_test.py; it prints that a constructor ran.
 #include <cstdio>
 
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ends a program that was built for more than its processor has, with a line that says what is
-// missing and how to build one that runs, where it would have died of "Illegal instruction". It
-// runs before every constructor and is compiled for any x86-64. So it calls nothing that is inline
-// and shared with other files: the linker keeps one copy, which may need what the processor lacks.
+// Ends a program that needs extensions which its processor lacks, with a line that names them and
+// says how to build a program that runs; otherwise the program would die of "Illegal instruction".
+// The check runs before every constructor and is compiled for any x86-64. It must not call inline
+// functions shared with other files: the linker keeps one copy, which may need what the processor
+// lacks.
 #include <unistd.h>
 #include <cstring>
 

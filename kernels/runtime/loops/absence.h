@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// That the worker of a loop is lost, as one process of the loop knows it. Where others go on
-// without the worker, its servers end the step that they are at: messages from and to it note its
-// absence and are left out, its push counts nowhere, and the loop ends with the step. So no server
-// stops between what it has told another and what it has to do itself. Threads: any.
+// Notes, in one process of a loop, that the loop's worker is lost. If the run may go on without the
+// worker, its servers still finish their current step: messages from and to the worker note its
+// absence and are skipped, its push counts nowhere, and the loop ends after the step. So no server
+// stops between telling another server something and acting on it. Threads: any.
 #pragma once
 
 #include <atomic>

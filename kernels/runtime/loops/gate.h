@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a loop runs another step. Its leader lane decides and claims the step's examples from a
-// count that all loops share; the loop's other lanes follow the leader's tickets in order. Where a
-// graph has several loops and one of them spans processes, one process leads it, and its tickets
-// reach the others by a TicketPost.
+// Decides whether a loop runs another step. The loop's leader lane decides and claims the step's
+// examples from a count that all loops share; the other lanes follow the leader's tickets in order.
+// Where a graph has several loops and one of them spans processes, one process leads it, and a
+// TicketPost carries its tickets to the others.
 #pragma once
 
 #include <array>
@@ -14,22 +14,23 @@
 
 namespace regatta {
 
-/// Examples claimed by the loops that are led here, and where they stop. Loops of other processes
-/// are taken to advance alike: of `all` examples of one step of every loop, `led` are led here.
+/// Examples claimed by the loops that this process leads, and the target. Other processes' loops
+/// are assumed to advance equally: of the `all` examples in one step of every loop, the loops led
+/// here have `led`.
 struct ExampleCount {
   std::atomic<std::int64_t> claimed{0};
   std::atomic<std::int64_t> target{0};
   std::int64_t led = 1;
   std::int64_t all = 1;
 
-  /// From examples of these loops to examples of all, and back.
+  /// Converts between examples of the loops led here and examples of all loops.
   std::int64_t of_all(std::int64_t here) const { return led == all ? here : here * all / led; }
   std::int64_t of_led(std::int64_t there) const { return led == all ? there : there * led / all; }
 };
 
 struct Ticket {
   bool runs = false;
-  bool ends = false;          ///< the loop, for good: its worker is lost
+  bool ends = false;          ///< the loop ends for good, because its worker is lost
   std::int64_t examples = 0;  ///< claimed by all loops before this step
 };
 
@@ -40,12 +41,12 @@ class TicketPost {
   TicketPost(const TicketPost&) = delete;
   TicketPost& operator=(const TicketPost&) = delete;
   virtual ~TicketPost() = default;
-  /// To all other processes of the loop. Threads: the loop's leader lane.
+  /// Sends a ticket to all other processes of the loop. Threads: the loop's leader lane.
   virtual void publish(int loop, const Ticket& ticket) = 0;
-  /// The next ticket of a loop that is led elsewhere. Threads: one lane a loop.
+  /// The next ticket of a loop that another process leads. Threads: one lane for each loop.
   /// Throws: RunError(Timeout), RunError(PeerLost), Aborted.
   virtual Ticket next(int loop) = 0;
-  /// Ends the waits of a loop that is over: Aborted. Threads: any.
+  /// Ends the waits of a loop that has ended, by Aborted. Threads: any.
   virtual void abandon(int loop) = 0;
 };
 
@@ -64,8 +65,8 @@ class Gate {
     return ticket;
   }
 
-  /// Hands the loop's other lanes a ticket. Threads: the leader lane, or the lane that hears of
-  /// another process' tickets.
+  /// Passes a ticket to the loop's other lanes. Threads: the leader lane, or the lane that receives
+  /// tickets from another process.
   void issue(const Ticket& ticket) {
     tickets_[issued_.value() % tickets_.size()] = ticket;
     issued_.advance_to(issued_.value() + 1);

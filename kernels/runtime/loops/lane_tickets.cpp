@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a lane learns of its next step: it follows its loop's leader. The leader makes the ticket, or
-// hears of it from the process that leads the loop; it waits for slower loops, and for the quorum
-// where there is one.
+// How a lane gets its next step: it follows its loop's leader. The leader makes the ticket, or
+// receives it from the process that leads the loop; it waits for slower loops and, if there is one,
+// for the quorum.
 #include "kernels/graph/error.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/loops/absence.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of the other loops when a lane of one fails. A lost peer ends its own loop, and the
-// run too unless that may go on; every other error ends the run.
-// Threads: any lane may report; the rest not while lanes run.
+// Decides which loops end when a lane fails. A lost peer ends its own loop and, unless the run may
+// go on without it, the run; every other error ends the run.
+// Threads: any lane calls end_of_run(); lost() is not read while lanes run.
 #pragma once
 
 #include <deque>
@@ -16,26 +16,26 @@
 
 namespace regatta {
 
-/// When the worker of one of several loops is lost.
+/// The effect of losing the worker of one of several loops.
 enum class OnLoss : std::uint8_t {
-  End,       ///< so does the run
+  End,       ///< the run ends
   Continue,  ///< the other loops go on without it
 };
 
 class LoopFailures {
  public:
-  /// `retire` is told of a loop that the others go on without, and says why they cannot, if so;
-  /// `abandon` is told of every loop that ends.
+  /// `retire` is called with a loop that the others go on without; it returns the reason if they
+  /// cannot, else an empty string. `abandon` is called with every loop that ends.
   LoopFailures(int loops, OnLoss on_loss, std::function<std::string(int)> retire,
                std::function<void(int)> abandon);
 
-  /// Raised when the loop has to end.
+  /// Raised when the loop must end.
   const AbortFlag& flag(int loop) const { return flags_[static_cast<std::size_t>(loop)]; }
-  /// Ends the loop. Returns what the whole run ends by, and then all loops have been ended; null
-  /// when it goes on.
+  /// Ends the loop. Returns null if the run goes on; otherwise ends all loops and returns the error
+  /// that the run ends with.
   std::exception_ptr end_of_run(int loop, const std::exception_ptr& error);
   void end_all();
-  /// Why loops ended that the run went on without.
+  /// Reasons of the lost loops without which the run went on.
   const std::vector<std::string>& lost() const { return lost_; }
 
  private:

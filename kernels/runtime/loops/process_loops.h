@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loops of a part as its process sees them: who leads each, and how many examples count.
-// A graph of one loop advances alike in every process, so each leads it for itself. Of several
-// loops, each is led by the first process that takes part in it: by the server, where there is one.
-// Loops are numbered as in the part; `number` tells it as in the whole graph.
+// The loops in a process' part of the graph: the process that leads each, and the examples of a
+// step. If the graph has a single loop, every process leads it for itself, because all advance
+// alike. Of several loops, each is led by the first process that takes part in it: the server's, if
+// there is one. Loop indices count within the part; number() returns the number in the whole graph.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,12 @@ class ProcessLoops {
   bool leads(int loop) const {
     return advances_alike() || told_of(loop).processes.front() == part_.partition.process;
   }
-  /// No other process has to hear of its tickets.
+  /// Whether no other process needs the loop's tickets.
   bool is_alone(int loop) const { return advances_alike() || told_of(loop).processes.size() == 1; }
-  /// Of one step, in all processes. Throws: aborts when the loop has no input.
+  /// Examples of one step in all processes. Throws: aborts when the loop has no input.
   std::int64_t examples(int loop) const;
-  /// Of one step of all loops that are led here, and of all loops.
+  /// Sum of the examples of one step of every loop that this process leads; the same over every
+  /// loop of the graph.
   std::int64_t led_examples() const;
   std::int64_t all_examples() const;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The quorum under real threads: a step takes as many pushes as it needs, all of them computed from
-// its own parameters and from nothing older or half replaced; late ones are dropped and counted.
+// The quorum under real threads: a step takes as many pushes as it needs, all computed from the
+// step's own parameters, never from older or partly replaced ones; late pushes are dropped and
+// counted.
 #include "kernels/runtime/loops/quorum.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The quorums of a part of a graph: one for each server that this process holds, and which member
-// of them each loop is. The first server decides when a push has come to all; the others tell it so
-// and are told the verdict by values of the graph, so that a push counts on all servers or on none.
-// Empty where the graph has no quorum.
-// Loops are numbered as in the whole graph.
+// The quorums in a process' part of the graph, one for each server in this process, and the member
+// that each loop is. The first server decides when a push has reached all servers; values of the
+// graph carry arrivals to it and its verdict to the others, so a push counts on all servers or on
+// none. Empty if the graph has no quorum.
+// Loop arguments are numbers in the whole graph.
 #pragma once
 
 #include <cstdint>
@@ -25,40 +25,41 @@ namespace regatta {
 
 class Quorums {
  public:
-  /// `count` is told of the examples that are applied, where the deciding server is here.
-  /// `on_loss`: what the loss of a loop's worker does.
+  /// `count` is updated with the applied examples if the deciding server is in this process.
+  /// `on_loss`: the effect of losing a loop's worker.
   Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops, OnLoss on_loss,
           ExampleCount& count);
 
   bool empty() const { return quorums_.empty(); }
-  /// Of the server that stands there; null for other places.
+  /// The quorum of the server at the place; null for other places.
   Quorum* at(const Place& place);
-  /// The kernel as it runs behind a quorum, where the node is an update there.
+  /// Wraps the kernel by Quorum::behind() if the node is an update of a server's variable;
+  /// otherwise returns it unchanged.
   std::unique_ptr<Kernel> behind(const Graph& graph, const Node& node,
                                  std::unique_ptr<Kernel> kernel);
 
-  /// Where it is noted that the loop's worker is lost; null where that is an error.
+  /// The loop's record of a lost worker; null if losing it is an error.
   Absence* absence(int loop);
-  /// The same for one of the loop's nodes; null for a message between servers, too.
+  /// The same for one of the loop's nodes; also null for a message between servers.
   Absence* absence(const Node& node, int loop);
 
-  /// As if so many steps had applied so many examples, with no push since. Before the first
-  /// step.
+  /// Starts all quorums as Quorum::begin_at() does. Called before the first step.
   void begin_at(std::int64_t steps, std::int64_t examples);
 
-  /// The loop's next step, once it may begin and the last one has ended in all lanes of the loop;
-  /// none when the examples of the run have been applied. Threads: the loop's leader lane.
+  /// Waits until the loop may begin its next step and the previous one has ended in all lanes of
+  /// the loop. Returns the step's ticket, which does not run if the run's examples are applied.
+  /// Threads: the loop's leader lane.
   Ticket begin(int loop, const ExampleCount& count, const Patience& patience);
-  /// The loop's next step began elsewhere: waits for what it is to read. Threads: the loop's leader
-  /// lane.
+  /// Waits for the version that the step reads, when another process issued its ticket. Threads:
+  /// the loop's leader lane.
   void await(const Ticket& ticket, const Patience& patience);
 
-  /// Of the replica that a server's place serves: applied, and dropped where the server decides.
-  /// Not while lanes run.
+  /// Pushes of the replica that a server's place serves: applied, and dropped (only at the deciding
+  /// server). Not while lanes run.
   std::pair<std::int64_t, std::int64_t> pushes(const Place& place) const;
 
-  /// The loop's worker is lost. Returns why the others cannot go on without it, or nothing.
-  /// Threads: any.
+  /// Marks the loop's worker as lost. Returns why the others cannot go on without it, or an empty
+  /// string. Threads: any.
   std::string retire(int loop);
 
  private:

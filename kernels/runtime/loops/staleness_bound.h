@@ -3,10 +3,10 @@
 // Stale-synchronous parallel: a loop's clock is the number of steps it has finished, which is the
 // index of the step it works on. A loop at clock c begins step c only when c - min_j clock_j <= s,
 // so that no clock ever leads the slowest by more than s; s = 0 is lockstep. A step is finished
-// when its updates are applied: who begins step c reads at least what all loops had assigned in
-// their first c - s steps. Each process that holds parameters bounds its own part of every loop, so
-// that this holds on every server. A loop that waits stops when the examples of the run have all
-// been claimed. Source: Ho et al., "More effective distributed ML via a stale synchronous parallel
+// when its updates are applied, so step c of a loop reads at least the updates of the first c - s
+// steps of all loops. Each process that holds parameters bounds its own part of every loop, so that
+// this holds on every server. A loop that waits stops when the examples of the run have all been
+// claimed. Source: Ho et al., "More effective distributed ML via a stale synchronous parallel
 // parameter server", NIPS 2013.
 #pragma once
 
@@ -23,8 +23,8 @@ class StalenessBound {
   /// `bound`: s. Units: steps.
   StalenessBound(std::size_t loops, std::int64_t bound) : bound_(bound), clocks_(loops) {}
 
-  /// The loop has finished `clock` steps, in all its lanes here. Threads: its leader lane, or, of a
-  /// run that goes on from a checkpoint, any before it runs.
+  /// The loop has finished `clock` steps in all its lanes of this process. Threads: the loop's
+  /// leader lane; when resuming from a checkpoint, any thread before the loop runs.
   void finish(std::size_t loop, std::int64_t clock) {
     clocks_.at(loop).finished.store(clock, std::memory_order_release);
   }
@@ -33,15 +33,15 @@ class StalenessBound {
   /// Threads: the loop's leader lane. Throws: Aborted; RunError(Timeout) that names the slowest.
   void await_turn(std::size_t loop, const ExampleCount& count, const Patience& patience) const;
 
-  /// The loop's worker is lost and holds no other back any more. Threads: any.
+  /// The loop's worker is lost; the loop no longer holds others back. Threads: any.
   void retire(std::size_t loop);
 
  private:
   struct alignas(64) Clock {
     std::atomic<std::int64_t> finished{0};
-    std::atomic<bool> retired{false};  ///< holds no other back
+    std::atomic<bool> retired{false};  ///< does not hold others back
   };
-  /// What was read last of a loop that holds others back.
+  /// The last known clock of a loop.
   struct Reading {
     std::size_t loop = 0;
     std::int64_t finished = 0;

@@ -29,14 +29,15 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-/// Measured once against the steady clock, over 20 ms, at the first call.
+/// Calibrated against the steady clock over 20 ms, at the first call.
 double ns_per_tick();
 
 inline std::int64_t ticks_to_ns(std::uint64_t span) {
   return static_cast<std::int64_t>(static_cast<double>(span) * ns_per_tick());
 }
 
-/// Between readings on two cores, whose counters may differ by a little. Units: nanoseconds.
+/// Time between readings that may come from two cores, whose counters differ slightly; at least 0.
+/// Units: nanoseconds.
 inline std::int64_t span_ns(std::uint64_t begin, std::uint64_t end) {
   return end > begin ? ticks_to_ns(end - begin) : 0;
 }

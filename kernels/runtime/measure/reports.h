@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an executor tells of its run: where each worker's time went, and each loop's history. Not
-// while lanes run.
+// Reports of an executor: where each worker's time went, and each loop's history. Not while lanes
+// run.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct WorkerReport {
   std::int64_t steps = 0;
   std::int64_t compute_ns = 0;
   std::int64_t exposed_communication_ns = 0;
-  std::int64_t wait_ns = 0;  ///< for others: to arrive, to make a value, to end a step
+  std::int64_t wait_ns = 0;  ///< for others to arrive, to make a value or to end a step
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
   std::int64_t total_ns = 0;             ///< inside steps
   std::vector<std::uint64_t> staleness;  ///< updates by versions missed
-  SpanHistogram age;                     ///< of updates, since the reads that they are of
+  SpanHistogram age;                     ///< from reading parameters to applying their gradient
   std::int64_t updates_applied = 0;      ///< of the replica, where the place has a quorum
-  std::int64_t updates_dropped = 0;      ///< where it decides: they came late
+  std::int64_t updates_dropped = 0;      ///< at the deciding server: they came too late
 };
 
 /// One loop's history. Entry k is step k of this executor.
@@ -44,7 +44,7 @@ struct LoopReport {
   std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
 };
 
-/// What reports are made of.
+/// The inputs of the reports.
 struct RunState {
   const Step& step;
   const Plan& plan;

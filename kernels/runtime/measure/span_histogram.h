@@ -4,7 +4,7 @@
 // logarithmic scale, eight a doubling. Below 8 ns a bucket is one nanosecond; from there on bucket
 // 8 (w - 3) + k holds [2^w + k 2^(w - 3), 2^w + (k + 1) 2^(w - 3)), where 2^w is the span's highest
 // bit: a quantile is known to within 6 %.
-// Threads: one adds; others read when it rests.
+// Threads: one adds; others read when it has stopped.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class SpanHistogram {
   static constexpr std::size_t kBuckets = 61 * kPerDoubling;
   using Counts = std::array<std::uint32_t, kBuckets>;
 
-  /// Units: nanoseconds; what is negative counts as 0.
+  /// Units: nanoseconds; a negative span counts as 0.
   void add(std::int64_t ns) {
     const auto span = static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0));
     ++counts_[bucket_of(span)];
@@ -35,7 +35,7 @@ class SpanHistogram {
     sum_ += other.sum_;
     largest_ = std::max(largest_, other.largest_);
   }
-  /// Spans that another process has counted.
+  /// A histogram from the counts of another process.
   static SpanHistogram of(const Counts& counts, std::int64_t sum, std::int64_t largest) {
     SpanHistogram histogram;
     histogram.counts_ = counts;
@@ -56,7 +56,7 @@ class SpanHistogram {
   std::int64_t largest() const { return largest_; }
   const Counts& counts() const { return counts_; }
 
-  /// The middle of the bucket that holds the span of rank q (count - 1); 0 where there is none.
+  /// The middle of the bucket that holds the span of rank q (count - 1); 0 if there is none.
   std::int64_t quantile(double q) const {
     const auto rank = static_cast<std::int64_t>(q * static_cast<double>(count_ - 1));
     std::int64_t before = 0;

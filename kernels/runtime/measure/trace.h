@@ -2,7 +2,8 @@
 //
 // A timeline of a run in the Chrome trace format (chrome://tracing, Perfetto):
 //   {"traceEvents": [{"name", "cat", "ph": "X", "ts" and "dur" in us, "pid", "tid", "args"}, ...]}
-// Events are kept in memory set aside before the run; when it is full, later events are left out.
+// Events are kept in memory that is allocated before the run; when it is full, later events are
+// dropped.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace regatta {
 
 struct TraceEvent {
-  std::int32_t instruction = 0;  ///< of the lane; -1 is waiting
+  std::int32_t instruction = 0;  ///< index in the lane; -1: waiting
   std::int64_t step = 0;
   std::uint64_t begin = 0;  ///< ticks
   std::uint64_t end = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a thread has waited for others so far. Another thread may ask at any time, also while a
-// wait lasts: so a compute lane tells how much of its wait for its own messages they in turn spent
-// waiting. One word, modulo 2^64: between waits the ticks waited, even; while a wait lasts, the
-// ticks waited before it less the time it began, odd.
+// The time that a thread has waited for others so far. Another thread may read it at any time, even
+// during a wait: a compute lane that waits for its own messages uses it to tell how much of that
+// time the messages spent waiting for others. Stored in one word, modulo 2^64: between waits the
+// ticks waited, even; during a wait the ticks waited before it minus its start, odd.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wait clock by hand, and the split of a step's time that lanes make with it: kernels here only
-// sleep, so it is known what they take.
+// The wait clock by hand, and the split of a step's time that lanes compute from it, with kernels
+// that sleep for known times.
 #include "kernels/runtime/measure/wait_clock.h"
 
 #include <gtest/gtest.h>
