@@ -27,8 +27,11 @@
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
+#include "kernels/comm/grpc/grpc_exchange.h"
 #include "kernels/comm/mpi/mpi_rendezvous.h"
+#include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 
@@ -158,16 +161,17 @@ void Rank::start(const control::Start& start) {
   if (needs_mpi(parts_)) {
     if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
     if (placement_.by_nccl) {
-      add_nccl(*backend, std::make_unique<MpiRendezvous>(*mpi_));
+      backend->add(std::make_unique<NcclTransport>(std::make_unique<MpiRendezvous>(*mpi_)));
     } else {
-      add_mpi(*backend, *mpi_);
+      backend->add(std::make_unique<MpiTransport>(*mpi_));
     }
   }
   if (exchange_ != nullptr) {
     for (int peer : peers_) {
       if (peer < rank_) exchange_->connect(peer, start.exchange_addresses(peer));
     }
-    add_exchange(*backend, std::move(exchange_), parts_[own()]);
+    backend->add(std::move(exchange_));
+    backend->tickets = std::make_unique<TicketMessages>(parts_[own()], backend->kernels);
     options.tickets = backend->tickets.get();
   }
   trainer_ = std::make_unique<LocalTrainer>(parts_[own()], std::move(backend), options, rank_);
