@@ -43,6 +43,10 @@ std::string variable_or(const char* name, const std::string& otherwise) {
   return value == nullptr ? otherwise : value;
 }
 
+RunIdentity identity_of_this_run() {
+  return {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")};
+}
+
 /// By Open MPI, or by Slurm.
 int number_of_this_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
@@ -130,8 +134,7 @@ std::string Rank::open_exchange() {
   if (!needs_exchange(parts_)) return "";
   peers_ = exchange_peers(parts_[own()]);
   ExchangeOptions options;
-  options.run_id = variable_or(kRunIdVariable, "");
-  options.token = variable_or(kTokenVariable, "");
+  options.run = identity_of_this_run();
   options.process = rank_;
   options.processes = placement_.processes;
   options.listen = address_towards(variable_or(kCoordinatorVariable, ""));
@@ -294,10 +297,8 @@ int serve_as_rank(const RaceRequest& request) {
   // there.
   std::optional<PinnedNcclAlgorithm> pinned;
   if (would_sum_by_nccl(request)) pinned.emplace(request.all_reduce);
-  ControlClient client(
-      variable_or(kCoordinatorVariable, ""),
-      {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},
-      hello(), exchange::tls_files_in(request.tls));
+  ControlClient client(variable_or(kCoordinatorVariable, ""), identity_of_this_run(), hello(),
+                       exchange::tls_files_in(request.tls));
   {
     Rank rank(request, client, std::move(session));
     RankCommands commands(client, [&rank](const auto& command) { rank.hear(command); });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/grpc/grpc_exchange.h"
 
+#include <grpcpp/generic/async_generic_service.h>
+
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -33,11 +35,11 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
  public:
   State(const ExchangeOptions& options, Accounts& accounts)
       : options_(options),
-        hello_{.run_id = options.run_id, .token = options.token, .process = options.process},
+        hello_{.run = options.run, .process = options.process},
         accounts_(accounts) {
     exchange::prepare_process();
-    const RunId run_id = run_id_from_hex(options.run_id);
-    if (options.token.empty()) throw RunError(ErrorKind::Usage, "an exchange needs a token");
+    const RunId run_id = run_id_from_hex(options.run.run_id);
+    if (options.run.token.empty()) throw RunError(ErrorKind::Usage, "an exchange needs a token");
     for (int peer = 0; peer < options.processes; ++peer) {
       links_.push_back(std::make_shared<exchange::Link>(
           exchange::LinkEnds{.run_id = run_id, .process = options.process, .peer = peer}));
@@ -45,7 +47,13 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   }
 
   std::string serve(int port) {
-    listener_ = exchange::listen(options_, port, *this);
+    listener_ = exchange::listen(
+        {.listen = options_.listen,
+         .port = port,
+         .processes = options_.processes,
+         .tls = options_.tls,
+         .limits = options_.limits},
+        [this](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(this); });
     set_up_.publish();
     listener_.door->open(std::move(listener_.acceptor));
     return listener_.door->address();
@@ -54,8 +62,8 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   void connect(int process, const std::string& address) {
     check(process < options_.process, "the lower process serves, the higher connects");
     const auto link = this->link(process);
-    const auto stream =
-        exchange::start_client_stream(exchange::connect(options_, address), link, hello_);
+    const auto stream = exchange::start_client_stream(
+        exchange::connect(address, options_.tls, options_.limits), link, hello_);
     check(stream != nullptr, "a link is connected once");
     const bool answered =
         link->wait_until_open({.limit_ns = std::int64_t{options_.connect_limit_ms} * 1'000'000});
