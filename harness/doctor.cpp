@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <memory>
 
 #include "harness/doctor_gpu.h"
+#include "harness/system/child.h"
 #include "harness/system/program_files.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/plant.h"
@@ -19,16 +17,13 @@
 namespace regatta {
 namespace {
 
-/// What a command prints, without its newline; empty when it fails.
-std::string output_of(const std::string& command) {
-  struct Closer {
-    void operator()(std::FILE* pipe) const { pclose(pipe); }
-  };
-  const std::unique_ptr<std::FILE, Closer> pipe(popen(command.c_str(), "r"));
-  std::string output;
-  std::array<char, 256> block;
-  while (pipe && std::fgets(block.data(), block.size(), pipe.get())) output += block.data();
-  return output.substr(0, output.find('\n'));
+/// The first line that a program prints on stdout; empty when it prints none.
+std::string first_line_of(const std::vector<std::string>& words) {
+  std::string first;
+  run_program(words[0], words, [&first](const std::string& line) {
+    if (first.empty()) first = line;
+  });
+  return first;
 }
 
 Diagnosis version_row(const std::string& feature, const std::string& version,
@@ -51,7 +46,7 @@ Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
 }
 
 Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
-  const std::string version = output_of("mpirun --version 2>/dev/null");
+  const std::string version = first_line_of({"mpirun", "--version"});
   const bool found = !version.empty();
   return {.feature = "mpirun",
           .finding = found ? Finding::Ok : Finding::Missing,
@@ -63,8 +58,8 @@ Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
 }
 
 Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
-  const std::string version = output_of(
-      fmt::format("/usr/bin/python3 -c 'import {0}; print({0}.__version__)' 2>/dev/null", package));
+  const std::string version =
+      first_line_of({kPython, "-c", fmt::format("import {0}; print({0}.__version__)", package)});
   const bool found = !version.empty();
   return {.feature = "python3-" + package,
           .finding = found ? Finding::Ok : Finding::Missing,

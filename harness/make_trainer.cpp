@@ -15,6 +15,7 @@
 #include "harness/system/run_id.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/comm/nccl/nccl_transport.h"
 
 namespace regatta {
 namespace {
@@ -29,7 +30,9 @@ std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step&
   std::unique_ptr<Backend> backend = make_backend(
       wanted.request.device, {.deal = {.gpus = placement.gpus, .stages = placement.options.stages},
                               .engines = engines_of(placement)});
-  if (wanted.placement.by_nccl) add_nccl(*backend, std::make_unique<RendezvousAlone>());
+  if (wanted.placement.by_nccl) {
+    backend->add(std::make_unique<NcclTransport>(std::make_unique<RendezvousAlone>()));
+  }
   auto trainer = std::make_unique<LocalTrainer>(part, std::move(backend), options, 0);
   trainer->connect();
   return trainer;

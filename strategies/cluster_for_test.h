@@ -50,11 +50,10 @@ class Cluster {
       Process& added = *processes_.emplace_back(std::make_unique<Process>());
       added.part = part;
       if (device_of) added.computes_on = device_of(process);
-      added.exchange =
-          std::make_unique<GrpcExchange>(ExchangeOptions{.run_id = std::string(32, '7'),
-                                                         .token = std::string(64, 'c'),
-                                                         .process = process,
-                                                         .processes = binding.processes});
+      added.exchange = std::make_unique<GrpcExchange>(
+          ExchangeOptions{.run = {.run_id = std::string(32, '7'), .token = std::string(64, 'c')},
+                          .process = process,
+                          .processes = binding.processes});
       for (int peer = 0; peer < process; ++peer) {
         if (talks_to(part, peer))
           added.exchange->connect(peer, addresses[static_cast<std::size_t>(peer)]);

@@ -73,8 +73,7 @@ class Part {
   Part(int process, const Run& run)
       : batch_(run.workers),
         most_examples_((kWarmUp + run.steps) * batch_),
-        exchange_({.run_id = std::string(32, '7'),
-                   .token = std::string(64, 'c'),
+        exchange_({.run = {.run_id = std::string(32, '7'), .token = std::string(64, 'c')},
                    .process = process,
                    .processes = static_cast<int>(run.workers) + 1}) {
     run_.strategy = "parameter_server";

@@ -2,9 +2,6 @@
 #include "harness/judge/report.h"
 
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -45,25 +42,21 @@ void write_judgement(const fs::path& file, const std::string& text) {
   }
 }
 
-/// Waits for it. Its output is that of this program.
+/// Its output is that of this program.
 int run_python(std::vector<std::string> arguments) {
-  std::vector<char*> words;
-  for (std::string& argument : arguments) words.push_back(argument.data());
-  words.push_back(nullptr);
-  pid_t child = 0;
-  if (const int error = posix_spawn(&child, kPython, nullptr, nullptr, words.data(), environ)) {
-    throw RunError(ErrorKind::Unsupported,
-                   fmt::format("cannot start {}, which makes the page: {}; apt-get install python3",
-                               kPython, std::strerror(error)));
+  const ChildEnd end = run_program(
+      kPython, std::move(arguments), [](const std::string& line) { fmt::print("{}\n", line); },
+      [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+  if (end.exit_code == kNoProgram) {
+    throw RunError(
+        ErrorKind::Unsupported,
+        fmt::format("cannot start {}, which makes the page; apt-get install python3", kPython));
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) {
+  if (end.signal != 0) {
     throw RunError(ErrorKind::Io,
-                   fmt::format("plots/report.py was ended: {}", strsignal(WTERMSIG(status))));
+                   fmt::format("plots/report.py was ended: {}", strsignal(end.signal)));
   }
-  return WEXITSTATUS(status) == 0 ? 0 : kUsage;
+  return end.exit_code == 0 ? 0 : kUsage;
 }
 
 }  // namespace

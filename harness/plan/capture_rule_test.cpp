@@ -10,6 +10,7 @@
 #include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
+#include "kernels/comm/in_process/in_process.h"
 #include "kernels/cuda/device/device.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -49,8 +50,9 @@ std::string why_not_recorded(const RaceRequest& request) {
   backend.gpus.push_back(cuda::make_emulated_device());
   add_cuda_kernels(backend.kernels);
   add_cpu_kernels(backend.host_kernels);
-  backend.transport.add_kernels(backend.kernels);
-  backend.transport.add_kernels(backend.host_kernels);
+  auto in_process = std::make_unique<InProcessTransport>();
+  in_process->add_kernels(backend.host_kernels);
+  backend.add(std::move(in_process));
   ExecutorOptions options = executor_options(request, placement, data(), 0);
   options.launch = LaunchSteps::AsOne;
   try {

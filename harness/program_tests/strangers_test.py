@@ -68,13 +68,12 @@ class Clients(Strangers):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.decode().strip()
 
-    def check_refusals(self, address: str, method: str, sound: dict[str, str],
-                       run_id: str) -> None:
-        """Of one who knows all that is in `sound` but for one thing. `run_id`: its key."""
+    def check_refusals(self, address: str, method: str, sound: dict[str, str]) -> None:
+        """Of one who knows all that is in `sound` but for one thing."""
         for key, value, words in (
                 ("regatta-protocol", "2", r"FAILED_PRECONDITION: .*'2'"),
                 ("regatta-protocol", "", r"FAILED_PRECONDITION: .*''"),
-                (run_id, OTHER_ID, r"FAILED_PRECONDITION: .*another run$"),
+                ("regatta-run", OTHER_ID, r"FAILED_PRECONDITION: .*another run$"),
                 ("regatta-token", OTHER_TOKEN, r"UNAUTHENTICATED: the token is not this run's$"),
                 ("regatta-token", "", r"UNAUTHENTICATED: the token is not this run's$"),
         ):
@@ -86,9 +85,9 @@ class Clients(Strangers):
         with self.undisturbed(SERVER) as run:
             of_rank = environment_of(run.ranks[0])
             run_id, token = of_rank["REGATTA_RUN_ID"], of_rank["REGATTA_TOKEN"]
-            rank = {"regatta-protocol": "1", "regatta-run-id": run_id, "regatta-token": token}
+            rank = {"regatta-protocol": "1", "regatta-run": run_id, "regatta-token": token}
             coordinator = of_rank["REGATTA_COORDINATOR"]
-            self.check_refusals(coordinator, CONTROL, rank, "regatta-run-id")
+            self.check_refusals(coordinator, CONTROL, rank)
             for message, words in ((HELLO_OF_RANK_1, "ALREADY_EXISTS: rank 1 has a session"),
                                    (bytes(3 << 20), "(RESOURCE_EXHAUSTED|INVALID_ARGUMENT): "),
                                    (b"\xff" * 100, "(INTERNAL|INVALID_ARGUMENT): ")):
@@ -97,7 +96,7 @@ class Clients(Strangers):
             server = f"127.0.0.1:{port}"
             worker = {"regatta-protocol": "1", "regatta-run": run_id, "regatta-token": token,
                       "regatta-process": "1"}
-            self.check_refusals(server, EXCHANGE, worker, "regatta-run")
+            self.check_refusals(server, EXCHANGE, worker)
             for process, words in (("0", "INVALID_ARGUMENT: process is '0', must be 1 to 2"),
                                    ("1", "ALREADY_EXISTS: process 1 was connected before")):
                 one = worker | {"regatta-process": process}

@@ -9,7 +9,9 @@
 
 #include "harness/plan/fingerprint.h"
 #include "harness/ranks/control.grpc.pb.h"
+#include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
+#include "kernels/comm/grpc/grpc_hello.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -18,14 +20,7 @@ namespace {
 constexpr auto kConnectLimit = std::chrono::seconds(10);
 
 std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const TlsFiles& tls) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveLimitMs);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  arguments.SetMaxReceiveMessageSize(kMostMessageBytes);
-  arguments.SetMaxSendMessageSize(kMostMessageBytes);
-  auto channel = grpc::CreateCustomChannel(address, exchange::channel_credentials(tls), arguments);
+  auto channel = exchange::connect(address, tls, kControlLimits);
   const std::string error = exchange::why_not_connected(channel, tls, kConnectLimit);
   if (error.empty()) return channel;
   throw RunError(ErrorKind::PeerLost,
@@ -40,9 +35,7 @@ class ControlClient::Impl {
   Impl(const std::string& address, const RunIdentity& identity, const control::Hello& hello,
        const TlsFiles& tls)
       : stub_(open_channel(address, tls)) {
-    context_.AddMetadata(kRunIdKey, identity.run_id);
-    context_.AddMetadata(kTokenKey, identity.token);
-    context_.AddMetadata(kProtocolKey, kProtocolVersion);
+    exchange::say(identity, kProtocolVersion, context_);
     stream_ = stub_.Session(&context_);
     control::FromRank first;
     *first.mutable_hello() = hello;

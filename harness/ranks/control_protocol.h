@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both ends of the control service agree on before a message is read: who may speak (a run's
-// id and token, in the metadata of the call) and how much.
+// What both ends of the control service agree on before a message is read: how much one may say at
+// once, and how often. Who may speak, kernels/comm/grpc/grpc_hello.h says.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <string>
+
+#include "kernels/comm/grpc/exchange_options.h"
 
 namespace regatta {
 
-/// Of one run. Made by its coordinator; ranks are told by their environment.
-struct RunIdentity {
-  std::string run_id;  ///< 32 hexadecimal digits
-  std::string token;   ///< 64 hexadecimal digits: a secret
-};
-
-inline constexpr char kRunIdKey[] = "regatta-run-id";
-inline constexpr char kTokenKey[] = "regatta-token";
-inline constexpr char kProtocolKey[] = "regatta-protocol";
-
-inline constexpr int kMostMessageBytes = 2 * 1024 * 1024;
 inline constexpr std::int64_t kPieceBytes = 1024 * 1024;
 inline constexpr std::int64_t kPieceSteps = 32 * 1024;
 
@@ -28,10 +18,9 @@ inline constexpr std::int64_t kPieceSteps = 32 * 1024;
 inline constexpr std::chrono::milliseconds kBeatPeriod{500};
 inline constexpr std::chrono::milliseconds kMostSilence{5000};
 
-/// Either end pings a connection that has been quiet for so long, and gives it up when no answer
-/// comes for as long as the limit.
-inline constexpr int kKeepaliveMs = 10'000;
-inline constexpr int kKeepaliveLimitMs = 20'000;
+inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
+                                                 .keepalive_timeout_ms = 20'000,
+                                                 .most_message_bytes = 2 * 1024 * 1024};
 
 /// Environment variables by which a coordinator makes a process its rank.
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT

@@ -12,6 +12,7 @@
 #include "harness/ranks/control_messages.h"
 #include "harness/ranks/control_server.h"
 #include "kernels/comm/grpc/certificates_for_test.h"
+#include "kernels/comm/grpc/grpc_hello.h"
 
 namespace regatta {
 namespace {
@@ -40,9 +41,7 @@ struct Stranger {
         grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-    context.AddMetadata(kRunIdKey, run_id);
-    context.AddMetadata(kTokenKey, token);
-    context.AddMetadata(kProtocolKey, protocol);
+    exchange::say({.run_id = run_id, .token = token}, protocol, context);
     auto stream = stub->Session(&context);
     control::FromRank first;
     *first.mutable_hello() = hello_of(rank);
@@ -71,11 +70,12 @@ TEST_F(Control, RefusesAStrangerAndSaysWhy) {
   EXPECT_EQ(Stranger{}.ask(server_).error_code(), grpc::StatusCode::OK);
   const grpc::Status run = Stranger{.run_id = std::string(32, 'c')}.ask(server_);
   EXPECT_EQ(run.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(run.error_message(), "this coordinator runs another run");
+  EXPECT_EQ(run.error_message(),
+            "run id is '" + std::string(32, 'c') + "', this process belongs to another run");
   const grpc::Status token = Stranger{.token = std::string(63, 'b')}.ask(server_);
   EXPECT_EQ(token.error_code(), grpc::StatusCode::UNAUTHENTICATED);
   const grpc::Status protocol = Stranger{.protocol = "0"}.ask(server_);
-  EXPECT_EQ(protocol.error_message(), "this coordinator speaks protocol 1, not '0'");
+  EXPECT_EQ(protocol.error_message(), "protocol version is '0', this process speaks '1'");
   EXPECT_EQ(Stranger{.rank = 2}.ask(server_).error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_EQ(Stranger{.rank = -1}.ask(server_).error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_FALSE(server_.state(1).greeted);
@@ -208,7 +208,7 @@ TEST(ControlMessages, CarryAReport) {
   ReportReader reader;
   TrainingReport read;
   send_report(report, [&](const control::FromRank& message) {
-    EXPECT_LT(message.ByteSizeLong(), static_cast<std::size_t>(kMostMessageBytes));
+    EXPECT_LT(message.ByteSizeLong(), static_cast<std::size_t>(kControlLimits.most_message_bytes));
     if (message.has_report_piece()) reader.take(message.report_piece());
     if (message.has_report()) read = reader.finish(message.report(), 4);
   });

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -18,6 +17,7 @@
 #include <mutex>
 #include <thread>
 
+#include "harness/system/child.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -97,7 +97,6 @@ class Launcher::Impl {
   ~Impl() {
     end(std::chrono::milliseconds(0));
     reader_.join();
-    close(output_);
   }
 
   bool running() {
@@ -152,15 +151,12 @@ class Launcher::Impl {
   void start(const LaunchOptions& options) {
     std::vector<std::string> command = command_of(options);
     std::vector<std::string> environment = environment_of(options);
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw RunError(ErrorKind::Io, "cannot make a pipe");
-    output_ = ends[0];
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     if (options.start == Start::All) {
-      posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
-      posix_spawn_file_actions_adddup2(&actions, ends[1], 2);
+      posix_spawn_file_actions_adddup2(&actions, output_.writing(), 1);
+      posix_spawn_file_actions_adddup2(&actions, output_.writing(), 2);
     }
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     posix_spawnattr_t attributes;
@@ -172,10 +168,9 @@ class Launcher::Impl {
                                    pointers(command).data(), pointers(environment).data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    close(ends[1]);
+    output_.close_writing();
     if (error != 0) {
       pid_ = 0;
-      close(output_);
       throw RunError(ErrorKind::Unsupported, std::string("cannot start mpirun: ") +
                                                  std::strerror(error) +
                                                  "; apt-get install openmpi-bin");
@@ -195,20 +190,8 @@ class Launcher::Impl {
   }
 
   void read_output() {
-    std::string pending;
-    std::array<char, 4096> block;
-    for (;;) {
-      const ssize_t got = read(output_, block.data(), block.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      pending.append(block.data(), static_cast<std::size_t>(got));
-      std::size_t begin = 0;
-      for (std::size_t end; (end = pending.find('\n', begin)) != pending.npos; begin = end + 1) {
-        take(pending.substr(begin, end - begin));
-      }
-      pending.erase(0, begin);
+    while (output_.read_more([this](const std::string& line) { take(line); })) {
     }
-    if (!pending.empty()) take(std::move(pending));
     silent_ = true;
   }
 
@@ -240,7 +223,7 @@ class Launcher::Impl {
   int ranks_;
   Start start_;
   pid_t pid_ = 0;
-  int output_ = -1;
+  LinePipe output_;
   std::vector<std::ofstream> files_;
   DeathNotice notice_;  ///< only the reader asks it
   std::thread reader_;

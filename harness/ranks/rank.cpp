@@ -27,8 +27,11 @@
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
+#include "kernels/comm/grpc/grpc_exchange.h"
 #include "kernels/comm/mpi/mpi_rendezvous.h"
+#include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 
@@ -38,6 +41,10 @@ namespace {
 std::string variable_or(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : value;
+}
+
+RunIdentity identity_of_this_run() {
+  return {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")};
 }
 
 /// By Open MPI, or by Slurm.
@@ -127,8 +134,7 @@ std::string Rank::open_exchange() {
   if (!needs_exchange(parts_)) return "";
   peers_ = exchange_peers(parts_[own()]);
   ExchangeOptions options;
-  options.run_id = variable_or(kRunIdVariable, "");
-  options.token = variable_or(kTokenVariable, "");
+  options.run = identity_of_this_run();
   options.process = rank_;
   options.processes = placement_.processes;
   options.listen = address_towards(variable_or(kCoordinatorVariable, ""));
@@ -158,16 +164,17 @@ void Rank::start(const control::Start& start) {
   if (needs_mpi(parts_)) {
     if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
     if (placement_.by_nccl) {
-      add_nccl(*backend, std::make_unique<MpiRendezvous>(*mpi_));
+      backend->add(std::make_unique<NcclTransport>(std::make_unique<MpiRendezvous>(*mpi_)));
     } else {
-      add_mpi(*backend, *mpi_);
+      backend->add(std::make_unique<MpiTransport>(*mpi_));
     }
   }
   if (exchange_ != nullptr) {
     for (int peer : peers_) {
       if (peer < rank_) exchange_->connect(peer, start.exchange_addresses(peer));
     }
-    add_exchange(*backend, std::move(exchange_), parts_[own()]);
+    backend->add(std::move(exchange_));
+    backend->tickets = std::make_unique<TicketMessages>(parts_[own()], backend->kernels);
     options.tickets = backend->tickets.get();
   }
   trainer_ = std::make_unique<LocalTrainer>(parts_[own()], std::move(backend), options, rank_);
@@ -290,10 +297,8 @@ int serve_as_rank(const RaceRequest& request) {
   // there.
   std::optional<PinnedNcclAlgorithm> pinned;
   if (const auto algorithm = nccl_algorithm(request)) pinned.emplace(*algorithm);
-  ControlClient client(
-      variable_or(kCoordinatorVariable, ""),
-      {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")},
-      hello(), exchange::tls_files_in(request.tls));
+  ControlClient client(variable_or(kCoordinatorVariable, ""), identity_of_this_run(), hello(),
+                       exchange::tls_files_in(request.tls));
   {
     Rank rank(request, client, std::move(session));
     RankCommands commands(client, [&rank](const auto& command) { rank.hear(command); });

@@ -2,10 +2,16 @@
 #include "harness/run/backend.h"
 
 #include "harness/plan/device_name.h"
+#include "kernels/comm/in_process/in_process.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta {
+
+void Backend::add(std::unique_ptr<Transport> transport) {
+  transport->add_kernels(kernels);
+  transports.push_back(std::move(transport));
+}
 
 PlacedDevices Backend::devices() const {
   if (gpus.empty()) return {kernels};
@@ -22,6 +28,7 @@ PlacedDevices Backend::devices() const {
 
 std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare& share) {
   auto backend = std::make_unique<Backend>(device);
+  auto in_process = std::make_unique<InProcessTransport>();
   if (is_gpu(device)) {
     const auto found = static_cast<int>(find_gpus().gpus.size());
     std::vector<int> gpus;
@@ -33,46 +40,24 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare&
     backend->pinned_host = make_pinned_host();
     add_cuda_kernels(backend->kernels, share.engines);
     add_cpu_kernels(backend->host_kernels);
-    backend->transport.add_kernels(backend->host_kernels);
+    in_process->add_kernels(backend->host_kernels);
   } else {
     check(device == kCpu, "a device has a name that --device takes");
     add_cpu_kernels(backend->kernels);
   }
-  backend->transport.add_kernels(backend->kernels);
+  backend->add(std::move(in_process));
   return backend;
 }
 
-void add_mpi(Backend& backend, MpiSession& session) {
-  backend.mpi = std::make_unique<MpiTransport>(session);
-  backend.mpi->add_kernels(backend.kernels);
-}
-
-void add_nccl(Backend& backend, std::unique_ptr<Rendezvous> rendezvous,
-              const NcclTransportOptions& options) {
-  backend.rendezvous = std::move(rendezvous);
-  backend.nccl = std::make_unique<NcclTransport>(*backend.rendezvous, options);
-  backend.nccl->add_kernels(backend.kernels);
-}
-
-void add_exchange(Backend& backend, std::unique_ptr<GrpcExchange> exchange, const Step& part) {
-  backend.grpc = std::move(exchange);
-  backend.grpc->add_kernels(backend.kernels);
-  backend.tickets = std::make_unique<TicketMessages>(part, backend.kernels);
-}
-
 TrafficByPlace Backend::traffic() const {
-  TrafficByPlace all = transport.traffic();
-  if (mpi != nullptr) add(all, mpi->traffic());
-  if (nccl != nullptr) add(all, nccl->traffic());
-  if (grpc != nullptr) add(all, grpc->traffic());
+  TrafficByPlace all;
+  for (const auto& transport : transports) regatta::add(all, transport->traffic());
   return all;
 }
 
 ExchangeTimesByPlace Backend::exchange_times() const {
-  ExchangeTimesByPlace all = transport.exchange_times();
-  if (mpi != nullptr) add(all, mpi->exchange_times());
-  if (nccl != nullptr) add(all, nccl->exchange_times());
-  if (grpc != nullptr) add(all, grpc->exchange_times());
+  ExchangeTimesByPlace all;
+  for (const auto& transport : transports) regatta::add(all, transport->exchange_times());
   return all;
 }
 

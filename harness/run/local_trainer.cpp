@@ -23,8 +23,7 @@ LocalTrainer::LocalTrainer(const Step& part, std::unique_ptr<Backend> backend,
     : backend_(std::move(backend)), executor_(part, backend_->devices(), options), rank_(rank) {}
 
 void LocalTrainer::connect() {
-  if (backend_->mpi != nullptr) backend_->mpi->connect();
-  if (backend_->nccl != nullptr) backend_->nccl->connect();
+  for (const auto& transport : backend_->transports) transport->connect();
   executor_.prepare();
 }
 
@@ -63,19 +62,20 @@ void LocalTrainer::begin_at(const std::vector<VariableCopy>& variables,
 }
 
 void LocalTrainer::settle_arrivals() {
-  if (backend_->mpi != nullptr) backend_->mpi->settle_arrivals();
+  for (const auto& transport : backend_->transports) transport->settle_arrivals();
 }
 
 void LocalTrainer::lose(int process, const std::string& reason) {
-  if (backend_->grpc != nullptr) backend_->grpc->lose(process, reason);
+  for (const auto& transport : backend_->transports) transport->lose(process, reason);
   if (backend_->tickets != nullptr) backend_->tickets->lose(process, reason);
 }
 
 TrainingReport LocalTrainer::report() {
   TrainingReport report = report_of(executor_, backend_->traffic(), rank_);
   report.exchange_times = backend_->exchange_times();
-  if (backend_->mpi == nullptr) return report;
-  if (const auto clock = backend_->mpi->clock()) report.clocks[rank_] = *clock;
+  for (const auto& transport : backend_->transports) {
+    if (const auto clock = transport->clock()) report.clocks[rank_] = *clock;
+  }
   return report;
 }
 

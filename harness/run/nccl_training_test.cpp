@@ -15,6 +15,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
 #include "harness/run/local_trainer.h"
+#include "kernels/comm/in_process/in_process.h"
 #include "kernels/comm/nccl/nccl_members_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "workloads/data/shapes.h"
@@ -167,8 +168,9 @@ class NcclTraining : public testing_support::Nccl {
     backend->gpus.push_back(std::make_unique<GpuDouble>(rank));
     add_cpu_kernels(backend->kernels);
     if (setup.placement.launch == LaunchSteps::AsOne) defer_kernels(backend->kernels);
-    backend->transport.add_kernels(backend->kernels);
-    add_nccl(*backend, std::make_unique<ThreadRendezvous>(meeting, rank), options_);
+    backend->add(std::make_unique<InProcessTransport>());
+    backend->add(std::make_unique<NcclTransport>(std::make_unique<ThreadRendezvous>(meeting, rank),
+                                                 options_));
     return backend;
   }
 

@@ -25,73 +25,60 @@ void forward(int signal) {
   if (running_child > 0) kill(running_child, signal);
 }
 
-/// The reading end of a pipe, cut into lines.
-class Lines {
- public:
-  Lines() {
-    if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
-      throw RunError(ErrorKind::Io, std::string("cannot make a pipe: ") + std::strerror(errno));
-    }
-  }
-  ~Lines() {
-    close(ends_[0]);
-    close_writing();
-  }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-
-  int reading() const { return ends_[0]; }
-  int writing() const { return ends_[1]; }
-  void close_writing() {
-    if (ends_[1] >= 0) close(ends_[1]);
-    ends_[1] = -1;
-  }
-  /// Reads what there is. False: the other end is closed.
-  bool read_more(const std::function<void(const std::string&)>& line) {
-    std::array<char, 4096> block;
-    const ssize_t bytes = read(ends_[0], block.data(), block.size());
-    if (bytes < 0) return errno == EINTR;
-    if (bytes == 0) return false;
-    partial_.append(block.data(), static_cast<std::size_t>(bytes));
-    for (std::size_t end; (end = partial_.find('\n')) != std::string::npos;) {
-      line(partial_.substr(0, end));
-      partial_.erase(0, end + 1);
-    }
-    return true;
-  }
-
- private:
-  std::array<int, 2> ends_{-1, -1};
-  std::string partial_;
-};
-
 /// In the child. Only what is allowed after a fork.
-[[noreturn]] void become(const char* path, char* const* arguments, const Lines& output,
-                         const Lines& errors, pid_t parent) {
+[[noreturn]] void become(const char* path, char* const* arguments, const LinePipe& output,
+                         const LinePipe& errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   setpgid(0, 0);  // Ctrl-C comes from the parent, once
   dup2(output.writing(), STDOUT_FILENO);
   dup2(errors.writing(), STDERR_FILENO);
-  execv(path, arguments);
-  _exit(127);
+  execvp(path, arguments);
+  _exit(kNoProgram);
 }
 
-void read_all(Lines& output, Lines& errors, const std::function<void(const std::string&)>& line,
-              std::string& last_error) {
+void read_all(LinePipe& output, LinePipe& errors, const ForLine& line, const ForLine& error) {
   std::array<pollfd, 2> open = {pollfd{.fd = output.reading(), .events = POLLIN, .revents = 0},
                                 pollfd{.fd = errors.reading(), .events = POLLIN, .revents = 0}};
-  const auto keep = [&](const std::string& text) {
-    if (!text.empty() && !text.starts_with(kWarning)) last_error = text;
-  };
   while (open[0].fd >= 0 || open[1].fd >= 0) {
     if (poll(open.data(), open.size(), -1) < 0) continue;  // a signal, which has been forwarded
     if (open[0].revents != 0 && !output.read_more(line)) open[0].fd = -1;
-    if (open[1].revents != 0 && !errors.read_more(keep)) open[1].fd = -1;
+    if (open[1].revents != 0 && !errors.read_more(error)) open[1].fd = -1;
   }
 }
 
 }  // namespace
+
+LinePipe::LinePipe() {
+  if (pipe2(ends_.data(), O_CLOEXEC) != 0) {
+    throw RunError(ErrorKind::Io, std::string("cannot make a pipe: ") + std::strerror(errno));
+  }
+}
+
+LinePipe::~LinePipe() {
+  close(ends_[0]);
+  close_writing();
+}
+
+void LinePipe::close_writing() {
+  if (ends_[1] >= 0) close(ends_[1]);
+  ends_[1] = -1;
+}
+
+bool LinePipe::read_more(const ForLine& line) {
+  std::array<char, 4096> block;
+  const ssize_t bytes = read(ends_[0], block.data(), block.size());
+  if (bytes < 0) return errno == EINTR;
+  if (bytes == 0 && !partial_.empty()) line(partial_);
+  if (bytes == 0) return false;
+  partial_.append(block.data(), static_cast<std::size_t>(bytes));
+  std::size_t begin = 0;
+  for (std::size_t end; (end = partial_.find('\n', begin)) != partial_.npos; begin = end + 1) {
+    line(partial_.substr(begin, end - begin));
+  }
+  partial_.erase(0, begin);
+  return true;
+}
 
 Interrupts::Interrupts() {
   signal_received = 0;
@@ -108,24 +95,23 @@ Interrupts::~Interrupts() {
 
 int Interrupts::received() const { return signal_received; }
 
-ChildEnd run_child(const std::vector<std::string>& arguments,
-                   const std::function<void(const std::string&)>& line) {
+ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line) {
   std::vector<std::string> words = {"regatta"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return run_program("/proc/self/exe", std::move(words), line);
 }
 
-ChildEnd run_program(const std::string& path, std::vector<std::string> words,
-                     const std::function<void(const std::string&)>& line) {
+ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
+                     const ForLine& error) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  Lines output;
-  Lines errors;
+  LinePipe output;
+  LinePipe errors;
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
-    throw RunError(ErrorKind::Io, std::string("cannot start a run: ") + std::strerror(errno));
+    throw RunError(ErrorKind::Io, "cannot start " + path + ": " + std::strerror(errno));
   }
   if (child == 0) become(path.c_str(), pointers.data(), output, errors, parent);
   running_child = child;
@@ -133,7 +119,10 @@ ChildEnd run_program(const std::string& path, std::vector<std::string> words,
   output.close_writing();
   errors.close_writing();
   ChildEnd end;
-  read_all(output, errors, line, end.last_error);
+  read_all(output, errors, line, [&](const std::string& text) {
+    if (error) error(text);
+    if (!text.empty() && !text.starts_with(kWarning)) end.last_error = text;
+  });
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -42,14 +42,40 @@ struct ChildEnd {
   std::string last_error;  ///< the last line on stderr that is not a warning
 };
 
-/// Runs a program and returns when it has ended. `words`: its name and arguments. `line`: told of
-/// each line that it prints. Exit code 127: there is no such program. Throws: RunError(Io) when no
-/// child can be started.
-ChildEnd run_program(const std::string& path, std::vector<std::string> words,
-                     const std::function<void(const std::string&)>& line);
+using ForLine = std::function<void(const std::string&)>;
+
+/// A pipe from a child, read as lines. Only the descriptor that the child makes its own survives
+/// its start.
+class LinePipe {
+ public:
+  /// Throws: RunError(Io).
+  LinePipe();
+  ~LinePipe();
+  LinePipe(const LinePipe&) = delete;
+  LinePipe& operator=(const LinePipe&) = delete;
+
+  int reading() const { return ends_[0]; }
+  int writing() const { return ends_[1]; }
+  /// Once the child has its own.
+  void close_writing();
+  /// Waits until there is something, and reads it. False: the other end is closed.
+  bool read_more(const ForLine& line);
+
+ private:
+  std::array<int, 2> ends_{-1, -1};
+  std::string partial_;
+};
+
+/// Where run_program() found no such program.
+inline constexpr int kNoProgram = 127;
+
+/// Runs a program and returns when it has ended. `path`: a name without a slash is looked for in
+/// PATH. `words`: its name and arguments. `line`, `error`: told of each line that it prints on
+/// stdout and on stderr. Throws: RunError(Io) when no child can be started.
+ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
+                     const ForLine& error = {});
 
 /// run_program() with this program.
-ChildEnd run_child(const std::vector<std::string>& arguments,
-                   const std::function<void(const std::string&)>& line);
+ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line);
 
 }  // namespace regatta

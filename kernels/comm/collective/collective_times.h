@@ -48,11 +48,13 @@ class ArrivalBoard {
   std::vector<Stamp> stamps_;
 };
 
-/// One member's account of one collective: how long it waited and, by a board, how late it came.
+/// Enters how long one member waited in one collective and, by a board, how late it came.
 class CollectiveTimes {
  public:
-  CollectiveTimes() = default;
-  CollectiveTimes(ArrivalBoard& board, std::int64_t member) : board_(&board), member_(member) {}
+  /// Without a board: its members are in several processes, or leave no stamps.
+  explicit CollectiveTimes(ExchangeTimes& times) : times_(times) {}
+  CollectiveTimes(ExchangeTimes& times, ArrivalBoard& board, std::int64_t member)
+      : times_(times), board_(&board), member_(member) {}
 
   /// Around the exchange. Threads: the member's lane.
   void arrive(const LaneCounters& counters) {
@@ -67,15 +69,12 @@ class CollectiveTimes {
     ++round_;
   }
 
-  /// Not while lanes run.
-  const ExchangeTimes& times() const { return times_; }
-
  private:
+  ExchangeTimes& times_;
   ArrivalBoard* board_ = nullptr;
   std::int64_t member_ = 0;
   std::uint64_t round_ = 0;
   std::uint64_t waited_ = 0;
-  ExchangeTimes times_;
 };
 
 }  // namespace regatta

@@ -73,7 +73,7 @@ RunError why_not_bound(const DoorOptions& options, int code) {
   std::string advice;
   if (code == EADDRNOTAVAIL) {
     kind = ErrorKind::Usage;
-    advice = "; it is no address of this machine";
+    advice = "; it is no address of this machine; give --listen one that others reach it by";
   } else if (code == EADDRINUSE && options.port == 0) {
     advice = "; no port is free there: end what holds them, or widen net.ipv4.ip_local_port_range";
   }

@@ -20,7 +20,8 @@ inline const std::string kRunIdDigits = "00112233445566778899aabbccddeeff";
 inline const std::string kToken(64, 'a');
 
 inline ExchangeOptions options_of(int process, int processes) {
-  return {.run_id = kRunIdDigits, .token = kToken, .process = process, .processes = processes};
+  return {
+      .run = {.run_id = kRunIdDigits, .token = kToken}, .process = process, .processes = processes};
 }
 
 using Bytes = std::vector<std::uint8_t>;

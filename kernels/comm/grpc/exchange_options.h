@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an exchange between processes is told: which run it serves, who takes part, and its limits.
+// What servers and clients of a run are told: which run they serve, how connections are protected
+// and watched; and of an exchange between processes, who takes part.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,12 @@
 
 namespace regatta {
 
+/// Of one run. Made by its coordinator; ranks are told by their environment.
+struct RunIdentity {
+  std::string run_id;  ///< 32 hexadecimal digits
+  std::string token;   ///< 64 hexadecimal digits: a secret
+};
+
 /// Where processes prove to each other who they are, and everything is encrypted: PEM files.
 struct TlsFiles {
   std::string certificate;  ///< of this process, valid for the address it listens at; empty: no TLS
@@ -17,9 +24,16 @@ struct TlsFiles {
   std::string authority;  ///< that has signed the certificates of all processes
 };
 
+/// Of a connection, on both sides. A peer is pinged when it has been quiet for so long, and is lost
+/// when it has not answered within the second limit.
+struct ConnectionLimits {
+  int keepalive_time_ms = 0;
+  int keepalive_timeout_ms = 0;
+  int most_message_bytes = 0;  ///< a longer one ends the call
+};
+
 struct ExchangeOptions {
-  std::string run_id;                ///< 32 hex digits
-  std::string token;                 ///< secret of the run
+  RunIdentity run;
   int process = 0;                   ///< this one
   int processes = 1;                 ///< in the run
   std::string listen = "127.0.0.1";  ///< address to bind to, without port
@@ -27,10 +41,9 @@ struct ExchangeOptions {
   std::int64_t chunk_bytes = 4 << 20;  ///< payload of one gRPC message
   std::int64_t wait_limit_ns = Patience{}.limit_ns;
   int connect_limit_ms = 10'000;
-  // A peer that gives no sign of life for their sum is lost. Less than 5 s must pass unnoticed: a
-  // process may be stopped that long.
-  int keepalive_time_ms = 2000;
-  int keepalive_timeout_ms = 5000;
+  // Less than 5 s must pass unnoticed: a process may be stopped that long.
+  ConnectionLimits limits{
+      .keepalive_time_ms = 2000, .keepalive_timeout_ms = 5000, .most_message_bytes = 16 << 20};
 };
 
 }  // namespace regatta

@@ -3,11 +3,8 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/server_builder.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <malloc.h>
-
-#include <functional>
 
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/graph/error.h"
@@ -15,29 +12,27 @@
 namespace regatta::exchange {
 namespace {
 
-constexpr int kMessageLimitBytes = 16 << 20;
 /// gRPC calls a write done when less than this is left of it: so the next chunk is ready in time.
 constexpr int kWriteAheadBytes = 1 << 20;
 constexpr int kKeptBytes = 1 << 30;    // of freed memory
 constexpr int kMappedBytes = 1 << 25;  // and more are mapped, as glibc's own limit
 constexpr int kHandshakeLimitMs = 5000;
 constexpr int kIdleLimitMs = 10'000;
-constexpr int kMostStrangers = 64;  // besides processes that connect at the same time
 
 using Set = std::function<void(const char*, int)>;
 
 /// What both sides need. Keepalive: without the last two, pings stop where nothing else is sent, or
 /// the server takes them for an attack and closes the connection.
-void set_common(const ExchangeOptions& options, const Set& set) {
-  set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, kMessageLimitBytes);
-  set(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, kMessageLimitBytes);
+void set_common(const ConnectionLimits& limits, const Set& set) {
+  set(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, limits.most_message_bytes);
+  set(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, limits.most_message_bytes);
   set(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, kWriteAheadBytes);
   set(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
   set(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
-  set(GRPC_ARG_KEEPALIVE_TIME_MS, options.keepalive_time_ms);
-  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, options.keepalive_timeout_ms);
+  set(GRPC_ARG_KEEPALIVE_TIME_MS, limits.keepalive_time_ms);
+  set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, limits.keepalive_timeout_ms);
   set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, options.keepalive_time_ms / 4);
+  set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, limits.keepalive_time_ms / 4);
 }
 
 }  // namespace
@@ -52,20 +47,21 @@ void prepare_process() {
   static_cast<void>(prepared);
 }
 
-Listener listen(const ExchangeOptions& options, int port, grpc::CallbackGenericService& service) {
+Listener listen(const ListenOptions& options,
+                const std::function<void(grpc::ServerBuilder&)>& add) {
   auto door = std::make_unique<Doorkeeper>(
       DoorOptions{.listen = options.listen,
-                  .port = port,
+                  .port = options.port,
                   .most_strangers = static_cast<std::size_t>(kMostStrangers + options.processes),
-                  .unsent_limit = std::chrono::milliseconds(options.keepalive_timeout_ms)});
+                  .unsent_limit = std::chrono::milliseconds(options.limits.keepalive_timeout_ms)});
   grpc::ServerBuilder builder;
-  set_common(options,
+  set_common(options.limits,
              [&](const char* name, int value) { builder.AddChannelArgument(name, value); });
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
   // Strangers may connect; without a stream they do not stay.
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeLimitMs);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleLimitMs);
-  builder.RegisterCallbackGenericService(&service);
+  add(builder);
   auto acceptor = builder.experimental().AddExternalConnectionAcceptor(
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
       server_credentials(options.tls));
@@ -74,13 +70,14 @@ Listener listen(const ExchangeOptions& options, int port, grpc::CallbackGenericS
   return {.server = std::move(server), .acceptor = std::move(acceptor), .door = std::move(door)};
 }
 
-std::shared_ptr<grpc::Channel> connect(const ExchangeOptions& options, const std::string& address) {
+std::shared_ptr<grpc::Channel> connect(const std::string& address, const TlsFiles& tls,
+                                       const ConnectionLimits& limits) {
   grpc::ChannelArguments arguments;
-  set_common(options, [&](const char* name, int value) { arguments.SetInt(name, value); });
+  set_common(limits, [&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // shared with no other channel
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // would keep references to what was sent
-  return grpc::CreateCustomChannel(address, channel_credentials(options.tls), arguments);
+  return grpc::CreateCustomChannel(address, channel_credentials(tls), arguments);
 }
 
 grpc::WriteOptions write_options(Chunk follows) {

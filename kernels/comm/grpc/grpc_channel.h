@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How gRPC's servers and channels are set up, both sides in one place. Why each setting is there
-// stands beside it (grpc_channel.cpp).
+// How all servers and channels of gRPC are set up, of exchanges as of the control service, both
+// sides in one place. Why each setting is there stands beside it (grpc_channel.cpp).
 #pragma once
 
 #include <grpcpp/channel.h>
-#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 #include <grpcpp/support/status.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,17 @@ namespace regatta::exchange {
 /// same pages from the kernel at each step takes as long as to move the bytes.
 void prepare_process();
 
+/// That may be connected at a time, besides processes that connect at the same time.
+inline constexpr int kMostStrangers = 64;
+
+struct ListenOptions {
+  std::string listen;  ///< address to bind to, without port
+  int port = 0;        ///< 0: any that is free
+  int processes = 1;   ///< that may connect at the same time
+  TlsFiles tls;
+  ConnectionLimits limits;
+};
+
 /// A server and who accepts for it.
 struct Listener {
   std::unique_ptr<grpc::Server> server;
@@ -31,11 +43,13 @@ struct Listener {
   std::unique_ptr<Doorkeeper> door;                ///< not open yet
 };
 
-/// Throws: RunError(Io) when nothing can be bound there. `port` 0: any that is free.
-Listener listen(const ExchangeOptions& options, int port, grpc::CallbackGenericService& service);
+/// `add` registers the service. Throws: RunError(Usage) for an address that is not this machine's,
+/// RunError(Io) when nothing can be bound there.
+Listener listen(const ListenOptions& options, const std::function<void(grpc::ServerBuilder&)>& add);
 
 /// A connection of its own to `address`.
-std::shared_ptr<grpc::Channel> connect(const ExchangeOptions& options, const std::string& address);
+std::shared_ptr<grpc::Channel> connect(const std::string& address, const TlsFiles& tls,
+                                       const ConnectionLimits& limits);
 
 grpc::WriteOptions write_options(Chunk follows);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/grpc/grpc_exchange.h"
 
+#include <grpcpp/generic/async_generic_service.h>
+
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -21,13 +23,6 @@ namespace {
 constexpr std::chrono::seconds kPolite(2);   // for the peer to take what is queued
 constexpr std::chrono::seconds kCancel(10);  // more than gRPC needs to notice a dead peer
 
-/// Tensors of one Send or Receive, counted at the place of its node.
-struct Account {
-  Place place;
-  MemberTraffic traffic;
-  ExchangeTimes times{};  ///< of a push
-};
-
 /// Gradients that a worker sends to a server.
 bool is_push(const Node& node) {
   return node.op == Op::Receive && node.place.role == Role::Server && node.attributes.has("from") &&
@@ -38,12 +33,13 @@ bool is_push(const Node& node) {
 
 class GrpcExchange::State final : public grpc::CallbackGenericService {
  public:
-  explicit State(const ExchangeOptions& options)
+  State(const ExchangeOptions& options, Accounts& accounts)
       : options_(options),
-        hello_{.run_id = options.run_id, .token = options.token, .process = options.process} {
+        hello_{.run = options.run, .process = options.process},
+        accounts_(accounts) {
     exchange::prepare_process();
-    const RunId run_id = run_id_from_hex(options.run_id);
-    if (options.token.empty()) throw RunError(ErrorKind::Usage, "an exchange needs a token");
+    const RunId run_id = run_id_from_hex(options.run.run_id);
+    if (options.run.token.empty()) throw RunError(ErrorKind::Usage, "an exchange needs a token");
     for (int peer = 0; peer < options.processes; ++peer) {
       links_.push_back(std::make_shared<exchange::Link>(
           exchange::LinkEnds{.run_id = run_id, .process = options.process, .peer = peer}));
@@ -51,7 +47,13 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   }
 
   std::string serve(int port) {
-    listener_ = exchange::listen(options_, port, *this);
+    listener_ = exchange::listen(
+        {.listen = options_.listen,
+         .port = port,
+         .processes = options_.processes,
+         .tls = options_.tls,
+         .limits = options_.limits},
+        [this](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(this); });
     set_up_.publish();
     listener_.door->open(std::move(listener_.acceptor));
     return listener_.door->address();
@@ -60,8 +62,8 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   void connect(int process, const std::string& address) {
     check(process < options_.process, "the lower process serves, the higher connects");
     const auto link = this->link(process);
-    const auto stream =
-        exchange::start_client_stream(exchange::connect(options_, address), link, hello_);
+    const auto stream = exchange::start_client_stream(
+        exchange::connect(address, options_.tls, options_.limits), link, hello_);
     check(stream != nullptr, "a link is connected once");
     const bool answered =
         link->wait_until_open({.limit_ns = std::int64_t{options_.connect_limit_ms} * 1'000'000});
@@ -95,8 +97,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     const auto peer = static_cast<int>(request.node.attributes.integer("peer"));
     check(peer != options_.process, "a message goes to another process");
     auto& accounts = request.node.attributes.has("control") ? control_ : accounts_;
-    Account& account = *accounts.emplace_back(std::make_unique<Account>());
-    account.place = request.node.place;
+    Account& account = accounts.open(request.node.place);
     if (request.node.op == Op::Send) {
       return exchange::make_send(request, options_, link(peer), account.traffic);
     }
@@ -104,24 +105,13 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     if (is_push(request.node)) {
       const Place& server = request.node.place;
       PushLedger& ledger = ledgers_.try_emplace(server, server).first->second;
-      push.emplace(exchange::PushAccount{.ledger = ledger, .times = account.times});
+      push.emplace(exchange::PushAccount{.ledger = ledger, .times = account.times.emplace()});
     }
     return exchange::make_receive(request, options_, link(peer), account.traffic, push);
   }
 
-  TrafficByPlace traffic() const {
-    TrafficByPlace all;
-    for (const auto& account : accounts_) all[account->place] += account->traffic;
-    return all;
-  }
-
-  ExchangeTimesByPlace exchange_times() const {
-    ExchangeTimesByPlace all;
+  void add_pushes(ExchangeTimesByPlace& all) const {
     for (const auto& [place, ledger] : ledgers_) ledger.add_to(all);
-    for (const auto& account : accounts_) {
-      if (account->times.queue.count() > 0) add(all[account->place], account->times);
-    }
-    return all;
   }
 
   void lose(int process, const std::string& reason) {
@@ -167,15 +157,15 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   const ExchangeOptions options_;
   const exchange::Hello hello_;
   std::vector<std::shared_ptr<exchange::Link>> links_;  ///< by process
-  std::vector<std::unique_ptr<Account>> accounts_;      ///< of values
-  std::vector<std::unique_ptr<Account>> control_;       ///< of tickets, which are not reported
+  Accounts& accounts_;                                  ///< of values
+  Accounts control_;                                    ///< of tickets, which are not reported
   std::map<Place, PushLedger> ledgers_;                 ///< by server
   exchange::Listener listener_;
   exchange::Published set_up_;
 };
 
 GrpcExchange::GrpcExchange(const ExchangeOptions& options)
-    : state_(std::make_unique<State>(options)) {}
+    : state_(std::make_unique<State>(options, accounts())) {}
 GrpcExchange::~GrpcExchange() { state_->close(); }
 
 std::string GrpcExchange::serve(int port) { return state_->serve(port); }
@@ -189,8 +179,11 @@ void GrpcExchange::add_kernels(KernelTable& table) {
   table.add(Op::Send, factory);
   table.add(Op::Receive, factory);
 }
-TrafficByPlace GrpcExchange::traffic() const { return state_->traffic(); }
-ExchangeTimesByPlace GrpcExchange::exchange_times() const { return state_->exchange_times(); }
+ExchangeTimesByPlace GrpcExchange::exchange_times() const {
+  ExchangeTimesByPlace all = Transport::exchange_times();
+  state_->add_pushes(all);
+  return all;
+}
 void GrpcExchange::lose(int process, const std::string& reason) { state_->lose(process, reason); }
 void GrpcExchange::close() { state_->close(); }
 

@@ -15,25 +15,20 @@
 // does for every chunk (slices of what it reads, a few words for each slice that it writes).
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
-#include "kernels/comm/exchange_times.h"
 #include "kernels/comm/grpc/exchange_options.h"
-#include "kernels/graph/graph.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/comm/transport.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
 
-class GrpcExchange {
+class GrpcExchange final : public Transport {
  public:
   /// Throws: RunError(Usage) when run id or token are not what they must be.
   explicit GrpcExchange(const ExchangeOptions& options);
-  ~GrpcExchange();
-  GrpcExchange(const GrpcExchange&) = delete;
-  GrpcExchange& operator=(const GrpcExchange&) = delete;
+  ~GrpcExchange() override;
 
   /// Listens and returns `address:port`. `port` 0: any that is free. Throws: RunError(Io).
   std::string serve(int port = 0);
@@ -41,20 +36,16 @@ class GrpcExchange {
   /// Connects to a process with a lower number and returns when it has accepted.
   /// Throws: RunError(PeerLost) with gRPC's words.
   void connect(int process, const std::string& address);
+  using Transport::connect;
 
-  /// Adds send and receive. The exchange outlives the kernels. Kernels throw RunError(Timeout) and
-  /// RunError(PeerLost), naming step, message and process, or Aborted.
-  void add_kernels(KernelTable& table);
-
-  /// Bytes of tensors that places of this process have sent and received. Not while lanes run.
-  TrafficByPlace traffic() const;
+  /// Adds send and receive. Kernels throw RunError(Timeout) and RunError(PeerLost), naming step,
+  /// message and process, or Aborted.
+  void add_kernels(KernelTable& table) override;
 
   /// What servers of this process have measured of pushes: by the server's place, and by the
-  /// worker's. Not while lanes run.
-  ExchangeTimesByPlace exchange_times() const;
-
-  /// Ends all waits for a process: RunError(PeerLost) with this reason. Threads: any.
-  void lose(int process, const std::string& reason);
+  /// worker's.
+  ExchangeTimesByPlace exchange_times() const override;
+  void lose(int process, const std::string& reason) override;
 
   /// Ends all streams, after what is queued, and stops to listen. Not while lanes run.
   void close();

@@ -43,40 +43,48 @@ int number(const std::string& text) {
   return error == std::errc() && stop == end ? value : -1;
 }
 
-Caller refused(grpc::StatusCode code, const std::string& text) {
-  return {.process = -1, .status = grpc::Status(code, text)};
-}
-
 }  // namespace
 
+void say(const RunIdentity& run, std::string_view protocol, grpc::ClientContext& context) {
+  context.AddMetadata(kVersionKey, std::string(protocol));
+  context.AddMetadata(kRunKey, run.run_id);
+  context.AddMetadata(kTokenKey, run.token);
+}
+
+grpc::Status check_run(const grpc::ServerContextBase& context, const RunIdentity& run,
+                       std::string_view protocol) {
+  const Metadata& metadata = context.client_metadata();
+  if (const std::string version = find(metadata, kVersionKey); version != protocol) {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "protocol version is " + shown(version) +
+                                                       ", this process speaks '" +
+                                                       std::string(protocol) + "'"};
+  }
+  if (const std::string run_id = find(metadata, kRunKey); run_id != run.run_id) {
+    return {grpc::StatusCode::FAILED_PRECONDITION,
+            "run id is " + shown(run_id) + ", this process belongs to another run"};
+  }
+  if (!same_secret(find(metadata, kTokenKey), run.token)) {
+    return {grpc::StatusCode::UNAUTHENTICATED, "the token is not this run's"};
+  }
+  return grpc::Status::OK;
+}
+
 void say(const Hello& hello, grpc::ClientContext& context) {
-  context.AddMetadata(kVersionKey, std::to_string(kFrameVersion));
-  context.AddMetadata(kRunKey, hello.run_id);
-  context.AddMetadata(kTokenKey, hello.token);
+  say(hello.run, std::to_string(kFrameVersion), context);
   context.AddMetadata(kProcessKey, std::to_string(hello.process));
 }
 
 Caller check_caller(const grpc::CallbackServerContext& context, const Hello& own, int processes) {
-  const Metadata& metadata = context.client_metadata();
-  const std::string version = find(metadata, kVersionKey);
-  if (version != std::to_string(kFrameVersion)) {
-    return refused(grpc::StatusCode::FAILED_PRECONDITION, "protocol version is " + shown(version) +
-                                                              ", this process speaks '" +
-                                                              std::to_string(kFrameVersion) + "'");
-  }
-  if (const std::string run_id = find(metadata, kRunKey); run_id != own.run_id) {
-    return refused(grpc::StatusCode::FAILED_PRECONDITION,
-                   "run id is " + shown(run_id) + ", this process belongs to another run");
-  }
-  if (!same_secret(find(metadata, kTokenKey), own.token)) {
-    return refused(grpc::StatusCode::UNAUTHENTICATED, "the token is not this run's");
-  }
-  const std::string process = find(metadata, kProcessKey);
+  const grpc::Status status = check_run(context, own.run, std::to_string(kFrameVersion));
+  if (!status.ok()) return {.process = -1, .status = status};
+  const std::string process = find(context.client_metadata(), kProcessKey);
   const int caller = number(process);
   if (caller <= own.process || caller >= processes) {
-    return refused(grpc::StatusCode::INVALID_ARGUMENT,
+    return {
+        .process = -1,
+        .status = {grpc::StatusCode::INVALID_ARGUMENT,
                    "process is " + shown(process) + ", must be " + std::to_string(own.process + 1) +
-                       " to " + std::to_string(processes - 1));
+                       " to " + std::to_string(processes - 1)}};
   }
   return {.process = caller, .status = grpc::Status::OK};
 }

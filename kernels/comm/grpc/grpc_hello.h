@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How two processes make sure of each other before a stream carries anything, as metadata of the
-// call: the client says protocol version, run id, token and its number; the server answers with run
-// id and its number, or refuses with a text that says what is wrong.
+// call: the client says protocol version, run id and token, in an exchange also its number; the
+// server refuses with a text that says what is wrong, or answers, in an exchange with run id and
+// its number.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -12,16 +13,22 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/comm/grpc/exchange_options.h"
 #include "kernels/comm/grpc/grpc_link.h"
 
 namespace regatta::exchange {
 
 inline constexpr std::string_view kMethod = "/regatta.Exchange/Stream";
 
-/// What both sides know of the run, and which process speaks.
+/// What a client says of itself, with the protocol that it speaks.
+void say(const RunIdentity& run, std::string_view protocol, grpc::ClientContext& context);
+/// OK where the caller belongs to the run and speaks the protocol; else why it is refused.
+grpc::Status check_run(const grpc::ServerContextBase& context, const RunIdentity& run,
+                       std::string_view protocol);
+
+/// Of an exchange: the run, and which process speaks.
 struct Hello {
-  std::string run_id;  ///< 32 hex digits
-  std::string token;   ///< 64 hex digits, secret
+  RunIdentity run;
   int process = 0;
 };
 

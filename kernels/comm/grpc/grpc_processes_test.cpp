@@ -26,8 +26,8 @@ constexpr std::int64_t kBytes = 6 << 20;
 
 ExchangeOptions options_of(int process) {
   ExchangeOptions options = test::options_of(process, 2);
-  options.keepalive_time_ms = 500;
-  options.keepalive_timeout_ms = 1000;
+  options.limits.keepalive_time_ms = 500;
+  options.limits.keepalive_timeout_ms = 1000;
   options.wait_limit_ns = 30'000'000'000;
   return options;
 }

@@ -82,7 +82,7 @@ TEST(GrpcStrangers, AreToldByTheExchangeThatConnectsToAnotherRun) {
   End server(options_of(0, 2));
   const std::string address = server.exchange.serve();
   ExchangeOptions options = options_of(1, 2);
-  options.run_id = std::string(32, '7');
+  options.run.run_id = std::string(32, '7');
   End client(options);
   try {
     client.exchange.connect(0, address);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/comm/collective/all_reduce.h"
+#include "kernels/comm/collective/bucket_elements.h"
 #include "kernels/comm/collective/collective_times.h"
 #include "kernels/comm/collective/queued_sum.h"
 #include "kernels/graph/error.h"
@@ -20,55 +21,50 @@
 namespace regatta {
 namespace {
 
-/// What one node has received, by sender. Written by the node's lane alone.
-struct Received {
-  Place from;
-  std::int64_t bytes = 0;
-  std::int64_t messages = 0;
-};
-
 /// A collective and who takes part.
 struct Group {
   std::unique_ptr<AllReduceGroup> collective;
   std::unique_ptr<QueuedSum> sum;  ///< null where lanes have no queues
-  std::vector<Place> places;
+  std::vector<Account*> accounts;  ///< by member; null: it has not joined yet
   std::optional<ArrivalBoard> board;
-};
 
-/// What one node counts.
-struct Account {
-  Place place;
-  std::vector<Received> from;              ///< one entry a possible sender
-  std::optional<CollectiveTimes> times{};  ///< of a collective
-  MemberTraffic summed{};                  ///< what a kernel in a queue stood for
+  /// Now that the member's place is known, others can count what they take from there.
+  void join(std::int64_t member, Account& account) {
+    accounts[static_cast<std::size_t>(member)] = &account;
+    account.taken.resize(accounts.size());
+    for (std::size_t i = 0; i < accounts.size(); ++i) {
+      if (accounts[i] == nullptr) continue;
+      account.taken[i].from = accounts[i]->place;
+      accounts[i]->taken[static_cast<std::size_t>(member)].from = account.place;
+    }
+  }
 };
 
 class CopyKernel final : public Kernel {
  public:
-  CopyKernel(const KernelRequest& request, Received& received)
+  CopyKernel(const KernelRequest& request, Account& account)
       : from_(request.inputs[0].data),
         to_(request.outputs[0].data),
         bytes_(request.outputs[0].type.bytes()),
-        received_(received) {}
+        account_(account) {}
 
   void run(const StepContext&) override {
     std::memcpy(to_, from_, static_cast<std::size_t>(bytes_));
-    received_.bytes += bytes_;
-    ++received_.messages;
+    account_.take(0, bytes_);
   }
 
  private:
   const void* from_;
   void* to_;
   std::int64_t bytes_;
-  Received& received_;
+  Account& account_;
 };
 
 /// By work in the receiver's queue: a kernel between places of one GPU, else what carries it.
 class QueuedCopyKernel final : public Kernel, public QueuedExchange {
  public:
-  QueuedCopyKernel(std::unique_ptr<Kernel> copy, std::int64_t bytes, Received& received)
-      : copy_(std::move(copy)), bytes_(bytes), received_(received) {}
+  QueuedCopyKernel(std::unique_ptr<Kernel> copy, std::int64_t bytes, Account& account)
+      : copy_(std::move(copy)), bytes_(bytes), account_(account) {}
 
   void run(const StepContext&) override {
     enqueue();
@@ -76,29 +72,27 @@ class QueuedCopyKernel final : public Kernel, public QueuedExchange {
   }
   QueuedExchange* queued_exchange() override { return this; }
   void enqueue() override { copy_->run({}); }
-  void count_step() override {
-    received_.bytes += bytes_;
-    ++received_.messages;
-  }
+  void count_step() override { account_.take(0, bytes_); }
 
  private:
   std::unique_ptr<Kernel> copy_;
   std::int64_t bytes_;
-  Received& received_;
+  Account& account_;
 };
 
 /// From a GPU's memory to the host's, by a queue of that GPU; on to another GPU's, which cannot
 /// read it there, by the receiver's queue.
 class FetchingCopyKernel final : public Kernel {
  public:
-  FetchingCopyKernel(const KernelRequest& request, Received& received)
+  FetchingCopyKernel(const KernelRequest& request, Account& account)
       : carrier_(*request.carrier),
         from_(request.inputs[0].data),
         to_(request.outputs[0].data),
         bytes_(request.outputs[0].type.bytes()),
         onward_(request.queue),
-        what_("the copy of " + request.node.layer + " from " + to_string(received.from) + ": "),
-        received_(received) {
+        what_("the copy of " + request.node.layer + " from " + to_string(account.taken[0].from) +
+              ": "),
+        account_(account) {
     if (onward_ != nullptr) staging_.emplace(carrier_.make_host_buffer(bytes_));
   }
 
@@ -112,8 +106,7 @@ class FetchingCopyKernel final : public Kernel {
       throw RunError(error.kind(),
                      "step " + std::to_string(context.step) + ": " + what_ + error.what());
     }
-    received_.bytes += bytes_;
-    ++received_.messages;
+    account_.take(0, bytes_);
   }
 
  private:
@@ -124,7 +117,7 @@ class FetchingCopyKernel final : public Kernel {
   LaneQueue* onward_;  ///< of the lane; null: it is the host's
   std::optional<HostBuffer> staging_;
   std::string what_;
-  Received& received_;
+  Account& account_;
 };
 
 std::unique_ptr<Kernel> carried(const KernelRequest& request) {
@@ -146,13 +139,12 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
         sum_(group.sum.get()),
         account_(account),
         member_(request.node.attributes.integer("member")),
+        times_(account.times.emplace(), *group.board, member_),
         algorithm_(request.node.attributes.text("algorithm")),
         queue_(request.queue),
         patience_{.abort = request.abort, .spins = request.spins, .yields = request.yields} {
     observer_.received = [&account](std::int64_t from, std::int64_t bytes) {
-      Received& received = account.from[static_cast<std::size_t>(from)];
-      received.bytes += bytes;
-      ++received.messages;
+      account.take(static_cast<std::size_t>(from), bytes);
     };
     if (sum_ == nullptr) return;
     of_one_run_ = member_traffic({.algorithm = algorithm_,
@@ -168,14 +160,14 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
     observer_.peer_waits = &context.counters->peer_waits;
     if (group_.members() == 1) return;
     if (queue_ != nullptr) queue_->finish();
-    account_.times->arrive(*context.counters);
+    times_.arrive(*context.counters);
     if (is_queued()) {
       sum_->run(member_, patience_, context.counters->peer_waits);
       count_step();
     } else {
       group_.run(member_, patience_, observer_);
     }
-    account_.times->leave(*context.counters);
+    times_.leave(*context.counters);
   }
 
   QueuedExchange* queued_exchange() override {
@@ -185,7 +177,7 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
   void enqueue() override {
     if (is_queued()) sum_->enqueue();
   }
-  void count_step() override { account_.summed += of_one_run_; }
+  void count_step() override { account_.traffic += of_one_run_; }
 
   /// Known to the member that joined last; the others' is the same.
   std::string choice() const override {
@@ -202,6 +194,7 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
   QueuedSum* sum_;
   Account& account_;
   std::int64_t member_;
+  CollectiveTimes times_;
   std::string algorithm_;
   LaneQueue* queue_;
   Patience patience_;
@@ -212,28 +205,21 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
 }  // namespace
 
 struct InProcessTransport::State {
-  std::vector<std::unique_ptr<Account>> accounts;
-  std::map<std::int64_t, Group> groups;
-
-  Account& add_account(const Place& place, std::size_t senders) {
-    accounts.push_back(std::make_unique<Account>());
-    accounts.back()->place = place;
-    accounts.back()->from.resize(senders);
-    return *accounts.back();
-  }
+  Accounts& accounts;
+  std::map<std::int64_t, Group> groups{};
 
   /// `in_queue`: the device's own, which copies between places that are both on it.
   std::unique_ptr<Kernel> build_copy(const KernelRequest& request, const KernelFactory& in_queue) {
-    Received& received = add_account(request.node.place, 1).from[0];
-    received.from = sender_of(request.node);
+    Account& account = accounts.open(request.node.place);
+    account.taken.push_back({.from = sender_of(request.node)});
     if (request.carrier != nullptr && request.carrier != request.queue) {
-      return std::make_unique<FetchingCopyKernel>(request, received);
+      return std::make_unique<FetchingCopyKernel>(request, account);
     }
-    if (request.queue == nullptr) return std::make_unique<CopyKernel>(request, received);
+    if (request.queue == nullptr) return std::make_unique<CopyKernel>(request, account);
     check(in_queue != nullptr, "a device with queues copies in them");
     return std::make_unique<QueuedCopyKernel>(
         request.carrier != nullptr ? carried(request) : in_queue(request),
-        request.outputs[0].type.bytes(), received);
+        request.outputs[0].type.bytes(), account);
   }
 
   /// `in_queue`: the device's own, which sums members that share it.
@@ -248,29 +234,22 @@ struct InProcessTransport::State {
       if (request.queue != nullptr) {
         group.sum = std::make_unique<QueuedSum>(in_queue, members, attributes.integer("group"));
       }
-      group.places.resize(static_cast<std::size_t>(members));
+      group.accounts.resize(static_cast<std::size_t>(members));
       group.board.emplace(members);
     }
-    std::int64_t elements = 0;
-    for (const Tensor& input : request.inputs) {
-      if (input.type.element != ElementType::F32) return nullptr;
-      check(input.f32() == request.inputs[0].f32() + elements, "a bucket is contiguous");
-      elements += input.elements();
-    }
+    const std::int64_t elements = bucket_elements(request.inputs);
+    if (elements < 0) return nullptr;
     const std::int64_t member = attributes.integer("member");
     group.collective->join(member, request.inputs[0].f32(), elements);
-    group.places[static_cast<std::size_t>(member)] = request.node.place;
-    Account& account = add_account(request.node.place, static_cast<std::size_t>(members));
-    account.times.emplace(*group.board, member);
-    collective_of[&account] = attributes.integer("group");
+    Account& account = accounts.open(request.node.place);
+    group.join(member, account);
     const Tensor bucket{.type = {ElementType::F32, {elements}}, .data = request.inputs[0].data};
     return std::make_unique<AllReduceKernel>(request, bucket, group, account);
   }
-
-  std::map<const Account*, std::int64_t> collective_of;
 };
 
-InProcessTransport::InProcessTransport() : state_(std::make_unique<State>()) {}
+InProcessTransport::InProcessTransport()
+    : state_(std::make_unique<State>(State{.accounts = accounts()})) {}
 InProcessTransport::~InProcessTransport() = default;
 
 void InProcessTransport::add_kernels(KernelTable& table) {
@@ -280,31 +259,6 @@ void InProcessTransport::add_kernels(KernelTable& table) {
   table.add(Op::AllReduce, [this, in_queue = table.factory(Op::AllReduce)](const auto& request) {
     return state_->build_all_reduce(request, in_queue);
   });
-}
-
-TrafficByPlace InProcessTransport::traffic() const {
-  TrafficByPlace all;
-  for (const auto& account : state_->accounts) {
-    const auto collective = state_->collective_of.find(account.get());
-    for (std::size_t i = 0; i < account->from.size(); ++i) {
-      const Received& received = account->from[i];
-      const Place& from = collective == state_->collective_of.end()
-                              ? received.from
-                              : state_->groups.at(collective->second).places[i];
-      all[from].sent += received.bytes;
-      all[account->place] += {.sent = 0, .received = received.bytes, .messages = received.messages};
-    }
-    all[account->place] += account->summed;
-  }
-  return all;
-}
-
-ExchangeTimesByPlace InProcessTransport::exchange_times() const {
-  ExchangeTimesByPlace all;
-  for (const auto& account : state_->accounts) {
-    if (account->times) add(all[account->place], account->times->times());
-  }
-  return all;
 }
 
 }  // namespace regatta

@@ -9,30 +9,21 @@
 // sum by one kernel, which moves them by no message, those of its algorithm are counted.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
-#include "kernels/comm/exchange_times.h"
-#include "kernels/graph/graph.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/comm/transport.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
 
-class InProcessTransport {
+class InProcessTransport final : public Transport {
  public:
   InProcessTransport();
-  ~InProcessTransport();
+  ~InProcessTransport() override;
 
   /// Adds copy and all_reduce, which use what the table has for them by now where lanes have
-  /// queues; once for each device's. The transport outlives the kernels.
-  void add_kernels(KernelTable& table);
-
-  /// What each place has sent and received since the start. Not while lanes run.
-  TrafficByPlace traffic() const;
-
-  /// When members came to their collectives, and how long they waited there. Not while lanes run.
-  ExchangeTimesByPlace exchange_times() const;
+  /// queues; once for each device's.
+  void add_kernels(KernelTable& table) override;
 
  private:
   struct State;

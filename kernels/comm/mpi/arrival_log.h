@@ -10,12 +10,14 @@
 #include <span>
 #include <vector>
 
-#include "kernels/runtime/measure/span_histogram.h"
+#include "kernels/comm/exchange_times.h"
 
 namespace regatta {
 
 class ArrivalLog {
  public:
+  explicit ArrivalLog(ExchangeTimes& times) : times_(times) {}
+
   /// Room for so many rounds, in memory that was touched.
   void open(std::size_t rounds) { stamps_.assign(rounds, 0); }
 
@@ -28,13 +30,13 @@ class ArrivalLog {
   std::span<const std::int64_t> stamps() const { return std::span(stamps_).first(size_); }
   void clear() { size_ = 0; }
 
-  void add_lateness(std::int64_t ns) { late_.add(ns); }
-  const SpanHistogram& late() const { return late_; }
+  /// Where it is told how late the member came.
+  ExchangeTimes& times() { return times_; }
 
  private:
+  ExchangeTimes& times_;
   std::vector<std::int64_t> stamps_;
   std::size_t size_ = 0;
-  SpanHistogram late_;
 };
 
 }  // namespace regatta

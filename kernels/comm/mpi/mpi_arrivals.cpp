@@ -37,10 +37,10 @@ std::int64_t uncertainty(MPI_Comm all, std::int64_t own_error_ns) {
 
 }  // namespace
 
-ArrivalLog& MpiArrivals::log(std::int64_t group, std::int64_t members) {
+ArrivalLog& MpiArrivals::log(std::int64_t group, std::int64_t members, ExchangeTimes& times) {
   Group& entry = groups_[group];
   entry.members = members;
-  return entry.logs.emplace_back();
+  return entry.logs.emplace_back(times);
 }
 
 /// On which collectives there are, by a hash of their numbers and members.
@@ -107,11 +107,14 @@ void MpiArrivals::settle(MPI_Comm all, const ClockMap& map, Group& group) const 
     reduce_to_least(all, firsts);
     for (ArrivalLog& log : group.logs) {
       for (std::size_t i = 0; i < count; ++i) {
-        log.add_lateness(map.other_ns(log.stamps()[begin + i]) - firsts[i]);
+        log.times().late.add(map.other_ns(log.stamps()[begin + i]) - firsts[i]);
       }
     }
   }
-  for (ArrivalLog& log : group.logs) log.clear();
+  for (ArrivalLog& log : group.logs) {
+    log.times().late_uncertainty_ns = uncertainty_ns_;
+    log.clear();
+  }
 }
 
 }  // namespace regatta

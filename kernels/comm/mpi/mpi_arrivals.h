@@ -32,9 +32,9 @@ class MpiArrivals {
       : clock_(clock), arrivals_(arrivals) {}
   const ProcessClock& clock() const { return clock_; }
 
-  /// Of a member that lives here, in a collective of `members`. It stays where it is. Before
-  /// connect().
-  ArrivalLog& log(std::int64_t group, std::int64_t members);
+  /// Of a member that lives here, in a collective of `members`; settle() enters its lateness into
+  /// `times`. It stays where it is. Before connect().
+  ArrivalLog& log(std::int64_t group, std::int64_t members, ExchangeTimes& times);
 
   /// Together with all ranks, each once, before the first step. Throws: RunError(PeerLost).
   void connect(MPI_Comm all, const MpiSession& session);

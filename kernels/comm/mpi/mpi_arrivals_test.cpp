@@ -41,7 +41,8 @@ void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms
 
 TEST(MpiArrivals, TellHowLateARankCameWhateverItsClockShows) {
   MpiArrivals arrivals(wrong_clock());
-  ArrivalLog& log = arrivals.log(3, session->size());
+  ExchangeTimes times;
+  ArrivalLog& log = arrivals.log(3, session->size(), times);
   arrivals.connect(MPI_COMM_WORLD, *session);
   std::int64_t told_ns = 0;
   for (int round = 0; round < 8; ++round) {
@@ -51,10 +52,10 @@ TEST(MpiArrivals, TellHowLateARankCameWhateverItsClockShows) {
     const std::int64_t late_ns = came_ns - first_of(came_ns);
     sleep_ms(5);  // in which clocks part
     arrivals.settle(MPI_COMM_WORLD);
-    EXPECT_LE(std::abs(log.late().sum() - told_ns - late_ns),
+    EXPECT_LE(std::abs(times.late.sum() - told_ns - late_ns),
               arrivals.uncertainty_ns() + kRoundingNs);
-    told_ns = log.late().sum();
-    EXPECT_EQ(log.late().count(), round + 1);
+    told_ns = times.late.sum();
+    EXPECT_EQ(times.late.count(), round + 1);
   }
   // Otherwise this says nothing of the offsets.
   EXPECT_LT(arrivals.uncertainty_ns(), 300'000'000);
@@ -63,8 +64,9 @@ TEST(MpiArrivals, TellHowLateARankCameWhateverItsClockShows) {
 TEST(MpiArrivals, TellOfManyRoundsAtOnceAndOfSeveralMembersOfARank) {
   constexpr int kRounds = 5'000;  // more than a message of the settling holds
   MpiArrivals arrivals(wrong_clock());
-  ArrivalLog& log = arrivals.log(3, 2 * session->size());
-  ArrivalLog& later = arrivals.log(3, 2 * session->size());
+  ExchangeTimes times, later_times;
+  ArrivalLog& log = arrivals.log(3, 2 * session->size(), times);
+  ArrivalLog& later = arrivals.log(3, 2 * session->size(), later_times);
   arrivals.connect(MPI_COMM_WORLD, *session);
   std::vector<std::int64_t> came_ns;
   for (int round = 0; round < kRounds; ++round) {
@@ -76,15 +78,16 @@ TEST(MpiArrivals, TellOfManyRoundsAtOnceAndOfSeveralMembersOfARank) {
   std::int64_t late_ns = 0;
   for (std::int64_t ns : came_ns) late_ns += ns - first_of(ns);
   const std::int64_t bound_ns = kRounds * (arrivals.uncertainty_ns() + kRoundingNs);
-  EXPECT_EQ(log.late().count(), kRounds);
-  EXPECT_LE(std::abs(log.late().sum() - late_ns), bound_ns);
-  EXPECT_EQ(later.late().count(), kRounds);
-  EXPECT_LE(std::abs(later.late().sum() - late_ns - kRounds * 1'000), bound_ns);
+  EXPECT_EQ(times.late.count(), kRounds);
+  EXPECT_LE(std::abs(times.late.sum() - late_ns), bound_ns);
+  EXPECT_EQ(later_times.late.count(), kRounds);
+  EXPECT_LE(std::abs(later_times.late.sum() - late_ns - kRounds * 1'000), bound_ns);
 }
 
 TEST(MpiArrivals, TellWhatTheClockShowsBesideThatOfRank0) {
   MpiArrivals arrivals(wrong_clock());
-  arrivals.log(3, session->size());
+  ExchangeTimes times;
+  arrivals.log(3, session->size(), times);
   EXPECT_FALSE(arrivals.facts().has_value());
   const std::int64_t begin_ns = now_ns();
   arrivals.connect(MPI_COMM_WORLD, *session);
@@ -108,7 +111,8 @@ TEST(MpiArrivals, TellWhatTheClockShowsBesideThatOfRank0) {
 
 TEST(MpiArrivals, FindThatRanksOfOneHostShareAClock) {
   MpiArrivals arrivals(ProcessClock{});
-  arrivals.log(3, session->size());
+  ExchangeTimes times;
+  arrivals.log(3, session->size(), times);
   arrivals.connect(MPI_COMM_WORLD, *session);
   arrivals.settle(MPI_COMM_WORLD);
   EXPECT_EQ(arrivals.facts(), ClockFacts{});
@@ -117,25 +121,27 @@ TEST(MpiArrivals, FindThatRanksOfOneHostShareAClock) {
 
 TEST(MpiArrivals, LeaveOutWhatFindsNoRoomAndGoOnAfterTheyWereSettled) {
   MpiArrivals arrivals(wrong_clock(), 7);  // for two logs
-  ArrivalLog& log = arrivals.log(3, session->size());
-  arrivals.log(4, session->size());
+  ExchangeTimes times;
+  ArrivalLog& log = arrivals.log(3, session->size(), times);
+  arrivals.log(4, session->size(), times);
   arrivals.connect(MPI_COMM_WORLD, *session);
   for (int round = 0; round < 5; ++round) log.arrive(arrivals.clock().now());
   arrivals.settle(MPI_COMM_WORLD);
-  EXPECT_EQ(log.late().count(), 3);
+  EXPECT_EQ(times.late.count(), 3);
   log.arrive(arrivals.clock().now());
   arrivals.settle(MPI_COMM_WORLD);
-  EXPECT_EQ(log.late().count(), 4);
+  EXPECT_EQ(times.late.count(), 4);
 }
 
 TEST(MpiArrivals, SayNothingWhereRanksHaveOtherCollectives) {
   if (session->size() == 1) GTEST_SKIP() << "one rank has no other";
   MpiArrivals arrivals(ProcessClock{});
-  ArrivalLog& log = arrivals.log(session->rank(), session->size());
+  ExchangeTimes times;
+  ArrivalLog& log = arrivals.log(session->rank(), session->size(), times);
   arrivals.connect(MPI_COMM_WORLD, *session);
   log.arrive(now_ns());
   arrivals.settle(MPI_COMM_WORLD);
-  EXPECT_EQ(log.late().count(), 0);
+  EXPECT_EQ(times.late.count(), 0);
   EXPECT_FALSE(arrivals.facts().has_value());
 }
 

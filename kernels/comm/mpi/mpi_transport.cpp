@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/mpi/mpi_transport.h"
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kernels/comm/collective/bucket_elements.h"
 #include "kernels/comm/collective/collective_times.h"
 #include "kernels/comm/mpi/mpi_arrivals.h"
 #include "kernels/comm/mpi/mpi_call.h"
@@ -17,19 +17,12 @@
 namespace regatta {
 namespace {
 
-/// What one node counts. Written by the node's lane alone.
-struct Account {
-  Place place;
-  MemberTraffic traffic;
-  CollectiveTimes times;  ///< without a board: other processes would not see it
-  ArrivalLog& arrivals;
-};
-
 /// The member's schedules in order; at roots, the library's reduction after the first.
 class MpiAllReduceKernel final : public Kernel {
  public:
-  MpiAllReduceKernel(const Patience& patience, Account& account, const ProcessClock& clock)
-      : patience_(patience), times_(account.times), arrivals_(account.arrivals), clock_(clock) {
+  MpiAllReduceKernel(const Patience& patience, Account& account, ArrivalLog& arrivals,
+                     const ProcessClock& clock)
+      : patience_(patience), times_(*account.times), arrivals_(arrivals), clock_(clock) {
     observer_.traffic = &account.traffic;
   }
   void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
@@ -50,21 +43,10 @@ class MpiAllReduceKernel final : public Kernel {
   std::unique_ptr<MpiLibraryReduce> reduce_;
   Patience patience_;
   MpiRunner::Observer observer_;
-  CollectiveTimes& times_;
+  CollectiveTimes times_;
   ArrivalLog& arrivals_;
   const ProcessClock& clock_;
 };
-
-/// Elements of the bucket that the inputs are; -1 where they are not f32.
-std::int64_t bucket_elements(std::span<const Tensor> inputs) {
-  std::int64_t elements = 0;
-  for (const Tensor& input : inputs) {
-    if (input.type.element != ElementType::F32) return -1;
-    check(input.f32() == inputs[0].f32() + elements, "a bucket is contiguous");
-    elements += input.elements();
-  }
-  return elements;
-}
 
 }  // namespace
 
@@ -73,12 +55,15 @@ struct MpiTransport::State {
   MpiTransportOptions options;
   MPI_Comm communicator = MPI_COMM_NULL;
   KernelFactory within_process;
-  std::deque<Account> accounts;
+  Accounts& accounts;
   std::map<std::int64_t, MpiGroup> groups;
   MpiArrivals arrivals;
 
-  State(MpiSession& the_session, const MpiTransportOptions& the_options)
-      : session(the_session), options(the_options), arrivals(the_options.clock) {
+  State(MpiSession& the_session, const MpiTransportOptions& the_options, Accounts& the_accounts)
+      : session(the_session),
+        options(the_options),
+        accounts(the_accounts),
+        arrivals(the_options.clock) {
     mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
   }
 
@@ -104,16 +89,14 @@ struct MpiTransport::State {
     if (elements < 0) return nullptr;
     MpiGroup& group = group_of(attributes);
     const std::int64_t member = attributes.integer("member");
-    accounts.push_back(
-        {.place = request.node.place,
-         .traffic = {},
-         .times = {},
-         .arrivals = arrivals.log(attributes.integer("group"), attributes.integer("members"))});
+    Account& account = accounts.open(request.node.place);
+    ArrivalLog& log = arrivals.log(attributes.integer("group"), attributes.integer("members"),
+                                   account.times.emplace());
     auto kernel = std::make_unique<MpiAllReduceKernel>(Patience{.abort = request.abort,
                                                                 .spins = request.spins,
                                                                 .yields = request.yields,
                                                                 .limit_ns = options.limit_ns},
-                                                       accounts.back(), arrivals.clock());
+                                                       account, log, arrivals.clock());
     const std::int64_t chunk_bytes =
         group.between_hosts() ? options.chunk_bytes_between_hosts : options.chunk_bytes;
     const auto chunk_elements = chunk_bytes / static_cast<std::int64_t>(sizeof(float));
@@ -141,7 +124,7 @@ struct MpiTransport::State {
 };
 
 MpiTransport::MpiTransport(MpiSession& session, const MpiTransportOptions& options)
-    : state_(std::make_unique<State>(session, options)) {}
+    : state_(std::make_unique<State>(session, options, accounts())) {}
 
 /// Communicators stay until MPI_Finalize: freeing one waits for ranks that may be gone.
 MpiTransport::~MpiTransport() = default;
@@ -157,23 +140,6 @@ void MpiTransport::connect() {
 }
 
 void MpiTransport::settle_arrivals() { state_->arrivals.settle(state_->communicator); }
-
-TrafficByPlace MpiTransport::traffic() const {
-  TrafficByPlace all;
-  for (const Account& account : state_->accounts) all[account.place] += account.traffic;
-  return all;
-}
-
-ExchangeTimesByPlace MpiTransport::exchange_times() const {
-  ExchangeTimesByPlace all;
-  for (const Account& account : state_->accounts) {
-    ExchangeTimes times = account.times.times();
-    times.late = account.arrivals.late();
-    times.late_uncertainty_ns = state_->arrivals.uncertainty_ns();
-    add(all[account.place], times);
-  }
-  return all;
-}
 
 std::optional<ClockFacts> MpiTransport::clock() const { return state_->arrivals.facts(); }
 

@@ -5,19 +5,15 @@
 // several members, each on a lane of its own.
 // Every chunk carries a tag of its collective, sender and receiver, so that buckets in flight do
 // not mix; those of `mpi` have a communicator each.
-// Order of use in every process: transport, kernels, connect(), runs. The executor whose kernels
-// these are is destroyed first, then the transport, then the session.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 
-#include "kernels/comm/exchange_times.h"
 #include "kernels/comm/mpi/mpi_session.h"
 #include "kernels/comm/mpi/process_clock.h"
-#include "kernels/graph/graph.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/comm/transport.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -37,33 +33,18 @@ struct MpiTransportOptions {
   ProcessClock clock = {};                  ///< of this process
 };
 
-class MpiTransport {
+class MpiTransport final : public Transport {
  public:
   /// Together with all ranks. The session outlives the transport.
   explicit MpiTransport(MpiSession& session, const MpiTransportOptions& options = {});
-  ~MpiTransport();
-  MpiTransport(const MpiTransport&) = delete;
-  MpiTransport& operator=(const MpiTransport&) = delete;
+  ~MpiTransport() override;
 
-  /// Takes over all_reduce over several processes; other nodes still go to what the table has.
-  /// The transport outlives the kernels.
-  void add_kernels(KernelTable& table);
-
-  /// After the kernels are built, before the first run, together with all ranks.
-  void connect();
-
-  /// What each place of this process has sent and received since the start. Not while lanes run.
-  TrafficByPlace traffic() const;
-
-  /// Finds out how late members came (mpi_arrivals.h). Together with all ranks, between two steps
-  /// of all loops. Throws: RunError(PeerLost).
-  void settle_arrivals();
-
-  /// How long members waited in their collectives and how late they came, the latter as far as it
-  /// was settled. Not while lanes run.
-  ExchangeTimesByPlace exchange_times() const;
-  /// This process's clock; empty before anything was settled. Not while lanes run.
-  std::optional<ClockFacts> clock() const;
+  /// Takes over all_reduce over several processes.
+  void add_kernels(KernelTable& table) override;
+  void connect() override;
+  /// mpi_arrivals.h.
+  void settle_arrivals() override;
+  std::optional<ClockFacts> clock() const override;
 
  private:
   struct State;

@@ -15,15 +15,13 @@ constexpr char kMissing[] =
 
 struct NcclTransport::State {};
 
-NcclTransport::NcclTransport(Rendezvous&, const NcclTransportOptions&) {
+NcclTransport::NcclTransport(std::unique_ptr<Rendezvous>, const NcclTransportOptions&) {
   throw RunError(ErrorKind::Unsupported, kMissing);
 }
 
 NcclTransport::~NcclTransport() = default;
 void NcclTransport::add_kernels(KernelTable&) {}
-void NcclTransport::connect(const AbortFlag*) {}
-TrafficByPlace NcclTransport::traffic() const { return {}; }
-ExchangeTimesByPlace NcclTransport::exchange_times() const { return {}; }
+void NcclTransport::connect() {}
 
 std::optional<std::string> version_of_nccl() { return std::nullopt; }
 std::string why_no_nccl() { return kMissing; }

@@ -20,8 +20,7 @@ class GpuMember {
  public:
   GpuMember(Meeting& meeting, const std::string& algorithm, int number)
       : number_(number),
-        rendezvous_(meeting, number),
-        transport_(rendezvous_),
+        transport_(std::make_unique<ThreadRendezvous>(meeting, number)),
         device_(make_cuda_device(number)),
         queue_(device_->make_queue()) {
     transport_.add_kernels(table_);
@@ -64,7 +63,6 @@ class GpuMember {
 
  private:
   int number_;
-  ThreadRendezvous rendezvous_;
   NcclTransport transport_;
   KernelTable table_{"cuda"};
   std::unique_ptr<Device> device_;

@@ -212,8 +212,7 @@ class Member {
 class Process {
  public:
   Process(const Case& test, Meeting& meeting, int number, std::int64_t limit_ns)
-      : rendezvous_(meeting, number),
-        transport_(rendezvous_,
+      : transport_(std::make_unique<ThreadRendezvous>(meeting, number),
                    {.calls = &calls_, .limit_ns = limit_ns, .close_limit_ns = kShortNs}),
         table_("test") {
     transport_.add_kernels(table_);
@@ -225,7 +224,7 @@ class Process {
   }
   ~Process() { members_.clear(); }
 
-  void connect() { transport_.connect(&abort_); }
+  void connect() { transport_.connect(); }
   NcclTransport& transport() { return transport_; }
   std::vector<std::unique_ptr<Member>>& members() { return members_; }
   const std::vector<std::int64_t>& numbers() const { return numbers_; }
@@ -246,7 +245,6 @@ class Process {
  private:
   NcclCalls calls_ = nccl_double::calls();
   AbortFlag abort_;
-  ThreadRendezvous rendezvous_;
   NcclTransport transport_;
   KernelTable table_;
   std::vector<std::unique_ptr<Member>> members_;

@@ -57,7 +57,7 @@ NcclCalls calls_of_one_rank() {
 class Participant {
  public:
   explicit Participant(int gpu)
-      : rendezvous_(*session), transport_(rendezvous_, {.calls = &calls_}) {
+      : transport_(std::make_unique<MpiRendezvous>(*session), {.calls = &calls_}) {
     transport_.add_kernels(table_);
     Case test;
     for (int rank = 0; rank < session->size(); ++rank) test.processes.push_back(rank);
@@ -69,7 +69,6 @@ class Participant {
 
  private:
   NcclCalls calls_ = calls_of_one_rank();
-  MpiRendezvous rendezvous_;
   NcclTransport transport_;
   KernelTable table_{"test"};
   std::unique_ptr<Member> member_;

@@ -2,7 +2,6 @@
 #include "kernels/comm/nccl/nccl_transport.h"
 
 #include <algorithm>
-#include <deque>
 #include <exception>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "kernels/comm/backoff.h"
+#include "kernels/comm/collective/bucket_elements.h"
 #include "kernels/comm/collective/collective_times.h"
 #include "kernels/comm/nccl/nccl_calls.h"
 #include "kernels/comm/nccl/nccl_communicator.h"
@@ -26,34 +26,18 @@
 namespace regatta {
 namespace {
 
-/// What one node counts. Written by the node's lane alone.
-struct Account {
-  Place place;
-  MemberTraffic of_one_run;
-  MemberTraffic traffic;
-  CollectiveTimes times;  ///< without a board: GPUs leave no stamps
-};
-
-/// Elements of the bucket that the inputs are; -1 where they are not f32.
-std::int64_t bucket_elements(std::span<const Tensor> inputs) {
-  std::int64_t elements = 0;
-  for (const Tensor& input : inputs) {
-    if (input.type.element != ElementType::F32) return -1;
-    check(input.f32() == inputs[0].f32() + elements, "a bucket is contiguous");
-    elements += input.elements();
-  }
-  return elements;
-}
-
 class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
  public:
-  NcclAllReduceKernel(const KernelRequest& request, std::int64_t elements, std::int64_t limit_ns,
-                      NcclCommunicator& communicator, Account& account, std::string choice)
+  NcclAllReduceKernel(const KernelRequest& request, const CollectiveShape& as_ring,
+                      std::int64_t limit_ns, NcclCommunicator& communicator, Account& account,
+                      std::string choice)
       : communicator_(communicator),
         account_(account),
+        times_(account.times.emplace()),
+        of_one_run_(member_traffic(as_ring, request.node.attributes.integer("member"))),
         choice_(std::move(choice)),
         buffer_(request.inputs[0].f32()),
-        elements_(elements),
+        elements_(as_ring.elements),
         stream_(request.queue->stream_place()->stream),
         patience_{.abort = request.abort,
                   .spins = request.spins,
@@ -61,24 +45,26 @@ class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
                   .limit_ns = limit_ns} {}
 
   void run(const StepContext& context) override {
-    account_.times.arrive(*context.counters);
+    times_.arrive(*context.counters);
     context.counters->peer_waits.begin(ticks());
     communicator_.all_reduce(buffer_, elements_, stream_, patience_);
     context.counters->peer_waits.end(ticks());
-    account_.times.leave(*context.counters);
+    times_.leave(*context.counters);
     count_step();
   }
   QueuedExchange* queued_exchange() override { return this; }
   void enqueue() override { communicator_.enqueue(buffer_, elements_, stream_, patience_); }
   bool awaits_others() const override { return true; }
   void look(std::int64_t waited_ns) override { communicator_.look(waited_ns, patience_); }
-  void count_step() override { account_.traffic += account_.of_one_run; }
+  void count_step() override { account_.traffic += of_one_run_; }
   void give_up() noexcept override { communicator_.abort(); }
   std::string choice() const override { return choice_; }
 
  private:
   NcclCommunicator& communicator_;
   Account& account_;
+  CollectiveTimes times_;
+  MemberTraffic of_one_run_;
   std::string choice_;
   float* buffer_;
   std::int64_t elements_;
@@ -116,19 +102,22 @@ std::string seconds(std::int64_t ns) { return std::to_string(ns / 1'000'000'000)
 }  // namespace
 
 struct NcclTransport::State {
-  Rendezvous& rendezvous;
+  std::unique_ptr<Rendezvous> rendezvous;
   NcclTransportOptions options;
   const NcclCalls& calls;
   KernelFactory before;
   std::string algorithm;
   std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators
   std::map<std::string, Clique> cliques;
-  std::deque<Account> accounts;
+  Accounts& accounts;
+  const AbortFlag* abort = nullptr;  // the executor's
 
-  State(Rendezvous& the_rendezvous, const NcclTransportOptions& the_options)
-      : rendezvous(the_rendezvous),
+  State(std::unique_ptr<Rendezvous> the_rendezvous, const NcclTransportOptions& the_options,
+        Accounts& the_accounts)
+      : rendezvous(std::move(the_rendezvous)),
         options(the_options),
-        calls(the_options.calls == nullptr ? nccl_library() : *the_options.calls) {}
+        calls(the_options.calls == nullptr ? nccl_library() : *the_options.calls),
+        accounts(the_accounts) {}
 
   std::unique_ptr<Kernel> build(const KernelRequest& request) {
     const Attributes& attributes = request.node.attributes;
@@ -144,24 +133,21 @@ struct NcclTransport::State {
     const std::vector<std::int64_t> processes =
         attributes.has("processes")
             ? attributes.integers("processes")
-            : std::vector<std::int64_t>(static_cast<std::size_t>(members), rendezvous.process());
+            : std::vector<std::int64_t>(static_cast<std::size_t>(members), rendezvous->process());
     const CollectiveShape as_ring{.algorithm = kRing,
                                   .members = members,
                                   .group = attributes.integer("group"),
                                   .elements = elements,
                                   .element_bytes = sizeof(float),
                                   .part_of = processes};
-    accounts.push_back({.place = request.node.place,
-                        .of_one_run = member_traffic(as_ring, member),
-                        .traffic = {},
-                        .times = {}});
+    abort = request.abort;
     Clique& clique = clique_of(processes, member);
     clique.buckets[member].push_back({.group = attributes.integer("group"),
                                       .buffer = request.inputs[0].f32(),
                                       .elements = elements});
-    return std::make_unique<NcclAllReduceKernel>(request, elements, options.limit_ns,
+    return std::make_unique<NcclAllReduceKernel>(request, as_ring, options.limit_ns,
                                                  communicator(clique, member, *place),
-                                                 accounts.back(), choice());
+                                                 accounts.open(request.node.place), choice());
   }
 
   std::string choice() const {
@@ -184,7 +170,7 @@ struct NcclTransport::State {
 
   Clique& clique_of(const std::vector<std::int64_t>& processes, std::int64_t member) {
     const auto members = std::ssize(processes);
-    check(member < members && processes[static_cast<std::size_t>(member)] == rendezvous.process(),
+    check(member < members && processes[static_cast<std::size_t>(member)] == rendezvous->process(),
           "a part holds the members that live in its process");
     Clique& clique = cliques[NcclRoll::clique_of(processes)];
     clique.members = members;
@@ -199,7 +185,7 @@ struct NcclTransport::State {
       communicator = std::make_unique<NcclCommunicator>(NcclCommunicator::Request{
           .calls = &calls,
           .name = "member " + std::to_string(member) + " of " + std::to_string(clique.members) +
-                  " in process " + std::to_string(rendezvous.process()),
+                  " in process " + std::to_string(rendezvous->process()),
           .member = member,
           .members = clique.members,
           .device = place.device});
@@ -225,7 +211,7 @@ struct NcclTransport::State {
   }
 
   void connect(const Patience& patience) {
-    const auto known = NcclRoll::read(rendezvous.exchange(own_roll(), patience));
+    const auto known = NcclRoll::read(rendezvous->exchange(own_roll(), patience));
     for (const auto& [name, clique] : cliques) {
       NcclRoll::verify(name, known.at(name), clique.members);
     }
@@ -316,8 +302,9 @@ struct NcclTransport::State {
   }
 };
 
-NcclTransport::NcclTransport(Rendezvous& rendezvous, const NcclTransportOptions& options)
-    : state_(std::make_unique<State>(rendezvous, options)) {}
+NcclTransport::NcclTransport(std::unique_ptr<Rendezvous> rendezvous,
+                             const NcclTransportOptions& options)
+    : state_(std::make_unique<State>(std::move(rendezvous), options, accounts())) {}
 
 NcclTransport::~NcclTransport() { state_->close_all(); }
 
@@ -326,25 +313,13 @@ void NcclTransport::add_kernels(KernelTable& table) {
   table.add(Op::AllReduce, [this](const auto& request) { return state_->build(request); });
 }
 
-void NcclTransport::connect(const AbortFlag* abort) {
+void NcclTransport::connect() {
   try {
-    state_->connect({.abort = abort, .limit_ns = state_->options.limit_ns});
+    state_->connect({.abort = state_->abort, .limit_ns = state_->options.limit_ns});
   } catch (...) {
     state_->abort_all();
     throw;
   }
-}
-
-TrafficByPlace NcclTransport::traffic() const {
-  TrafficByPlace all;
-  for (const Account& account : state_->accounts) all[account.place] += account.traffic;
-  return all;
-}
-
-ExchangeTimesByPlace NcclTransport::exchange_times() const {
-  ExchangeTimesByPlace all;
-  for (const Account& account : state_->accounts) add(all[account.place], account.times.times());
-  return all;
 }
 
 }  // namespace regatta

@@ -7,9 +7,7 @@
 // overtake each other, which NCCL forbids. All buckets of a member need one lane for it
 // (PlanOptions::inline_bytes = 0). A kernel returns when its sum is done: it looks out for its
 // peers while it waits; or else it is part of a recorded step (QueuedExchange), and whoever waits
-// for that looks. In a build without CUDA nccl_absent.cpp stands in for all of it. Order of use in
-// every process: transport, kernels, connect(), runs. The executor whose kernels these are is
-// destroyed first, then the transport, then the rendezvous.
+// for that looks. In a build without CUDA nccl_absent.cpp stands in for all of it.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +16,7 @@
 #include <string>
 
 #include "kernels/comm/collective/rendezvous.h"
-#include "kernels/comm/exchange_times.h"
-#include "kernels/graph/graph.h"
-#include "kernels/graph/traffic.h"
+#include "kernels/comm/transport.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -37,33 +33,24 @@ struct NcclTransportOptions {
   std::int64_t close_limit_ns = 10'000'000'000;
 };
 
-class NcclTransport {
+class NcclTransport final : public Transport {
  public:
   /// Throws: RunError(Unsupported) where NCCL is not installed.
-  explicit NcclTransport(Rendezvous& rendezvous, const NcclTransportOptions& options = {});
+  explicit NcclTransport(std::unique_ptr<Rendezvous> rendezvous,
+                         const NcclTransportOptions& options = {});
   /// Closes communicators together with the other members; aborts them where one of them failed or
   /// did not close in time.
-  ~NcclTransport();
-  NcclTransport(const NcclTransport&) = delete;
-  NcclTransport& operator=(const NcclTransport&) = delete;
+  ~NcclTransport() override;
 
-  /// Takes over all_reduce that NCCL computes; other nodes still go to what the table has.
-  /// The transport outlives the kernels.
-  void add_kernels(KernelTable& table);
+  /// Takes over all_reduce that NCCL computes. What it counts is what a ring would send; what NCCL
+  /// really moves it does not tell.
+  void add_kernels(KernelTable& table) override;
 
-  /// After the kernels are built, before the first run, together with all processes, by one thread.
   /// Reduces each bucket once, so that no step pays for what NCCL sets up then.
   /// Throws: RunError(Usage) where two members share a GPU, RunError(Unsupported) where their
   /// buckets stand in another order, RunError(Timeout) that names who did not come,
   /// RunError(PeerLost), RunError(Device), Aborted.
-  void connect(const AbortFlag* abort = nullptr);
-
-  /// What each place of this process has sent and received since the start, as a ring would; what
-  /// NCCL really moves it does not tell. Not while lanes run.
-  TrafficByPlace traffic() const;
-
-  /// How long members took in their collectives. Not while lanes run.
-  ExchangeTimesByPlace exchange_times() const;
+  void connect() override;
 
  private:
   struct State;

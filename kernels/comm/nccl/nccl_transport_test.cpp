@@ -167,9 +167,8 @@ TEST_F(Nccl, EndsAReductionWhenTheRunIsAborted) {
 
 TEST_F(Nccl, LeavesWhatItDoesNotComputeToTheTableAsItWas) {
   Meeting meeting;
-  ThreadRendezvous rendezvous(meeting, 0);
   const NcclCalls calls = nccl_double::calls();
-  NcclTransport transport(rendezvous, {.calls = &calls});
+  NcclTransport transport(std::make_unique<ThreadRendezvous>(meeting, 0), {.calls = &calls});
   KernelTable table("test");
   int built = 0;
   table.add(Op::AllReduce, [&built](const KernelRequest&) {
