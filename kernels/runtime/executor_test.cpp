@@ -18,11 +18,12 @@
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
-#include "workloads/airbench94.h"
+#include "workloads/narrow_for_test.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::airbench94_narrow;
 using testing_support::curve;
 using testing_support::parabola;
 using testing_support::shapes;
