@@ -29,6 +29,8 @@ class Includes(unittest.TestCase):
                 ("harness/judge/a.cpp", "harness/ranks/rank.h", True),
                 ("harness/ranks/a.cpp", "harness/race.h", True),
                 ("kernels/cpu/a.cpp", "neighbour.h", True),
+                ("kernels/cpu/a.cpp", "kernels/cpu/built_op_for_test.h", True),
+                ("strategies/a.h", "strategies/test_support.h", True),
                 ("kernels/new/a.cpp", "vector", False)):
             self.assertNotEqual(refusal(path, header, quoted), "", (path, header))
 

@@ -10,7 +10,7 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
-#include "kernels/runtime/count_allocations.h"
+#include "kernels/runtime/count_allocations_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

@@ -10,7 +10,7 @@
 #include "harness/plan/layout.h"
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/devices.h"

@@ -14,7 +14,7 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
-#include "kernels/runtime/count_allocations.h"
+#include "kernels/runtime/count_allocations_for_test.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"

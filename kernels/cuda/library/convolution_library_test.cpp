@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/device/queue.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/convolution_paths.h"
 
