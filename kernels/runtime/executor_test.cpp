@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
