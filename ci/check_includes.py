@@ -53,7 +53,8 @@ RULES = (
     Rule("harness/export", ("harness/judge", "harness/record", *ENGINE), ("fmt/", "nlohmann/")),
     Rule("harness", ENGINE, ("CLI/", "fmt/", "nlohmann/")),
 )
-# Tests and benchmarks, and what they share, may include whatever they test.
+# Tests and benchmarks, and what they share, may include whatever they test; the rest may not
+# include them.
 TEST = re.compile(r"(_test|_bench|/test_support)\.(cpp|cu|h)$")
 # A comparison with a name decides by it. Claims are about strategies by name; `single` is what all
 # others are compared with.
@@ -83,6 +84,8 @@ def refusal(path: str, header: str, quoted: bool) -> str:
     if rule is None:
         return "its folder has no rule; add one to ci/check_includes.py and to the design"
     if quoted:
+        if TEST.search(header):
+            return "it is for tests and benchmarks"
         allowed = (rule.folder, *rule.project)
         if header.startswith(tuple(folder + "/" for folder in allowed)):
             return ""

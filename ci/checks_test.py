@@ -6,6 +6,7 @@ import unittest
 from pathlib import Path
 
 from check_includes import check_text, refusal, strategies
+from check_plants import problems
 from check_tests_built import unbuilt
 
 
@@ -28,6 +29,8 @@ class Includes(unittest.TestCase):
                 ("harness/judge/a.cpp", "harness/ranks/rank.h", True),
                 ("harness/ranks/a.cpp", "harness/race.h", True),
                 ("kernels/cpu/a.cpp", "neighbour.h", True),
+                ("kernels/cpu/a.cpp", "kernels/cpu/built_op_for_test.h", True),
+                ("strategies/a.h", "strategies/test_support.h", True),
                 ("kernels/new/a.cpp", "vector", False)):
             self.assertNotEqual(refusal(path, header, quoted), "", (path, header))
 
@@ -75,6 +78,24 @@ class Built(unittest.TestCase):
                 "t(SOURCES a_test.cpp\n ops/b_test.cpp)  # noted_test.cpp\np(c_test cpu)\n")
             self.assertEqual(unbuilt(root), ["harness/d_test.py", "harness/noted_test.cpp",
                                              "harness/test.cpp"])
+
+
+class Plants(unittest.TestCase):
+    def test_apply_and_are_used(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            (root / "ci/plants").mkdir(parents=True)
+            (root / "step").write_text("swift\n")
+            for plant, line in (("slow", "swift"), ("stale", "gone"), ("unused", "swift")):
+                (root / f"ci/plants/{plant}.patch").write_text(
+                    f"--- a/step\n+++ b/step\n@@ -1 +1 @@\n-{line}\n+slow\n")
+            (root / "ci/regression_trial").write_text(
+                'KINDS = (Kind("a", "", 1), Kind("b", "slow", 1),\n'
+                '         Kind("c", "stale", 1), Kind("d", "missing", 1))\n')
+            missing, stale, unused = problems(root)
+            self.assertIn("there is no ci/plants/missing.patch", missing)
+            self.assertIn("ci/plants/stale.patch: error: patch failed: step:1", stale)
+            self.assertIn("unused.patch: ci/regression_trial does not name it", unused)
 
 
 if __name__ == "__main__":

@@ -78,12 +78,16 @@ class Builder:
         self.children = children
         FOLDER.mkdir(parents=True, exist_ok=True)
 
-    def build(self, name: str, commit: str, programs: set[str], *options: str) -> Path:
-        """The folder of the programs of `commit`, less those that it does not have; `options` are
-        of CMake. Throws: Refused with the end of the log."""
+    def build(self, name: str, commit: str, programs: set[str], *options: str,
+              patch: str = "") -> Path:
+        """The folder of the programs of `commit`, less those that it does not have. `options` are
+        of CMake; `patch` is a file of the commit, applied before it is built.
+        Throws: Refused with the end of the log."""
         tree, log = FOLDER / name, FOLDER / f"{name}.log"
         log.unlink(missing_ok=True)
         self.check_out(tree, commit, log)
+        if patch:
+            self.run(["git", "apply", patch], tree, log, GIT_LIMIT_S)
         self.run(["cmake", "--preset", "release", *options], tree, log, CONFIGURE_LIMIT_S)
         targets = FOLDER / f"{name}.targets"
         self.run(["ninja", "-C", "build/release", "-t", "targets", "all"], tree, log,

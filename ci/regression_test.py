@@ -17,8 +17,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from regression_support import (CI, GATE, LIMIT_S, REGATTA, fresh_folder, lines_of,
-                                lines_of_text, programs, repository)
+from regression_support import (CI, GATE, LIMIT_S, REGATTA, buildable, commit, fresh_folder,
+                                gate_file, lines_of, lines_of_text, programs, repository, run)
 
 END_LIMIT_S = 25
 LONG = """
@@ -143,6 +143,26 @@ class Refusals(unittest.TestCase):
         finally:
             first.send_signal(signal.SIGTERM)
             first.wait(timeout=LIMIT_S)
+
+
+class Trials(unittest.TestCase):
+    def test_build_the_commit_with_the_patch_of_the_fault(self) -> None:
+        root = repository({"ci": CI})
+        buildable(root, "")
+        commit(root, "can be built")
+        buildable(root, "slow")
+        (root / "ci/plants/slow_step.patch").write_text(run(["git", "-C", root, "diff"]).stdout)
+        buildable(root, "")
+        commit(root, "has a patch of its own")
+        others = [word for kind in ("wrong", "kernel", "collective") for word in (f"--{kind}", "0")]
+        trial = [root / "ci/regression_trial", "--same", "1", "--slow", "1", *others,
+                 "--gate", gate_file(GATE)]
+        for _ in range(2):  # the second finds worktrees, patched
+            done = run(trial)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("same 1: nothing regressed; confirmed: nothing", done.stdout)
+            self.assertIn("slow 1: regressed; confirmed: parabola all_reduce x2 steps=100 (speed)",
+                          done.stdout)
 
 
 def soon(condition: Any, limit_s: float) -> bool:

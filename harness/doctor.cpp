@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 
 #include "harness/doctor_gpu.h"
 #include "harness/system/child.h"
 #include "harness/system/program_files.h"
 #include "kernels/runtime/gpu_facts.h"
-#include "kernels/runtime/plant.h"
 #include "workloads/data/cifar10.h"
 
 namespace regatta {
@@ -124,15 +124,6 @@ std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts
           diagnose_cifar10(data_dir)};
 }
 
-std::optional<Diagnosis> diagnose_plant(std::string_view plant) {
-  if (plant.empty()) return std::nullopt;
-  return Diagnosis{.feature = "PLANTED FAULT",
-                   .finding = Finding::Missing,
-                   .detail = fmt::format("this build is wrong on purpose: {}", plant),
-                   .purpose = "a build that can be trusted; records of this one say so",
-                   .mend = "cmake -DREGATTA_PLANT= BUILD_FOLDER, and build again"};
-}
-
 int doctor(std::ostream& out, const std::string& data_dir) {
   const MachineFacts machine = machine_facts();
   const SoftwareFacts software = software_facts();
@@ -147,7 +138,6 @@ int doctor(std::ostream& out, const std::string& data_dir) {
   std::vector<Diagnosis> rows = diagnose(machine, software, data_dir);
   std::ranges::move(diagnose_gpus(machine, find_gpus(), find_gpu_libraries()),
                     std::back_inserter(rows));
-  if (const auto plant = diagnose_plant(kPlant)) rows.insert(rows.begin(), *plant);
   std::size_t width = 0;
   for (const Diagnosis& row : rows) width = std::max(width, row.feature.size());
   for (const Diagnosis& row : rows) {

@@ -5,10 +5,8 @@
 #pragma once
 
 #include <istream>
-#include <optional>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/system/machine.h"
@@ -36,9 +34,6 @@ std::string distribution_in(std::istream& os_release);
 /// What GPUs need has rows of its own (doctor_gpu.h).
 std::vector<Diagnosis> diagnose(const MachineFacts& machine, const SoftwareFacts& software,
                                 const std::string& data_dir);
-
-/// A row for a build with a fault that was put in on purpose (REGATTA_PLANT), and none for others.
-std::optional<Diagnosis> diagnose_plant(std::string_view plant);
 
 /// Prints the table; CIFAR-10 is looked for in `data_dir`. Returns the exit code: 0, because
 /// nothing it finds missing is required.

@@ -132,15 +132,6 @@ TEST(Doctor, OffersAMendForExactlyWhatIsMissing) {
   }
 }
 
-TEST(Doctor, WarnsOfAFaultThatWasPlanted) {
-  EXPECT_FALSE(diagnose_plant(""));
-  const std::optional<Diagnosis> row = diagnose_plant("slow_step");
-  ASSERT_TRUE(row);
-  EXPECT_EQ(row->finding, Finding::Missing);
-  EXPECT_NE(row->detail.find("slow_step"), std::string::npos);
-  EXPECT_FALSE(row->mend.empty());
-}
-
 TEST(Doctor, PrintsATable) {
   std::ostringstream out;
   EXPECT_EQ(doctor(out, "/nowhere"), 0);

@@ -8,9 +8,10 @@
 
 #include "kernels/comm/mpi/mpi_transport.h"
 #include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
-#include "kernels/runtime/count_allocations.h"
+#include "kernels/runtime/count_allocations_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <tuple>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "strategies/equivalence_for_test.h"
 
 namespace regatta {

@@ -29,7 +29,7 @@
 
 #include <iostream>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "strategies/equivalence_for_test.h"
 
 namespace regatta {

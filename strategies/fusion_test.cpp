@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/fuse.h"
 #include "strategies/test_support.h"
 

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <tuple>
 
-#include "kernels/runtime/count_allocations.h"
+#include "kernels/runtime/count_allocations_for_test.h"
 #include "strategies/cluster_for_test.h"
 
 namespace regatta {

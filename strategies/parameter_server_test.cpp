@@ -9,7 +9,7 @@
 #include <thread>
 #include <tuple>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/cluster_for_test.h"

@@ -5,7 +5,7 @@
 // have no such bits; they go on from their own steps, within their bound.
 #include <gtest/gtest.h>
 
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "strategies/resume_for_test.h"
 #include "strategies/test_support.h"
 

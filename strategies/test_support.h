@@ -21,10 +21,9 @@
 #include "kernels/runtime/initialize.h"
 #include "strategies/clock_watch_for_test.h"
 #include "strategies/strategy.h"
-#include "workloads/airbench94.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
-#include "workloads/mobilenet_v2.h"
+#include "workloads/narrow_for_test.h"
 #include "workloads/workload.h"
 
 namespace regatta::testing_support {

@@ -22,16 +22,9 @@ constexpr double kLogitScale = 1.0 / 9;
 constexpr double kLabelSmoothing = 0.2;
 constexpr WhiteningOptions kWhitening{.kernel = 2, .images = 5000, .epsilon = 5e-4};
 
-/// What the sizes differ in.
-struct Shape {
-  std::int64_t widths[3];            ///< channels of the blocks
-  std::int64_t normalization_group;  ///< examples
-};
-
 // The source normalises over the batch of 1,024; groups of 128 let 1 to 8 replicas compute the
 // same. Accuracy does not suffer (results/xeon-no-amx-2-cores/normalization_groups).
-constexpr Shape kFull{.widths = {64, 256, 256}, .normalization_group = 128};
-constexpr Shape kNarrow{.widths = {32, 64, 64}, .normalization_group = 32};
+constexpr Airbench94Size kSize{.widths = {64, 256, 256}, .normalization_group = 128};
 
 // Rates and decays on the mean loss. The source states them "decoupled, per 1,024 examples, on the
 // sum": 11.5 / (1 + 1 / (1 - 0.85)) = 1.5 and 0.0153 / 11.5.
@@ -71,10 +64,10 @@ Value activate(Model& model, Value x, std::int64_t group) {
 }
 
 /// The number counts from 1.
-Value block(Model& model, const Shape& shape, int number, Value x) {
+Value block(Model& model, const Airbench94Size& size, int number, Value x) {
   const std::string layer = "block" + std::to_string(number);
-  const std::int64_t channels = shape.widths[number - 1];
-  const std::int64_t group = shape.normalization_group;
+  const std::int64_t channels = size.widths[number - 1];
+  const std::int64_t group = size.normalization_group;
   model.layer(layer + ".1");
   x = activate(model, model.builder().max_pool(convolution(model, x, channels), kHalve), group);
   model.layer(layer + ".2");
@@ -91,13 +84,14 @@ Initializer whitening(const Recipe& recipe) {
 }
 
 /// Shapes: images [B, 32, 32, 3] to logits [B, 10].
-Value network(Model& model, const Shape& shape, Value images, const Initializer& whitening) {
+Value network(Model& model, const Airbench94Size& size, Value images,
+              const Initializer& whitening) {
   model.layer("whiten");
   const Value filters = model.constant("weight", {kWhitenFilters, 2, 2, 3}, whitening);
   const Value whitened = model.convolution(images, filters, kWhiten);
   Value x = model.builder().gelu(model.bias(whitened, fan_in_uniform(2 * 2 * 3)));
-  for (int number : {1, 2, 3}) x = block(model, shape, number, x);
-  const std::int64_t width = shape.widths[2];
+  for (int number : {1, 2, 3}) x = block(model, size, number, x);
+  const std::int64_t width = size.widths[2];
   model.layer("head");
   x = model.builder().reshape(model.builder().max_pool(x, kHeadPool), {width});
   const Value logits = model.as_f32(model.dense(x, kClasses, fan_in_uniform(width)));
@@ -105,12 +99,13 @@ Value network(Model& model, const Shape& shape, Value images, const Initializer&
 }
 
 /// The mean of the logits of an image and its mirror image, times `factor`.
-Value view(Model& model, const Shape& shape, Value images, Translation translation, double factor) {
+Value view(Model& model, const Airbench94Size& size, Value images, Translation translation,
+           double factor) {
   std::vector<Value> logits;
   for (const auto mirror : {Translation::Mirror::No, Translation::Mirror::Yes}) {
     translation.mirror = mirror;
     model.layer("input");
-    logits.push_back(network(model, shape, model.builder().translate(images, translation), {}));
+    logits.push_back(network(model, size, model.builder().translate(images, translation), {}));
   }
   return model.builder().sum(logits, factor / 2);
 }
@@ -168,13 +163,18 @@ LookaheadOptions lookahead(const Recipe& recipe) {
   return options;
 }
 
-Step training(const Recipe& recipe, Shape shape) {
-  shape.normalization_group = normalization_group_of(recipe, shape.normalization_group);
+Step train(const Recipe& recipe) { return airbench94_training(recipe, kSize); }
+Step evaluate(const Recipe& recipe) { return airbench94_evaluation(recipe, kSize); }
+
+}  // namespace
+
+Step airbench94_training(const Recipe& recipe, Airbench94Size size) {
+  size.normalization_group = normalization_group_of(recipe, size.normalization_group);
   Model model(Mode::Training, recipe.element);
   model.layer("input");
   const std::vector<Value> batch =
       model.images(recipe.global_batch, kExample, augmentation(Mode::Training));
-  const Value logits = network(model, shape, batch[0], whitening(recipe));
+  const Value logits = network(model, size, batch[0], whitening(recipe));
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
       logits, batch[1], {.label_smoothing = kLabelSmoothing, .divisor = recipe.global_batch});
@@ -182,29 +182,22 @@ Step training(const Recipe& recipe, Shape shape) {
       loss, {.optimizer = [&](const std::string& name) { return optimizer_of(name, recipe); },
              .lookahead = lookahead(recipe),
              .global_batch = recipe.global_batch,
-             .normalization_group = shape.normalization_group});
+             .normalization_group = size.normalization_group});
 }
 
 /// Six views of an image: half the weight on it and its mirror image, half on both moved by a pixel
 /// up and left, and down and right.
-Step evaluation(const Recipe& recipe, const Shape& shape) {
+Step airbench94_evaluation(const Recipe& recipe, const Airbench94Size& size) {
   Model model(Mode::Evaluation, recipe.element);
   model.layer("input");
-  const std::int64_t size = recipe.evaluation_batch;
-  const std::vector<Value> batch = model.images(size, kExample, augmentation(Mode::Evaluation));
+  const std::int64_t examples = recipe.evaluation_batch;
+  const std::vector<Value> batch = model.images(examples, kExample, augmentation(Mode::Evaluation));
   const Value logits =
-      model.builder().sum({view(model, shape, batch[0], {}, 0.5),
-                           view(model, shape, batch[0], {.rows = -1, .columns = -1}, 0.25),
-                           view(model, shape, batch[0], {.rows = 1, .columns = 1}, 0.25)});
-  return model.finish_classification(logits, batch[1], size);
+      model.builder().sum({view(model, size, batch[0], {}, 0.5),
+                           view(model, size, batch[0], {.rows = -1, .columns = -1}, 0.25),
+                           view(model, size, batch[0], {.rows = 1, .columns = 1}, 0.25)});
+  return model.finish_classification(logits, batch[1], examples);
 }
-
-Step train(const Recipe& recipe) { return training(recipe, kFull); }
-Step train_narrow(const Recipe& recipe) { return training(recipe, kNarrow); }
-Step evaluate(const Recipe& recipe) { return evaluation(recipe, kFull); }
-Step evaluate_narrow(const Recipe& recipe) { return evaluation(recipe, kNarrow); }
-
-}  // namespace
 
 Workload airbench94() {
   return {.name = "airbench94",
@@ -219,14 +212,6 @@ Workload airbench94() {
           .target = 94.0,
           .training = train,
           .evaluation = evaluate};
-}
-
-Workload airbench94_narrow() {
-  Workload narrow = airbench94();
-  narrow.name = "airbench94_narrow";
-  narrow.training = train_narrow;
-  narrow.evaluation = evaluate_narrow;
-  return narrow;
 }
 
 }  // namespace regatta

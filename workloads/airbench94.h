@@ -4,13 +4,21 @@
 // normalisation in groups. Source: K. Jordan, airbench (legacy/airbench94.py), arXiv:2404.00498.
 #pragma once
 
+#include <cstdint>
+
 #include "workloads/workload.h"
 
 namespace regatta {
 
+/// What sizes of the model differ in.
+struct Airbench94Size {
+  std::int64_t widths[3];            ///< channels of the blocks
+  std::int64_t normalization_group;  ///< examples
+};
+
 Workload airbench94();
-// A half and a quarter of the channels and groups of 32 examples, for tests: not in the table of
-// workloads.
-Workload airbench94_narrow();
+/// The steps of the workload with a model of this size.
+Step airbench94_training(const Recipe& recipe, Airbench94Size size);
+Step airbench94_evaluation(const Recipe& recipe, const Airbench94Size& size);
 
 }  // namespace regatta

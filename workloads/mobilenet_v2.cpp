@@ -30,21 +30,14 @@ struct Stage {
 constexpr Stage kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 1},  {6, 32, 3, 2}, {6, 64, 4, 2},
                              {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
 
-/// What the sizes differ in.
-struct Shape {
-  std::int64_t narrower = 1;              ///< divides all channels but those of images and classes
-  std::int64_t normalization_group = 32;  ///< examples
-};
-
 // Groups of 32 and not of a replica's 64: a given --global-batch of 64 can then be dealt to two
 // workers, and one of 128 as 64 + 32 + 32 to three. Page finds groups of about 32 the best.
-constexpr Shape kFull{};
-constexpr Shape kNarrow{.narrower = 4, .normalization_group = 8};
+constexpr MobileNetV2Size kSize{.narrower = 1, .normalization_group = 32};
 
 /// Convolutions with normalisation, each a layer of its own.
 class Network {
  public:
-  Network(Model& model, const Shape& shape) : model_(model), shape_(shape) {}
+  Network(Model& model, const MobileNetV2Size& size) : model_(model), size_(size) {}
 
   /// Shapes: images [B, 32, 32, 3] to logits [B, 10].
   Value logits(Value images) {
@@ -90,16 +83,16 @@ class Network {
   }
 
   Value normalize(Value x) {
-    return model_.normalize(
-        x, {.group = shape_.normalization_group, .epsilon = 1e-5, .momentum = 0.1});
+    return model_.normalize(x,
+                            {.group = size_.normalization_group, .epsilon = 1e-5, .momentum = 0.1});
   }
 
   Value relu(Value x) { return model_.builder().relu(x); }
-  std::int64_t wide(std::int64_t channels) const { return channels / shape_.narrower; }
+  std::int64_t wide(std::int64_t channels) const { return channels / size_.narrower; }
   std::int64_t channels_of(Value x) { return model_.builder().graph().type(x).dim(3); }
 
   Model& model_;
-  Shape shape_;
+  MobileNetV2Size size_;
 };
 
 const TensorType kExample{ElementType::U8, {32, 32, 3}};
@@ -127,28 +120,19 @@ struct Course {
   Optimizer optimizer;
 };
 
-Step training(const Recipe& recipe, Shape shape, const Course& course) {
-  shape.normalization_group = normalization_group_of(recipe, shape.normalization_group);
+Step training(const Recipe& recipe, MobileNetV2Size size, const Course& course) {
+  size.normalization_group = normalization_group_of(recipe, size.normalization_group);
   Model model(Mode::Training, recipe.element);
   model.layer("input");
   const std::vector<Value> batch = model.images(recipe.global_batch, kExample, course.augmentation);
-  const Value logits = Network(model, shape).logits(batch[0]);
+  const Value logits = Network(model, size).logits(batch[0]);
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
       logits, batch[1], {.label_smoothing = 0, .divisor = recipe.global_batch});
   return model.finish_training(loss,
                                {.optimizer = [&](const std::string&) { return course.optimizer; },
                                 .global_batch = recipe.global_batch,
-                                .normalization_group = shape.normalization_group});
-}
-
-Step evaluation(const Recipe& recipe, const Shape& shape) {
-  Model model(Mode::Evaluation, recipe.element);
-  model.layer("input");
-  const std::int64_t size = recipe.evaluation_batch;
-  const std::vector<Value> batch = model.images(size, kExample, standardized());
-  const Value logits = Network(model, shape).logits(batch[0]);
-  return model.finish_classification(logits, batch[1], size);
+                                .normalization_group = size.normalization_group});
 }
 
 Course textbook(const Recipe& recipe) {
@@ -178,20 +162,32 @@ Course source_recipe(const Recipe& recipe) {
   return {.augmentation = cropped(), .optimizer = sgd};
 }
 
-Step train(const Recipe& recipe) { return training(recipe, kFull, textbook(recipe)); }
-Step train_full(const Recipe& recipe) { return training(recipe, kFull, source_recipe(recipe)); }
-Step train_narrow(const Recipe& recipe) { return training(recipe, kNarrow, textbook(recipe)); }
-Step train_full_narrow(const Recipe& recipe) {
-  return training(recipe, kNarrow, source_recipe(recipe));
-}
-Step evaluate(const Recipe& recipe) { return evaluation(recipe, kFull); }
-Step evaluate_narrow(const Recipe& recipe) { return evaluation(recipe, kNarrow); }
+Step train(const Recipe& recipe) { return mobilenet_v2_training(recipe, kSize); }
+Step train_full(const Recipe& recipe) { return mobilenet_v2_full_training(recipe, kSize); }
+Step evaluate(const Recipe& recipe) { return mobilenet_v2_evaluation(recipe, kSize); }
 
 /// Of one reference run of `single`, f32 (results/xeon-no-amx-2-cores/mobilenet_v2): reached after
 /// 3.0 epochs and at each of the nine evaluations from there on; 78.24 at the end.
 constexpr double kTextbookTarget = 75.0;
 
 }  // namespace
+
+Step mobilenet_v2_training(const Recipe& recipe, const MobileNetV2Size& size) {
+  return training(recipe, size, textbook(recipe));
+}
+
+Step mobilenet_v2_full_training(const Recipe& recipe, const MobileNetV2Size& size) {
+  return training(recipe, size, source_recipe(recipe));
+}
+
+Step mobilenet_v2_evaluation(const Recipe& recipe, const MobileNetV2Size& size) {
+  Model model(Mode::Evaluation, recipe.element);
+  model.layer("input");
+  const std::int64_t examples = recipe.evaluation_batch;
+  const std::vector<Value> batch = model.images(examples, kExample, standardized());
+  const Value logits = Network(model, size).logits(batch[0]);
+  return model.finish_classification(logits, batch[1], examples);
+}
 
 Workload mobilenet_v2() {
   return {.name = "mobilenet_v2",
@@ -225,22 +221,6 @@ Workload mobilenet_v2_full() {
           .target = 92.0,
           .training = train_full,
           .evaluation = evaluate};
-}
-
-Workload mobilenet_v2_narrow() {
-  Workload narrow = mobilenet_v2();
-  narrow.name = "mobilenet_v2_narrow";
-  narrow.training = train_narrow;
-  narrow.evaluation = evaluate_narrow;
-  return narrow;
-}
-
-Workload mobilenet_v2_full_narrow() {
-  Workload narrow = mobilenet_v2_full();
-  narrow.name = "mobilenet_v2_full_narrow";
-  narrow.training = train_full_narrow;
-  narrow.evaluation = evaluate_narrow;
-  return narrow;
 }
 
 }  // namespace regatta

@@ -7,14 +7,23 @@
 // arXiv:1801.04381.
 #pragma once
 
+#include <cstdint>
+
 #include "workloads/workload.h"
 
 namespace regatta {
 
+/// What sizes of the model differ in.
+struct MobileNetV2Size {
+  std::int64_t narrower;             ///< divides all channels but those of images and classes
+  std::int64_t normalization_group;  ///< examples
+};
+
 Workload mobilenet_v2();
 Workload mobilenet_v2_full();
-// A quarter of the channels and groups of 8 examples, for tests: not in the table of workloads.
-Workload mobilenet_v2_narrow();
-Workload mobilenet_v2_full_narrow();
+/// The steps of the workloads with a model of this size; both are evaluated in the same way.
+Step mobilenet_v2_training(const Recipe& recipe, const MobileNetV2Size& size);
+Step mobilenet_v2_full_training(const Recipe& recipe, const MobileNetV2Size& size);
+Step mobilenet_v2_evaluation(const Recipe& recipe, const MobileNetV2Size& size);
 
 }  // namespace regatta

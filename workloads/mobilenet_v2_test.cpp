@@ -121,7 +121,8 @@ TEST(MobileNetV2, LearnsAFewShapesByHeart) {
   const DataSet shapes = make_shapes(20, Split::Train, 40);
   testing_support::TrialOptions options;
   options.steps = 15;
-  testing_support::Trial run(mobilenet_v2_narrow().training(recipe_of(40)), shapes, options);
+  testing_support::Trial run(testing_support::mobilenet_v2_narrow().training(recipe_of(40)), shapes,
+                             options);
   const std::vector<float> losses = run.losses();
   EXPECT_NEAR(losses.front(), std::log(10.0), 0.1);  // ten classes, nothing known
   EXPECT_LT(losses.back(), losses.front() - 0.5);

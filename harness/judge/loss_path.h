@@ -9,8 +9,8 @@
 // Measured on resnet9_thin, `single` against all_reduce against model_parallel (24 pairs of runs,
 // results/xeon-*/quick), the largest relative difference at steps 0, 2, 4, 6, 8:
 // 1e-7, 0, 6e-6, 3e-5, 3e-4. The tolerance is 16 roundings, three times more with each step:
-// 1e-6, 9e-6, 8e-5, 7e-4, 6e-3. With the gradient of one of two workers halved (plant.h) the
-// first difference is 2e-4 to 1e-3 on resnet9_thin, at step 2, and 8e-3 to 4e-2 on the parabola.
+// 1e-6, 9e-6, 8e-5, 7e-4, 6e-3. With the gradient of one of two workers halved the first
+// difference is 2e-4 to 1e-3 on resnet9_thin, at step 2, and 8e-3 to 4e-2 on the parabola.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
 #include "kernels/comm/in_process/in_process.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/devices.h"

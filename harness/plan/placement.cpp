@@ -11,7 +11,6 @@
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
-#include "harness/plan/plant.h"
 #include "harness/plan/winograd_rule.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/collective.h"
@@ -19,7 +18,6 @@
 #include "kernels/graph/fuse.h"
 #include "kernels/graph/names.h"
 #include "kernels/graph/winograd.h"
-#include "kernels/runtime/plant.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {
@@ -285,9 +283,7 @@ Step as_computed(const Placement& placement, const Step& step) {
 
 Step placed_step(const Placement& placement) {
   const Step step = as_computed(placement, placement.workload->training(placement.recipe));
-  Step placed = apply(placement.strategies, step, placement.options);
-  if constexpr (kPlant == "wrong_average") placed = wrongly_averaged(placed);
-  return placed;
+  return apply(placement.strategies, step, placement.options);
 }
 
 std::int64_t workers_of(const Placement& placement) {

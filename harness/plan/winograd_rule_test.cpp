@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/plan/cell.h"
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
 #include "kernels/runtime/devices.h"

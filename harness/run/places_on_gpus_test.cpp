@@ -14,6 +14,7 @@
 
 #include "harness/run/backend.h"
 #include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/apart_devices_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"

@@ -15,7 +15,7 @@ execute_process(
 if(failed)
   set(commit unknown)
   set(dirty true)
-elseif(changes OR PLANT)
+elseif(changes)
   set(dirty true)
 else()
   set(dirty false)

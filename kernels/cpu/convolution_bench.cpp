@@ -10,7 +10,7 @@
 #include <string>
 
 #include "kernels/cpu/amx.h"
-#include "kernels/cpu/built_op.h"
+#include "kernels/cpu/built_op_for_test.h"
 #include "kernels/cpu/convolution_paths.h"
 
 namespace regatta::cpu::test {

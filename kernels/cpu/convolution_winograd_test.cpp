@@ -10,7 +10,7 @@
 // 2015, arXiv:1509.09308, it is 31; that it hangs on the points: Barabasz et al. 2018,
 // arXiv:1803.10986.) With images and weights in bf16 the transforms and sums are f32 all the same:
 // a result is rounded once, as that of a direct sum is.
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"

@@ -3,7 +3,6 @@
 
 #include "kernels/cpu/amx.h"
 #include "kernels/cpu/factories.h"
-#include "kernels/cpu/onednn.h"
 #include "kernels/runtime/devices.h"
 
 namespace regatta {
@@ -59,12 +58,6 @@ void add_cpu_kernels(KernelTable& table) {
   table.add(Op::Sgd, cpu::sgd);
   table.add(Op::Adam, cpu::adam);
   table.add(Op::Lookahead, cpu::lookahead);
-}
-
-std::string why_cpu_lacks(ElementType element) {
-  if (element != ElementType::BF16 || cpu::onednn::computes_bf16()) return {};
-  return "oneDNN computes bf16 only with AVX-512, which this processor lacks (or "
-         "ONEDNN_MAX_CPU_ISA forbids)";
 }
 
 bool cpu_favours_direct_convolutions(ElementType element) {

@@ -5,16 +5,11 @@
 // every run. kernels/comm has the ops that cross processes (send, receive, all_reduce).
 #pragma once
 
-#include <string>
-
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
 
 /// Adds a factory for every op that the CPU computes.
 void add_cpu_kernels(KernelTable& table);
-
-/// Why whole models cannot be computed in `element` on this processor; empty: they can.
-std::string why_cpu_lacks(ElementType element);
 
 }  // namespace regatta

@@ -9,7 +9,7 @@
 
 #include <thread>
 
-#include "kernels/cpu/built_op.h"
+#include "kernels/cpu/built_op_for_test.h"
 #include "kernels/cpu/dense_paths.h"
 #include "kernels/runtime/affinity.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // dense and its backward ops, for every device that has kernels (test_support.h).
-#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cpu/test_support.h"
 
 namespace regatta::cpu::test {

@@ -5,7 +5,7 @@
 // bytes that the fused op must read and write, and the time an image.
 #include <benchmark/benchmark.h>
 
-#include "kernels/cpu/built_op.h"
+#include "kernels/cpu/built_op_for_test.h"
 #include "kernels/graph/fusion.h"
 
 namespace regatta::cpu::test {

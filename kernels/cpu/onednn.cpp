@@ -119,11 +119,6 @@ Choice choose_convolution(const Convolution& c) {
 
 }  // namespace
 
-bool computes_bf16() {
-  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
-}
-
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,
                     std::source_location where) {
   return checked(where, [&] { return Descriptor(dims, type_of(element), format); });

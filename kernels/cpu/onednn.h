@@ -20,9 +20,6 @@ namespace regatta::cpu::onednn {
 using Descriptor = dnnl::memory::desc;
 using Format = dnnl::memory::format_tag;
 
-/// Whether it has products and convolutions of bf16 for this processor.
-bool computes_bf16();
-
 /// Dimensions in oneDNN's logical order (images NCHW, weights OIHW, matrices rows first), elements
 /// laid out as `format` says.
 Descriptor describe(const dnnl::memory::dims& dims, ElementType element, Format format,

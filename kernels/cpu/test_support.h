@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/built_op.h"
+#include "kernels/cpu/built_op_for_test.h"
 #include "kernels/reference/reference_kernels.h"
 
 namespace regatta::cpu::test {

@@ -3,8 +3,8 @@
 // The subjects of the tests of ops (kernels/cpu/*_test.cpp) in this folder: its kernels on the
 // emulated queue and, if there is one, on a GPU, each with aligned and with unaligned tensors.
 #include "kernels/cpu/test_support.h"
-#include "kernels/cuda/device/device.h"
 #include "kernels/cuda/device/device_op_for_test.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/runtime/gpu_facts.h"
 
 namespace regatta::cpu::test {

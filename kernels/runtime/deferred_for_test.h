@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "kernels/runtime/capture/function_recording.h"
+#include "kernels/runtime/capture/function_recording_for_test.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 

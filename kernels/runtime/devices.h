@@ -42,7 +42,4 @@ std::vector<std::unique_ptr<Device>> make_cuda_devices(std::span<const int> devi
 /// queues. Throws: as make_cuda_device(), when memory is allocated.
 std::unique_ptr<Device> make_pinned_host();
 
-/// kernels/reference: slow obvious loops, the truth for tests.
-void add_reference_kernels(KernelTable& table);
-
 }  // namespace regatta

@@ -11,18 +11,20 @@
 #include <limits>
 
 #include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/builder.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/winograd.h"
-#include "kernels/runtime/count_allocations.h"
+#include "kernels/runtime/count_allocations_for_test.h"
 #include "kernels/runtime/memory_plan.h"
 #include "kernels/runtime/test_support.h"
 #include "strategies/test_support.h"
-#include "workloads/airbench94.h"
+#include "workloads/narrow_for_test.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::airbench94_narrow;
 using testing_support::curve;
 using testing_support::parabola;
 using testing_support::shapes;

@@ -10,13 +10,11 @@
 #include "kernels/graph/error.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/measure/clock.h"
-#include "kernels/runtime/plant.h"
 
 namespace regatta {
 namespace {
 
 constexpr std::int64_t kSpinRatherThanSleepNs = 100'000;
-constexpr std::uint64_t kPlantedSlowness = 10;  // a step takes a tenth more
 
 /// Lets `ns` pass: asleep while there is much to wait for, then looking at the clock.
 void dawdle(std::int64_t ns) {
@@ -134,10 +132,6 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
   std::uint64_t now =
       captured_ != nullptr ? run_captured(context, begin) : run_segments(context, begin);
   if (leadership_) {
-    if constexpr (kPlant == "slow_step") {
-      const std::uint64_t end = now + (now - begin) / kPlantedSlowness;
-      while (now < end) now = ticks();
-    }
     const auto index = static_cast<std::size_t>(step_);
     check(index < step_ticks_.size(), "a run has no more steps than it was built for");
     step_ticks_[index] = now - begin;

@@ -51,22 +51,6 @@ bool in_checker(ShapePoint p) { return in_square(p, 899) && (third(p.u) + third(
 
 }  // namespace
 
-std::string_view to_string(Shape shape) {
-  switch (shape) {
-    case Shape::Disc: return "disc";
-    case Shape::Ring: return "ring";
-    case Shape::Square: return "square";
-    case Shape::Frame: return "frame";
-    case Shape::Triangle: return "triangle";
-    case Shape::Cross: return "cross";
-    case Shape::Star: return "star";
-    case Shape::Crescent: return "crescent";
-    case Shape::Bars: return "bars";
-    case Shape::Checker: return "checker";
-  }
-  return "unknown";
-}
-
 bool covers(Shape shape, ShapePoint p) {
   switch (shape) {
     case Shape::Disc: return in_disc(p, {0, 960});

@@ -5,17 +5,12 @@
 // None changes class when it is turned, mirrored or stretched a little.
 #pragma once
 
-#include <string_view>
-
 namespace regatta {
 
 /// The number of an enumerator is the label of its pictures.
 enum class Shape { Disc, Ring, Square, Frame, Triangle, Cross, Star, Crescent, Bars, Checker };
 
 constexpr int kShapeCount = 10;
-
-/// `disc`, `ring`, ...
-std::string_view to_string(Shape shape);
 
 /// The length that is 1 in the coordinates of an outline.
 constexpr int kUnit = 1024;

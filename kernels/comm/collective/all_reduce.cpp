@@ -7,12 +7,9 @@
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
-#include "kernels/runtime/plant.h"
 
 namespace regatta {
 namespace {
-
-constexpr std::uint64_t kPlantedSlowness = 3;  // an all_reduce takes a third more
 
 void add(float* sum, const float* part, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) sum[i] += part[i];
@@ -99,7 +96,6 @@ void AllReduceGroup::join(std::int64_t member, float* buffer, std::int64_t eleme
 
 void AllReduceGroup::run(std::int64_t member, const Patience& patience, const Observer& observer) {
   if (members() == 1) return;
-  const std::uint64_t begin = kPlant == "slow_collective" ? ticks() : 0;
   Turn turn(*this, member, patience, observer);
   turn.pass(1);
   if (algorithm_ == kRing) {
@@ -109,11 +105,6 @@ void AllReduceGroup::run(std::int64_t member, const Patience& patience, const Ob
   } else {
     check(algorithm_ == kHierarchicalCopy, "an all_reduce algorithm of this file");
     hierarchical_copy(turn);
-  }
-  if constexpr (kPlant == "slow_collective") {
-    const std::uint64_t now = ticks();
-    while (ticks() < now + (now - begin) / kPlantedSlowness) {
-    }
   }
 }
 

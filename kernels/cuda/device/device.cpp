@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/device/device.h"
-
+//
+// A GPU as a Device (kernels/runtime/device.h): managed memory that stays on the GPU until the host
+// looks, and streams for queues.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -14,7 +15,6 @@
 #include "kernels/cuda/device/room.h"
 #include "kernels/cuda/device/stream_recorder.h"
 #include "kernels/graph/error.h"
-#include "kernels/runtime/capture/function_recording.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 
@@ -117,18 +117,7 @@ class PinnedHost final : public Device {
   std::unique_ptr<LaneQueue> make_queue() override { return nullptr; }
 };
 
-class EmulatedGpu final : public Device {
- public:
-  void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
-  void release(void* memory) noexcept override { cpu_device().release(memory); }
-  bool locks_by_words() const override { return true; }
-  std::unique_ptr<LaneQueue> make_queue() override { return make_emulated_queue(); }
-  std::unique_ptr<StepRecorder> make_recorder() override { return make_function_recorder(); }
-};
-
 }  // namespace
-
-std::unique_ptr<Device> make_emulated_device() { return std::make_unique<EmulatedGpu>(); }
 
 }  // namespace cuda
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/built_op.h"
+#include "kernels/cpu/built_op_for_test.h"
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/devices.h"
 

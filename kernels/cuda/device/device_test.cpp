@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is found for --device cuda, and what is said where something is missing.
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 
 #include <gtest/gtest.h>
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/device/queue.h"
 #include "kernels/runtime/device.h"
 
@@ -35,6 +36,7 @@ class LateQueue : public Queue {
   void finish() override {
     for (const auto& work : std::exchange(work_, {})) work();
   }
+  std::unique_ptr<QueueMark> make_mark() override { return make_emulated_mark(*this); }
   bool keeps_work() const override { return true; }
   void keep(std::function<void()> work) override { work_.push_back(std::move(work)); }
   bool emulated() const override { return true; }

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/device/queue.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/device/queue.h"
 
-#include <cstring>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "kernels/cuda/device/cuda_call.h"
 #include "kernels/graph/error.h"
-#include "kernels/runtime/capture/function_recording.h"
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/measure/clock.h"
 
@@ -35,24 +32,6 @@ class StreamMark final : public QueueMark {
  private:
   cudaStream_t stream_;
   cudaEvent_t event_ = nullptr;
-};
-
-/// The host's clock, read when an emulated queue comes to it.
-class EmulatedMark final : public QueueMark {
- public:
-  explicit EmulatedMark(Queue& queue) : queue_(queue) {}
-  void put() override {
-    if (queue_.keeps_work()) return queue_.keep([this] { ticks_ = ticks(); });
-    ticks_ = ticks();
-  }
-  double ns_since(const QueueMark& earlier) const override {
-    const std::uint64_t span = ticks_ - dynamic_cast<const EmulatedMark&>(earlier).ticks_;
-    return static_cast<double>(span) * ns_per_tick();
-  }
-
- private:
-  Queue& queue_;
-  std::uint64_t ticks_ = 0;
 };
 
 /// A lane's thread does not know the GPU of its queue until it is told, so each step tells it.
@@ -148,47 +127,9 @@ class StreamQueue final : public Queue {
   Shared* shared_ = nullptr;
 };
 
-class EmulatedQueue final : public Queue, public FunctionQueue {
- public:
-  void begin_step(const StepContext& context) override {
-    values_ = {.step = context.step,
-               .examples = context.examples,
-               .examples_before = context.examples_before};
-  }
-  void fetch(const float* value) override {
-    if (recording_ != nullptr) return keep([this, value] { fetched_ = *value; });
-    fetched_ = *value;
-  }
-  float fetched() const override { return fetched_; }
-  void copy(void* to, const void* from, std::int64_t bytes) override {
-    const auto work = [=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); };
-    if (keeps_work()) return keep(work);
-    work();
-  }
-  void finish() override {}
-  void record_into(FunctionRecording* recording, std::size_t number) override {
-    recording_ = recording;
-    number_ = number;
-  }
-  bool keeps_work() const override { return recording_ != nullptr; }
-  void keep(std::function<void()> work) override { recording_->add(number_, std::move(work)); }
-  bool emulated() const override { return true; }
-  CUstream_st* stream() const override { return nullptr; }
-  const StepValues* values() const override { return &values_; }
-
- private:
-  StepValues values_;
-  float fetched_ = 0;
-  FunctionRecording* recording_ = nullptr;
-  std::size_t number_ = 0;  ///< in it
-};
-
 }  // namespace
 
-std::unique_ptr<QueueMark> Queue::make_mark() { return std::make_unique<EmulatedMark>(*this); }
-
 std::unique_ptr<Queue> make_queue(int device) { return std::make_unique<StreamQueue>(device); }
-std::unique_ptr<Queue> make_emulated_queue() { return std::make_unique<EmulatedQueue>(); }
 
 Queue& queue_of(const KernelRequest& request) {
   auto* queue = dynamic_cast<Queue*>(request.queue);

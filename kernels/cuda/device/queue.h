@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A lane's queue on a GPU: one CUDA stream. For tests there is one that is emulated: the same
-// kernels run as loops on the calling thread, done when the launch returns, or when the step that
-// they are recorded in is launched. No CUDA header is needed to include this.
+// A lane's queue on a GPU: one CUDA stream. Tests emulate one (emulated_for_test.h). No CUDA header
+// is needed to include this.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +32,10 @@ class Queue : public LaneQueue {
   /// Whether an emulated queue currently keeps work for a recording instead of doing it at once.
   virtual bool keeps_work() const { return false; }
   virtual void keep(std::function<void()> /*work*/) {}
-  /// As an emulated queue has it: by the host's clock.
-  std::unique_ptr<QueueMark> make_mark() override;
 };
 
 /// A stream on GPU number `device`. Throws: RunError(Device) that says what is missing.
 std::unique_ptr<Queue> make_queue(int device);
-
-/// For tests.
-std::unique_ptr<Queue> make_emulated_queue();
 
 /// The queue of a kernel that is being built for a GPU: add_cuda_kernels' kernels have no other.
 Queue& queue_of(const KernelRequest& request);

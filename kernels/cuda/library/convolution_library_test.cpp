@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution by cuDNN, with a double below the table of the library's calls: some engines that
-// take their time, do not run, or want too much. What it computes is not looked at.
+// A convolution by cuDNN, whose table of calls is this program's own: a double with some engines
+// that take their time, do not run, or want too much. What it computes is not looked at.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/device/queue.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/convolution_paths.h"
 
@@ -130,6 +130,15 @@ Cudnn calls() {
   return table;
 }
 
+}  // namespace
+
+const Cudnn& cudnn() {
+  static const Cudnn table = calls();
+  return table;
+}
+
+namespace {
+
 class ConvolutionByLibrary : public testing::Test {
  protected:
   struct Kind {
@@ -167,8 +176,6 @@ class ConvolutionByLibrary : public testing::Test {
   static std::string choice(const KernelPointer& kernel) { return choice_of(*kernel); }
 
  private:
-  const Cudnn calls_ = calls();
-  const CudnnStandIn instead_{calls_};
   const std::unique_ptr<Queue> queue_ = make_emulated_queue();
   std::vector<std::byte> memory_;
   Node node_;

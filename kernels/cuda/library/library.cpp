@@ -2,17 +2,14 @@
 #include "kernels/cuda/library/library.h"
 
 #include <array>
-#include <atomic>
 
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta::cuda {
 namespace {
 
-// What our calls need: alignment preferences and f32 results of bf16 products; the graph API as it
-// is since version 9, which keeps old names where it added new ones.
+/// What our calls need: alignment preferences and f32 results of bf16 products.
 constexpr std::int64_t kOldestCublasLt = 120000;
-constexpr std::int64_t kOldestCudnn = 90000;
 
 CublasLt load_cublas_lt() {
   const SharedLibrary library(kCublasLt);
@@ -36,40 +33,10 @@ CublasLt load_cublas_lt() {
   return table;
 }
 
-Cudnn load_cudnn() {
-  const SharedLibrary library(kCudnn);
-  Cudnn table;
-  library.find(table.get_version, "cudnnGetVersion");
-  library.require(static_cast<std::int64_t>(table.get_version()), kOldestCudnn, "9.0");
-  library.find(table.get_error_string, "cudnnGetErrorString");
-  library.find(table.get_last_error_string, "cudnnGetLastErrorString");
-  library.find(table.create, "cudnnCreate");
-  library.find(table.destroy, "cudnnDestroy");
-  library.find(table.set_stream, "cudnnSetStream");
-  library.find(table.create_descriptor, "cudnnBackendCreateDescriptor");
-  library.find(table.destroy_descriptor, "cudnnBackendDestroyDescriptor");
-  library.find(table.finalize, "cudnnBackendFinalize");
-  library.find(table.set_attribute, "cudnnBackendSetAttribute");
-  library.find(table.get_attribute, "cudnnBackendGetAttribute");
-  library.find(table.execute, "cudnnBackendExecute");
-  return table;
-}
-
-std::atomic<const Cudnn*> stand_in{nullptr};
-
 }  // namespace
-
-CudnnStandIn::CudnnStandIn(const Cudnn& table) { stand_in = &table; }
-CudnnStandIn::~CudnnStandIn() { stand_in = nullptr; }
 
 const CublasLt& cublas_lt() {
   static const CublasLt table = load_cublas_lt();
-  return table;
-}
-
-const Cudnn& cudnn() {
-  if (const Cudnn* const instead = stand_in.load()) return *instead;
-  static const Cudnn table = load_cudnn();
   return table;
 }
 

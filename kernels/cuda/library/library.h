@@ -53,15 +53,6 @@ struct Cudnn {
 const CublasLt& cublas_lt();
 const Cudnn& cudnn();
 
-/// For tests: what cudnn() is while this lives. One at a time, while no other thread uses cudnn().
-class CudnnStandIn {
- public:
-  explicit CudnnStandIn(const Cudnn& table);
-  ~CudnnStandIn();
-  CudnnStandIn(const CudnnStandIn&) = delete;
-  CudnnStandIn& operator=(const CudnnStandIn&) = delete;
-};
-
 /// Empty where the library can be used; otherwise why not, in one line.
 std::string why_no_cublas_lt();
 std::string why_no_cudnn();

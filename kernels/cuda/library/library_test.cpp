@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/device/queue.h"
+#include "kernels/cuda/device/emulated_for_test.h"
 #include "kernels/cuda/ops/widen.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/shared_library.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cpu/built_op.h"
+#include "kernels/cpu/built_op_for_test.h"
 #include "kernels/runtime/capture/queued_counts.h"
 #include "kernels/runtime/capture/step_recorder.h"
 #include "kernels/runtime/on_device.h"

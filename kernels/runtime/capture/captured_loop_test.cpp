@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Steps that are recorded once and launched as one, on a device whose queues take functions. Only
-// waits that were recorded order them (function_recording.h), so a run has the CPU's bits only if
-// lanes fork, wait and join as they have to, and if nothing of one step is in the recording.
+// waits that were recorded order them (function_recording_for_test.h), so a run has the CPU's bits
+// only if lanes fork, wait and join as they have to, and if nothing of one step is in the
+// recording.
 #include "kernels/runtime/capture/captured_loop.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps recorded as functions of the host: of queues that are emulated, and of doubles in tests.
+// For tests: steps recorded as functions of the host, of queues that are emulated and of doubles.
 // Only what was recorded orders them: a replay runs what may run by queue, from the last queue to
 // the first and in the next replay the other way round, so that a missing wait shows as a wrong
 // result. Threads: one at a time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/runtime/capture/function_recording.h"
+#include "kernels/runtime/capture/function_recording_for_test.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A file of its own, so that the compiler does not inline one half of a pair of new and delete.
-#include "kernels/runtime/count_allocations.h"
+#include "kernels/runtime/count_allocations_for_test.h"
 
 #include <link.h>
 

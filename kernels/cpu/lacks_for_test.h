@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests that skip where the processor cannot compute what they are about.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+
+#include "kernels/graph/tensor_type.h"
+
+namespace regatta {
+
+/// Why whole models cannot be computed in `element` on this processor; empty: they can.
+inline std::string why_cpu_lacks(ElementType element) {
+  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  if (element != ElementType::BF16 || (isa & kNeeded) == kNeeded) return {};
+  return "oneDNN computes bf16 only with AVX-512, which this processor lacks (or "
+         "ONEDNN_MAX_CPU_ISA forbids)";
+}
+
+}  // namespace regatta
