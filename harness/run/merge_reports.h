@@ -23,6 +23,9 @@ void drop_incomplete_losses(const std::vector<Step>& parts,
 /// quorum make one step together at each.
 std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops);
 
+/// Of a report that was read. Throws: RunError(Data) where a loop's histories differ in length.
+void require_whole(const TrainingReport& report);
+
 /// Of one run in two pieces: sums and histories of both, memory, clocks and lost processes of the
 /// later.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);
