@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "harness/record/record_fields.h"
 #include "harness/run/assemble.h"
 #include "harness/run/merge_reports.h"
 #include "kernels/graph/error.h"
@@ -154,6 +155,12 @@ std::map<int, Updates> updates_with_backup(const std::vector<RankedWorker>& work
   return result;
 }
 
+/// The fields that a part of the record and what was measured both have.
+template <typename Part, typename Measured>
+void assign_equal_names(Part& part, const Measured& measured) {
+  for_each_pair(part, measured, [](auto& to, const auto& from, auto...) { to = from; });
+}
+
 }  // namespace
 
 void summarize(const TrainingReport& report, std::int64_t examples, Record& record) {
@@ -170,31 +177,24 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
     const Updates updates = counted != backed.end()
                                 ? counted->second
                                 : Updates{.applied = times.pushes.value_or(worker.steps)};
-    record.workers.push_back({.rank = rank,
-                              .place = to_string(worker.place),
-                              .replica = worker.place.replica,
-                              .steps = worker.steps,
-                              .compute_ns = worker.compute_ns,
-                              .exposed_communication_ns = worker.exposed_communication_ns,
-                              .wait_ns = worker.wait_ns,
-                              .input_ns = worker.input_ns,
-                              .update_ns = worker.update_ns,
-                              .bytes_sent = bytes.sent,
-                              .bytes_received = bytes.received,
-                              .staleness_histogram = trimmed(worker.staleness),
-                              .age_ns = span_record(worker.age),
-                              .updates_applied = updates.applied,
-                              .updates_dropped = updates.dropped,
-                              .late_ns = span_record(times.late),
-                              .late_uncertainty_ns = late_uncertainty_ns(times),
-                              .exchange_wait_ns = span_record(times.wait),
-                              .pushes = push_record(times)});
+    WorkerRecord& told =
+        record.workers.emplace_back(WorkerRecord{.rank = rank,
+                                                 .place = to_string(worker.place),
+                                                 .replica = worker.place.replica,
+                                                 .bytes_sent = bytes.sent,
+                                                 .bytes_received = bytes.received,
+                                                 .staleness_histogram = trimmed(worker.staleness),
+                                                 .age_ns = span_record(worker.age),
+                                                 .late_ns = span_record(times.late),
+                                                 .late_uncertainty_ns = late_uncertainty_ns(times),
+                                                 .exchange_wait_ns = span_record(times.wait),
+                                                 .pushes = push_record(times)});
+    assign_equal_names(told, worker);
+    told.updates_applied = updates.applied;
+    told.updates_dropped = updates.dropped;
   }
   for (const auto& [rank, clock] : report.clocks) {
-    record.clocks.push_back({.rank = rank,
-                             .offset_ns = clock.offset_ns,
-                             .drift_ppb = clock.drift_ppb,
-                             .error_ns = clock.error_ns});
+    assign_equal_names(record.clocks.emplace_back(ClockRecord{.rank = rank}), clock);
   }
   record.kernels.assign(report.kernels.begin(), report.kernels.end());
   record.lost_updates = report.lost_updates;

@@ -3,15 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
-#include "harness/checkpoint/checkpoint_header.h"
 #include "harness/run/merge_reports.h"
+#include "harness/system/bytes.h"
 #include "harness/system/run_id.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
@@ -25,24 +23,11 @@ constexpr std::string_view kMagic = "RGTCKPT\n";
 constexpr std::size_t kWordBytes = 8;
 constexpr std::size_t kPrologueBytes = 4 * kWordBytes;
 
-std::array<char, kWordBytes> bytes_of(std::uint64_t word) {
-  std::array<char, kWordBytes> bytes{};
-  for (std::size_t i = 0; i < kWordBytes; ++i) bytes[i] = static_cast<char>(word >> (8 * i));
-  return bytes;
-}
-
 /// The word whose first byte is at `begin`.
 std::uint64_t word_at(Bytes bytes, std::size_t begin) {
   std::uint64_t word = 0;
-  for (std::size_t i = 0; i < kWordBytes; ++i) {
-    word |= std::uint64_t{static_cast<unsigned char>(bytes[begin + i])} << (8 * i);
-  }
+  std::memcpy(&word, &bytes[begin], kWordBytes);
   return word;
-}
-
-template <typename T>
-Bytes bytes_of(const std::vector<T>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
 bool same(Bytes a, Bytes b) {
@@ -66,23 +51,15 @@ class Payload {
   std::uint64_t size_ = 0;
 };
 
-Layout lay_out(const Checkpoint& checkpoint, Payload& payload) {
-  Layout layout;
-  for (const LoopHistory& loop : checkpoint.report.loops) {
-    layout.loops.push_back({.step_ns = payload.add(bytes_of(loop.step_ns)),
-                            .losses = payload.add(bytes_of(loop.losses)),
-                            .examples = payload.add(bytes_of(loop.examples))});
+void lay_out(std::vector<SavedVariable>& variables, Payload& payload) {
+  std::map<std::string, const SavedVariable*> former;  // the last of each name
+  for (SavedVariable& variable : variables) {
+    const SavedVariable*& last = former[variable.name];
+    variable.extent = last != nullptr && same(last->memory, variable.memory)
+                          ? last->extent
+                          : payload.add(variable.memory);
+    last = &variable;
   }
-  std::map<std::string, std::pair<Bytes, Extent>> copies;  // the last of each name
-  for (const SavedVariable& variable : checkpoint.variables) {
-    auto& [memory, extent] = copies[variable.name];
-    if (memory.empty() || !same(memory, variable.memory)) {
-      memory = variable.memory;
-      extent = payload.add(variable.memory);
-    }
-    layout.variables.push_back(extent);
-  }
-  return layout;
 }
 
 [[noreturn]] void refuse(const std::string& name, const std::string& what) {
@@ -128,13 +105,6 @@ Bytes part_of(Bytes payload, const Extent& extent, const std::string& name) {
                          static_cast<std::size_t>(extent.size));
 }
 
-template <typename T>
-std::vector<T> values_in(Bytes bytes) {
-  std::vector<T> values(bytes.size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
-  return values;
-}
-
 /// What no run writes, though each number is one. The run's id names a folder that is removed.
 void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
   const auto damaged = [&](const std::string& what) {
@@ -155,10 +125,10 @@ void refuse_nonsense(const Checkpoint& checkpoint, const std::string& name) {
 
 }  // namespace
 
-void encode(const Checkpoint& checkpoint, const std::function<void(Bytes)>& write) {
+void encode(Checkpoint checkpoint, const std::function<void(Bytes)>& write) {
   Payload payload;
-  const Layout layout = lay_out(checkpoint, payload);
-  const std::string header = header_text(checkpoint, layout);
+  lay_out(checkpoint.variables, payload);
+  const std::string header = bytes_of(checkpoint);
   std::uint64_t checksum = fnv1a("");
   const auto add = [&](Bytes bytes) {
     checksum = fnv1a(bytes.data(), bytes.size(), checksum);
@@ -176,27 +146,16 @@ void encode(const Checkpoint& checkpoint, const std::function<void(Bytes)>& writ
 Checkpoint decode(std::vector<char> file, const std::string& name) {
   const auto kept = std::make_shared<const std::vector<char>>(std::move(file));
   const Sections sections = sections_of(*kept, name);
-  Layout layout;
   Checkpoint checkpoint;
   try {
-    checkpoint = checkpoint_in(sections.header, layout);
-  } catch (const nlohmann::json::exception& error) {
+    checkpoint = value_in<Checkpoint>(sections.header);
+    require_whole(checkpoint.report);
+  } catch (const RunError& error) {
     refuse(name, std::string("a damaged checkpoint: ") + error.what());
   }
   refuse_nonsense(checkpoint, name);
-  const auto part = [&](const Extent& extent) { return part_of(sections.payload, extent, name); };
-  for (std::size_t i = 0; i < layout.loops.size(); ++i) {
-    LoopHistory& loop = checkpoint.report.loops[i];
-    loop.step_ns = values_in<std::int64_t>(part(layout.loops[i].step_ns));
-    loop.losses = values_in<float>(part(layout.loops[i].losses));
-    loop.examples = values_in<std::int64_t>(part(layout.loops[i].examples));
-    if (loop.step_ns.size() != loop.examples.size() ||
-        (!loop.losses.empty() && loop.losses.size() != loop.examples.size())) {
-      refuse(name, "a damaged checkpoint: histories of one loop differ in length");
-    }
-  }
-  for (std::size_t i = 0; i < layout.variables.size(); ++i) {
-    checkpoint.variables[i].memory = part(layout.variables[i]);
+  for (SavedVariable& variable : checkpoint.variables) {
+    variable.memory = part_of(sections.payload, variable.extent, name);
   }
   checkpoint.file = kept;
   return checkpoint;

@@ -3,9 +3,9 @@
 // A run as it stood between two steps, with all that it needs to go on, and its form in a file:
 //   8 bytes "RGTCKPT\n", then the format's version, the header's bytes and the payload's bytes as
 //   64-bit integers, little-endian;
-//   the header, JSON: what was asked for, clocks, evaluations, and where in the payload what is;
-//   the payload: histories of loops (step_ns i64, losses f32, examples i64) and the memory of every
-//   variable of every place; copies that hold the same bits are there once;
+//   the header: the struct Checkpoint as harness/system/bytes.h writes it;
+//   the payload: the memory of every variable of every place; copies that hold the same bits are
+//   there once;
 //   the 64-bit FNV-1a hash of all before it.
 // Lengths are held against the file's before anything is set aside for them.
 #pragma once
@@ -19,20 +19,41 @@
 #include <vector>
 
 #include "harness/plan/fingerprint.h"
-#include "harness/record/record.h"
+#include "harness/record/record_fields.h"
 #include "harness/run/trainer.h"
 
 namespace regatta {
+
+/// A part of the payload. Units: bytes.
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+template <FieldsOf<Extent> T, typename Field>
+void for_each_field(T& extent, Field&& field) {
+  field("offset", extent.offset);
+  field("size", extent.size);
+}
 
 struct SavedVariable {
   std::string name;
   std::string place;
   std::uint64_t version = 0;  ///< updates that it has had, where loops share it
   std::span<const char> memory;
+  Extent extent = {};  ///< of the memory; encode() sets it
 };
 
+template <FieldsOf<SavedVariable> T, typename Field>
+void for_each_field(T& variable, Field&& field) {
+  field("name", variable.name);
+  field("place", variable.place);
+  field("version", variable.version);
+  field("memory", variable.extent);
+}
+
 struct Checkpoint {
-  static constexpr std::uint64_t kFormat = 4;
+  static constexpr std::uint64_t kFormat = 5;
 
   std::string run_id;   ///< of the run that began it
   std::string command;  ///< of that run
@@ -51,8 +72,25 @@ struct Checkpoint {
   std::shared_ptr<const std::vector<char>> file;
 };
 
+template <FieldsOf<Checkpoint> T, typename Field>
+void for_each_field(T& checkpoint, Field&& field) {
+  field("examples", checkpoint.examples);
+  field("training_ns", checkpoint.training_ns);
+  field("full_ns", checkpoint.full_ns);
+  field("checkpoints", checkpoint.checkpoints);
+  field("run_id", checkpoint.run_id);
+  field("command", checkpoint.command);
+  field("fingerprint", checkpoint.fingerprint);
+  field("evaluations", checkpoint.evaluations);
+  field("training_time_to_target_ns", checkpoint.training_time_to_target_ns);
+  field("full_time_to_target_ns", checkpoint.full_time_to_target_ns);
+  field("examples_to_target", checkpoint.examples_to_target);
+  field("report", checkpoint.report);
+  field("variables", checkpoint.variables);
+}
+
 /// Hands the bytes of the file to `write`, in order.
-void encode(const Checkpoint& checkpoint, const std::function<void(std::span<const char>)>& write);
+void encode(Checkpoint checkpoint, const std::function<void(std::span<const char>)>& write);
 
 /// `name` is for errors. Throws: RunError(Data) that says what is wrong with it.
 Checkpoint decode(std::vector<char> file, const std::string& name);

@@ -133,5 +133,25 @@ TEST(Reports, OfWorkersStandInTheOrderOfPlaces) {
   EXPECT_EQ(all.traffic.at({.replica = 1}).received, 22);
 }
 
+TEST(Reports, OfOnePlaceFollowTheRulesOfTheirFields) {
+  std::vector<TrainingReport> parts(2);
+  const Place place{.replica = 1};
+  parts[0].exchange_times[place] = {.late_uncertainty_ns = 7, .pushes = 3};
+  parts[0].exchange_times[place].late.add(100);
+  parts[1].exchange_times[place] = {.late_uncertainty_ns = 5, .pushes = 2};
+  parts[1].exchange_times[place].late.add(50);
+  parts[0].clocks[0] = {.offset_ns = 1};
+  parts[1].clocks[1] = {.offset_ns = 2};
+  const TrainingReport all = merged(parts);
+  EXPECT_EQ(all.exchange_times.at(place).late.sum(), 150);
+  EXPECT_EQ(all.exchange_times.at(place).late_uncertainty_ns, 7);
+  EXPECT_EQ(all.exchange_times.at(place).pushes, 2);
+  EXPECT_EQ(all.clocks.at(1).offset_ns, 2);
+  const TrainingReport longer = joined(all, all);
+  EXPECT_EQ(longer.exchange_times.at(place).late_uncertainty_ns, 7);
+  EXPECT_EQ(longer.exchange_times.at(place).pushes, 4);
+  EXPECT_EQ(longer.clocks, all.clocks);
+}
+
 }  // namespace
 }  // namespace regatta

@@ -6,7 +6,6 @@ Exits 77 (skipped) where python3-jsonschema is not installed.
 """
 
 import functools
-import json
 import os
 import random
 import shutil
@@ -45,17 +44,23 @@ def in_one_piece(*arguments: str) -> dict[str, Any]:
     return record_of(*arguments, folder=fresh_folder())
 
 
-def header_of(file: Path) -> dict[str, Any]:
-    """Of a checkpoint, whose lengths have to be the file's."""
+def counts_in(file: Path) -> dict[str, int]:
+    """The counts with which a checkpoint begins; its lengths have to be the file's."""
     data = file.read_bytes()
     magic, version, header, payload = (data[i:i + 8] for i in range(0, 32, 8))
-    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 4:
+    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 5:
         raise AssertionError(f"{file} begins with {data[:16]!r}")
     sizes = [int.from_bytes(word, "little") for word in (header, payload)]
     if len(data) != 32 + sum(sizes) + 8:
         raise AssertionError(f"{file} has {len(data)} bytes, not 40 and {sizes}")
-    parsed: dict[str, Any] = json.loads(data[32:32 + sizes[0]])
-    return parsed
+    counts: dict[str, int] = {}
+    at = 32
+    while "time_ns" not in counts:
+        begin, end = at + 8, at + 8 + int.from_bytes(data[at:at + 8], "little")
+        name, at = data[begin:end].decode(), end
+        if name != "checkpoints":  # the fields of that one follow
+            counts[name], at = int.from_bytes(data[end:end + 8], "little"), end + 8
+    return counts
 
 
 class Run:
@@ -74,7 +79,7 @@ class Run:
         """That the checkpoint holds; -1: there is none yet, or none any more."""
         file = self.checkpoint()
         try:
-            return -1 if file is None else int(header_of(file)["examples"])
+            return -1 if file is None else counts_in(file)["examples"]
         except FileNotFoundError:
             return -1
 
@@ -111,16 +116,16 @@ def results_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 class Checkpoints(unittest.TestCase):
-    def check_resumed(self, record: dict[str, Any], file: Path, header: dict[str, Any]) -> None:
+    def check_resumed(self, record: dict[str, Any], file: Path, counts: dict[str, int]) -> None:
         errors = VALIDATOR.iter_errors(record)
         self.assertEqual([error.message for error in errors], [])
         self.assertEqual(record["resumed"], {"run_id": file.parent.name, "from": str(file.parent),
-                                             "examples": header["examples"]})
-        self.assertGreater(record["training_ns"], header["training_ns"])
-        self.assertGreater(record["full_ns"], header["full_ns"])
+                                             "examples": counts["examples"]})
+        self.assertGreater(record["training_ns"], counts["training_ns"])
+        self.assertGreater(record["full_ns"], counts["full_ns"])
         times = [evaluation["training_time_ns"] for evaluation in record["evaluations"]]
         self.assertEqual(times, sorted(times))
-        self.assertGreater(record["checkpoints"]["written"], header["checkpoints_written"])
+        self.assertGreater(record["checkpoints"]["written"], counts["written"])
         self.assertGreater(record["checkpoints"]["time_ns"], 0)
         self.assertFalse(file.parent.exists(), "a finished run removes its checkpoints")
 
@@ -131,9 +136,9 @@ class Checkpoints(unittest.TestCase):
         file = run.await_examples(2 * EVERY * batch)
         run.end(signal.SIGKILL)
         self.assertFalse((run.folder / "records.jsonl").read_text())
-        header = header_of(file)
+        counts = counts_in(file)
         record = record_of(*arguments, *every, "--resume", str(file.parent), folder=run.folder)
-        self.check_resumed(record, file, header)
+        self.check_resumed(record, file, counts)
         return record
 
     def check_bits(self, *arguments: str) -> None:

@@ -26,19 +26,19 @@ void send_pieces(VariableId id, const VariableCopy& copy,
 void set_positions(control::BeginAt& message, const Positions& positions);
 Positions positions_in(const control::BeginAt& message);
 
-/// The report of one process in messages of bounded size, the histories of its loops first.
+/// The report of one process in messages of bounded size.
 void send_report(const TrainingReport& report,
                  const std::function<void(const control::FromRank&)>& send);
 
 /// Puts the messages of a report together.
 class ReportReader {
  public:
-  /// Ignores what does not fit: a report is no reason to fail.
-  void take(const control::ReportPiece& piece);
-  TrainingReport finish(const control::Report& message, int rank);
+  /// Returns the report of `rank` with its last piece.
+  /// Throws: RunError(PeerLost) where the bytes are no report, or too many.
+  std::optional<TrainingReport> take(const control::ReportPiece& piece, int rank);
 
  private:
-  std::vector<LoopHistory> loops_;
+  std::string bytes_;
 };
 
 /// The error that a rank reports, by its kind's name; PeerLost for a kind that is none.

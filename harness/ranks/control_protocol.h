@@ -12,7 +12,7 @@
 namespace regatta {
 
 inline constexpr std::int64_t kPieceBytes = 1024 * 1024;
-inline constexpr std::int64_t kPieceSteps = 32 * 1024;
+inline constexpr std::size_t kMostReportBytes = std::size_t{1} << 30;
 
 /// A rank says this often that it lives, and is lost when it has been silent for so long.
 inline constexpr std::chrono::milliseconds kBeatPeriod{500};

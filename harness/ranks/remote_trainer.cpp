@@ -236,7 +236,6 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
 }
 
 void RemoteTrainer::take(const RankMessage& message) {
-  const auto p = static_cast<std::size_t>(message.rank);
   switch (message.body.body_case()) {
     case control::FromRank::kJoin:
       joined_.take(message.rank, server_->state(message.rank).host, message.body.join());
@@ -248,10 +247,8 @@ void RemoteTrainer::take(const RankMessage& message) {
       break;
     case control::FromRank::kAdvanced: awaited_.erase(message.rank); break;
     case control::FromRank::kPiece: take_piece(message.rank, message.body.piece()); break;
-    case control::FromRank::kReportPiece: reports_[p].take(message.body.report_piece()); break;
-    case control::FromRank::kReport:
-      finished_reports_[p] = reports_[p].finish(message.body.report(), message.rank);
-      awaited_.erase(message.rank);
+    case control::FromRank::kReportPiece:
+      take_report_piece(message.rank, message.body.report_piece());
       break;
     case control::FromRank::kTrouble: watch_->note(message.rank, message.body.trouble()); break;
     case control::FromRank::kHello:
@@ -269,6 +266,20 @@ void RemoteTrainer::take_piece(int rank, const control::Piece& piece) {
     return;
   }
   if (!incoming_.expects_any(p)) awaited_.erase(rank);
+}
+
+void RemoteTrainer::take_report_piece(int rank, const control::ReportPiece& piece) {
+  const auto p = static_cast<std::size_t>(rank);
+  try {
+    std::optional<TrainingReport> report = reports_[p].take(piece, rank);
+    if (!report) return;
+    finished_reports_[p] = std::move(*report);
+    awaited_.erase(rank);
+  } catch (const RunError& error) {
+    control::Trouble trouble;
+    trouble.set_text(error.what());
+    watch_->note(rank, trouble);
+  }
 }
 
 /// Waits a little for what tells the cause from its consequences, then throws it.

@@ -66,6 +66,7 @@ class RemoteTrainer final : public Trainer {
   void await_all(const std::string& what, Limit limit);
   void take(const RankMessage& message);
   void take_piece(int rank, const control::Piece& piece);
+  void take_report_piece(int rank, const control::ReportPiece& piece);
   void start_all();
   [[noreturn]] void fail();
   void show_end_of(int rank) const;

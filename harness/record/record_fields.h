@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "harness/record/record.h"
+#include "kernels/graph/fields.h"
 
 namespace regatta {
 
@@ -159,12 +160,6 @@ void for_each_field(T& part, Field&& field) {
   field("peak_rss_bytes", part.peak_rss_bytes);
 }
 
-template <PartOfRecord<KernelChoice> T, typename Field>
-void for_each_field(T& part, Field&& field) {
-  field("node", part.node);
-  field("choice", part.choice);
-}
-
 template <PartOfRecord<CheckpointsRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("written", part.written);
@@ -246,16 +241,5 @@ void for_each_field(T& part, Field&& field) {
   field("software", part.software);
   field("environment", part.environment);
 }
-
-/// For `requires`.
-struct IgnoreField {
-  template <typename T>
-  void operator()(const char*, T&) const {}
-};
-
-template <typename T>
-concept HasFields = requires(T& part) {
-  for_each_field(part, IgnoreField{});
-};
 
 }  // namespace regatta

@@ -25,6 +25,9 @@ void drop_incomplete_losses(const std::vector<Step>& parts,
 /// begin one common step at each.
 std::vector<std::int64_t> beginnings(const std::vector<LoopHistory>& loops);
 
+/// Of a report that was read. Throws: RunError(Data) where a loop's histories differ in length.
+void require_whole(const TrainingReport& report);
+
 /// Of one run in two pieces: sums and histories of both, memory, clocks and lost processes of the
 /// later.
 TrainingReport joined(const TrainingReport& former, TrainingReport later);

@@ -43,11 +43,31 @@ struct LoopHistory {
   std::vector<std::int64_t> examples;  ///< seen by all loops when the step began
 };
 
+inline int key_of(const LoopHistory& loop) { return loop.number; }
+
+/// Losses of several processes add up; a step takes as long as at the slowest.
+template <FieldsOf<LoopHistory> T, typename Field>
+void for_each_field(T& loop, Field&& field) {
+  field("number", loop.number, Merging<KeepOwn>());
+  field("share_of_batch", loop.share_of_batch, Merging<KeepOwn>());
+  field("step_ns", loop.step_ns, Merging<KeepLargest, Prepend>());
+  field("losses", loop.losses, Merging<AddUp, Prepend>());
+  field("examples", loop.examples, Merging<KeepLargest, Prepend>());
+}
+
 /// Where a worker's time went, and in which process.
 struct RankedWorker {
   std::int64_t rank = 0;
   WorkerReport report;
 };
+
+inline const Place& key_of(const RankedWorker& worker) { return worker.report.place; }
+
+template <FieldsOf<RankedWorker> T, typename Field>
+void for_each_field(T& worker, Field&& field) {
+  field("rank", worker.rank, Merging<KeepOwn>());
+  field("report", worker.report, Merging<AddUp>());
+}
 
 /// What was measured since the start.
 struct TrainingReport {
@@ -62,6 +82,20 @@ struct TrainingReport {
   std::int64_t planned_bytes = 0;           ///< sum over all processes
   std::int64_t peak_rss_bytes = 0;          ///< sum over all processes, this one included
 };
+
+template <FieldsOf<TrainingReport> T, typename Field>
+void for_each_field(T& report, Field&& field) {
+  field("workers", report.workers, Merging<AddUp>());
+  field("loops", report.loops, Merging<AddUp>());
+  field("traffic", report.traffic, Merging<AddUp>());
+  field("exchange_times", report.exchange_times, Merging<AddUp>());
+  field("clocks", report.clocks, Merging<Unite, KeepOwn>());
+  field("kernels", report.kernels, Merging<Unite, KeepOwn>());
+  field("lost_updates", report.lost_updates, Merging<AddUp>());
+  field("lost_processes", report.lost_processes, Merging<KeepOwn>());
+  field("planned_bytes", report.planned_bytes, Merging<AddUp, KeepOwn>());
+  field("peak_rss_bytes", report.peak_rss_bytes, Merging<AddUp, KeepOwn>());
+}
 
 class Trainer {
  public:

@@ -5,12 +5,12 @@
 // is told by several clocks, which were compared, and beside it what that cannot tell.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 
 #include "kernels/graph/graph.h"
+#include "kernels/graph/merging.h"
 #include "kernels/runtime/measure/span_histogram.h"
 
 namespace regatta {
@@ -37,26 +37,26 @@ struct ClockFacts {
 
 using ExchangeTimesByPlace = std::map<Place, ExchangeTimes>;
 
-inline void add_spans(ExchangeTimes& sum, const ExchangeTimes& part) {
-  sum.late.add(part.late);
-  sum.late_uncertainty_ns = std::max(sum.late_uncertainty_ns, part.late_uncertainty_ns);
-  sum.wait.add(part.wait);
-  sum.barrier.add(part.barrier);
-  sum.queue.add(part.queue);
-  sum.wire.add(part.wire);
+template <FieldsOf<ExchangeTimes> T, typename Field>
+void for_each_field(T& times, Field&& field) {
+  field("late", times.late, Merging<AddUp>());
+  field("late_uncertainty_ns", times.late_uncertainty_ns, Merging<KeepLargest>());
+  field("wait", times.wait, Merging<AddUp>());
+  field("barrier", times.barrier, Merging<AddUp>());
+  field("queue", times.queue, Merging<AddUp>());
+  field("wire", times.wire, Merging<AddUp>());
+  field("pushes", times.pushes, Merging<KeepLeast, AddUp>());
 }
 
-/// What one place measured before and after a run was resumed.
-inline void add_former(ExchangeTimes& sum, const ExchangeTimes& former) {
-  add_spans(sum, former);
-  if (sum.pushes) *sum.pushes += former.pushes.value_or(0);
+template <FieldsOf<ClockFacts> T, typename Field>
+void for_each_field(T& clock, Field&& field) {
+  field("offset_ns", clock.offset_ns);
+  field("drift_ppb", clock.drift_ppb);
+  field("error_ns", clock.error_ns);
 }
 
 /// Two parts of one place's account: of several nodes, or of several processes.
-inline void add(ExchangeTimes& sum, const ExchangeTimes& part) {
-  add_spans(sum, part);
-  if (part.pushes) sum.pushes = std::min(sum.pushes.value_or(*part.pushes), *part.pushes);
-}
+inline void add(ExchangeTimes& sum, const ExchangeTimes& part) { merge<Across::Parts>(sum, part); }
 
 inline void add(ExchangeTimesByPlace& sums, const ExchangeTimesByPlace& parts) {
   for (const auto& [place, part] : parts) add(sums[place], part);

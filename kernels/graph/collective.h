@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/graph/merging.h"
+
 namespace regatta {
 
 /// Values of `--all-reduce`.
@@ -62,6 +64,13 @@ struct MemberTraffic {
     return *this;
   }
 };
+
+template <FieldsOf<MemberTraffic> T, typename Field>
+void for_each_field(T& traffic, Field&& field) {
+  field("sent", traffic.sent, Merging<AddUp>());
+  field("received", traffic.received, Merging<AddUp>());
+  field("messages", traffic.messages, Merging<AddUp>());
+}
 
 /// Who takes part and how much.
 struct CollectiveShape {

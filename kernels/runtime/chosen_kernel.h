@@ -8,6 +8,7 @@
 #include <compare>
 #include <string>
 
+#include "kernels/graph/fields.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -30,5 +31,11 @@ struct KernelChoice {
   std::string choice;
   auto operator<=>(const KernelChoice&) const = default;
 };
+
+template <FieldsOf<KernelChoice> T, typename Field>
+void for_each_field(T& kernel, Field&& field) {
+  field("node", kernel.node);
+  field("choice", kernel.choice);
+}
 
 }  // namespace regatta

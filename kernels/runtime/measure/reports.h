@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/graph/graph.h"
+#include "kernels/graph/merging.h"
 #include "kernels/runtime/measure/span_histogram.h"
 
 namespace regatta {
@@ -34,6 +35,22 @@ struct WorkerReport {
   std::int64_t updates_applied = 0;      ///< of the replica, where the place has a quorum
   std::int64_t updates_dropped = 0;      ///< at the deciding server: they came too late
 };
+
+template <FieldsOf<WorkerReport> T, typename Field>
+void for_each_field(T& worker, Field&& field) {
+  field("place", worker.place, Merging<KeepOwn>());
+  field("steps", worker.steps, Merging<AddUp>());
+  field("compute_ns", worker.compute_ns, Merging<AddUp>());
+  field("exposed_communication_ns", worker.exposed_communication_ns, Merging<AddUp>());
+  field("wait_ns", worker.wait_ns, Merging<AddUp>());
+  field("input_ns", worker.input_ns, Merging<AddUp>());
+  field("update_ns", worker.update_ns, Merging<AddUp>());
+  field("total_ns", worker.total_ns, Merging<AddUp>());
+  field("staleness", worker.staleness, Merging<AddUp>());
+  field("age", worker.age, Merging<AddUp>());
+  field("updates_applied", worker.updates_applied, Merging<AddUp>());
+  field("updates_dropped", worker.updates_dropped, Merging<AddUp>());
+}
 
 /// One loop's history. Entry k is step k of this executor.
 struct LoopReport {

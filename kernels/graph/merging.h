@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How two accounts of one run become one, field by field (fields.h). Accounts are of two parts of
+// the run that were measured at the same time (nodes, processes), or of two periods of it.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/graph/fields.h"
+
+namespace regatta {
+
+/// What two accounts are of.
+enum class Across {
+  Parts,
+  Periods,  ///< the later one is merged with the former one
+};
+
+/// The rule of a field for either case: one of the structs below.
+template <typename AcrossParts, typename AcrossPeriods = AcrossParts>
+struct Merging {};
+
+/// Merges each field of `part` into that of `all`.
+template <Across across, HasFields T>
+void merge(T& all, const T& part) {
+  for_each_pair(all, part, []<typename P, typename Q>(auto& to, const auto& from, Merging<P, Q>) {
+    std::conditional_t<across == Across::Parts, P, Q>::template merge<across>(to, from);
+  });
+}
+
+/// For vectors of numbers: element by element, as if the shorter one went on with zeros.
+template <Across across, typename Rule, typename T>
+void merge_elements(std::vector<T>& all, const std::vector<T>& part) {
+  if (all.size() < part.size()) all.resize(part.size());
+  for (std::size_t i = 0; i < part.size(); ++i) Rule::template merge<across>(all[i], part[i]);
+}
+
+/// Numbers and histograms add up. A struct's fields follow its own list. Structs in a vector are
+/// merged where they have the same key_of(), by which the vector is then sorted.
+struct AddUp {
+  template <Across across, typename T>
+  static void merge(T& all, const T& part) {
+    if constexpr (HasFields<T>) {
+      regatta::merge<across>(all, part);
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      all += part;
+    } else {
+      all.add(part);
+    }
+  }
+  template <Across across, typename T>
+  static void merge(std::optional<T>& all, const std::optional<T>& part) {
+    if (part) merge<across>(all ? *all : all.emplace(), *part);
+  }
+  template <Across across, typename Key, typename T>
+  static void merge(std::map<Key, T>& all, const std::map<Key, T>& part) {
+    for (const auto& [key, value] : part) merge<across>(all[key], value);
+  }
+  template <Across across, typename T>
+  static void merge(std::vector<T>& all, const std::vector<T>& part) {
+    merge_elements<across, AddUp>(all, part);
+  }
+  template <Across across, HasFields T>
+  static void merge(std::vector<T>& all, const std::vector<T>& part) {
+    for (const T& one : part) {
+      const auto same = std::find_if(all.begin(), all.end(),
+                                     [&](const T& other) { return key_of(other) == key_of(one); });
+      if (same == all.end()) {
+        all.push_back(one);
+      } else {
+        regatta::merge<across>(*same, one);
+      }
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const T& a, const T& b) { return key_of(a) < key_of(b); });
+  }
+};
+
+struct KeepLargest {
+  template <Across across, typename T>
+  static void merge(T& all, const T& part) {
+    all = std::max(all, part);
+  }
+  template <Across across, typename T>
+  static void merge(std::vector<T>& all, const std::vector<T>& part) {
+    merge_elements<across, KeepLargest>(all, part);
+  }
+};
+
+struct KeepLeast {
+  template <Across across, typename T>
+  static void merge(std::optional<T>& all, const std::optional<T>& part) {
+    if (part) all = std::min(all.value_or(*part), *part);
+  }
+};
+
+/// All elements of both.
+struct Unite {
+  template <Across across, typename T>
+  static void merge(T& all, const T& part) {
+    all.insert(part.begin(), part.end());
+  }
+};
+
+/// What was measured before stands before.
+struct Prepend {
+  template <Across across, typename T>
+  static void merge(std::vector<T>& all, const std::vector<T>& former) {
+    all.insert(all.begin(), former.begin(), former.end());
+  }
+};
+
+/// The first account's field stays: both are equal, or the later one counts.
+struct KeepOwn {
+  template <Across across, typename T>
+  static void merge(T&, const T&) {}
+};
+
+}  // namespace regatta
