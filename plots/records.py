@@ -132,8 +132,11 @@ def _straggler(cell: dict[str, Any]) -> str:
     return ",".join(f"{one['worker']}:{one['factor']:g}" for one in cell.get("straggler") or [])
 
 
-def length_of(command: str) -> str:
-    """The run length, which a cell does not include, if it is not the workload's default."""
+def length_of(cell: dict[str, Any], command: str) -> str:
+    """The run length, if it is not the workload's; older records say it in their command only."""
+    if "steps" in cell:
+        return next((f"{unit} {cell[unit]:g}" for unit in ("steps", "epochs")
+                     if cell.get(unit) is not None), "")
     found = re.search(r" --(steps|epochs)[ =](\S+)", command)
     return f"{found[1]} {found[2]}" if found else ""
 
@@ -168,7 +171,7 @@ def variant_of(cell: dict[str, Any], command: str) -> Variant:
         oversubscribed=bool(cell.get("oversubscribed", False)),
         shared_gpu=bool(cell.get("shared_gpu", False)),
         shared_gpus=cell.get("gpus") if cell.get("shared_gpu") else None,
-        length=length_of(command),
+        length=length_of(cell, command),
     )
 
 

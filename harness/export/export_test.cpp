@@ -121,8 +121,8 @@ TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
   Record record = sample_record();
   EXPECT_EQ(cell_name(record),
             "resnet9_thin all_reduce x2 global_batch=512 winograd=on normalization_group=16 "
-            "bucket_bytes=65536 straggler=1:2.5 target=90");
-  record.command += " --epochs 3 --seed 9";
+            "bucket_bytes=65536 straggler=1:2.5 epochs=0.5 target=90");
+  record.cell.epochs = 3;
   record.cell.dtype = "bf16";
   record.cell.fusion = "off";
   record.cell.options["all_reduce"] = "mpi";

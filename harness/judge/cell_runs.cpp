@@ -57,18 +57,6 @@ std::optional<MedianInterval> median_of(const Sample& sample) {
 
 }  // namespace
 
-std::optional<Length> length_of(const std::string& command) {
-  std::istringstream words(command);
-  for (std::string word; words >> word;) {
-    for (const std::string unit : {"steps", "epochs"}) {
-      std::string value;
-      if (word == "--" + unit && words >> value) return Length{unit, value};
-      if (word.rfind("--" + unit + '=', 0) == 0) return Length{unit, word.substr(unit.size() + 3)};
-    }
-  }
-  return std::nullopt;
-}
-
 std::string straggler_text(const std::vector<Straggler>& stragglers) {
   std::vector<std::string> texts;
   for (const Straggler& each : stragglers) {
@@ -107,9 +95,8 @@ std::string cell_name(const Record& record) {
   name.add_unless({}, "normalization_group", cell.normalization_group);
   name.add_unless<double>(1, "rate_scale", cell.rate_scale);
   add_exchange(name, cell);
-  if (const auto length = length_of(record.command)) {
-    name.text += fmt::format(" {}={}", length->unit, length->value);
-  }
+  name.add_unless({}, "steps", cell.steps);
+  name.add_unless({}, "epochs", cell.epochs);
   name.add_unless<double>(workload ? workload->target : 0, "target", record.target.value);
   return name.text;
 }

@@ -19,14 +19,6 @@ namespace regatta {
 /// As --straggler takes them: `1:2.5,2:3`.
 std::string straggler_text(const std::vector<Straggler>& stragglers);
 
-/// What a cell does not say of its runs.
-struct Length {
-  std::string unit;  ///< `steps` or `epochs`
-  std::string value;
-};
-/// As a command gives it; nothing where it leaves the workload's own.
-std::optional<Length> length_of(const std::string& command);
-
 /// What the strategy's options say, as far as it is not as usual.
 OptionValues unusual_options(const Cell& cell);
 

@@ -22,9 +22,9 @@ constexpr std::size_t kEnoughInPairs = 5;  ///< seeds from which pairs alone dec
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
 /// `64 steps`; empty for the workload's own length.
-std::string length_text(const Record& record) {
-  const std::optional<Length> length = length_of(record.command);
-  return length ? length->value + ' ' + length->unit : "";
+std::string length_text(const Cell& cell) {
+  if (cell.steps) return fmt::format("{} steps", *cell.steps);
+  return cell.epochs ? fmt::format("{} epochs", *cell.epochs) : "";
 }
 
 Setting setting_of(const Record& record) {
@@ -43,7 +43,7 @@ Setting setting_of(const Record& record) {
                                                        : std::string("the workload's")},
       {"rate scale", fmt::format("{}", cell.rate_scale)},
       {"target", fmt::format("{} {}", record.target.metric, record.target.value)},
-      {"", length_text(record)},
+      {"", length_text(cell)},
       {"cores", fmt::format("{} of {}", record.machine.cores_used, record.machine.cores_available)},
       {"cpu", record.machine.cpu},
       {"gpus", fmt::format("{}", fmt::join(record.machine.gpus, "+"))},

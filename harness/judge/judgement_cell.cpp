@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the runs of one cell say, as numbers: the half of judge() that looks at one cell.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/judge/cell_runs.h"
@@ -109,8 +111,9 @@ void measure_bytes(CellJudgement& cell) {
 }  // namespace
 
 std::string length_flag(const Record& record) {
-  const std::optional<Length> length = length_of(record.command);
-  return length ? "--" + length->unit + ' ' + length->value : "";
+  const Cell& cell = record.cell;
+  if (cell.steps) return fmt::format("--steps {}", *cell.steps);
+  return cell.epochs ? fmt::format("--epochs {}", *cell.epochs) : "";
 }
 
 std::optional<Crossing> crossing_of(const Record& record) {

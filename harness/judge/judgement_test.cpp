@@ -160,7 +160,7 @@ TEST(Judgement, KeepsApartWhatCannotBeCompared) {
   EXPECT_EQ(judgement.workloads.front().cells.size(), 2U);
   records.resize(2);
   records[1] = made_up("single", 2, 1);
-  records[1].command += " --steps 7";
+  records[1].cell.steps = 7;
   const Judgement lengths = judge(records);
   ASSERT_EQ(lengths.workloads.size(), 2U);
   EXPECT_EQ(lengths.workloads[1].cells.front().length, "--steps 7");

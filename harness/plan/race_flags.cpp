@@ -24,7 +24,7 @@ std::string unsigned_error(const std::string& text) {
 
 /// Whose option it is stands before what it says.
 void declare(CLI::App& app, const Option& option, OptionValues& given) {
-  const std::string help = names_of_declarers(option) + ": " + std::string(option.help);
+  const std::string help = "for " + names_of_declarers(option) + ": " + std::string(option.help);
   const std::string name(option.name);
   const std::optional<OptionValue> usual = option.usual();
   const std::string text = usual ? help : help + " (default: none)";

@@ -4,6 +4,7 @@
 usage: help_test.py REGATTA SCHEMA [unittest arguments]
 """
 
+import json
 import re
 import unittest
 from pathlib import Path
@@ -14,10 +15,7 @@ from test_support import PARABOLA, output_of, record_of, run_tests
 # as ` [1]`.
 CELL_FLAGS = {
     "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
-    "--processes": "(default: 1; a worker each with parameter servers)",
-    "--servers": "=1", "--backup-workers": "=0",
-    "--staleness-bound": "(default: none)", "--stages": "=0",
-    "--all-reduce": "=ring", "--sharing": "=relaxed", "--bucket-bytes": "=4194304",
+    "--processes": "(default: 1; a worker each with parameter servers)", "--stages": "=0",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
     "--winograd": "=auto",
     "--device": "=cpu", "--cuda-graph": "=auto", "--cudnn-engine": "(default: timed)",
@@ -54,9 +52,21 @@ FLAGS = {
 }
 
 
+def option_flags() -> dict[str, str]:
+    """Those that strategies declare."""
+    listed = json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]
+    options = {one["name"]: one["usual"] for strategy in listed for one in strategy["options"]}
+    return {"--" + name.replace("_", "-"): "(default: none)" if usual is None else f"={usual}"
+            for name, usual in options.items()}
+
+
 class Help(unittest.TestCase):
     def test_names_every_flag_with_its_default(self) -> None:
+        options = option_flags()
+        self.assertGreaterEqual(len(options), 6)
         for subcommand, flags in FLAGS.items():
+            if subcommand in ("run", "graph"):
+                flags = {**flags, **options}
             text = output_of(subcommand, "--help")
             entries = re.split(r"\n  (?=-)", text)
             by_name = {re.match(r"\S+", entry)[0]: entry for entry in entries[1:]}

@@ -40,6 +40,8 @@ struct Cell {
   std::int64_t global_batch = 0;  ///< Units: examples
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's. Units: examples
   double rate_scale = 1;                            ///< factor on the recipe's learning rate
+  std::optional<std::int64_t> steps;                ///< length of the run, where given in steps
+  std::optional<double> epochs;                     ///< the same in epochs; neither: the workload's
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;       ///< more threads than cores

@@ -40,6 +40,8 @@ void for_each_field(T& part, Field&& field) {
   field("global_batch", part.global_batch);
   field("normalization_group", part.normalization_group);
   field("rate_scale", part.rate_scale);
+  field("steps", part.steps);
+  field("epochs", part.epochs);
   field("processes", part.processes);
   field("threads_per_worker", part.threads_per_worker);
   field("oversubscribed", part.oversubscribed);

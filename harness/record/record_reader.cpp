@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 #include "harness/record/record_fields.h"
@@ -120,6 +122,22 @@ void require_essentials(const nlohmann::json& json) {
   }
 }
 
+/// Older records say it in their command only.
+void read_length_of_old(const std::string& command, Cell& into) {
+  std::istringstream words(command);
+  for (std::string word; words >> word;) {
+    for (const std::string flag : {"--steps", "--epochs"}) {
+      std::string value;
+      if (word.rfind(flag + '=', 0) == 0) value = word.substr(flag.size() + 1);
+      if (word == flag) words >> value;
+      if (value.empty()) continue;
+      const double length = std::strtod(value.c_str(), nullptr);
+      if (flag == "--steps") into.steps = static_cast<std::int64_t>(length);
+      if (flag == "--epochs") into.epochs = length;
+    }
+  }
+}
+
 /// Older records have them as fields of the cell, which all strategies had.
 void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   for (const Strategy* strategy : all_strategies()) {
@@ -150,6 +168,7 @@ Record record_from_json(std::string_view line) {
   record.cell.fusion = "off";  // records from before it lack the field
   read(json, "", record);
   if (!json["cell"].contains("options")) read_options_of_old(json["cell"], record.cell);
+  if (!json["cell"].contains("steps")) read_length_of_old(record.command, record.cell);
   if (record.status != Status::Reached) {  // older failed runs tell of a target reached before
     record.training_time_to_target_ns.reset();
     record.full_time_to_target_ns.reset();

@@ -97,6 +97,17 @@ TEST(RecordReader, ReadsOptionsOfOlderRecordsFromTheirFields) {
             (OptionValues{{"all_reduce", "ring"}, {"bucket_bytes", 4096}}));
 }
 
+TEST(RecordReader, ReadsTheLengthOfOlderRecordsFromTheirCommand) {
+  auto json = sample_json();
+  json["cell"].erase("steps");
+  json["cell"].erase("epochs");
+  json["command"] = "regatta run --workload parabola --steps 7 --seed 3";
+  EXPECT_EQ(record_from_json(json.dump()).cell.steps, 7);
+  json["command"] = "regatta run --workload parabola --epochs=0.5";
+  EXPECT_EQ(record_from_json(json.dump()).cell.epochs, 0.5);
+  EXPECT_EQ(record_from_json(json.dump()).cell.steps, std::nullopt);
+}
+
 TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
   auto json = sample_json();
   json["workers"][1]["steps"] = "twenty";

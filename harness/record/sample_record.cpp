@@ -13,6 +13,8 @@ Cell sample_cell() {
           .winograd = "on",
           .global_batch = 512,
           .normalization_group = 16,
+          .steps = {},
+          .epochs = 0.5,
           .straggler = {{.worker = 1, .factor = 2.5}},
           .seed = 7};
 }
@@ -123,6 +125,8 @@ Record sample_failed_record() {
                  .options = {},
                  .global_batch = 50,
                  .normalization_group = {},
+                 .steps = {},
+                 .epochs = {},
                  .straggler = {}};
   record.status = Status::Failed;
   record.failure = Failure{.kind = "diverged", .text = "step 7: the loss is not finite"};
