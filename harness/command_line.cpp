@@ -58,10 +58,13 @@ struct CompareNames {
   std::string taken = "apart";
 };
 
-void declare_report(CLI::App& app, ReportRequest& request) {
+void declare_report(CLI::App& app, ReportRequest& request, std::string& format) {
   app.add_option("folders", request.folders, "folders of records")->required();
   app.add_option("--out", request.out, "folder for index.html, judgement.json and figures")
       ->capture_default_str();
+  app.add_option("--format", format, "page, or json: the judgement on standard output")
+      ->capture_default_str()
+      ->check(one_of("format", {"page", "json"}));
 }
 
 void declare_compare(CLI::App& app, CompareRequest& request, CompareNames& names) {
@@ -140,7 +143,8 @@ Command parse(int argc, const char* const* argv) {
   declare_matrix(matrix, command.matrix);
   CLI::App& report =
       *app.add_subcommand("report", "figures and one page that says who came first, and why");
-  declare_report(report, command.report);
+  std::string report_format = "page";
+  declare_report(report, command.report, report_format);
   CLI::App& compare = *app.add_subcommand("compare", "a verdict for each cell of two folders");
   CompareNames compare_names;
   declare_compare(compare, command.compare, compare_names);
@@ -174,6 +178,7 @@ Command parse(int argc, const char* const* argv) {
     throw RunError(ErrorKind::Usage, explain(app, error));
   }
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
+  command.report.format = report_format == "json" ? ReportFormat::Json : ReportFormat::Page;
   command.list_format = list_format == "json" ? ListFormat::Json : ListFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;
   if (report.parsed()) command.kind = Command::Kind::Report;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `regatta list --format json`, which plots/strategies.py reads.
+// `regatta list --format json`, for scripts.
 #pragma once
 
 #include <ostream>

@@ -4,7 +4,7 @@
 
 usage: plots/curves.py DIR...
 
-Reads the records of all folders (one workload), writes curves.svg and curves.png into the first and
+Draws what the program says of the folders' records (one workload): writes curves.svg and curves.png into the first and
 prints, for each line that has one run, how often it lies within the runs of the line with the most.
 """
 
@@ -23,8 +23,8 @@ from figure_files import save_figure  # noqa: E402
 from axes_style import FAINT, INK, tidy  # noqa: E402
 from figure_race import PLAIN, footer  # noqa: E402
 from palette import SPARE, style_of  # noqa: E402
-from labels import labels  # noqa: E402
-from records import RecordsError, Run, Variant, group_runs, read_records  # noqa: E402
+from judgement import Cell, Run, group_runs, judge, runs_of  # noqa: E402
+from labels import cell_labels  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 from strategies import PlotsError  # noqa: E402
 
@@ -52,16 +52,16 @@ def _draw_line(axes: Axes, runs: list[Run], name: str, label: str, colour: str) 
 
 def draw_curves(runs: list[Run]) -> Figure:
     """Two panels, the metric above the loss; the caller saves and closes the figure."""
-    names = labels(group_runs(runs))
+    names = cell_labels(group_runs(runs))
     runs, others = fitting(runs, MOST_LINES)
     groups = group_runs(runs)
     figure, (above, below) = plt.subplots(2, 1, figsize=(9, 8), sharex=True)
     colours = [style_of(runs[0].variant.strategy).colour, "#D55E00",
                *(style.colour for style in SPARE)]
-    for (variant, group), colour in zip(groups.items(), colours):
-        _draw_line(above, group, "metric", names[variant], colour)
-        _draw_line(below, group, "loss", names[variant], colour)
-    above.set_ylabel("loss" if runs[0].lower_is_better else "accuracy (%)")
+    for (cell, group), colour in zip(groups.items(), colours):
+        _draw_line(above, group, "metric", names[cell], colour)
+        _draw_line(below, group, "loss", names[cell], colour)
+    above.set_ylabel("loss" if runs[0].cell.lower_is_better else "accuracy (%)")
     below.set_ylabel("loss in evaluation (log scale)")
     below.set_yscale("log")
     below.yaxis.set_major_formatter(PLAIN)
@@ -78,20 +78,20 @@ def draw_curves(runs: list[Run]) -> Figure:
     return tell(figure, {"": others})
 
 
-def inside(groups: dict[Variant, list[Run]]) -> list[str]:
+def inside(groups: dict[Cell, list[Run]]) -> list[str]:
     """For lines with one run: the evaluations at which it lies within the runs of the largest
     line."""
-    names = labels(groups)
-    widest = max(groups, key=lambda variant: len(groups[variant]))
+    names = cell_labels(groups)
+    widest = max(groups, key=lambda cell: len(groups[cell]))
     lines = []
-    for variant, runs in groups.items():
-        if variant == widest or len(runs) > 1:
+    for cell, runs in groups.items():
+        if cell == widest or len(runs) > 1:
             continue
         for name in ("metric", "loss"):
             others, own = _points(groups[widest], name), _points(runs, name)
             shared = [at for at in own if at in others]
             hits = sum(min(others[at]) <= own[at][0] <= max(others[at]) for at in shared)
-            lines.append(f"{names[variant]}: {name} within the {len(groups[widest])} runs of "
+            lines.append(f"{names[cell]}: {name} within the {len(groups[widest])} runs of "
                          f"{names[widest]} at {hits} of {len(shared)} evaluations")
     return lines
 
@@ -101,10 +101,9 @@ def main(arguments: list[str]) -> int:
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
-        runs = [run for folder in arguments for run in
-                read_records(Path(folder), lambda text: print(f"warning: {text}", file=sys.stderr))]
+        runs = runs_of(judge(arguments)["workloads"])
         if len({run.workload for run in runs}) > 1:
-            raise RecordsError("the folders hold several workloads; one at a time")
+            raise PlotsError("the folders hold several workloads; one at a time")
         print("\n".join(inside(group_runs(runs))))
         files = save_figure(draw_curves(runs), Path(arguments[0]), "curves")
     except (PlotsError, OSError) as error:

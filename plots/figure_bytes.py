@@ -22,8 +22,8 @@ from axes_style import INK, entitle, tidy, tidy_rows  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from figure_time_to_target import wrapped  # noqa: E402
 from palette import style_of, styles_of  # noqa: E402
+from judgement import Run, Variant, group_runs  # noqa: E402
 from labels import labels  # noqa: E402
-from records import Run, Variant, group_runs  # noqa: E402
 from selection import MOST_LINES, MOST_ROWS, fitting, tell  # noqa: E402
 
 SHORT = 20  # characters of a name, of which two stand side by side in a legend
@@ -32,7 +32,7 @@ Lines = dict[Variant, dict[int, float]]  # by workers
 
 
 def sends(run: Run) -> bool:
-    return run.status != "failed" and run.bytes_computed > 0 and not run.variant.straggler
+    return run.status != "failed" and run.cell.bytes_computed > 0 and not run.variant.straggler
 
 
 def _row_of(run: Run) -> Variant:
@@ -63,19 +63,19 @@ def busiest_by_workers(runs: list[Run]) -> Lines:
 
 def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run],
                  names: dict[Variant, str]) -> None:
-    ordered = sorted(cells.items(), key=lambda item: item[1].bytes_computed)
+    ordered = sorted(cells.items(), key=lambda item: item[1].cell.bytes_computed)
     for row, (variant, run) in enumerate(ordered):
-        axes.barh(row, run.bytes_computed, height=0.62, alpha=0.55,
+        axes.barh(row, run.cell.bytes_computed, height=0.62, alpha=0.55,
                   color=style_of(variant.strategy).colour)
-        axes.plot(run.bytes_counted, row, marker="x", color=INK, markersize=7, markeredgewidth=1.6,
+        axes.plot(run.cell.bytes_counted, row, marker="x", color=INK, markersize=7, markeredgewidth=1.6,
                   linestyle="")
-        axes.annotate(BYTES(float(f"{run.bytes_computed:.3g}")), (1, row), xytext=(6, 0),
+        axes.annotate(BYTES(float(f"{run.cell.bytes_computed:.3g}")), (1, row), xytext=(6, 0),
                       va="center", fontsize=9, xycoords=("axes fraction", "data"),
                       textcoords="offset points", color=INK)
     axes.set_yticks(range(len(ordered)), [wrapped(names[variant]) for variant, _ in ordered],
                     fontsize=9, color=INK)
     axes.set_ylim(-0.6, len(ordered) - 0.4)
-    axes.set_xlim(0, 1.05 * max(max(run.bytes_computed, run.bytes_counted)
+    axes.set_xlim(0, 1.05 * max(max(run.cell.bytes_computed, run.cell.bytes_counted)
                                 for run in cells.values()))
     axes.xaxis.set_major_formatter(BYTES)
     axes.set_xlabel("sent in a step, all places\n(bar: computed, cross: counted)", fontsize=9)
@@ -141,5 +141,5 @@ def draw(runs: list[Run]) -> Figure | None:
 
 def _usual_workers(runs: list[Run]) -> int:
     """The most frequent number of workers among cells with several."""
-    counts = [variant.workers for variant in group_runs(runs) if variant.workers > 1]
+    counts = [cell.variant.workers for cell in group_runs(runs) if cell.variant.workers > 1]
     return max(sorted(set(counts)), key=counts.count, default=1)

@@ -7,7 +7,6 @@ line: closer to the lower left corner is faster. A mark is the median of a cell.
 
 import math
 import re
-import statistics
 
 import matplotlib
 
@@ -20,22 +19,17 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E4
 from axes_style import FAINT, entitle, tidy  # noqa: E402
 from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
-from labels import labels  # noqa: E402
-from records import Run, Variant, group_runs, ranked  # noqa: E402
+from judgement import Cell, Run, ranked  # noqa: E402
+from labels import cell_labels  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 from wording import time_text, time_unit  # noqa: E402
 
 ROOM = 1.25  # beyond the outermost marks, as a factor
 
 
-def _point(runs: list[Run]) -> tuple[float, float] | None:
-    """Seconds per example and examples to the target, medians; a run that missed is infinite."""
-    speeds = [run.examples_per_s for run in runs
-              if run.status != "failed" and run.examples_per_s > 0]
-    examples = statistics.median(run.examples_to_target for run in runs)
-    if not speeds or not math.isfinite(examples) or examples <= 0:
-        return None
-    return statistics.median(1 / speed for speed in speeds), examples
+def _has_point(cell: Cell) -> bool:
+    return (cell.claims_time and math.isfinite(cell.seconds_per_example)
+            and math.isfinite(cell.examples_to_target) and cell.examples_to_target > 0)
 
 
 def _limits(values: list[float]) -> tuple[float, float]:
@@ -65,31 +59,27 @@ def _draw_equal_times(axes: Axes, scale: float) -> None:
                       color=FAINT, annotation_clip=True)
 
 
-def _draw_points(axes: Axes, points: list[tuple[Variant, tuple[float, float]]], scale: float,
-                 names: dict[Variant, str]) -> None:
-    styles = styles_of(variant.strategy for variant, _ in points)
-    for (variant, (seconds, examples)), style in zip(points, styles):
-        axes.plot(seconds * scale, examples, marker=style.marker, color=style.colour, linestyle="",
-                  markersize=9, markeredgecolor="white", zorder=4, label=names[variant])
+def _draw_points(axes: Axes, cells: list[Cell], scale: float, names: dict[Cell, str]) -> None:
+    for cell, style in zip(cells, styles_of(cell.variant.strategy for cell in cells)):
+        axes.plot(cell.seconds_per_example * scale, cell.examples_to_target, marker=style.marker, color=style.colour, linestyle="",
+                  markersize=9, markeredgecolor="white", zorder=4, label=names[cell])
 
 
 def draw(runs: list[Run]) -> Figure | None:
     """None if fewer than two cells reached the target."""
-    groups = group_runs(run for run in runs if run.claims_time)
-    names = labels(groups)
-    found = {variant: point for variant, group in groups.items() if (point := _point(group))}
-    runs, others = fitting((run for run in runs if run.variant in found), MOST_LINES)
-    points = [(variant, found[variant]) for variant, _ in ranked(group_runs(runs))]
-    if len(points) < 2:
+    names = cell_labels({run.cell: None for run in runs if run.claims_time})
+    runs, others = fitting((run for run in runs if _has_point(run.cell)), MOST_LINES)
+    cells = [cell for cell, _ in ranked(runs)]
+    if len(cells) < 2:
         return None
-    scale, unit = time_unit(max(seconds for _, (seconds, _) in points))
+    scale, unit = time_unit(max(cell.seconds_per_example for cell in cells))
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(*_limits([seconds * scale for _, (seconds, _) in points]))
-    axes.set_ylim(*_limits([examples for _, (_, examples) in points]))
+    axes.set_xlim(*_limits([cell.seconds_per_example * scale for cell in cells]))
+    axes.set_ylim(*_limits([cell.examples_to_target for cell in cells]))
     _draw_equal_times(axes, scale)
-    _draw_points(axes, points, scale, names)
+    _draw_points(axes, cells, scale, names)
     for axis, places in ((axes.xaxis, "g"), (axes.yaxis, ",.0f")):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.set_minor_locator(NullLocator())

@@ -15,7 +15,7 @@ from axes_style import INK, entitle, tidy  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from palette import styles_of  # noqa: E402
 from labels import labels  # noqa: E402
-from records import Run, Variant  # noqa: E402
+from judgement import Run, Variant  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 
 Lines = dict[tuple[Variant, bool], dict[int, int]]  # nodes by workers; True: a process a worker

@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter  # noqa: E402
 from axes_style import FAINT, INK, tidy  # noqa: E402
 from figure_race import PLAIN  # noqa: E402
 from palette import style_of  # noqa: E402
-from records import Run  # noqa: E402
+from judgement import Run  # noqa: E402
 
 
 def losses_by_batch(run: Run) -> list[tuple[float, float]]:
@@ -43,7 +43,7 @@ def chosen(runs: list[Run]) -> list[Run]:
         if run.variant.asynchronous or not run.claims_time:
             continue
         same = [other for other in alone if other.seed == run.seed
-                and (other.commit, other.cpu) == (run.commit, run.cpu)
+                and (other.commit, other.cell.machine) == (run.commit, run.cell.machine)
                 and all(getattr(other.variant, name) == getattr(run.variant, name)
                         for name in ("workers", "dtype", "dataset", "global_batch", "length"))]
         if same:

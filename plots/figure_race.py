@@ -8,10 +8,7 @@ that missed as infinite. Lines exclude failed runs; a cross shows where one ende
 """
 
 import math
-import statistics
 import textwrap
-from collections import Counter
-from typing import NamedTuple
 
 import matplotlib
 
@@ -24,10 +21,10 @@ from matplotlib.ticker import FuncFormatter  # noqa: E402
 
 from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
-from labels import labels  # noqa: E402
-from records import Run, Variant, format_time, group_runs, median_time, ranked  # noqa: E402
+from judgement import Cell, Run, group_runs, ranked  # noqa: E402
+from labels import cell_labels  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
-from wording import counts_text, time_unit  # noqa: E402
+from wording import counts_text, time_text, time_unit  # noqa: E402
 
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
 LOG_RATIO = 8.0
@@ -35,38 +32,13 @@ PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
 NARROW = 4.8  # inches: readable on a phone, two side by side on a desk
 
 
-class Curve(NamedTuple):
-    times: list[float]
-    middle: list[float]
-    low: list[float]
-    high: list[float]
-
-
-def median_curve(runs: list[Run]) -> Curve:
-    """The median over runs that did not fail, at the counts of examples where all were
-    evaluated."""
-    alive = [run for run in runs if run.status != "failed"]
-    counts = Counter(one.examples for run in alive for one in run.evaluations)
-    curve = Curve([], [], [], [])
-    for examples in sorted(count for count, runs_at in counts.items() if runs_at == len(alive)):
-        points = [one for run in alive for one in run.evaluations if one.examples == examples]
-        metrics = [point.metric for point in points]
-        curve.times.append(statistics.median(point.training_time for point in points))
-        curve.middle.append(statistics.median(metrics))
-        curve.low.append(min(metrics))
-        curve.high.append(max(metrics))
-    return curve
-
-
-def _entry(label: str, runs: list[Run]) -> str:
+def _entry(label: str, cell: Cell) -> str:
     """A line of the legend, which also shows the ranking."""
-    if not runs[0].claims_time:
+    if not cell.claims_time:
         return f"{label}: speed ceiling, no claim"
-    reached = sum(math.isfinite(run.time_to_target) for run in runs)
-    time = format_time(median_time(runs)).replace("us", "µs")
-    if time == "-":
-        return f"{label}: missed, {reached} of {len(runs)} runs"
-    return f"{label}: {time}, {reached} of {len(runs)} runs"
+    time = (time_text(cell.seconds_to_target) if math.isfinite(cell.seconds_to_target)
+            else "missed")
+    return f"{label}: {time}, {cell.reached} of {cell.count} runs"
 
 
 def _draw_failures(axes: Axes, runs: list[Run], scale: float, colour: str) -> int:
@@ -83,18 +55,19 @@ def _draw_failures(axes: Axes, runs: list[Run], scale: float, colour: str) -> in
     return len(failed)
 
 
-def _draw_variant(axes: Axes, runs: list[Run], scale: float, label: str, style: Style) -> Line2D:
-    curve = median_curve(runs)
-    times = [time * scale for time in curve.times]
+def _draw_cell(axes: Axes, cell: Cell, runs: list[Run], scale: float, label: str,
+               style: Style) -> Line2D:
+    times = [point.training_time * scale for point in cell.curve]
     if axes.get_xscale() == "log":  # has no place for the evaluation before the first step
         times = [time if time > 0 else math.nan for time in times]
-    axes.fill_between(times, curve.low, curve.high, color=style.colour, alpha=0.18, linewidth=0)
-    line = Line2D(times, curve.middle, color=style.colour, linewidth=2.0,
-                  dashes=style.dash or (None, None), label=_entry(label, runs))
+    axes.fill_between(times, [point.low for point in cell.curve],
+                      [point.high for point in cell.curve], color=style.colour, alpha=0.18,
+                      linewidth=0)
+    line = Line2D(times, [point.metric for point in cell.curve], color=style.colour, linewidth=2.0,
+                  dashes=style.dash or (None, None), label=_entry(label, cell))
     axes.add_line(line)
-    time = median_time(runs)
-    if math.isfinite(time):
-        axes.plot(time * scale, runs[0].target, marker=style.marker, color=style.colour,
+    if cell.claims_time and math.isfinite(cell.seconds_to_target):
+        axes.plot(cell.seconds_to_target * scale, cell.target, marker=style.marker, color=style.colour,
                   markersize=8, markeredgecolor="white", markeredgewidth=0.9, zorder=5)
     failed = _draw_failures(axes, runs, scale, style.colour)
     if failed:
@@ -104,12 +77,10 @@ def _draw_variant(axes: Axes, runs: list[Run], scale: float, label: str, style: 
                   label=line.get_label())
 
 
-def _draw_target(axes: Axes, run: Run) -> None:
-    if not math.isfinite(run.target):
-        return
-    unit = "" if run.lower_is_better else " %"
-    axes.axhline(run.target, color=INK, linewidth=0.9, zorder=1)
-    axes.annotate(f"target {run.target:g}{unit}", (0, run.target), xytext=(5, 4),
+def _draw_target(axes: Axes, cell: Cell) -> None:
+    unit = "" if cell.lower_is_better else " %"
+    axes.axhline(cell.target, color=INK, linewidth=0.9, zorder=1)
+    axes.annotate(f"target {cell.target:g}{unit}", (0, cell.target), xytext=(5, 4),
                   xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=9,
                   color=INK)
 
@@ -131,7 +102,7 @@ def _set_time_axis(axes: Axes, runs: list[Run], scale: float, unit: str) -> None
 
 def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
     metrics = [one.metric for run in runs for one in run.evaluations]
-    if runs[0].lower_is_better:
+    if runs[0].cell.lower_is_better:
         axes.set_ylabel("loss")
         if metrics and max(metrics) > 10 * min(metrics) > 0:
             axes.set_yscale("log")
@@ -142,7 +113,7 @@ def _set_metric_axis(axes: Axes, runs: list[Run]) -> None:
 
 
 def draw_panel(axes: Axes, workload: str, runs: list[Run],
-               names: dict[Variant, str]) -> list[Line2D]:
+               names: dict[Cell, str]) -> list[Line2D]:
     """One workload: lines, bands, target, failures; the legend on the right ranks them.
 
     Returns what the legend shows, ranked.
@@ -151,11 +122,12 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run],
     scale, unit = time_unit(longest)
     _set_metric_axis(axes, runs)
     _set_time_axis(axes, runs, scale, unit)
-    _draw_target(axes, runs[0])
-    lines = ranked(group_runs(runs))
-    styles = styles_of(variant.strategy for variant, _ in lines)
-    entries = [_draw_variant(axes, group, scale, names[variant], style)
-               for (variant, group), style in zip(lines, styles)]
+    for target in {run.cell.target: run.cell for run in runs}.values():
+        _draw_target(axes, target)
+    lines = ranked(runs)
+    styles = styles_of(cell.variant.strategy for cell, _ in lines)
+    entries = [_draw_cell(axes, cell, group, scale, names[cell], style)
+               for (cell, group), style in zip(lines, styles)]
     axes.margins(y=0.1)  # room for the target's label
     axes.autoscale_view(scalex=False)
     axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False,
@@ -181,8 +153,8 @@ def footer(runs: list[Run]) -> str:
     counts = {len({run.seed for run in group}) for workload in {run.workload for run in runs}
               for group in group_runs(run for run in runs if run.workload == workload).values()}
     seeds = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
-    machines = sorted({f"{run.cpu}, {run.cores} cores" + "".join(f", {gpu}" for gpu in run.gpus)
-                       for run in runs})
+    machines = sorted({f"{cpu}, {cores} cores" + "".join(f", {gpu}" for gpu in gpus)
+                       for cpu, cores, gpus in {run.cell.machine for run in runs}})
     commits = sorted({run.commit[:10] + (" with changes" if run.dirty else "") for run in runs})
     dates = sorted({run.date for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
@@ -204,7 +176,7 @@ def draw_race(runs: list[Run]) -> Figure:
     for axes, workload in zip(grid[:, 0], workloads):
         own = [run for run in runs if run.workload == workload]
         shown, others[workload] = fitting(own, MOST_LINES)
-        draw_panel(axes, workload, shown, labels(group_runs(own)))
+        draw_panel(axes, workload, shown, cell_labels(group_runs(own)))
     figure.subplots_adjust(left=0.075, right=0.62, top=1 - 1.15 / heights, bottom=1.15 / heights,
                            hspace=0.55)
     figure.text(0.02, 1 - 0.3 / heights, f"Who reaches the target first? {_workers(runs)}",
@@ -231,10 +203,10 @@ def draw(runs: list[Run]) -> Figure | None:
     if all(len(run.evaluations) <= 2 and not math.isfinite(run.time_to_target) for run in runs):
         return None
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
-    names = labels(group_runs(runs))
+    names = cell_labels(group_runs(runs))
     runs, others = fitting(runs, MOST_LINES)
     entries = draw_panel(axes, runs[0].workload, runs, names)
     axes.set_xlabel(axes.get_xlabel().replace("; without evaluations", ""))  # the page says it
     entitle(axes, "The race", pad=20)
-    legend_below(axes, entries, [names[variant] for variant, _ in ranked(group_runs(runs))])
+    legend_below(axes, entries, [names[cell] for cell, _ in ranked(runs)])
     return tell(figure, {"": others})

@@ -6,7 +6,7 @@
 Runs whose workers share a GPU are left out.
 """
 
-import statistics
+import math
 from dataclasses import replace
 
 import matplotlib
@@ -21,11 +21,11 @@ from axes_style import INK, entitle, tidy  # noqa: E402
 from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
 from labels import labels  # noqa: E402
-from records import Run, Variant  # noqa: E402
+from judgement import Cell, Run, Variant, speed  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 from strategies import claims_time  # noqa: E402
 
-Line = dict[int, list[Run]]  # by workers
+Line = dict[int, Cell]  # by workers
 
 
 def _line_of(run: Run) -> Variant:
@@ -36,22 +36,18 @@ def _line_of(run: Run) -> Variant:
 def _lines(runs: list[Run]) -> dict[Variant, Line]:
     lines: dict[Variant, Line] = {}
     for run in runs:
-        lines.setdefault(_line_of(run), {}).setdefault(run.variant.workers, []).append(run)
+        lines.setdefault(_line_of(run), {}).setdefault(run.variant.workers, run.cell)
     return lines
 
 
-def _speed(runs: list[Run]) -> float:
-    return statistics.median(run.examples_per_s for run in runs)
-
-
 def _draw_ideal(axes: Axes, lines: dict[Variant, Line]) -> None:
-    singles = [run for variant, line in lines.items() if variant.strategy == "single"
-               for runs in line.values() for run in runs]
+    singles = [cell for variant, line in lines.items() if variant.strategy == "single"
+               for cell in line.values()]
     if not singles:
         return
-    per_core = _speed(singles) / max(1, singles[0].cores)
-    cores = {workers: max(run.cores for run in runs)
-             for line in lines.values() for workers, runs in line.items()}
+    per_core = max(speed(cell) / max(1, cell.machine.cores) for cell in singles)
+    cores = {workers: cell.machine.cores
+             for line in lines.values() for workers, cell in line.items()}
     at = sorted(cores)
     axes.plot(at, [per_core * max(1, cores[workers]) for workers in at], color=INK, linewidth=1,
               dashes=(6, 3), zorder=1, label="ideal: single on as many cores")
@@ -59,7 +55,7 @@ def _draw_ideal(axes: Axes, lines: dict[Variant, Line]) -> None:
 
 def draw(runs: list[Run]) -> Figure | None:
     """None if no strategy ran with several numbers of workers."""
-    runs = [run for run in runs if run.status != "failed" and run.examples_per_s > 0
+    runs = [run for run in runs if math.isfinite(run.cell.seconds_per_example)
             and not run.variant.shared_gpu]
     names = labels(_lines(runs))
     if not any(len(line) > 1 for line in _lines(runs).values()):
@@ -72,7 +68,7 @@ def draw(runs: list[Run]) -> Figure | None:
                                       styles_of(variant.strategy for variant in lines)):
         at = sorted(line)
         ceiling = "" if claims_time(variant.strategy) else " (ceiling)"
-        axes.plot(at, [_speed(line[workers]) for workers in at], color=style.colour,
+        axes.plot(at, [speed(line[workers]) for workers in at], color=style.colour,
                   dashes=style.dash or (None, None), marker=style.marker, markersize=7,
                   markeredgecolor="white", linewidth=2, label=names[variant] + ceiling)
     axes.set_xticks(sorted({workers for line in lines.values() for workers in line}))

@@ -15,26 +15,15 @@ from matplotlib.figure import Figure  # noqa: E402
 from axes_style import INK, tidy  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from palette import Style, style_of  # noqa: E402
-from labels import labels  # noqa: E402
-from records import Run, group_runs  # noqa: E402
+from labels import cell_labels  # noqa: E402
+from judgement import Run, group_runs  # noqa: E402
 from selection import fitting, tell  # noqa: E402
 
 MOST = 6  # versions missed that have a column of their own
 MOST_PANELS = 10  # cells of a workload
 
 
-def histogram(runs: list[Run]) -> list[int]:
-    """Counts over all workers of all runs; empty if no run counted staleness."""
-    counts: list[int] = []
-    for run in runs:
-        for worker in run.workers:
-            counts += [0] * (len(worker.staleness) - len(counts))
-            for missed, count in enumerate(worker.staleness):
-                counts[missed] += count
-    return counts if sum(counts) else []
-
-
-def _draw_row(axes: Axes, label: str, counts: list[int], style: Style) -> None:
+def _draw_row(axes: Axes, label: str, counts: tuple[int, ...], style: Style) -> None:
     whole = sum(counts)
     shares = [100 * count / whole for count in counts]
     if len(shares) > MOST:
@@ -58,12 +47,11 @@ def draw(runs: list[Run]) -> Figure | None:
     """A row for each workload and cell that counted staleness; None if there is none."""
     rows, others = [], {}
     for workload in dict.fromkeys(run.workload for run in runs):
-        own = [run for run in runs if run.workload == workload and histogram([run])]
-        names = labels(group_runs(own))
+        own = [run for run in runs if run.workload == workload and any(run.cell.staleness)]
+        names = cell_labels(group_runs(own))
         own, others[workload] = fitting(own, MOST_PANELS)
-        groups = group_runs(own)
-        rows += [(f"{workload}, {names[variant]}", histogram(group), style_of(variant.strategy))
-                 for variant, group in groups.items()]
+        rows += [(f"{workload}, {names[cell]}", cell.staleness, style_of(cell.variant.strategy))
+                 for cell in group_runs(own)]
     if not rows:
         return None
     figure, grid = plt.subplots(len(rows), 1, squeeze=False, sharex=True, layout="constrained",

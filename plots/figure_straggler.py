@@ -27,7 +27,7 @@ from figure_files import save_figure  # noqa: E402
 from axes_style import INK, entitle, tidy_rows  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from palette import style_of  # noqa: E402
-from records import Run, Variant, group_runs, read_records  # noqa: E402
+from judgement import Run, Variant, judge, runs_of  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from strategies import PlotsError, claims_time  # noqa: E402
 
@@ -36,13 +36,16 @@ Kept = dict[Variant, list[float]]  # by the variant with its straggler, one valu
 
 def kept_speed(runs: list[Run]) -> Kept:
     """Speed kept, by variant with one straggler that has a counterpart without; one workload."""
-    groups = group_runs(run for run in runs if run.status != "failed" and run.examples_per_s > 0)
+    groups: dict[Variant, list[Run]] = {}
+    for run in runs:
+        if run.status != "failed" and run.examples_per_s > 0:
+            groups.setdefault(run.variant, []).append(run)
     kept: Kept = {}
     for variant, slow in groups.items():
-        plain = {(run.seed, run.cpu, run.commit): run.examples_per_s
+        plain = {(run.seed, run.cell.machine, run.commit): run.examples_per_s
                  for run in groups.get(replace(variant, straggler=""), [])}
         ratios = [run.examples_per_s / plain[key] for run in slow
-                  if (key := (run.seed, run.cpu, run.commit)) in plain]
+                  if (key := (run.seed, run.cell.machine, run.commit)) in plain]
         if variant.straggler.count(":") == 1 and ratios:
             kept[variant] = ratios
     return dict(sorted(kept.items(), key=lambda item: (item[0].asynchronous, item[0].strategy)))
@@ -133,7 +136,7 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments in (["--help"], ["-h"]) else 1
     folder = Path(arguments[0])
     try:
-        runs = read_records(folder, lambda text: print(f"warning: {text}", file=sys.stderr))
+        runs = runs_of(judge([folder])["workloads"])
         print("\n".join(table(runs)))
         figure = draw(runs)
         files = save_figure(figure, folder, "straggler") if figure else []

@@ -15,10 +15,10 @@ from matplotlib.figure import Figure  # noqa: E402
 from axes_style import INK, entitle  # noqa: E402
 from figure_race import LOG_RATIO  # noqa: E402
 from figure_time_to_target import rows_figure, wrapped  # noqa: E402
-from labels import labels  # noqa: E402
-from records import SPLIT, Run, format_time, group_runs, ranked  # noqa: E402
+from labels import cell_labels  # noqa: E402
+from judgement import Run, ranked  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
-from wording import time_unit  # noqa: E402
+from wording import time_text, time_unit  # noqa: E402
 
 # Neighbours differ in lightness or by a hatch, for black and white.
 LOOKS = {
@@ -30,18 +30,9 @@ LOOKS = {
 }
 
 
-def step_parts(runs: list[Run]) -> dict[str, float]:
-    """Seconds of a worker's step by part; empty if no worker made a step."""
-    steps = sum(run.worker_steps for run in runs)
-    if steps == 0:
-        return {}
-    return {part: sum(run.split.get(part, 0.0) for run in runs) / steps for part in SPLIT}
-
-
 def _draw_bars(axes: Axes, rows: list[dict[str, float]], scales: list[float]) -> None:
     left = [0.0] * len(rows)
-    for part in SPLIT:
-        colour, hatch = LOOKS[part]
+    for part, (colour, hatch) in LOOKS.items():
         widths = [row[part] * scale for row, scale in zip(rows, scales)]
         axes.barh(range(len(rows)), widths, left=left, height=0.66, color=colour, hatch=hatch,
                   edgecolor="white", linewidth=0.6, label=part.replace("_", " "))
@@ -50,21 +41,19 @@ def _draw_bars(axes: Axes, rows: list[dict[str, float]], scales: list[float]) ->
 
 def draw(runs: list[Run]) -> Figure | None:
     """None if no step was split."""
-    groups = group_runs(runs)
-    names = labels(groups)
-    split = {variant for variant, group in groups.items() if sum(step_parts(group).values()) > 0}
-    runs, others = fitting((run for run in runs if run.variant in split), MOST_ROWS)
-    parts = [(variant, step_parts(group)) for variant, group in ranked(group_runs(runs))]
-    if not parts:
+    names = cell_labels(run.cell for run in runs)
+    runs, others = fitting((run for run in runs if any(run.cell.step_seconds.values())), MOST_ROWS)
+    cells = [cell for cell, _ in ranked(runs)]
+    if not cells:
         return None
-    totals = [sum(split.values()) for _, split in parts]
+    totals = [sum(cell.step_seconds.values()) for cell in cells]
     as_shares = max(totals) > LOG_RATIO * min(totals)
     scale, unit = time_unit(max(totals))
-    figure, axes = rows_figure([wrapped(names[variant]) for variant, _ in parts], 0.7, 0.85)
+    figure, axes = rows_figure([wrapped(names[cell]) for cell in cells], 0.7, 0.85)
     scales = [100 / total if as_shares else scale for total in totals]
-    _draw_bars(axes, [split for _, split in parts], scales)
+    _draw_bars(axes, [cell.step_seconds for cell in cells], scales)
     for row, (total, factor) in enumerate(zip(totals, scales)):
-        axes.annotate(format_time(total).replace("us", "µs"), (total * factor, row),
+        axes.annotate(time_text(total), (total * factor, row),
                       xytext=(5, 0), textcoords="offset points", va="center", fontsize=9,
                       color=INK)
     axes.set_xlim(0, 100 if as_shares else max(totals) * scale * 1.02)

@@ -19,10 +19,10 @@ from matplotlib.figure import Figure  # noqa: E402
 from axes_style import FAINT, INK, entitle, tidy_rows  # noqa: E402
 from figure_race import LOG_RATIO, NARROW, PLAIN  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
-from labels import labels  # noqa: E402
-from records import Run, format_time, group_runs, median_time, ranked  # noqa: E402
+from labels import cell_labels  # noqa: E402
+from judgement import Cell, Run, ranked  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
-from wording import time_unit  # noqa: E402
+from wording import time_text, time_unit  # noqa: E402
 
 LABEL_WIDTH = 24  # characters
 NEAR = 0.6  # of the slowest time: where all are within it, their differences fill the axis
@@ -73,7 +73,7 @@ def _draw_row(axes: Axes, row: int, runs: list[Run], style: Style, scale: float,
                       alpha=0.5 if many else 0.85, markerfacecolor=face,
                       markeredgecolor=edge_colour, markeredgewidth=0.8, clip_on=False, zorder=4,
                       rasterized=many)
-    middle = median_time(runs)
+    middle = runs[0].cell.seconds_to_target
     at = middle * scale if math.isfinite(middle) else edge
     axes.plot([at, at], [row - 0.38, row + 0.38], color=INK, linewidth=2.2,
               solid_capstyle="butt", zorder=3, clip_on=False)
@@ -96,31 +96,31 @@ def _set_axis(axes: Axes, times: list[float], unit: str) -> None:
         axes.set_xlabel(f"{label})")
 
 
-def _value(runs: list[Run]) -> str:
-    reached = sum(math.isfinite(run.time_to_target) for run in runs)
-    time = format_time(median_time(runs)).replace("us", "µs")
-    count = f"{reached} of {len(runs)}"
-    return f"missed, {count}" if time == "-" else f"{time},  {count}"
+def _value(cell: Cell) -> str:
+    count = f"{cell.reached} of {cell.count}"
+    if math.isfinite(cell.seconds_to_target):
+        return f"{time_text(cell.seconds_to_target)},  {count}"
+    return f"missed, {count}"
 
 
 def draw(runs: list[Run]) -> Figure | None:
     """None if no run reached the target."""
     runs = [run for run in runs if run.claims_time]
-    names = labels(group_runs(runs))
+    names = cell_labels(run.cell for run in runs)
     runs, others = fitting(runs, MOST_ROWS)
-    rows = ranked(group_runs(runs))
+    rows = ranked(runs)
     reached = [run.time_to_target for run in runs if math.isfinite(run.time_to_target)]
     if not reached:
         return None
     scale, unit = time_unit(max(reached))
-    figure, axes = rows_figure([wrapped(names[variant]) for variant, _ in rows], 1.15, 0.4)
+    figure, axes = rows_figure([wrapped(names[cell]) for cell, _ in rows], 1.15, 0.4)
     _set_axis(axes, [time * scale for time in reached], unit)
     low, high = axes.get_xlim()
     edge = high * (high / low) ** 0.06 if axes.get_xscale() == "log" else high + 0.06 * (high - low)
-    for row, ((_, group), style) in enumerate(
-            zip(rows, styles_of(variant.strategy for variant, _ in rows))):
+    for row, ((cell, group), style) in enumerate(
+            zip(rows, styles_of(cell.variant.strategy for cell, _ in rows))):
         _draw_row(axes, row, group, style, scale, edge)
-        axes.annotate(_value(group), (1, row), xytext=(20, 0), va="center", fontsize=9,
+        axes.annotate(_value(cell), (1, row), xytext=(20, 0), va="center", fontsize=9,
                       xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
     if len(reached) < len(runs):
         axes.annotate("hollow: missed", (1, 0), xytext=(20, -6), va="top", fontsize=8,

@@ -27,8 +27,8 @@ from axes_style import FAINT, INK, tidy  # noqa: E402
 from change_points import LEVEL, ChangePoint, change_points  # noqa: E402
 from commits import commit_time  # noqa: E402
 from palette import style_of  # noqa: E402
+from judgement import Run, Variant  # noqa: E402
 from labels import labels  # noqa: E402
-from records import Run, Variant, group_runs  # noqa: E402
 
 ALARM = "#B00020"
 MOST_LABELS = 24
@@ -89,19 +89,24 @@ def _has_commits(runs: list[Run]) -> bool:
     return len({(run.commit, run.dirty) for run in runs}) > 1
 
 
+def _grouped(runs: list[Run], **same: str) -> dict[Variant, list[Run]]:
+    """By settings, of which these are taken as the same."""
+    groups: dict[Variant, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(replace(run.variant, **same), []).append(run)
+    return groups
+
+
 def _by_cell(runs: list[Run]) -> dict[Variant, list[Run]]:
     """Groups runs by cell. If commits differ in fusion or Winograd's algorithm, that is a change of
     the cell, not another cell."""
-    groups: dict[Variant, list[Run]] = {}
-    for variant, own in group_runs(runs).items():
-        groups.setdefault(replace(variant, fusion="", winograd=""), []).extend(own)
     result: dict[Variant, list[Run]] = {}
-    for variant, joined in groups.items():
+    for variant, joined in _grouped(runs, fusion="", winograd="").items():
         ways = {(build_of(run), run.variant.fusion, run.variant.winograd) for run in joined}
         if len(ways) == len({build for build, *_ in ways}):
             result[variant] = joined
         else:  # a commit was run in both ways, as it was told
-            result |= group_runs(joined)
+            result |= _grouped(joined)
     return result
 
 
@@ -111,15 +116,15 @@ def cells_of(runs: list[Run]) -> dict[str, list[Run]]:
     for workload in dict.fromkeys(run.workload for run in runs):
         groups = {}
         for variant, own in _by_cell([run for run in runs if run.workload == workload]).items():
-            kept = [run for target in dict.fromkeys(run.target for run in own)
-                    if _has_commits(of := [run for run in own if run.target == target])
+            kept = [run for target in dict.fromkeys(run.cell.target for run in own)
+                    if _has_commits(of := [run for run in own if run.cell.target == target])
                     for run in of]
             if kept:
                 groups[variant] = kept
         for variant, label in labels(groups).items():
-            for target in dict.fromkeys(run.target for run in groups[variant]):
-                own = [run for run in groups[variant] if run.target == target]
-                cells[f"{workload}, {label}, to {own[0].target_metric} {target:g}"] = own
+            for target in dict.fromkeys(run.cell.target for run in groups[variant]):
+                own = [run for run in groups[variant] if run.cell.target == target]
+                cells[f"{workload}, {label}, to {own[0].cell.target_metric} {target:g}"] = own
     return cells
 
 
@@ -213,7 +218,7 @@ def _title(builds: int, changes: int) -> str:
 
 
 def _footer(runs: list[Run], builds: int, changes: int) -> str:
-    machine = sorted({f"{run.cpu}, {run.cores} cores" for run in runs})
+    machine = sorted({f"{run.cell.machine.cpu}, {run.cell.machine.cores} cores" for run in runs})
     unknown = {run.commit[:7] for run in runs if commit_time(run.commit) is None}
     text = (f"Dots: runs; line: medians of commits; crosses: runs that missed or failed. {changes} "
             f"change{'s' * (changes != 1)} of level (E-divisive on medians, p < {LEVEL} each); "

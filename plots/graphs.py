@@ -1,22 +1,14 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rewritten graphs of the parabola as pictures, by Graphviz.
-
-usage: plots/graphs.py FOLDER [REGATTA]
-
-Writes FOLDER/graph_NAME.svg of each strategy; the in_graph's has the single graph beside it.
-REGATTA: the program; without it the one that plots/strategies.py finds.
-"""
+"""The graphs that strategies make of a step of the parabola, drawn by Graphviz."""
 
 import re
 import shutil
 import subprocess
-import sys
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from strategies import PlotsError, find_program, table
+from strategies import PlotsError, table
 
 BASELINE = "single"  # drawn beside that of a strategy which keeps it whole
 BESIDE = "in_graph"
@@ -30,18 +22,6 @@ class Picture(NamedTuple):
 
 class GraphsError(PlotsError):
     """No pictures; the text is one line that says why and what to do."""
-
-
-def dot_of(program: str, strategy: str) -> str:
-    workers = [] if strategy == BASELINE else ["--workers", "2"]
-    command = [program, "graph", "--workload", "parabola", "--strategy", strategy, *workers,
-               "--format", "dot"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True,
-                              timeout=60).stdout
-    except (OSError, subprocess.SubprocessError) as error:
-        said = (getattr(error, "stderr", None) or str(error)).strip()
-        raise GraphsError(f"{' '.join(command)}: {said}") from error
 
 
 def beside(left: str, right: str) -> str:
@@ -78,49 +58,24 @@ def drawn(dot: str, number: int, text: str) -> str:
                          f'style="--natural:{pixels}px"', 1) + ">" + body)
 
 
-def pictures(program: str) -> list[Picture]:
-    """Throws: GraphsError."""
+def pictures() -> list[Picture]:
+    """Of each strategy of the table. Throws: GraphsError."""
     made = []
-    for number, row in enumerate(row for row in table().values() if row.name != BASELINE):
-        dot = dot_of(program, row.name)
+    rows = table()
+    for number, row in enumerate(row for row in rows.values() if row.name != BASELINE):
+        dot = row.graph
         text = row.summary[0].upper() + row.summary[1:] + "."
         if row.name == BESIDE:
-            dot = beside(dot_of(program, BASELINE), dot)
+            dot = beside(rows[BASELINE].graph, dot)
             text = f"The step as the workload wrote it, and {row.name}: {row.summary}."
         made.append(Picture(row.name, drawn(dot, number, text), text))
     return made
 
 
-def write_pictures(folder: Path, program: str) -> list[Picture]:
+def write_pictures(folder: Path) -> list[Picture]:
     """Each as FOLDER/graph_NAME.svg, too. Throws: GraphsError, OSError."""
-    made = pictures(program)
+    made = pictures()
     folder.mkdir(parents=True, exist_ok=True)
     for picture in made:
         (folder / f"graph_{picture.name}.svg").write_text(picture.svg)
     return made
-
-
-def report_pictures(folder: Path) -> list[Picture]:
-    """Pictures for the page; if they cannot be made, one entry whose text says why."""
-    try:
-        return write_pictures(folder, find_program())
-    except PlotsError as error:
-        return [Picture("missing", "", f"Without pictures of graphs: {error}.")]
-
-
-def main(arguments: list[str]) -> int:
-    if len(arguments) not in (1, 2) or arguments[0].startswith("-"):
-        print(__doc__.strip(), file=sys.stderr)
-        return 0 if arguments in (["--help"], ["-h"]) else 1
-    try:
-        made = write_pictures(Path(arguments[0]), arguments[1] if len(arguments) > 1
-                              else find_program())
-    except (PlotsError, OSError) as error:
-        print(f"graphs.py: {error}", file=sys.stderr)
-        return 1
-    print(f"pictures: {arguments[0]}/graph_{{{','.join(one.name for one in made)}}}.svg")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

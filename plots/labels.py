@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from records import Variant
+from judgement import Cell, Variant
 
 # What a label may tell of a cell, in this order: one and several of a count, a name for a value, or
 # nothing beside a value that speaks for itself.
@@ -46,6 +46,15 @@ def _follows_workers(variants: list[Variant]) -> bool:
     """Whether the number of workers says how many processes there are, as with servers."""
     pairs = {(variant.workers, variant.processes) for variant in variants}
     return len(pairs) == len({variant.workers for variant in variants})
+
+
+def cell_labels(cells: Iterable[Cell]) -> dict[Cell, str]:
+    """As labels() has them, with the machine where there are several."""
+    cells = list(cells)
+    names = labels(dict.fromkeys(cell.variant for cell in cells))
+    several = len({cell.machine for cell in cells}) > 1
+    return {cell: names[cell.variant] + (f", {cell.machine.cores} cores of {cell.machine.cpu}"
+                                         if several else "") for cell in cells}
 
 
 def labels(variants: Iterable[Variant]) -> dict[Variant, str]:

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Made-up records for tests, with plausible curves; no measurements."""
 
+import contextlib
+import io
+import json
 import math
 import random
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
+
+from judgement import Run, judge, runs_of
 
 
 def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> dict[str, Any]:
@@ -63,3 +71,21 @@ def made_up_failure(workload: str, strategy: str, seed: int, evaluated: int) -> 
             "examples_to_target": None,
             "failure": {"kind": "diverged", "text": "step 70: the loss is not finite"},
             "evaluations": whole["evaluations"][:evaluated]}
+
+
+def made_up_runs(records: Iterable[dict[str, Any]]) -> list[Run]:
+    """What the program makes of these records, in their order. Each counts as a run of its own."""
+    lines = [json.dumps({**record, "run_id": str(at)}) for at, record in enumerate(records)]
+    if not lines:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "records.jsonl").write_text("\n".join(lines) + "\n")
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            judgement = judge([folder])
+    if "warning" in said.getvalue():
+        raise ValueError(said.getvalue())  # a record that is none
+    workloads = judgement["workloads"]
+    order = [int(run["run_id"]) for workload in workloads for cell in workload["cells"]
+             for run in cell["runs"]]
+    runs = dict(zip(order, runs_of(workloads), strict=True))
+    return [runs[at] for at in sorted(runs)]

@@ -11,7 +11,7 @@ from typing import Any
 from headline import Headline, headline_of, why_of
 from palette import styles_of
 from labels import labels
-from records import Variant, variant_of
+from judgement import Variant, variant_of
 from wording import (bytes_text, count_text, counts_text, metric_text, plural, span_text,
                      time_text)
 
@@ -205,8 +205,7 @@ def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> C
 
 def cell_labels(judged: Json) -> list[str]:
     """The same labels as in figures: the strategy, and the settings that distinguish its cells."""
-    variants: list[Variant] = [variant_of(cell["cell"], f" {cell['length']}")
-                               for cell in judged["cells"]]
+    variants: list[Variant] = [variant_of(cell["cell"]) for cell in judged["cells"]]
     named = labels(variants)
     return [named[variant] for variant in variants]
 

@@ -6,7 +6,6 @@ the dash patterns tell lines apart in black and white.
 Source: https://jfly.uni-koeln.de/color/, https://personal.sron.nl/~pault/
 """
 
-import functools
 import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -38,7 +37,6 @@ SPARE = (Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),
          Style("#EE9999", (3, 1, 1, 1), (7, 0, 0)))
 
 
-@functools.cache
 def styles() -> dict[str, Style]:
     """Of the strategies of the table, by name."""
     spare = itertools.cycle((style.dash, style.marker) for style in SPARE)

@@ -1,33 +1,36 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""From records to a figure and a table.
+"""The race of a folder as a figure and a table.
 
 usage: plots/race.py [--growing] DIR
 
-Reads DIR/records.jsonl, prints the table, writes DIR/race.svg and DIR/race.png. --growing: writes
+Draws what the program says of DIR/records.jsonl: prints the table, writes DIR/race.svg and DIR/race.png. --growing: writes
 DIR/race.svg and nothing else, for a matrix that draws it between its runs.
 """
 
+import contextlib
+import io
 import sys
 from pathlib import Path
 
 from figure_files import save_figure
 from figure_race import draw_race
-from records import read_records
+from judgement import judge, runs_of
 from strategies import PlotsError
 from table import render_table
 
 
 def write_figure(folder: Path) -> list[Path]:
     """Draws the race of `folder` beside its records, prints its table; returns the files."""
-    runs = read_records(folder, lambda text: print(f"warning: {text}", file=sys.stderr))
+    runs = runs_of(judge([folder])["workloads"])
     print(render_table(runs))
     return save_figure(draw_race(runs), folder, "race")
 
 
 def write_growing_figure(folder: Path) -> None:
     """Draws the race of `folder` as far as it has come."""
-    runs = read_records(folder, lambda text: None)
+    with contextlib.redirect_stderr(io.StringIO()):  # the matrix has told of these lines
+        runs = runs_of(judge([folder])["workloads"])
     save_figure(draw_race(runs), folder, "race", ["svg"])
 
 

@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a report: what `regatta report` has judged, with figures, in one file of HTML.
 
-usage: plots/report.py JUDGEMENT DIR...
+usage: plots/report.py JUDGEMENT
 
-JUDGEMENT is the judgement.json that `regatta report` wrote, DIR... the folders it was made from.
-Writes index.html and figures/ beside it.
+JUDGEMENT is the judgement.json that `regatta report` wrote. Writes index.html and figures/ beside
+it.
 """
 
-import json
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,9 +25,10 @@ except ImportError as missing:
 from matplotlib.figure import Figure  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
+from graphs import write_pictures  # noqa: E402
 from inline_svg import colour_rules, colour_variable, inline_svg  # noqa: E402
 from page import COLUMNS, Claim, Graphic, Page, claims_of, page_of  # noqa: E402
-from records import Run, read_records  # noqa: E402
+from judgement import Run, read_judgement, runs_of  # noqa: E402
 from strategies import PlotsError  # noqa: E402
 
 PLOTS = Path(__file__).resolve().parent
@@ -79,22 +78,11 @@ class Figures:
         return [graphic for graphic in drawn if graphic is not None]
 
 
-def read_all(folders: list[str], warn: Callable[[str], None]) -> dict[str, Run]:
-    """All runs, each run_id once; runs without one are dropped."""
-    runs = [run for folder in folders for run in read_records(Path(folder), warn)]
-    return {run.run_id: run for run in runs if run.run_id}
-
-
-def of_workload(judged: dict[str, Any], runs: dict[str, Run]) -> list[Run]:
-    ids = [run["run_id"] for cell in judged["cells"] for run in cell["runs"]]
-    return [runs[one] for one in ids if one in runs]
-
-
 def by_build(runs: list[Run]) -> list[list[Run]]:
     """By machine and commit, as others do not compare; those with the most runs first."""
     groups: dict[Any, list[Run]] = {}
     for run in runs:
-        groups.setdefault((run.cpu, run.cores, run.commit), []).append(run)
+        groups.setdefault((run.cell.machine, run.commit), []).append(run)
     return sorted(groups.values(), key=len, reverse=True)
 
 
@@ -116,24 +104,25 @@ def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> No
 
 
 def graph_pictures(folder: Path) -> list[Graphic]:
-    """Rewritten graphs, by plots/graphs.py: name, SVG and a sentence of each."""
-    if find_spec("graphs") is None:
-        return []
-    return [Graphic(name, svg, text, "") for name, svg, text
-            in import_module("graphs").report_pictures(folder)]
+    """The graphs of all strategies; if they cannot be drawn, one entry whose text says why."""
+    try:
+        return [Graphic(name, svg, text, "") for name, svg, text in write_pictures(folder)]
+    except PlotsError as error:
+        return [Graphic("missing", "", f"Without pictures of graphs: {error}.", "")]
 
 
-def render(judgement_file: Path, folders: list[str]) -> tuple[Path, Page]:
-    judgement = json.loads(judgement_file.read_text())
-    runs = read_all(folders, lambda text: None)  # `regatta report` has told of these lines
+def render(judgement_file: Path) -> tuple[Path, Page]:
+    judgement = read_judgement(judgement_file)
+    runs: list[Run] = []
     figures = Figures(judgement_file.parent / "figures")
     page = page_of(judgement)
     for view, judged in zip(page.workloads, judgement["workloads"]):
-        own = of_workload(judged, runs)
+        own = runs_of([judged])
+        runs += own
         view.result = figures.draw_all(RESULT, own, view.slug)
         view.figures = figures.draw_all(WHY, own, view.slug)
     page.claims = claims_of(judgement)
-    picture_claims(page.claims, list(runs.values()), figures)
+    picture_claims(page.claims, runs, figures)
     page.graphs = graph_pictures(figures.folder)
     loader = jinja2.FileSystemLoader(PLOTS)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
@@ -163,11 +152,11 @@ def in_short(page: Page) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) < 2 or arguments[0].startswith("-"):
+    if len(arguments) != 1 or arguments[0].startswith("-"):
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
-        index, page = render(Path(arguments[0]), arguments[1:])
+        index, page = render(Path(arguments[0]))
     except (PlotsError, OSError, ValueError) as error:
         print(f"report.py: {error}", file=sys.stderr)
         return 1

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from matplotlib.figure import Figure
 
 from axes_style import FAINT
-from records import Run, group_runs, median_time
+from judgement import Run, by_rank
 
 MOST_ROWS = 20  # cells that have a row each
 MOST_LINES = 12  # cells that have a line or a mark, and an entry in a legend
@@ -20,9 +20,8 @@ GAP = 0.08  # inches between a figure and the words below it
 
 
 def _soonest(runs: list[Run]) -> tuple[bool, float]:
-    """Sort key of the first of these cells, as in records.ranked()."""
-    return min((not group[0].claims_time, median_time(group))
-               for group in group_runs(runs).values())
+    """Sort key of the first of these cells."""
+    return min(by_rank(run.cell) for run in runs)
 
 
 def _kept(groups: dict[Hashable, list[Run]], most: int) -> set[Hashable]:
@@ -38,7 +37,7 @@ def _kept(groups: dict[Hashable, list[Run]], most: int) -> set[Hashable]:
 
 
 def fitting(runs: Iterable[Run], most: int,
-            key: Callable[[Run], Hashable] = lambda run: run.variant) -> tuple[list[Run], str]:
+            key: Callable[[Run], Hashable] = lambda run: run.cell) -> tuple[list[Run], str]:
     """The runs of the cells (or lines, if `key` joins cells) that fit, in their order, and a note
     such as `10 of 20`; the note is empty if all fit."""
     groups: dict[Hashable, list[Run]] = {}

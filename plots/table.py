@@ -2,31 +2,40 @@
 """The results as two tables for a terminal of 80 columns: plain ASCII, a row for each strategy."""
 
 import math
-import statistics
 
-from labels import labels
-from records import SPLIT, Run, format_time, group_runs, median_time, ranked
+from judgement import Cell, Run, ranked, speed
+from labels import cell_labels
 
 FIRST = ("strategy", "workers", "to target", "low .. high", "reached", "vs single")
 WHY = ("strategy", "examples/s", "final", "step %")
 
 
-def _split(runs: list[Run]) -> str:
-    totals = [sum(run.split.get(part, 0.0) for run in runs) for part in SPLIT]
-    whole = sum(totals)
-    return "/".join(f"{100 * part / whole:.0f}" for part in totals) if whole > 0 else "-"
-
-
-def _final(runs: list[Run]) -> str:
-    metrics = [run.evaluations[-1].metric for run in runs if run.evaluations]
-    if not metrics:
+def format_time(seconds: float) -> str:
+    """Three digits and the unit that suits; `-` for a target never reached."""
+    if not math.isfinite(seconds):
         return "-"
-    middle = statistics.median(metrics)
-    return f"{middle:.3g}" if runs[0].lower_is_better else f"{middle:.1f} %"
+    for limit, scale, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms"), (math.inf, 1.0, "s")):
+        if seconds < limit:
+            value = seconds * scale
+            digits = 2 if value < 10 else 1 if value < 100 else 0
+            return f"{value:.{digits}f} {unit}"
+    raise AssertionError("no unit fits")
 
 
-def _spread(runs: list[Run]) -> str:
-    if not runs[0].claims_time:
+def _split(cell: Cell) -> str:
+    parts = cell.step_seconds.values()
+    whole = sum(parts)
+    return "/".join(f"{100 * part / whole:.0f}" for part in parts) if whole > 0 else "-"
+
+
+def _final(cell: Cell) -> str:
+    if math.isnan(cell.metric):
+        return "-"
+    return f"{cell.metric:.3g}" if cell.lower_is_better else f"{cell.metric:.1f} %"
+
+
+def _spread(cell: Cell, runs: list[Run]) -> str:
+    if not cell.claims_time:
         return "no claim"
     times = [run.time_to_target for run in runs]
     low, high = format_time(min(times)), format_time(max(times))
@@ -35,25 +44,20 @@ def _spread(runs: list[Run]) -> str:
     return f"{low} .. {high}"
 
 
-def _row(label: str, runs: list[Run], single: float) -> tuple[str, ...]:
-    time = median_time(runs)
-    reached = sum(math.isfinite(run.time_to_target) for run in runs)
-    failed = sum(run.status == "failed" for run in runs)
-    comparable = math.isfinite(single) and math.isfinite(time) and time > 0
+def _row(label: str, cell: Cell, runs: list[Run]) -> tuple[str, ...]:
     return (
         label,
-        str(runs[0].variant.workers),
-        format_time(time),
-        _spread(runs),
-        f"{reached} of {len(runs)}" + (f", {failed} failed" if failed else ""),
-        f"{single / time:.2f} x" if comparable else "-",
+        str(cell.variant.workers),
+        format_time(cell.seconds_to_target),
+        _spread(cell, runs),
+        f"{cell.reached} of {cell.count}" + (f", {cell.failed} failed" if cell.failed else ""),
+        "-" if math.isnan(cell.times_single) else f"{cell.times_single:.2f} x",
     )
 
 
-def _why(label: str, runs: list[Run]) -> tuple[str, ...]:
-    speeds = [run.examples_per_s for run in runs if math.isfinite(run.examples_per_s)]
-    return (label, f"{statistics.median(speeds):,.0f}" if speeds else "-", _final(runs),
-            _split(runs))
+def _why(label: str, cell: Cell) -> tuple[str, ...]:
+    examples = speed(cell)
+    return (label, "-" if math.isnan(examples) else f"{examples:,.0f}", _final(cell), _split(cell))
 
 
 def _render(rows: list[tuple[str, ...]]) -> list[str]:
@@ -66,16 +70,13 @@ def _render(rows: list[tuple[str, ...]]) -> list[str]:
 
 def render_workload(workload: str, runs: list[Run]) -> str:
     """One workload: who came first, and where each strategy's time went."""
-    groups = group_runs(runs)
-    names = labels(groups)
-    singles = [median_time(group) for variant, group in groups.items()
-               if variant.strategy == "single"]
-    single = min(singles, default=math.inf)
-    order = [(names[variant], group) for variant, group in ranked(groups)]
-    unit = "" if runs[0].lower_is_better else " %"
-    title = f"{workload}: to {runs[0].target_metric} {runs[0].target:g}{unit}"
-    lines = [title, *_render([FIRST, *(_row(name, group, single) for name, group in order)]), "",
-             *_render([WHY, *(_why(name, group) for name, group in order)])]
+    order = ranked(runs)
+    names = cell_labels(cell for cell, _ in order)
+    first = order[0][0]
+    unit = "" if first.lower_is_better else " %"
+    title = f"{workload}: to {first.target_metric} {first.target:g}{unit}"
+    lines = [title, *_render([FIRST, *(_row(names[cell], cell, group) for cell, group in order)]),
+             "", *_render([WHY, *(_why(names[cell], cell) for cell, _ in order)])]
     lines += sorted({f"  failed: {run.variant.strategy}, seed {run.seed}: {run.failure}"
                      for run in runs if run.status == "failed"})
     return "\n".join(lines)

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 
 from curves import draw_curves
 from figure_race import draw_race
-from made_up import made_up_record
-from records import Run, parse_run
+from made_up import made_up_record, made_up_runs
 from test_trend import history
 
 STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent")
@@ -62,16 +61,12 @@ def some_records(workload: str) -> list[dict[str, Any]]:
     return made
 
 
-def runs_of(records: list[dict[str, Any]]) -> list[Run]:
-    return [parse_run(record) for record in records]
-
-
 @functools.cache
 def drawn(name: str) -> list[Figure | None]:
     """One figure of each workload, so that scales and units differ."""
     if name == "figure_trend":
-        return [importlib.import_module(name).draw(runs_of(history()))]
-    runs = [runs_of(some_records(workload)) for workload in ("parabola", "resnet9_thin")]
+        return [importlib.import_module(name).draw(made_up_runs(history()))]
+    runs = [made_up_runs(some_records(workload)) for workload in ("parabola", "resnet9_thin")]
     draw = {"race": draw_race, "curves": draw_curves}.get(name)
     return [(draw or importlib.import_module(name).draw)(one) for one in runs]
 

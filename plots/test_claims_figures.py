@@ -1,16 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the claims on made-up records, and pictures of graphs by the program.
-
-usage: plots/test_claims_figures.py REGATTA
-"""
+"""Figures of the claims on made-up records, and pictures of graphs."""
 
 import contextlib
 import io
 import json
 import os
 import re
-import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -26,12 +22,12 @@ import figure_jitter
 import figure_staleness
 import figure_straggler
 import graphs
+import report
 import strategies
-from made_up import made_up_failure, made_up_record
-from records import Run, group_runs, parse_run
+from made_up import made_up_failure, made_up_record, made_up_runs
+from judgement import Run, group_runs
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAM = sys.argv.pop() if len(sys.argv) == 2 else str(ROOT / "build/debug/bin/regatta")
 
 
 def record(strategy: str, seed: int = 1, workload: str = "resnet9_thin", speed: float = 1000,
@@ -42,7 +38,7 @@ def record(strategy: str, seed: int = 1, workload: str = "resnet9_thin", speed: 
 
 
 def runs_of(*made: dict[str, Any]) -> list[Run]:
-    return [parse_run(one) for one in made]
+    return made_up_runs(made)
 
 
 SLOW = [{"worker": 1, "factor": 3.0}]
@@ -97,8 +93,8 @@ class Straggler(Drawn):
     def test_prints_a_table_and_writes_the_figure(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             made = [record("async_shared"), record("async_shared", speed=650, straggler=SLOW)]
-            (Path(folder) / "records.jsonl").write_text("".join(json.dumps(one) + "\n"
-                                                                for one in made))
+            (Path(folder) / "records.jsonl").write_text("".join(
+                json.dumps({**one, "run_id": str(at)}) + "\n" for at, one in enumerate(made)))
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 self.assertEqual(figure_straggler.main([folder]), 0)
             self.assertRegex(out.getvalue(), r"async_shared +1:3 +0.65 +0.67 +1\n")
@@ -130,7 +126,7 @@ class Jitter(Drawn):
 class Staleness(Drawn):
     def test_adds_workers_and_runs_and_gathers_the_tail(self) -> None:
         runs = runs_of(record("async_shared", 1), record("async_shared", 2))
-        self.assertEqual(figure_staleness.histogram(runs), [120, 280])
+        self.assertEqual(runs[0].cell.staleness, (120, 280))
         late = record("async_shared", 3)
         late["workers"] = [{**late["workers"][0], "staleness_histogram": [50] + [0] * 8 + [25, 25]}]
         (axes,) = figure_staleness.draw(runs_of(late)).axes
@@ -179,7 +175,8 @@ class Graphs(unittest.TestCase):
         self.folder = Path(temporary.name)
 
     def test_pictures_every_strategy_and_the_single_graph_beside_in_graph(self) -> None:
-        made = graphs.write_pictures(self.folder, PROGRAM)
+        runs_of(record("all_reduce"))  # brings the table
+        made = graphs.write_pictures(self.folder)
         self.assertEqual({one.name for one in made}, set(strategies.table()) - {"single"})
         ids: list[str] = []
         for one in made:
@@ -193,20 +190,14 @@ class Graphs(unittest.TestCase):
         self.assertEqual(both.count(">loss backward<"), 3)  # one, and one of each replica
 
     def test_say_which_package_is_missing_and_leave_a_note_in_the_page(self) -> None:
+        runs_of(record("all_reduce"))
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
             with self.assertRaisesRegex(graphs.GraphsError, "apt-get install graphviz"):
                 graphs.drawn("digraph {}", 1, "nothing")
-            with mock.patch.object(graphs, "find_program", lambda: PROGRAM):
-                (note,) = graphs.report_pictures(self.folder)
+            (note,) = report.graph_pictures(self.folder)
         self.assertEqual(note.svg, "")
-        self.assertIn("Without pictures of graphs", note.text)
-        self.assertIn("apt-get install graphviz", note.text)
-
-    def test_say_what_the_program_said(self) -> None:
-        with self.assertRaisesRegex(graphs.GraphsError, "No such file"):
-            graphs.pictures(str(self.folder / "regatta"))
-        with self.assertRaisesRegex(graphs.GraphsError, "did you mean 'single'"):
-            graphs.dot_of(PROGRAM, "singel")
+        self.assertIn("Without pictures of graphs", note.description)
+        self.assertIn("apt-get install graphviz", note.description)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,11 @@ import figure_straggler
 import figure_time_split
 import figure_time_to_target
 from curves import draw_curves
-from figure_time_split import step_parts
 from headline import headline_of, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
-from made_up import made_up_failure, made_up_record
+from made_up import made_up_failure, made_up_record, made_up_runs
 from palette import styles_of
-from records import Run, group_runs, parse_run
+from judgement import Run, group_runs
 from selection import MOST_LINES, MOST_ROWS, fitting
 from wording import bytes_text, counts_text, longer_text, time_text
 
@@ -33,13 +32,17 @@ MODULES = (figure_race, figure_time_to_target, figure_time_split, figure_efficie
 
 
 def runs_of(*records: dict[str, Any]) -> list[Run]:
-    return [parse_run(record) for record in records]
+    return made_up_runs(records)
 
 
-def some_runs(**change: Any) -> list[Run]:
-    return runs_of(*(made_up_record("resnet9_thin", strategy, seed, **change)
-                     for strategy in ("single", "all_reduce", "async_shared", "independent")
-                     for seed in (1, 2, 3)))
+def some_records() -> list[dict[str, Any]]:
+    return [made_up_record("resnet9_thin", strategy, seed)
+            for strategy in ("single", "all_reduce", "async_shared", "independent")
+            for seed in (1, 2, 3)]
+
+
+def some_runs() -> list[Run]:
+    return runs_of(*some_records())
 
 
 def with_workers(strategy: str, workers: int, speed: float) -> dict[str, Any]:
@@ -60,7 +63,7 @@ class Figures(unittest.TestCase):
         self.assertIsNone(figure_scaling.draw(some_runs()))  # one number of workers each
 
     def test_show_every_run_missed_and_failed_ones_too(self) -> None:
-        runs = [*some_runs(), *runs_of(made_up_failure("resnet9_thin", "single", 4, 2))]
+        runs = runs_of(*some_records(), made_up_failure("resnet9_thin", "single", 4, 2))
         (axes,) = figure_time_to_target.draw(runs).axes
         marks = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
         self.assertEqual(sum(len(line.get_xdata()) for line in marks), 10)  # not `independent`
@@ -92,23 +95,21 @@ class Figures(unittest.TestCase):
 
     def test_split_a_step_into_parts_that_add_up(self) -> None:
         runs = some_runs()
-        parts = step_parts(runs)
-        whole = sum(sum(run.split.values()) for run in runs) / sum(run.worker_steps for run in runs)
-        self.assertAlmostEqual(sum(parts.values()), whole)
         (axes,) = figure_time_split.draw(runs).axes
         self.assertEqual(len(axes.patches), 4 * 5)
         self.assertEqual(axes.get_xlabel(), "a worker's step (microseconds)")
-        slow = [parse_run(made_up_record("resnet9_thin", "in_graph", 1, workers=[
-            {"compute_ns": 1e6, "wait_ns": 1e6, "steps": 10}]))]
-        (axes,) = figure_time_split.draw([*runs, *slow]).axes
+        self.assertAlmostEqual(sum(bar.get_width() for bar in axes.patches[::4]), 0.1)
+        slow = made_up_record("resnet9_thin", "in_graph", 1, workers=[
+            {"compute_ns": 10**6, "wait_ns": 10**6, "steps": 10}])
+        (axes,) = figure_time_split.draw([*runs, *runs_of(slow)]).axes
         self.assertEqual(axes.get_xlabel(), "share of a worker's step (%)")
 
     def test_leave_servers_and_the_host_out_of_a_workers_step(self) -> None:
         record = made_up_record("parabola", "parameter_server", 1, workers=[
-            {"place": "replica0", "compute_ns": 8e6, "wait_ns": 2e6, "steps": 10},
-            {"place": "server0.replica1", "wait_ns": 9e6, "steps": 10},
-            {"place": "host", "wait_ns": 9e6, "steps": 10}])
-        parts = step_parts(runs_of(record))
+            {"place": "replica0", "compute_ns": 8 * 10**6, "wait_ns": 2 * 10**6, "steps": 10},
+            {"place": "server0.replica1", "wait_ns": 9 * 10**6, "steps": 10},
+            {"place": "host", "wait_ns": 9 * 10**6, "steps": 10}])
+        parts = runs_of(record)[0].cell.step_seconds
         self.assertAlmostEqual(parts["compute"], 8e-4)
         self.assertAlmostEqual(parts["wait"], 2e-4)
 
@@ -206,7 +207,7 @@ class ThousandCells(unittest.TestCase):
     def test_look_apart_where_they_have_lines(self) -> None:
         shown, _ = fitting((run for run in self.runs if run.variant.strategy == "all_reduce"),
                            MOST_LINES)
-        looks = styles_of(variant.strategy for variant in group_runs(shown))
+        looks = styles_of(cell.variant.strategy for cell in group_runs(shown))
         self.assertEqual(len(set(looks)), MOST_LINES)
 
 

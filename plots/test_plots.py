@@ -6,7 +6,7 @@ import io
 import itertools
 import json
 import math
-import re
+import os
 import tempfile
 import unittest
 import unittest.mock
@@ -19,15 +19,14 @@ from matplotlib.figure import Figure
 
 import curves
 import race
-import records
-from figure_race import draw_race, footer, median_curve
-from made_up import made_up_failure, made_up_record
+from figure_race import draw_race, footer
+from judgement import PlotsError, group_runs, judge, ranked
+from judgement import runs_of as runs_of_workloads
+from labels import cell_labels
+from made_up import made_up_failure, made_up_record, made_up_runs
 from palette import LOOKS, SPARE, style_of, styles, styles_of
-from labels import labels
-from records import (RecordsError, format_time, group_runs, median_time, parse_run,
-                     ranked, read_records)
 from strategies import table
-from table import render_table
+from table import format_time, render_table
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,13 +37,12 @@ class InFolder(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.addCleanup(plt.close, "all")
         self.folder = Path(temporary.name)
-        self.warnings: list[str] = []
 
     def write(self, text: str) -> None:
         (self.folder / "records.jsonl").write_text(text)
 
     def read(self) -> list[Any]:
-        return read_records(self.folder, self.warnings.append)
+        return runs_of_workloads(judge([self.folder])["workloads"])
 
 
 def line(*arguments: Any, **change: Any) -> str:
@@ -52,44 +50,18 @@ def line(*arguments: Any, **change: Any) -> str:
 
 
 class Reader(InFolder):
-    def test_reads_records_in_order(self) -> None:
-        self.write(line("parabola", "single", 1) + line("parabola", "all_reduce", 2))
-        runs = self.read()
-        self.assertEqual([run.variant.strategy for run in runs], ["single", "all_reduce"])
-        self.assertEqual([run.seed for run in runs], [1, 2])
-        self.assertEqual(self.warnings, [])
-
-    def test_skips_a_last_line_cut_short_with_a_warning(self) -> None:
+    def test_passes_on_what_the_program_says_of_a_line_that_is_no_record(self) -> None:
         whole = line("parabola", "single", 1)
         self.write(whole + whole[:len(whole) // 2])
-        self.assertEqual(len(self.read()), 1)
-        self.assertEqual(len(self.warnings), 1)
-        self.assertIn("records.jsonl:2: a record cut short", self.warnings[0])
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(len(self.read()), 1)
+        self.assertRegex(said.getvalue(), "records.jsonl:2: no record: .* cut short; skipped")
 
-    def test_skips_what_is_no_record_wherever_it_stands(self) -> None:
-        whole = line("parabola", "single", 1)
-        strange = ["[]", "3", "null", '{"schema": 1}', '{"cell": 5, "status": "reached"}', "\x00",
-                   whole.strip().replace('"loss": 1.0', '"loss": NaN')]
-        self.write("\n".join(strange) + "\n\n" + whole)
-        self.assertEqual(len(self.read()), 1)
-        self.assertEqual(len(self.warnings), len(strange))
-
-    def test_skips_bytes_that_are_not_text(self) -> None:
-        whole = line("parabola", "single", 1).encode()
-        (self.folder / "records.jsonl").write_bytes(b"\xff\xfe\xe9\n" + whole)
-        self.assertEqual(len(self.read()), 1)
-        self.assertEqual(len(self.warnings), 1)
-
-    def test_refuses_another_schema_and_says_what_to_do(self) -> None:
-        self.write(line("parabola", "single", 1) + line("parabola", "single", 2, schema=2))
-        with self.assertRaisesRegex(RecordsError, ":2: schema 2, but this reader knows 1; use the"):
+    def test_refuses_in_the_words_of_the_program(self) -> None:
+        with self.assertRaisesRegex(PlotsError, "^cannot read .*No such file"):
             self.read()
-
-    def test_refuses_a_folder_without_records(self) -> None:
-        with self.assertRaisesRegex(RecordsError, "cannot read .*No such file"):
-            self.read()
-        self.write("{\n")
-        with self.assertRaisesRegex(RecordsError, "holds no whole record"):
+        self.write(line("parabola", "single", 1, schema=2))
+        with self.assertRaisesRegex(PlotsError, ":1: schema 2, but this program knows 1; use the"):
             self.read()
 
     def test_does_without_fields_that_are_missing(self) -> None:
@@ -100,63 +72,54 @@ class Reader(InFolder):
         draw_race([run])
         render_table([run])
 
-    def test_knows_the_schema_version_of_the_writer(self) -> None:
-        schema = json.loads((ROOT / "results/schema.json").read_text())
-        self.assertEqual(parse_run(made_up_record("parabola", "single", 1)).status, "reached")
-        self.assertEqual(schema["properties"]["schema"]["const"], records.SCHEMA)
-
-    def test_reads_only_fields_the_schema_defines(self) -> None:
-        def fields(schema: dict[str, Any]) -> set[str]:
-            inner = schema.get("properties", {})
-            elements = [schema["items"]] if "items" in schema else []
-            return set(inner).union(*(fields(one) for one in [*inner.values(), *elements]))
-
-        known = fields(json.loads((ROOT / "results/schema.json").read_text()))
-        source = (ROOT / "plots/records.py").read_text()
-        read = set(re.findall(r'(?:\.get\(|\[)"(\w+)"[,)\]]', source))
-        self.assertGreater(len(read), 20)
-        self.assertEqual(read - known, set())
+    def test_says_what_to_do_without_the_program(self) -> None:
+        for name, said in ((str(self.folder / "gone"), "cannot start .*/gone: No such file"),
+                           ("/bin/false", "ended with exit code 1")):
+            with unittest.mock.patch.dict(os.environ, {"REGATTA": name}):
+                with self.assertRaisesRegex(PlotsError, said):
+                    self.read()
 
 
 def runs_of(*records: dict[str, Any]) -> list[Any]:
-    return [parse_run(record) for record in records]
+    return made_up_runs(records)
 
 
 class Statistics(unittest.TestCase):
     def test_counts_a_missed_run_as_infinite(self) -> None:
         good = [made_up_record("parabola", "single", seed) for seed in (1, 2)]
         bad = made_up_failure("parabola", "single", 3, 2)
-        self.assertTrue(math.isfinite(median_time(runs_of(*good, bad))))
-        self.assertTrue(math.isinf(median_time(runs_of(*good, bad, bad))))
+        self.assertTrue(math.isfinite(runs_of(*good, bad)[0].cell.seconds_to_target))
+        self.assertTrue(math.isinf(runs_of(*good, bad, bad)[0].cell.seconds_to_target))
 
     def test_makes_no_claim_for_independent(self) -> None:
         runs = runs_of(made_up_record("parabola", "independent", 1))
-        self.assertTrue(math.isinf(median_time(runs)))
+        self.assertTrue(math.isinf(runs[0].cell.seconds_to_target))
 
     def test_ranks_the_first_to_the_target_first(self) -> None:
         runs = runs_of(made_up_record("parabola", "independent", 1, pace=0.1),
                        made_up_failure("parabola", "in_graph", 1, 2),
                        made_up_record("parabola", "single", 1, pace=3),
                        made_up_record("parabola", "all_reduce", 1, pace=1))
-        order = [variant.strategy for variant, _ in ranked(group_runs(runs))]
+        order = [cell.variant.strategy for cell, _ in ranked(runs)]
         self.assertEqual(order, ["all_reduce", "single", "in_graph", "independent"])
 
     def test_draws_the_median_within_its_band(self) -> None:
         records = [made_up_record("parabola", "single", seed) for seed in (1, 2, 3)]
-        curve = median_curve(runs_of(*records, made_up_failure("parabola", "single", 4, 2)))
+        runs = runs_of(*records, made_up_failure("parabola", "single", 4, 2))
+        curve = runs[0].cell.curve
         at_end = sorted(record["evaluations"][-1]["metric"] for record in records)
-        self.assertEqual(len(curve.times), 13)
-        self.assertEqual((curve.low[-1], curve.middle[-1], curve.high[-1]), tuple(at_end))
+        self.assertEqual(len(curve), 13)
+        self.assertEqual((curve[-1].low, curve[-1].metric, curve[-1].high), tuple(at_end))
 
     def test_names_only_what_differs(self) -> None:
         runs = runs_of(made_up_record("parabola", "single", 1),
                        made_up_record("parabola", "all_reduce", 1))
-        self.assertEqual(list(labels(group_runs(runs)).values()), ["single", "all_reduce"])
+        self.assertEqual(list(cell_labels(group_runs(runs)).values()), ["single", "all_reduce"])
         ring, mean = (made_up_record("parabola", "all_reduce", 1) for _ in range(2))
         ring["cell"].update(options={"all_reduce": "ring"}, workers=4)
         mean["cell"].update(options={"all_reduce": "reduce_to_one"},
                             straggler=[{"worker": 1, "factor": 3.0}])
-        self.assertEqual(list(labels(group_runs(runs_of(ring, mean))).values()),
+        self.assertEqual(list(cell_labels(group_runs(runs_of(ring, mean))).values()),
                          ["all_reduce, 4 workers, ring, no straggler",
                           "all_reduce, 2 workers, reduce_to_one, straggler 1:3"])
 
@@ -164,7 +127,7 @@ class Statistics(unittest.TestCase):
         records = [made_up_record("parabola", "in_graph", 1) for _ in range(3)]
         for record, gpus in zip(records, (1, 2, 4)):
             record["cell"].update(workers=4, gpus=gpus, shared_gpu=gpus < 4)
-        self.assertEqual(list(labels(group_runs(runs_of(*records))).values()),
+        self.assertEqual(list(cell_labels(group_runs(runs_of(*records))).values()),
                          ["in_graph, shared GPU", "in_graph, 2 shared GPUs", "in_graph"])
 
     def test_formats_times(self) -> None:
@@ -297,6 +260,7 @@ class Curves(InFolder):
                      cell={**made_up_record("airbench94", "single", seed)["cell"],
                            "dtype": "bf16"}) for seed in (1, 2, 3)]
         inside, outside = (made_up_record("airbench94", "single", seed) for seed in (2, 9))
+        inside["run_id"] = "f32"
         outside["evaluations"] = [{**one, "metric": 200.0} for one in outside["evaluations"]]
         self.write("".join(bf16) + json.dumps(inside) + "\n")
         self.assertIn("metric within the 3 runs of single, bf16 at 13 of 13 evaluations",

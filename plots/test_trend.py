@@ -20,8 +20,8 @@ import trend
 from change_points import _energies, change_points
 from commits import commit_time
 from figure_trend import MOST_CELLS, build_of, cells_of, draw
-from made_up import made_up_record
-from records import Run, parse_run
+from made_up import made_up_record, made_up_runs
+from judgement import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 NOISE = 0.02  # standard deviation of the speed between commits, relative
@@ -106,10 +106,6 @@ def history(slower_from: int = 99) -> list[dict[str, Any]]:
             for seed in range(3)]
 
 
-def runs_of(records: list[dict[str, Any]]) -> list[Run]:
-    return [parse_run(one) for one in records]
-
-
 def marks(runs: list[Run]) -> list[str]:
     figure = draw(runs)
     assert figure is not None
@@ -137,8 +133,8 @@ class Figure(unittest.TestCase):
         return code, said.getvalue()
 
     def test_marks_the_commit_that_made_a_cell_slower_and_no_other(self) -> None:
-        self.assertEqual(marks(runs_of(history())), [])
-        speed, time = marks(runs_of(history(slower_from=12)))
+        self.assertEqual(marks(made_up_runs(history())), [])
+        speed, time = marks(made_up_runs(history(slower_from=12)))
         self.assertRegex(speed, r"^-3[0-9] %, p 0\.0")
         self.assertRegex(time, r"^\+[45][0-9] %, p 0\.0")
 
@@ -146,13 +142,13 @@ class Figure(unittest.TestCase):
         records = history()
         for one in records[90:]:  # from the fifteenth commit on
             one.update(status="missed", training_time_to_target_ns=None)
-        found = marks(runs_of(records))
+        found = marks(made_up_runs(records))
         self.assertEqual(len(found), 2)
         for text in found:
             self.assertRegex(text, "^missed from here, p 0")
 
     def test_has_a_row_for_each_cell_of_several_commits(self) -> None:
-        runs = runs_of([*history(), record("in_graph", 3, 1)])
+        runs = made_up_runs([*history(), record("in_graph", 3, 1)])
         self.assertEqual(list(cells_of(runs)), ["resnet9_thin, single, to accuracy 85",
                                                 "resnet9_thin, all_reduce, to accuracy 85"])
         figure = draw(runs)
@@ -161,7 +157,7 @@ class Figure(unittest.TestCase):
 
     def test_says_whether_commits_were_enough_and_measured_in_turn(self) -> None:
         def said(records: list[dict[str, Any]]) -> str:
-            figure = draw(runs_of(records))
+            figure = draw(made_up_runs(records))
             assert figure is not None
             return " ".join(text.get_text() for text in figure.texts)
         self.assertIn("no change of level", said(history()))
@@ -179,7 +175,7 @@ class Figure(unittest.TestCase):
             for one in records:
                 if one["cell"]["strategy"] == "single" and one["cell"]["seed"] % 10 == 0:
                     many.append(one | {"cell": one["cell"] | {"global_batch": batch}})
-        figure = draw(runs_of([*many, *records]))
+        figure = draw(made_up_runs([*many, *records]))
         assert figure is not None
         self.assertEqual(len(figure.axes), 2 * MOST_CELLS)
         self.assertIn("all_reduce", figure.axes[0].get_title(loc="left"))
@@ -190,21 +186,21 @@ class Figure(unittest.TestCase):
             records = history()
             for at, one in enumerate(records):
                 one["cell"][how] = "on" if at >= 60 else "off"
-            self.assertEqual(list(cells_of(runs_of(records))),
+            self.assertEqual(list(cells_of(made_up_runs(records))),
                              ["resnet9_thin, single, to accuracy 85",
                               "resnet9_thin, all_reduce, to accuracy 85"])
             for seed, used in enumerate(("off", "on")):
                 records.append(record("single", 19, 900 + seed))
                 records[-1]["cell"][how] = used
-            self.assertEqual(len(cells_of(runs_of(records))), 3)
+            self.assertEqual(len(cells_of(made_up_runs(records))), 3)
 
     def test_makes_no_claim_for_independent(self) -> None:
-        figure = draw(runs_of([record("independent", number, 1) for number in range(3)]))
+        figure = draw(made_up_runs([record("independent", number, 1) for number in range(3)]))
         assert figure is not None
         self.assertIn("no claim", [text.get_text() for text in figure.axes[1].texts])
 
     def test_is_none_of_a_single_commit(self) -> None:
-        runs = runs_of([record("single", 1, seed) for seed in range(3)])
+        runs = made_up_runs([record("single", 1, seed) for seed in range(3)])
         self.assertIsNone(draw(runs))
         code, said = self.run_trend(self.write([record("single", 1, 1)]))
         self.assertEqual(code, 1)
@@ -218,13 +214,13 @@ class Figure(unittest.TestCase):
         for commit in shown.stdout.split():
             made = record("single", 1, 1)
             made["software"]["git_commit"] = commit
-            self.assertEqual(build_of(parse_run(made)).made, commit_time(commit))
+            self.assertEqual(build_of(*made_up_runs([made])).made, commit_time(commit))
         new, old = (commit_time(commit) for commit in shown.stdout.split())
         assert new is not None and old is not None
         self.assertGreaterEqual(new, old)
         self.assertIsNone(commit_time(commit_name(1)))
         self.assertIsNone(commit_time("--help"))
-        self.assertEqual(f"{build_of(parse_run(record('single', 4, 1))).made:%F}", "2025-01-05")
+        self.assertEqual(f"{build_of(*made_up_runs([record('single', 4, 1)])).made:%F}", "2025-01-05")
 
     def test_reads_several_folders_of_one_machine(self) -> None:
         first = self.write(history()[:60], "first")
@@ -233,7 +229,7 @@ class Figure(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertIn(b"20 commits by date", (first / "trend.svg").read_bytes())
         self.assertTrue((first / "trend.png").stat().st_size > 10_000)
-        other = self.write([record("single", 1, 1, machine={"cpu": "Other", "cores_used": 2})],
+        other = self.write([record("single", 1, 999, machine={"cpu": "Other", "cores_used": 2})],
                            "other")
         code, said = self.run_trend(first, other)
         self.assertEqual(code, 1)

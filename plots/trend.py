@@ -4,7 +4,7 @@
 
 usage: plots/trend.py DIR...
 
-Reads the records of all folders, which are of one machine, writes trend.svg and trend.png into the
+Draws what the program says of the folders' records, which are of one machine: writes trend.svg and trend.png into the
 first.
 """
 
@@ -13,18 +13,18 @@ from pathlib import Path
 
 from figure_files import save_figure
 from figure_trend import draw
-from records import RecordsError, Run, read_records
+from judgement import Run, judge, runs_of
 from strategies import PlotsError
 
 
 def runs_of_one_machine(folders: list[Path]) -> list[Run]:
-    """The runs. Throws: RecordsError if they are of several machines: their times are not one
+    """The runs. Throws: PlotsError if they are of several machines: their times are not one
     series."""
-    runs = [run for folder in folders for run in
-            read_records(folder, lambda text: print(f"warning: {text}", file=sys.stderr))]
-    machines = sorted({" ".join([f"{run.cpu}, {run.cores} cores", *run.gpus]) for run in runs})
+    runs = runs_of(judge(folders)["workloads"])
+    machines = sorted({" ".join([f"{cpu}, {cores} cores", *gpus])
+                       for cpu, cores, gpus in {run.cell.machine for run in runs}})
     if len(machines) > 1:
-        raise RecordsError(f"the folders are of {len(machines)} machines ({'; '.join(machines)}); "
+        raise PlotsError(f"the folders are of {len(machines)} machines ({'; '.join(machines)}); "
                            "one at a time")
     return runs
 
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     try:
         figure = draw(runs_of_one_machine(folders))
         if figure is None:
-            raise RecordsError("no cell was measured at more than one commit; name folders of "
+            raise PlotsError("no cell was measured at more than one commit; name folders of "
                                "several")
         files = save_figure(figure, folders[0], "trend")
     except (PlotsError, OSError) as error:

@@ -232,8 +232,8 @@ Groups grouped(std::span<const Record> records, std::vector<std::string>& warnin
     warnings.push_back(fmt::format("{} records are there more than once and count once", twice));
   }
   if (nameless > 0) {
-    warnings.push_back(fmt::format(
-        "{} records have no run_id: they are in the tables, but not in the figures", nameless));
+    warnings.push_back(
+        fmt::format("{} records have no run_id: one that is there twice counts twice", nameless));
   }
   return groups;
 }

@@ -32,9 +32,20 @@ std::optional<Crossing> crossing_of(const Record& record);
 
 /// Updates by how many versions they missed.
 struct Staleness {
+  std::vector<std::int64_t> histogram;  ///< element s: updates that missed s versions
   std::int64_t updates = 0;
   double mean = 0;
   std::int64_t max = 0;
+};
+
+/// An evaluation that all runs of a cell made, after as many examples each.
+struct CurvePoint {
+  std::int64_t examples = 0;
+  double epoch = 0;
+  double seconds = 0;  ///< training clock, median over runs
+  double metric = 0;   ///< median over runs
+  double low = 0;      ///< the lowest metric
+  double high = 0;     ///< the highest
 };
 
 /// Parts of a worker's step, in the order of CellJudgement::step_seconds.
@@ -55,6 +66,7 @@ struct CellJudgement {
   std::optional<MedianInterval> examples_to_target;
   std::optional<MedianInterval> seconds_per_example;
   std::optional<MedianInterval> metric;  ///< of the last evaluation
+  std::vector<CurvePoint> curve;         ///< over the runs that did not fail
   std::optional<double> times_single;    ///< as fast as the fastest cell of `single`
   std::array<double, 5> step_seconds{};  ///< means over steps of all workers and runs
   double bytes_per_step_computed = 0;
@@ -111,7 +123,8 @@ struct Judgement {
 /// The result points into `records`. A record that is there twice, by its run_id, counts once.
 Judgement judge(std::span<const Record> records);
 
-/// As JSON for plots/report.py; infinite numbers are null. Ends with a newline.
+/// As JSON for plots/, with the table of strategies; infinite numbers are null. Ends with a
+/// newline.
 std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders);
 
 }  // namespace regatta

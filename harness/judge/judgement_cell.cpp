@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/judgement.h"
@@ -62,6 +63,32 @@ void measure_speed(CellJudgement& cell) {
   });
 }
 
+/// Points at the counts of examples after which every run that did not fail was evaluated.
+void trace_curve(CellJudgement& cell) {
+  std::map<std::int64_t, std::vector<const Evaluation*>> points;
+  std::size_t whole = 0;
+  for (const Record* run : cell.runs) {
+    if (run->status == Status::Failed) continue;
+    ++whole;
+    for (const Evaluation& each : run->evaluations) points[each.examples].push_back(&each);
+  }
+  for (const auto& [examples, evaluations] : points) {
+    if (evaluations.size() != whole) continue;
+    Sample seconds, metrics;
+    for (const Evaluation* each : evaluations) {
+      seconds.push_back(static_cast<double>(each->training_time_ns) * kNs);
+      metrics.push_back(each->metric);
+    }
+    const auto [low, high] = std::minmax_element(metrics.begin(), metrics.end());
+    cell.curve.push_back({.examples = examples,
+                          .epoch = evaluations.front()->epoch,
+                          .seconds = median_interval(seconds).median,
+                          .metric = median_interval(metrics).median,
+                          .low = *low,
+                          .high = *high});
+  }
+}
+
 /// Servers and the host of central_storage have no step of their own: they wait for workers.
 bool computes(const WorkerRecord& worker) {
   return !worker.place.starts_with("server") && worker.place != "host";
@@ -81,8 +108,11 @@ void measure_workers(CellJudgement& cell) {
         cell.step_seconds[i] += static_cast<double>(parts[i]) * kNs;
       }
       cell.updates_dropped += worker.updates_dropped;
+      auto& histogram = cell.staleness.histogram;
+      histogram.resize(std::max(histogram.size(), worker.staleness_histogram.size()));
       for (std::size_t s = 0; s < worker.staleness_histogram.size(); ++s) {
         const std::int64_t updates = worker.staleness_histogram[s];
+        histogram[s] += updates;
         cell.staleness.updates += updates;
         missed += static_cast<double>(updates) * static_cast<double>(s);
         if (updates > 0) {
@@ -136,6 +166,7 @@ CellJudgement judge_cell(std::vector<const Record*> runs) {
       .runs = std::move(runs), .length = length_flag(record), .claims_time = claims_target(record)};
   measure_target(cell);
   measure_speed(cell);
+  trace_curve(cell);
   measure_workers(cell);
   measure_bytes(cell);
   return cell;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A judgement as JSON, which plots/report.py draws: medians as {median, low, high, coverage}, null
-// for what is infinite; times in seconds. Each run with its command, so that a page can say how to
-// repeat it.
+// A judgement as JSON, all that plots/ reads: medians as {median, low, high, coverage}, null for
+// what is infinite; times in seconds. Each run with its samples, and with its command, so that a
+// page can say how to repeat it.
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/judge/example_graph.h"
 #include "harness/judge/judgement.h"
 #include "harness/record/record_fields.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
@@ -50,7 +52,9 @@ Json to_json(const std::optional<MedianInterval>& interval) {
 
 Json to_json(const Evaluation& evaluation) {
   return {{"examples", evaluation.examples},
+          {"epoch", evaluation.epoch},
           {"seconds", static_cast<double>(evaluation.training_time_ns) * 1e-9},
+          {"loss", evaluation.loss},
           {"metric", evaluation.metric}};
 }
 
@@ -61,22 +65,52 @@ Json to_json(const std::optional<Crossing>& crossing) {
           {"held", crossing->held}};
 }
 
+/// Nothing for what did not send.
+Json sent_by_place(const Record& run) {
+  Json sent = Json::object();
+  for (const WorkerRecord& worker : run.workers) {
+    if (worker.steps == 0) continue;
+    sent[worker.place] = static_cast<double>(worker.bytes_sent) / static_cast<double>(worker.steps);
+  }
+  return sent;
+}
+
+Json loss_samples(const Record& run) {
+  Json samples = Json::array();
+  for (const LossSample& each : run.losses) samples.push_back({each.examples, each.loss});
+  return samples;
+}
+
+/// What figures draw of a run.
+Json samples_of(const Record& run) {
+  Json evaluations = Json::array();
+  for (const Evaluation& each : run.evaluations) evaluations.push_back(to_json(each));
+  return {{"evaluations", evaluations},
+          {"losses", loss_samples(run)},
+          {"updates", run.step_time_ns.count},
+          {"bytes_per_step_by_place", sent_by_place(run)},
+          {"nodes_per_process", run.graph.nodes_per_process}};
+}
+
 Json run_json(const Record& run) {
-  return {{"run_id", run.run_id},
-          {"timestamp", run.timestamp},
-          {"seed", run.cell.seed},
-          {"status", to_string(run.status)},
-          {"failure", run.failure ? object_of(*run.failure) : Json(nullptr)},
-          {"seconds_to_target", seconds(run.training_time_to_target_ns)},
-          {"full_seconds_to_target", seconds(run.full_time_to_target_ns)},
-          {"examples_to_target", plain(run.examples_to_target)},
-          {"examples_per_s", finite(run.examples_per_s)},
-          {"metric", run.evaluations.empty() ? Json(nullptr) : Json(run.evaluations.back().metric)},
-          {"crossing", to_json(crossing_of(run))},
-          {"lost_processes", run.lost_processes},
-          {"command", run.command},
-          {"commit", run.software.git_commit},
-          {"dirty", run.software.dirty}};
+  Json json = {
+      {"run_id", run.run_id},
+      {"timestamp", run.timestamp},
+      {"seed", run.cell.seed},
+      {"status", to_string(run.status)},
+      {"failure", run.failure ? object_of(*run.failure) : Json(nullptr)},
+      {"seconds_to_target", seconds(run.training_time_to_target_ns)},
+      {"full_seconds_to_target", seconds(run.full_time_to_target_ns)},
+      {"examples_to_target", plain(run.examples_to_target)},
+      {"examples_per_s", finite(run.examples_per_s)},
+      {"metric", run.evaluations.empty() ? Json(nullptr) : Json(run.evaluations.back().metric)},
+      {"crossing", to_json(crossing_of(run))},
+      {"lost_processes", run.lost_processes},
+      {"command", run.command},
+      {"commit", run.software.git_commit},
+      {"dirty", run.software.dirty}};
+  json.update(samples_of(run));
+  return json;
 }
 
 /// Of the first run, as the records have it, less the seed.
@@ -86,6 +120,19 @@ Json cell_json(const Record& run) {
     if (name != "seed") cell.emplace(name, Json::parse(value));
   }
   return cell;
+}
+
+Json curve_json(const CellJudgement& cell) {
+  Json curve = Json::array();
+  for (const CurvePoint& each : cell.curve) {
+    curve.push_back({{"examples", each.examples},
+                     {"epoch", each.epoch},
+                     {"seconds", each.seconds},
+                     {"metric", each.metric},
+                     {"low", each.low},
+                     {"high", each.high}});
+  }
+  return curve;
 }
 
 Json step_json(const CellJudgement& cell) {
@@ -112,6 +159,7 @@ Json to_json(const CellJudgement& cell) {
           {"examples_to_target", to_json(cell.examples_to_target)},
           {"seconds_per_example", to_json(cell.seconds_per_example)},
           {"metric", to_json(cell.metric)},
+          {"curve", curve_json(cell)},
           {"times_single", finite(cell.times_single)},
           {"step_seconds", step_json(cell)},
           {"bytes_per_step_computed", cell.bytes_per_step_computed},
@@ -119,7 +167,8 @@ Json to_json(const CellJudgement& cell) {
           {"staleness",
            {{"updates", cell.staleness.updates},
             {"mean", cell.staleness.mean},
-            {"max", cell.staleness.max}}},
+            {"max", cell.staleness.max},
+            {"histogram", cell.staleness.histogram}}},
           {"updates_dropped", cell.updates_dropped},
           {"lost_updates", cell.lost_updates},
           {"runs", runs}};
@@ -169,6 +218,19 @@ Json to_json(const Claim& claim) {
           {"missing", claim.missing}};
 }
 
+/// Of the program's table, each with the graph that it makes of a step of the parabola.
+Json strategies_json() {
+  Json rows = Json::array();
+  for (const Strategy* each : all_strategies()) {
+    rows.push_back({{"name", each->name},
+                    {"summary", each->summary},
+                    {"exchange", to_string(each->exchange)},
+                    {"colour", each->colour},
+                    {"graph", example_graph(*each)}});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders) {
@@ -178,11 +240,12 @@ std::string to_json(const Judgement& judgement, const std::vector<std::string>& 
   }
   Json claims = Json::array();
   for (const Claim& claim : judgement.claims) claims.push_back(to_json(claim));
-  const Json json = {{"folders", folders},
+  const Json json = {{"strategies", strategies_json()},
+                     {"folders", folders},
                      {"warnings", judgement.warnings},
                      {"workloads", workloads},
                      {"claims", claims}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace regatta

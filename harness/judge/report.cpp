@@ -62,7 +62,7 @@ int run_python(std::vector<std::string> arguments) {
 }  // namespace
 
 int run_report(const ReportRequest& request) {
-  const fs::path page_maker = find_page_maker();
+  const fs::path page_maker = request.format == ReportFormat::Page ? find_page_maker() : fs::path();
   std::vector<Record> records;
   std::vector<std::string> warnings;
   for (const std::string& folder : request.folders) {
@@ -75,11 +75,14 @@ int run_report(const ReportRequest& request) {
   for (const std::string& warning : judgement.warnings) {
     fmt::print(stderr, "regatta: warning: {}\n", warning);
   }
+  const std::string json = to_json(judgement, request.folders);
+  if (request.format == ReportFormat::Json) {
+    fmt::print("{}", json);
+    return 0;
+  }
   const fs::path file = fs::path(request.out) / "judgement.json";
-  write_judgement(file, to_json(judgement, request.folders));
-  std::vector<std::string> arguments = {kPython, "-B", page_maker.string(), file.string()};
-  arguments.insert(arguments.end(), request.folders.begin(), request.folders.end());
-  return run_python(std::move(arguments));
+  write_judgement(file, json);
+  return run_python({kPython, "-B", page_maker.string(), file.string()});
 }
 
 }  // namespace regatta

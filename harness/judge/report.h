@@ -2,7 +2,7 @@
 //
 // `regatta report DIR...`: what the records of the folders say, as FOLDER/judgement.json, and from
 // that FOLDER/index.html, one file that opens without a network, with its figures beside it. The
-// numbers are computed here (judgement.h), the page is made by plots/report.py.
+// numbers are computed here (judgement.h), plots/report.py draws them.
 #pragma once
 
 #include <string>
@@ -10,9 +10,15 @@
 
 namespace regatta {
 
+enum class ReportFormat {
+  Page,
+  Json,  ///< the judgement on standard output, for the scripts of plots/
+};
+
 struct ReportRequest {
   std::vector<std::string> folders;  ///< each with a records.jsonl
   std::string out = "out/report";
+  ReportFormat format = ReportFormat::Page;
 };
 
 /// Returns 0, or 1 when the page could not be made, for which plots/report.py has said why.

@@ -158,6 +158,19 @@ class Right(Reports):
         self.assertEqual(machines, ["Intel(R) Xeon(R) Processor", "AMD EPYC"])
         self.assertIn("AMD EPYC", page)
 
+    def test_prints_the_judgement_that_a_page_is_drawn_from(self) -> None:
+        folder = folder_of("\n".join(few_lines()))
+        ran = subprocess.run([PROGRAM, "report", "--format", "json", folder], capture_output=True,
+                             text=True)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        printed, (judgement, _) = json.loads(ran.stdout), self.made(folder)
+        self.assertEqual(printed, judgement)
+        run = printed["workloads"][0]["cells"][0]["runs"][0]
+        record = next(one for one in map(json.loads, few_lines()) if one["run_id"] == run["run_id"])
+        self.assertEqual([one["examples"] for one in run["evaluations"]],
+                         [one["examples"] for one in record["evaluations"]])
+        self.assertEqual(run["losses"], [list(one.values()) for one in record["losses"]])
+
     def test_counts_a_folder_that_is_named_twice_once(self) -> None:
         folder = folder_of("\n".join(few_lines()))
         judgement, _ = self.made(folder, folder, warns="9 records are there more than once")
@@ -215,7 +228,7 @@ class Damaged(Reports):
         lines = [least | {"status": "missed"}, least | {"status": "failed"},
                  least | {"status": "reached"}, json.loads(lines_of(QUICK)[1])]
         judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)),
-                                    warns="3 records have no run_id: they are in the tables")
+                                    warns="3 records have no run_id: one that is there twice")
         self.assertEqual([len(one["cells"]) for one in judgement["workloads"]], [1, 1])
         self.assertEqual(judgement["workloads"][0]["cells"][0]["count"], 3)
         self.assertIn("parabola", page)

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/example_graph.h"
+
+#include "harness/plan/placement.h"
+#include "harness/plan/race_request.h"
+#include "kernels/graph/dot.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+
+std::string example_graph(const Strategy& strategy) {
+  const Workload& workload = find_workload("parabola");
+  const std::optional<DataSetSizes> data = data_set_sizes(workload.data_sets.front());
+  check(data.has_value(), "every data set of the table has a size");
+  RaceRequest request;
+  request.workload = workload.name;
+  request.strategy = strategy.name;
+  request.workers = strategy.name == "single" ? 1 : 2;
+  return to_dot(placed_step(place(request, data->train)).graph);
+}
+
+}  // namespace regatta

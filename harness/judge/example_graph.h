@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The graph that a strategy makes of a small step, as a picture for the report.
+#pragma once
+
+#include <string>
+
+#include "strategies/strategy.h"
+
+namespace regatta {
+
+/// A step of the parabola for two workers, or for one under `single`, in Graphviz' DOT.
+std::string example_graph(const Strategy& strategy);
+
+}  // namespace regatta

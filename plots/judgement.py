@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the program has judged, for every figure and table: judgement.json, by `regatta report`.
+
+The program reads records, groups runs by cell, and computes medians; here are its numbers with
+names. Times are in seconds; a time that was never reached is infinite.
+"""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from strategies import PlotsError, is_asynchronous, use_table
+
+ROOT = Path(__file__).resolve().parent.parent
+INSTALLED = Path(__file__).resolve().parents[3] / "bin/regatta"  # from share/regatta/plots
+
+Json = dict[str, Any]
+
+
+class Evaluation(NamedTuple):
+    examples: int
+    epoch: float
+    training_time: float
+    loss: float
+    metric: float
+
+
+class CurvePoint(NamedTuple):
+    """An evaluation of all runs of a cell: medians, and the band of the metric."""
+
+    examples: int
+    epoch: float
+    training_time: float
+    metric: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The settings that distinguish two lines of a figure; the seed is not one of them."""
+
+    strategy: str
+    workers: int
+    options: tuple[tuple[str, int | str], ...]  # of the strategy, by name
+    dataset: str
+    global_batch: int
+    device: str
+    cuda_graph: str
+    cudnn_engine: str
+    dtype: str
+    fusion: str
+    winograd: str
+    straggler: str
+    processes: int
+    stages: int
+    normalization_group: int | None  # None: the workload's
+    rate_scale: float
+    oversubscribed: bool
+    shared_gpu: bool  # several workers on one: no scaling result
+    shared_gpus: int | None  # how many, where they are shared
+    length: str  # such as "steps 200"; empty: the workload's
+
+    def option(self, name: str) -> int | str | None:
+        """None where the strategy has no such option, or the option no value."""
+        return dict(self.options).get(name)
+
+    @property
+    def asynchronous(self) -> bool:
+        return is_asynchronous(self.strategy)
+
+
+class Machine(NamedTuple):
+    cpu: str
+    cores: int
+    gpus: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """The runs of one cell on one machine, which differ in their seeds, and their medians."""
+
+    workload: str
+    variant: Variant
+    machine: Machine
+    target_metric: str
+    target: float
+    claims_time: bool
+    seconds_to_target: float
+    examples_to_target: float
+    seconds_per_example: float  # nan where no run tells
+    metric: float  # at the end; nan where no run tells
+    times_single: float  # as fast as the fastest cell of `single`; nan without one
+    count: int
+    reached: int
+    failed: int
+    curve: tuple[CurvePoint, ...]
+    step_seconds: dict[str, float]  # of a worker, by part
+    bytes_computed: float  # in a step, over all places
+    bytes_counted: float
+    staleness: tuple[int, ...]  # updates by the versions they missed
+
+    @property
+    def lower_is_better(self) -> bool:
+        return self.target_metric == "loss"
+
+
+@dataclass(frozen=True)
+class Run:
+    cell: Cell
+    seed: int
+    status: str
+    failure: str
+    time_to_target: float  # inf unless reached
+    evaluations: tuple[Evaluation, ...]
+    examples_per_s: float
+    commit: str
+    dirty: bool
+    began: str  # date and time, as text that sorts
+    losses: tuple[tuple[int, float], ...]  # examples and loss, of training
+    updates: int  # steps of all loops: a loss each, of which long runs keep some
+    bytes_by_place: dict[str, float]  # sent in a step
+    nodes_per_process: tuple[int, ...]
+
+    @property
+    def workload(self) -> str:
+        return self.cell.workload
+
+    @property
+    def variant(self) -> Variant:
+        return self.cell.variant
+
+    @property
+    def claims_time(self) -> bool:
+        return self.cell.claims_time
+
+    @property
+    def date(self) -> str:
+        return self.began[:10]
+
+    @property
+    def busiest_bytes(self) -> float:
+        """What the busiest place sends in a step."""
+        return max(self.bytes_by_place.values(), default=math.nan)
+
+
+def _number(value: float | None, missing: float) -> float:
+    return missing if value is None else value
+
+
+def _median(interval: Json | None, missing: float) -> float:
+    return missing if interval is None else _number(interval["median"], missing)
+
+
+def variant_of(cell: Json) -> Variant:
+    length = next((f"{unit} {cell[unit]:g}" for unit in ("steps", "epochs")
+                   if cell[unit] is not None), "")
+    same = ("strategy", "workers", "dataset", "global_batch", "device", "dtype", "fusion",
+            "winograd", "processes", "stages", "normalization_group", "rate_scale",
+            "oversubscribed", "shared_gpu")
+    return Variant(
+        options=tuple(sorted(cell["options"].items())), length=length,
+        straggler=",".join(f"{one['worker']}:{one['factor']:g}" for one in cell["straggler"]),
+        cuda_graph=cell["cuda_graph"] or "", cudnn_engine=cell["cudnn_engine"] or "",
+        shared_gpus=cell["gpus"] if cell["shared_gpu"] else None,
+        **{name: cell[name] for name in same})
+
+
+def _cell(workload: Json, cell: Json) -> Cell:
+    machine, target = workload["machine"], workload["target"]
+    return Cell(
+        workload=workload["workload"], variant=variant_of(cell["cell"]),
+        machine=Machine(machine["cpu"], machine["cores_used"], tuple(machine["gpus"])),
+        target_metric=target["metric"], target=target["value"],
+        claims_time=cell["claims_time"],
+        seconds_to_target=_median(cell["seconds_to_target"], math.inf),
+        examples_to_target=_median(cell["examples_to_target"], math.inf),
+        seconds_per_example=_median(cell["seconds_per_example"], math.nan),
+        metric=_median(cell["metric"], math.nan),
+        times_single=_number(cell["times_single"], math.nan),
+        count=cell["count"], reached=cell["reached"], failed=cell["failed"],
+        curve=tuple(CurvePoint(one["examples"], one["epoch"], one["seconds"], one["metric"],
+                               one["low"], one["high"]) for one in cell["curve"]),
+        step_seconds=cell["step_seconds"], bytes_computed=cell["bytes_per_step_computed"],
+        bytes_counted=cell["bytes_per_step_counted"],
+        staleness=tuple(cell["staleness"]["histogram"]))
+
+
+def _run(cell: Cell, run: Json) -> Run:
+    return Run(
+        cell=cell, seed=run["seed"], status=run["status"],
+        failure=(run["failure"] or {}).get("text", ""),
+        time_to_target=_number(run["seconds_to_target"], math.inf),
+        evaluations=tuple(Evaluation(one["examples"], one["epoch"], one["seconds"], one["loss"],
+                                     one["metric"]) for one in run["evaluations"]),
+        examples_per_s=_number(run["examples_per_s"], math.nan),
+        commit=run["commit"], dirty=run["dirty"], began=run["timestamp"],
+        losses=tuple((examples, loss) for examples, loss in run["losses"]),
+        updates=run["updates"], bytes_by_place=run["bytes_per_step_by_place"],
+        nodes_per_process=tuple(run["nodes_per_process"]))
+
+
+def runs_of(workloads: Iterable[Json]) -> list[Run]:
+    """The runs of judged workloads: those that reached the target first come first."""
+    return [_run(cell, run) for workload in workloads for judged in workload["cells"]
+            for cell in [_cell(workload, judged)] for run in judged["runs"]]
+
+
+def read_judgement(file: Path) -> Json:
+    """judgement.json, whose table of strategies figures then use. Throws: OSError, ValueError."""
+    judgement: Json = json.loads(file.read_text())
+    use_table(judgement["strategies"])
+    return judgement
+
+
+def find_program() -> str:
+    """$REGATTA, the program that started this script, the one built last, or that of the PATH.
+
+    Throws: PlotsError.
+    """
+    if named := os.environ.get("REGATTA"):
+        return named
+    built = [one for one in (ROOT / f"build/{preset}/bin/regatta"
+                             for preset in ("release", "debug")) if one.exists()]
+    candidates = sorted(built, key=lambda one: one.stat().st_mtime, reverse=True)
+    candidates.append(INSTALLED)
+    try:
+        started_by = Path(os.readlink(f"/proc/{os.getppid()}/exe"))
+        candidates[:0] = [started_by] if started_by.name == "regatta" else []
+    except OSError:
+        pass
+    found = next((str(one) for one in candidates if one.exists()), shutil.which("regatta"))
+    if found is None:
+        raise PlotsError("the records of a folder are judged by the program, which is not here; "
+                         "build it (ci/race) or name it in the variable REGATTA")
+    return found
+
+
+def judge(folders: Iterable[Path | str]) -> Json:
+    """What the program says of the records in these folders. Passes its warnings on.
+
+    Throws: PlotsError, with the program's words, such as of a folder without records.
+    """
+    command = [find_program(), "report", "--format", "json", *map(str, folders)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError as error:
+        raise PlotsError(f"cannot start {command[0]}: {error.strerror}; build it (ci/race) or name "
+                         "it in the variable REGATTA") from error
+    said = done.stderr.strip()
+    if done.returncode != 0:
+        raise PlotsError(said.removeprefix("regatta: ")
+                         or f"{' '.join(command)} ended with exit code {done.returncode}")
+    if said:
+        print(said, file=sys.stderr)
+    judgement: Json = json.loads(done.stdout)
+    use_table(judgement["strategies"])
+    return judgement
+
+
+def group_runs(runs: Iterable[Run]) -> dict[Cell, list[Run]]:
+    """Groups runs by cell, in order of first appearance."""
+    groups: dict[Cell, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.cell, []).append(run)
+    return groups
+
+
+def by_rank(cell: Cell) -> tuple[bool, float]:
+    """Sort key: the first to the target first; then those that missed it; then those that make no
+    claim."""
+    return not cell.claims_time, cell.seconds_to_target
+
+
+def ranked(runs: Iterable[Run]) -> list[tuple[Cell, list[Run]]]:
+    """Cells with their runs; equal ones stay in the order of their first runs."""
+    return sorted(group_runs(runs).items(), key=lambda item: by_rank(item[0]))
+
+
+def speed(cell: Cell) -> float:
+    """Examples per second; nan where no run tells."""
+    return 1 / cell.seconds_per_example if cell.seconds_per_example else math.nan
