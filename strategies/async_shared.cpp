@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// async_shared: one copy of parameters and slots in shared memory. Every replica is a loop of its
-// own: it reads, computes, and applies its own term of the gradient without waiting for anyone,
+// async_shared: one copy of parameters and slots in shared memory. Every replica is its own loop:
+// it reads, computes and applies its term of the gradient without waiting for other replicas,
 // either with relaxed atomics or with a lock for each shard (`--sharing`).
 // Term: Hogwild (Niu et al., arXiv:1106.5730), asynchronous SGD.
 #include <array>

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // parameter_server with b backup workers: a step takes the first n pushes of n + b workers. Each
-// worker is a loop of its own, as in parameter_server_async, with its share of the global batch as
-// parameter_server deals it to n; backup worker n + i has the share of worker i once more, and all
-// n + b draw their examples of the data order together. Between a push and the updates of a server
-// stands a quorum: a push that comes late, after the parameters it was computed from were replaced,
-// is dropped; the n-th that counts sums them and updates once. Shares may be uneven: then a step
-// has the examples of who came first, and its gradient is the mean over these. The first server
-// decides for all, and a push has come when all servers have it, which they tell the first: so each
-// step is of the same workers on all servers, and a worker that dies while it pushes is in none.
-// (TensorFlow's accumulators decide variable by variable, and a step may mix workers.) Pushes lie
-// where they arrive until then, n + b of them: which of them are terms, in the order of the
-// workers, is known only when the last has come. For M bytes of parameters a worker receives and
-// sends M for each of its steps. Term: backup workers, Chen et al., "Revisiting distributed
-// synchronous SGD", 2016; TensorFlow's SyncReplicasOptimizer.
+// worker is its own loop, as in parameter_server_async. Its share of the global batch is as large
+// as in parameter_server with n workers; backup n + i has a share as large as that of worker i. All
+// n + b workers take their examples from one data order.
+// A quorum stands between the pushes and a server's updates. A late push, whose parameters have
+// been replaced since they were read, is dropped; the n-th push that counts sums all n and updates
+// once. If shares are uneven, a step's gradient is the mean over the examples of the workers that
+// counted. The first server decides for all servers. A push arrives when every server has it, which
+// the others report to the first: each step takes the same workers on all servers, and a worker
+// that dies during a push is in none. (TensorFlow's accumulators decide for each variable, so a
+// step may mix workers.) A server keeps up to n + b pushes where they arrived, because the terms of
+// the sum, which is in the order of the workers, are known only at the n-th push.
+// For M bytes of parameters a worker receives and sends M in each of its steps.
+// Term: backup workers, Chen et al., "Revisiting distributed synchronous SGD", 2016; TensorFlow's
+// SyncReplicasOptimizer.
 #include "strategies/backup_workers.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// parameter_server with backup workers: what it rewrites a step to where it has any.
+// The rewrite of parameter_server when it has backup workers.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace regatta {
 
 struct WorkersAndBackups {
-  std::int64_t replicas = 1;  ///< whose shares are a global batch
-  std::int64_t backups = 0;   ///< beyond those
+  std::int64_t replicas = 1;  ///< their shares make up the global batch
+  std::int64_t backups = 0;   ///< additional replicas
 };
 
-/// `sharded`: as shard() leaves it.
+/// `sharded`: a result of shard().
 Step with_backup_workers(const Step& sharded, const WorkersAndBackups& workers);
 
 }  // namespace regatta

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: the clocks of asynchronous workers as their kernels show them, whatever the gate says
-// that is to bound them. A worker has begun step k when its first kernel of that step runs, and has
-// finished it, on the server that holds a parameter (or in memory that workers share), when its
-// updates of step k are applied there. What a worker begins on its own place is held against the
-// first server, which leads, what it begins on a server against that one.
-// The lead that is seen is never larger than the true one: others may finish while it is computed.
-// Threads: kernels of any lane; the rest not while lanes run.
+// For tests: measures the lead of asynchronous workers from their kernels, independent of the gate
+// that bounds it. A worker begins step k when its first kernel of that step runs. It finishes step
+// k on a server (or in shared memory) when its updates of step k are applied there. A begin on the
+// worker's own place is compared with the first server, which leads; a begin on a server with that
+// server. The measured lead never exceeds the true one, because others may finish meanwhile.
+// Threads: the kernels run on any lane; all other calls are made while no lane runs.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ namespace regatta::testing_support {
 
 class ClockWatch {
  public:
-  /// Whose updates sleep before they are applied, so that they come long after their gradients.
+  /// A worker whose updates on one server are delayed long after their gradients.
   struct Slow {
     int worker = 0;
     int server = 0;
@@ -34,7 +33,7 @@ class ClockWatch {
 
   explicit ClockWatch(std::optional<Slow> slow = {}) : slow_(slow) {}
 
-  /// Watches the kernels that will be built from the table. Outlives them.
+  /// Watches all kernels built from the table from now on. The watch outlives them.
   void attach(KernelTable& table) {
     for (Op op : {Op::Input, Op::Read, Op::Sgd, Op::Adam}) {
       table.add(op, [this, op, make = table.factory(op)](const KernelRequest& request) {
@@ -46,16 +45,16 @@ class ClockWatch {
     }
   }
 
-  /// The worker goes on from a checkpoint with so many steps finished.
+  /// Makes the worker continue from a checkpoint after `steps` steps.
   void begin_at(int worker, std::int64_t steps) {
     for (Update& update : updates_) {
       if (update.worker == worker) update.finished = steps;
     }
   }
 
-  /// Steps that any worker was ahead of the slowest when it began one, at the most.
+  /// The largest lead of a worker over the slowest at the begin of a step. Units: steps.
   std::int64_t largest_lead() const { return largest_lead_; }
-  /// Steps that were seen to begin, on all places.
+  /// Begun steps, counted on all places.
   std::int64_t begins() const { return begins_; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: a placed step run by several processes' executors, each in a thread of this process
-// with an exchange of its own. What crosses goes over real gRPC connections on loopback; only the
-// address spaces are not apart.
+// For tests: runs a placed step as several processes would, each as an executor in a thread of this
+// process with its own exchange. Messages travel over real gRPC connections on loopback; the
+// address space is shared.
 #pragma once
 
 #include <exception>
@@ -31,7 +31,7 @@ inline Binding servers_and_workers(int servers, int processes, std::int64_t work
           }};
 }
 
-/// What a process of a cluster computes on.
+/// The device of a process of the cluster.
 struct ClusterDevice {
   std::unique_ptr<Device> device;  ///< null: the CPU
   void (*add_kernels)(KernelTable&) = add_cpu_kernels;
@@ -65,10 +65,10 @@ class Cluster {
 
   /// Throws: the error of the first process that had one.
   void run() { run_to(examples_); }
-  /// `lost`: a process whose error is no news.
+  /// Ignores the error of process `lost`.
   void run_without(int lost) { run_to(examples_, lost); }
 
-  /// Until each process has seen as many examples.
+  /// Runs until each process has seen `examples` examples.
   void run_to(std::int64_t examples, int lost = -1) {
     std::vector<std::thread> threads;
     std::vector<std::exception_ptr> errors(processes_.size());
@@ -94,7 +94,7 @@ class Cluster {
   GrpcExchange& exchange(int process) {
     return *processes_[static_cast<std::size_t>(process)]->exchange;
   }
-  /// A process hears that another is lost.
+  /// Tells `process` that `lost` is gone.
   void lose(int process, int lost, const std::string& reason) {
     exchange(process).lose(lost, reason);
     processes_[static_cast<std::size_t>(process)]->tickets->lose(lost, reason);
@@ -108,7 +108,7 @@ class Cluster {
     return processes_[static_cast<std::size_t>(process)]->part;
   }
 
-  /// By step, summed over the processes of a synchronous run.
+  /// Losses by step, summed over the processes. For synchronous runs.
   std::vector<float> losses() const {
     std::vector<float> sums;
     for (const auto& process : processes_) {
@@ -127,7 +127,7 @@ class Cluster {
   }
 
  private:
-  /// As broken streams would: a process that failed sends nothing any more.
+  /// Tells all others that a process has failed, as its broken streams would.
   void tell_others(int failed) {
     for (const auto& process : processes_) {
       if (process->part.partition.process == failed) continue;

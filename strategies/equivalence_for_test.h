@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of equivalence: what is run under which strategy, and what comes of it. The first run
-// of a case is kept, because most are looked at several times.
+// For tests of equivalence: the cases, their runs and the deviation from `single`. The first result
+// of a case is kept, because several tests use it.
 #pragma once
 
 #include <ostream>
@@ -28,8 +28,8 @@ inline std::string name_of(const Case& test) {
          std::string(to_string(test.element));
 }
 
-/// Few of images: what rounding makes of a step grows with each, what a wrong gradient does is
-/// there after the first (drift_test.cpp).
+/// Few steps for models of images: the effect of rounding grows with each step, that of a wrong
+/// gradient is visible after the first (drift_test.cpp).
 inline std::int64_t steps_of(const Case& test) {
   if (test.workload == "parabola") return 20;
   return test.workload == "mobilenet_v2_full_narrow" ? 2 : 3;
@@ -58,20 +58,20 @@ inline Case single_of(Case test) {
   return test;
 }
 
-/// What a run leaves.
+/// The result of a run.
 struct Result {
   std::vector<float> losses;
   Parameters parameters;
 };
 
-/// How far a run has come from another, both as shares.
+/// The relative deviation of a run from another.
 struct Deviation {
-  double losses = 0;      ///< the largest of a step, of that step's loss
-  double parameters = 0;  ///< of the way that the other's have come from their first values
+  double losses = 0;      ///< largest over steps, relative to the step's loss
+  double parameters = 0;  ///< relative to the change of the other's parameters
 };
 
-/// Of the way, because in a few steps a parameter hardly moves: a wrong gradient is a small part of
-/// a parameter, and a large one of what training has changed in it.
+/// Deviation of `run` from `single`. Parameters are compared with their change since `first`: in a
+/// few steps a wrong gradient is small beside a parameter, but large beside its change.
 inline Deviation deviation(const Result& run, const Result& single, const Parameters& first) {
   Deviation result{.parameters = distance(run.parameters, single.parameters) /
                                  distance(single.parameters, first)};
@@ -88,12 +88,12 @@ inline Result result_of(const Step& step, const Case& test, const TrialOptions& 
   return {.losses = trial.losses(), .parameters = trial.parameters()};
 }
 
-/// Of a run of its own.
+/// The result of a new run.
 inline Result run_again(const Case& test) {
   return result_of(step_of(test), test, options_of(test));
 }
 
-/// Of the case's first run.
+/// The result of the case's first run, which is kept.
 inline const Result& result_of(const Case& test) {
   static std::map<std::string, Result> results;
   const auto [at, is_new] = results.try_emplace(name_of(test));
@@ -101,12 +101,12 @@ inline const Result& result_of(const Case& test) {
   return at->second;
 }
 
-/// From `single` on the same batches.
+/// The deviation from `single` on the same batches.
 inline Deviation deviation_from_single(const Case& test, const Result& run) {
   return deviation(run, result_of(single_of(test)), first_parameters(step_of(test)));
 }
 
-/// What a run may deviate by; where they come from stands in equivalence_test.cpp.
+/// The permitted deviation; equivalence_test.cpp derives these bounds.
 inline Deviation bounds_of(const Case& test) {
   if (test.workload == "parabola") return {.losses = 1e-6, .parameters = 1e-5};
   if (test.workload == "mobilenet_v2_full_narrow") return {.losses = 1e-4, .parameters = 6e-2};

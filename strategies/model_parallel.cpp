@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// model_parallel: the layers are dealt to p stages in order, so that the most expensive stage is as
-// cheap as it can be. Backward and update nodes stand with their layer. Where two layers of
-// different stages meet, a_k bytes an example travel forward and as many back.
-// Term: model parallelism, without pipelining: one stage works at a time.
+// model_parallel: divides the layers, in order, among p stages so that the most expensive stage is
+// as cheap as possible. Backward and update nodes are on the stage of their layer. At each border
+// between stages the activations of an example travel forward and a gradient of the same size back.
+// Term: model parallelism without pipelining: one stage works at a time.
 #include <algorithm>
 #include <map>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An option that strategies declare. A flag of `regatta run`, a key of matrix files, a field of
-// `cell.options` in records, its range check, and that cells with different values are different
-// cells all follow from the declaration.
+// An option that strategies declare. The declaration produces a flag of `regatta run`, a key of
+// matrix files, a field of `cell.options` in records and the range check; cells that differ in the
+// option's value are different cells.
 #pragma once
 
 #include <array>
@@ -23,27 +23,27 @@ using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< by t
 
 /// A whole number from `least` to `most`.
 struct Count {
-  std::optional<std::int64_t> usual;  ///< empty: an option that is left out has no value
+  std::optional<std::int64_t> usual;  ///< default; empty: no value unless given
   std::int64_t least = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// One of some words.
+/// One word of a fixed list.
 struct Choice {
-  std::string_view usual;
+  std::string_view usual;  ///< default
   std::span<const std::string_view> words;
 };
 
 struct Option {
   std::string_view name;  ///< such as `staleness_bound`; the flag is `--staleness-bound`
-  std::string_view help;  ///< what it says, without its words, range and default
-  std::string_view unit;  ///< of a count; empty: it counts what its name says
+  std::string_view help;  ///< without words, range and default, which are added
+  std::string_view unit;  ///< of a count; empty: it counts what the name says
   std::variant<Count, Choice> type;
 
   std::string flag() const;
-  /// What holds where a user gives no value.
+  /// The default; empty if there is none.
   std::optional<OptionValue> usual() const;
-  /// Throws: RunError(Usage) for a value out of range or a word that is none of the choice.
+  /// Throws: RunError(Usage) for a value out of range or a word outside the choice.
   void check(const OptionValue& value) const;
 };
 
@@ -53,17 +53,17 @@ inline constexpr std::array<const Option*, sizeof...(declared)> options = {&decl
 
 std::string to_text(const OptionValue& value);
 
-/// How a strategy is applied.
+/// The parameters of a rewrite.
 struct StrategyOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
-  OptionValues given = {};  ///< those that a user has chosen
+  OptionValues given = {};  ///< by the user
 
-  /// The value given, or the usual one.
+  /// The given value or else the default; empty if there is neither.
   std::optional<OptionValue> find(const Option& option) const;
-  /// Of a count that always has a value.
+  /// The value of a count with a default.
   std::int64_t count(const Option& option) const;
-  /// Of a count that may have none.
+  /// The value of a count without a default; empty if none was given.
   std::optional<std::int64_t> count_if_any(const Option& option) const;
   std::string choice(const Option& option) const;
 };

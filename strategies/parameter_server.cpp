@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// parameter_server: parameters, slots and updates on k servers, dealt by bytes. In a step every
-// worker pulls all parameters and pushes all gradients; a server's update waits for every worker,
-// and the next pull for the update, so that a step is a barrier over the whole model. Over
-// processes a server adds each push onto those before it as it arrives, in the order of the
-// workers, whatever order they come in (kernels/graph/message_sums.h).
+// parameter_server: parameters, slots and updates on k servers, divided by bytes. In a step each of
+// the n workers pulls all parameters and pushes all gradients. A server's update waits for every
+// worker and the next pull waits for the update, so a step is a barrier over the whole model. A
+// server in its own process adds each push to the sum when it receives it, in the order of the
+// workers, independent of the order of arrival (kernels/graph/message_sums.h).
 // For M bytes of parameters a worker receives and sends M a step, a server n M / k.
 // Term: synchronous ParameterServerStrategy; Li et al., "Scaling distributed machine learning with
-// the parameter server", OSDI 2014. With backup workers it is another graph: backup_workers.cpp.
+// the parameter server", OSDI 2014. With backup workers the graph is that of backup_workers.cpp.
 #include "strategies/backup_workers.h"
 #include "strategies/replicas.h"
 #include "strategies/shard.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// parameter_server_async: as parameter_server, but no worker waits for others: every worker is
-// a loop of its own that pulls, computes and pushes, and a server applies each push when it
-// arrives. A lock for each block of kShardElements makes pull and update of a block whole; there is
-// no lock over all, so that a pull of several blocks may hold them at different versions, none
-// older than the version it notes. `--staleness-bound s` lets no worker lead the slowest by more
-// than s steps.
+// parameter_server_async: as parameter_server, but workers do not wait for each other. Every worker
+// is its own loop that pulls, computes and pushes; a server applies each push when it arrives. Each
+// block of kShardElements has a lock, so a block is pulled and updated atomically. There is no lock
+// over all blocks: a pull of several may mix versions, none older than the version that it records.
+// With `--staleness-bound s` no worker leads the slowest by more than s steps.
 // Term: asynchronous ParameterServerStrategy; with a bound: stale-synchronous parallel, SSP.
 #include "strategies/replicas.h"
 #include "strategies/shard.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all data-parallel rewrites share: n copies of a step's forward and backward nodes, each on
-// its share of the global batch. Shares are dealt in whole normalisation groups. What happens to
-// the gradients then is what a strategy adds.
+// The common part of all data-parallel rewrites: n copies of a step's forward and backward nodes,
+// each on its share of the global batch. A share is a whole number of normalisation groups. The
+// strategy adds the exchange of gradients and the updates.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ namespace regatta {
 /// Where parameters live and who reads them.
 enum class Ownership : std::uint8_t {
   EachReplica,  ///< a copy in every replica
-  Home,         ///< one copy; it is read, and cast, once at home and the value travels
+  Home,         ///< one copy, read (and cast) once at home; the value is sent to the replicas
   Shared,       ///< one copy at home; every replica reads and assigns it there
 };
 
-/// Who feeds the replicas.
+/// Where the replicas' input comes from.
 enum class Feed : std::uint8_t {
   Each,     ///< every replica takes its slice of the global batch
-  Central,  ///< one input node at home yields the global batch; slices travel
+  Central,  ///< one input node at home reads the global batch; slices are sent
 };
 
 struct ReplicaOptions {
   std::int64_t count = 1;
-  /// Of `count`: beyond those whose shares are a global batch. They have the first ones' shares
-  /// once more.
+  /// How many of `count` are backups. The shares of the others make up the global batch; backup i
+  /// has a share as large as that of replica i.
   std::int64_t backups = 0;
   Ownership ownership = Ownership::EachReplica;
   Feed feed = Feed::Each;
@@ -42,12 +42,13 @@ struct ReplicaOptions {
 
 class Replicas {
  public:
-  /// Throws: RunError(Usage) when the step is dealt out already or has too few groups.
+  /// Throws: RunError(Usage) if the step is already dealt to replicas or has fewer normalisation
+  /// groups than replicas.
   Replicas(const Step& source, const ReplicaOptions& options);
 
   std::int64_t count() const { return options_.count; }
   std::int64_t backups() const { return options_.backups; }
-  /// Examples of a step.
+  /// Examples of a step at this replica.
   std::int64_t examples(std::int64_t replica) const {
     return batch_.at(static_cast<std::size_t>(replica));
   }
@@ -58,12 +59,12 @@ class Replicas {
   /// A builder at the place and layer of trainable `t`'s update in a replica.
   Builder at_update(std::size_t t, std::int64_t replica);
   Builder at_home(std::size_t t);
-  /// Where a replica assigns trainable `t` that it shares.
+  /// A builder where a replica assigns the shared trainable `t`.
   Builder at_shared(std::size_t t, std::int64_t replica);
 
-  /// Appends trainable `t`'s updates, fed with `gradient`, at a replica or at home. A replica's
-  /// update of a shared parameter weighs its decay by the replica's share of the batch, unless it
-  /// stands for a quorum.
+  /// Appends trainable `t`'s updates with `gradient` at a replica or at home. A replica's update of
+  /// a shared parameter scales weight decay by the replica's share of the global batch; an update
+  /// behind a quorum does not, because it is the whole step's.
   void update(std::size_t t, std::int64_t replica, Value gradient);
   void update_at_home(std::size_t t, Value gradient);
 

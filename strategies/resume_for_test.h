@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of runs in two executors of one graph: the second goes on where the first has come to.
+// For tests that continue the run of one executor in a second executor of the same graph.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace regatta::testing_support {
 
-/// Not while either runs.
+/// Copies all variables and their versions. Neither executor may run.
 inline void copy_variables(Executor& from, Executor& to) {
   const auto count = static_cast<VariableId>(from.step().graph.variables().size());
   for (VariableId v = 0; v < count; ++v) {
@@ -27,7 +27,7 @@ inline Positions positions_of(const Executor& executor) {
   Positions positions{.loops = {}, .steps = 0, .examples = executor.examples_seen()};
   std::set<std::int64_t> beginnings;
   for (const LoopReport& loop : executor.loops()) {
-    const bool begun = !loop.examples.empty();  // else another was faster by far
+    const bool begun = !loop.examples.empty();  // a much faster loop may have taken all examples
     positions.loops.push_back({.number = static_cast<int>(positions.loops.size()),
                                .steps = loop.steps,
                                .last_examples = begun ? loop.examples.back() : 0});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of strategies as what they are, a graph in and text or counts out: the parabola under a
-// strategy, and what is counted in it. No kernels, no threads.
+// For tests of strategies as rewrites, with a graph as input and text or counts as output: the
+// parabola under a strategy, and counts of its nodes. Needs no kernels or threads.
 #pragma once
 
 #include <algorithm>

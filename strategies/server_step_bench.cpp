@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps of one parameter server and its workers, each in a process of its own on loopback, with a
-// model of 7.9 MB (4 layers of 700 by 700) that computes next to nothing: what is left is what
-// travels and what the server does with it. Prints the median step, and the server's processor
-// time for a step. The last worker takes SLOWNESS times as long to compute.
+// Measures steps of one parameter server and its workers, each in its own process on loopback. The
+// model of 7.9 MB (4 layers of 700 by 700) computes next to nothing, so a step is communication and
+// the server's work. Prints the median time of a step and the server's CPU time per step. The last
+// worker takes SLOWNESS times as long to compute.
 //   server_step_bench [WORKERS [STEPS [SLOWNESS]]]
 #include <spawn.h>
 #include <sys/resource.h>

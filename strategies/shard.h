@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deals the parameters of a step to servers by bytes, with their slots and updates. The first
-// rewrite of every strategy with servers: it sets the stage of what a server holds to the server's
-// number, and leaves the role to what comes next.
+// Divides the parameters of a step, with their slots and updates, among servers by bytes. Every
+// strategy with servers applies it first. It sets the stage of variables and updates to their
+// server's number; the strategy then sets their role.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace regatta {
 
 /// Server k of S holds the k-th of S equal ranges of all parameters laid end to end. A parameter of
-/// at least kSplitBytes is cut at the border between rows that is nearest; a smaller one goes where
-/// its middle lies. Readers get the whole again from a concatenate; what they cast, the servers do,
-/// so that the parts travel in the element type that is wanted.
-/// Throws: RunError(Usage) when the step is dealt to stages already, there are no servers, or one
-/// would hold nothing.
+/// at least kSplitBytes is cut at the row border nearest to a range's end; a smaller one goes to
+/// the server whose range contains its middle. Readers concatenate the parts. A cast of the
+/// parameter is done on the servers, so that parts are sent in the element type that readers need.
+/// Throws: RunError(Usage) if the step is already dealt to stages, if `servers` is below 1, or if a
+/// server would hold nothing.
 Step shard(const Step& step, std::int64_t servers, std::string_view strategy);
 
 inline constexpr std::int64_t kSplitBytes = 16 * 1024;

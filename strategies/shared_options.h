@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Options that several strategies declare, or that who deals processes and devices asks for.
+// Options that several strategies declare or that the harness reads to plan a run.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ inline constexpr Option kServers = {
     .unit = "",
     .type = Count{.usual = 1, .least = 1, .most = 1024}};
 
-/// Of loops that run ahead of each other.
+/// For strategies whose workers do not wait for each other.
 inline constexpr Option kStalenessBound = {
     .name = "staleness_bound",
     .help = "steps that an asynchronous worker may lead the slowest by",

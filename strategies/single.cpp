@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// single: every node at replica 0. The baseline, and what synchronous strategies have to equal.
+// single: every node at replica 0. The baseline; synchronous strategies equal it within rounding.
 #include "strategies/strategy.h"
 
 namespace regatta {

@@ -20,18 +20,18 @@ using Rewrite = Step (*)(const Step& step, const StrategyOptions& options);
 /// What `--workers` counts under a strategy.
 enum class WorkersAre : std::uint8_t { One, Replicas, Stages };
 
-/// How replicas keep together.
+/// How replicas are synchronised.
 enum class Exchange : std::uint8_t {
-  Nothing,      ///< a speed ceiling, never a claim about time to accuracy
+  Nothing,      ///< an upper bound on speed, without a claim about time to accuracy
   Synchronous,  ///< follows `single` at the same global batch within rounding
   Asynchronous,
 };
 
-/// Which processes a strategy can run over. Stages of one replica stay together.
+/// The processes that a strategy can run in. All stages of a replica are in one process.
 enum class Processes : std::uint8_t {
   One,         ///< memory is shared, or one client holds one graph with all replicas
-  OfWorkers,   ///< each builds its own part only: between-graph replication
-  WithServers  ///< and parameters are on servers
+  OfWorkers,   ///< several, each with its part of the graph: between-graph replication
+  WithServers  ///< several, and servers that hold the parameters
 };
 
 struct Strategy {
@@ -51,14 +51,14 @@ std::span<const Strategy* const> all_strategies();
 /// Every option of every strategy, each once, in the order of the table.
 std::span<const Option* const> all_options();
 
-/// Those that the strategies declare, each once.
+/// The options that `strategies` declare, each once.
 std::vector<const Option*> options_of(std::span<const Strategy* const> strategies);
 
-/// `parameter_server and parameter_server_async`: the strategies that declare it.
+/// The strategies that declare `option`, as `parameter_server and parameter_server_async`.
 std::string names_of_declarers(const Option& option);
 
-/// Throws: RunError(Usage) for an option that none of the strategies declares, naming those that
-/// do, and for a value that its declaration excludes.
+/// Checks the options given for a strategy or composition. Throws: RunError(Usage) for an option
+/// that it does not declare, naming the strategies that do, and for an invalid value.
 void check_options(const std::string& strategy, const OptionValues& given);
 
 /// One strategy or a composition, by name.
@@ -70,15 +70,16 @@ std::vector<const Strategy*> find_strategies(const std::string& name);
 Step apply(std::span<const Strategy* const> strategies, const Step& step,
            const StrategyOptions& options);
 
-/// How many of a global batch's normalisation groups each of `replicas` has in a step, and then
-/// `backups` more replicas, which have what the first ones have once more.
+/// The number of normalisation groups of each replica in a step, then of each backup. The replicas
+/// divide `groups` evenly; backup i has as many as replica i (modulo `replicas`).
 std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,
                                        std::int64_t backups = 0);
 
 /// `nothing`, `synchronous`, `asynchronous`
 std::string_view to_string(Exchange exchange);
 
-/// Synchronous, unless a part is not.
+/// The exchange of a composition: Synchronous if that of all strategies is, otherwise the first
+/// other one.
 Exchange exchange_of(std::span<const Strategy* const> strategies);
 
 }  // namespace regatta

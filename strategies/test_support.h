@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests that run small steps under strategies: executors with all that they need, the
-// comparison of two runs, and workloads by name with their data.
+// For tests that run small steps under strategies: complete executors, the comparison of two runs,
+// and workloads by name with their data.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 namespace regatta::testing_support {
 
-/// One of the table or one that is made narrow for tests.
+/// A workload of the table, or a narrow one for tests.
 inline Workload workload_of(const std::string& name) {
   for (const Workload& narrow :
        {airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow()}) {
@@ -37,7 +37,7 @@ inline Workload workload_of(const std::string& name) {
   return find_workload(name);
 }
 
-/// What the workload trains on here: the curve, or 512 images.
+/// The workload's data in tests: the curve or 512 images.
 inline const DataSet& data_of(const std::string& workload) {
   static const DataSet curve = make_curve();
   static const DataSet shapes = make_shapes(20, Split::Train, 512);
@@ -67,14 +67,14 @@ struct TrialOptions {
   std::string strategy = "single";
   StrategyOptions options;
   std::int64_t steps = 20;
-  std::int64_t most_steps = 0;  ///< that the executor is built for, where they are more
+  std::int64_t most_steps = 0;  ///< of the executor, if more than `steps`
   int threads_per_worker = 1;
   std::map<int, double> stragglers;
   std::size_t trace_events = 0;
   OnLoss loss = OnLoss::End;
   PlanOptions plan = {};
   ClockWatch* watch = nullptr;  ///< outlives the executors; null: none
-  double rounding = 0;          ///< first weights are multiplied by 1 + or - this, by element
+  double rounding = 0;  ///< initial weights are multiplied by 1 + this and 1 - this, in turn
 };
 
 inline constexpr std::uint64_t kSeed = 11;
@@ -95,7 +95,7 @@ inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions&
 
 using Parameters = std::map<std::string, std::vector<float>>;  ///< by name
 
-/// What the parameters of a step of one replica begin with.
+/// The initial parameters of a step of one replica.
 inline Parameters first_parameters(const Step& step) {
   Parameters all;
   for (VariableId v = 0; v < static_cast<VariableId>(step.graph.variables().size()); ++v) {
@@ -108,7 +108,8 @@ inline Parameters first_parameters(const Step& step) {
   return all;
 }
 
-/// Adds the parameters of replica 0, of home or of servers, by the names of their wholes.
+/// Adds the parameters of replica 0, of home or of servers, by name; parts of one parameter are
+/// assembled.
 inline void add_parameters(Executor& executor, Parameters& all) {
   const Graph& graph = executor.step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
@@ -122,9 +123,10 @@ inline void add_parameters(Executor& executor, Parameters& all) {
   }
 }
 
-/// Versions that an update missed. Loops' windows from a read to the update by it do not overlap,
-/// so no update lies in more than one of each other loop: of n loops the mean is at most n - 1
-/// exactly, however they are interleaved, and near it when all of them work all the time.
+/// The mean number of versions that an update missed; -1 without updates. A loop's windows, from a
+/// read to the update with its gradient, do not overlap, so an update falls into at most one window
+/// of each other loop. With n loops the mean is therefore at most n - 1, and near that when all of
+/// them are always busy.
 inline double mean_staleness(const std::vector<WorkerReport>& workers) {
   double updates = 0;
   double missed = 0;
@@ -158,7 +160,7 @@ class Trial {
   const Graph& graph() const { return part_.graph; }
   TrafficByPlace counted() const { return transport_.traffic(); }
 
-  /// By step, summed over replicas; of a synchronous run.
+  /// Losses by step, summed over replicas. For synchronous runs.
   std::vector<float> losses() const { return executor_->loops().at(0).losses; }
 
   /// The final parameters of replica 0 or home, by name.

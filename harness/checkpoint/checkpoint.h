@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A run as it stood between two steps, with all that it needs to go on, and its form in a file:
-//   8 bytes "RGTCKPT\n", then the format's version, the header's bytes and the payload's bytes as
-//   64-bit integers, little-endian;
+// The complete state of a run between two steps, and its file format:
+//   8 bytes "RGTCKPT\n"; then the format's version, the size of the header and the size of the
+//   payload in bytes, as 64-bit little-endian integers;
 //   the header: the struct Checkpoint as harness/system/bytes.h writes it;
-//   the payload: the memory of every variable of every place; copies that hold the same bits are
-//   there once;
-//   the 64-bit FNV-1a hash of all before it.
-// Lengths are held against the file's before anything is set aside for them.
+//   the payload: the memory of every variable of every place; copies with the same bits are stored
+//   once;
+//   the 64-bit FNV-1a hash of everything before it.
+// A reader checks sizes against the file's size before it allocates memory for them.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ void for_each_field(T& extent, Field&& field) {
 struct SavedVariable {
   std::string name;
   std::string place;
-  std::uint64_t version = 0;  ///< updates that it has had, where loops share it
+  std::uint64_t version = 0;  ///< updates so far, if loops share the variable
   std::span<const char> memory;
   Extent extent = {};  ///< of the memory; encode() sets it
 };
@@ -55,20 +55,20 @@ void for_each_field(T& variable, Field&& field) {
 struct Checkpoint {
   static constexpr std::uint64_t kFormat = 5;
 
-  std::string run_id;   ///< of the run that began it
-  std::string command;  ///< of that run
+  std::string run_id;   ///< of the original run, however often it was resumed
+  std::string command;  ///< of the original run
   Fingerprint fingerprint;
-  std::int64_t examples = 0;  ///< trained; loops that do not wait may have seen a few more
+  std::int64_t examples = 0;  ///< trained on; asynchronous loops may have seen a few more
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;
-  CheckpointsRecord checkpoints;  ///< written before this one
+  CheckpointsRecord checkpoints;  ///< the count includes this one, the time does not
   std::vector<Evaluation> evaluations;
   std::optional<std::int64_t> training_time_to_target_ns;
   std::optional<std::int64_t> full_time_to_target_ns;
   std::optional<std::int64_t> examples_to_target;
   TrainingReport report;
-  std::vector<SavedVariable> variables;  ///< as variables(Copies::All) orders them
-  /// Of one that was read: what the variables' memory is part of.
+  std::vector<SavedVariable> variables;  ///< in the order of Trainer::variables(Copies::All)
+  /// Holds the variables' memory, if the checkpoint was read from a file.
   std::shared_ptr<const std::vector<char>> file;
 };
 
@@ -89,13 +89,13 @@ void for_each_field(T& checkpoint, Field&& field) {
   field("variables", checkpoint.variables);
 }
 
-/// Hands the bytes of the file to `write`, in order.
+/// Passes the bytes of the file to `write`, in order.
 void encode(Checkpoint checkpoint, const std::function<void(std::span<const char>)>& write);
 
-/// `name` is for errors. Throws: RunError(Data) that says what is wrong with it.
+/// Parses the bytes of a file. Throws: RunError(Data) that says what is wrong with file `name`.
 Checkpoint decode(std::vector<char> file, const std::string& name);
 
-/// Where the run stands after it.
+/// The positions of the run's loops at the checkpoint.
 Positions positions_of(const Checkpoint& checkpoint);
 
 }  // namespace regatta

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a run keeps its checkpoint: FOLDER/checkpoint. A new one is written beside it, brought to
-// the disk and then put in its place, so that at any moment one is there and whole. The folder is
-// locked: two runs never write to it at a time.
+// The folder of a run's checkpoint, FOLDER/checkpoint. A new checkpoint is written to a second
+// file, synced to the disk and renamed over the old one, so that a complete one exists at any
+// moment. A lock on the folder keeps two runs from writing to it at once.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,18 @@ namespace regatta {
 
 class CheckpointFolder {
  public:
-  /// Makes the folder. Throws: RunError(Io), also when another run writes to it.
+  /// Creates and locks the folder. Throws: RunError(Io), also if another run has the lock.
   explicit CheckpointFolder(const std::filesystem::path& folder);
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
-  /// Throws: RunError(Io) that says what to do; then the former one is still there.
+  /// Replaces the checkpoint. Throws: RunError(Io) that says what to do; the old one then remains.
   void write(const Checkpoint& checkpoint);
-  /// Sees that there is room for one more beside the one that is there. Throws: RunError(Io).
+  /// Checks that a second checkpoint of the present one's size fits on the disk.
+  /// Throws: RunError(Io).
   void require_room() const;
-  /// All that is in it.
+  /// Deletes the checkpoint, and the folder and its parent if they are then empty.
   void remove();
 
  private:
@@ -32,7 +33,8 @@ class CheckpointFolder {
   int descriptor_ = -1;
 };
 
-/// `path`: a file, or a folder that holds one. Throws: RunError(Usage), RunError(Data).
+/// Reads the checkpoint at `path`: a file, or the folder of a run's checkpoint.
+/// Throws: RunError(Usage), RunError(Data).
 Checkpoint read_checkpoint(const std::filesystem::path& path);
 
 }  // namespace regatta

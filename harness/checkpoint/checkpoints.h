@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checkpoints of one race: the one that it goes on from (--resume), and those that it leaves
-// (--checkpoint-every) in OUT/checkpoints/RUN_ID, of which the last is kept until the run has
-// finished. RUN_ID is that of the run that began, however often it was resumed.
+// The checkpoints of one race: the one that it continues from (--resume) and those that it writes
+// (--checkpoint-every) to OUT/checkpoints/RUN_ID. The last one is kept until the run has finished.
+// RUN_ID is that of the original run, however often it was resumed.
 // Threads: one thread calls it.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace regatta {
 
-/// Where a run is.
+/// The progress of a run: examples trained on, and its two clocks.
 struct RunPosition {
   std::int64_t examples = 0;
   std::int64_t training_ns = 0;
@@ -28,29 +28,31 @@ struct RunPosition {
 
 class Checkpoints {
  public:
-  /// Reads what --resume names. Throws: RunError.
+  /// Reads the checkpoint that --resume names. Throws: RunError(Usage), RunError(Data).
   explicit Checkpoints(const RaceRequest& request);
 
   bool wanted() const { return request_.checkpoint_every || former_; }
-  /// Where the run begins: at zero, unless it goes on from a checkpoint.
+  /// The position at which the run starts: zero, or that of the checkpoint.
   RunPosition begin() const;
   std::optional<Resumed> resumed() const;
-  /// Sees that the checkpoint is of what was asked for. Throws: RunError(Usage) with both sides.
+  /// Checks that the checkpoint is of the requested run. Throws: RunError(Usage) with both sides.
   void identify(Fingerprint asked_for, const Record& record);
-  /// Puts the trainer where the checkpoint was taken, and its results into the record.
+  /// Sets the trainer to the state of the checkpoint and copies its results to the record.
+  /// Throws: RunError(Data) if its variables differ from the run's.
   void restore(Trainer& trainer, Record& record);
 
-  /// The first count of examples after this one at which one is written.
+  /// The number of examples after `examples` at which the next checkpoint is due.
   std::int64_t next_after(std::int64_t examples, std::int64_t global_batch) const;
   void write(const RunPosition& position, Trainer& trainer, Record& record);
-  /// The first, before the clocks start: that one can be written.
+  /// Writes the first checkpoint before the clocks start, to find out that checkpoints can be
+  /// written. Throws: RunError(Io).
   void write_first(Trainer& trainer, Record& record);
 
-  /// All that was measured, before the checkpoint, too.
+  /// Joins the measurements before the checkpoint with those after it.
   TrainingReport whole(TrainingReport later) const;
-  /// How to go on after a failure, as the end of a sentence; empty where there is no checkpoint.
+  /// How to resume after a failure, as the end of a sentence; empty if there is no checkpoint.
   std::string advice() const;
-  /// The run has finished: they are of no more use.
+  /// Deletes the checkpoints of a run that has finished.
   void remove();
 
  private:
@@ -59,7 +61,7 @@ class Checkpoints {
   Fingerprint fingerprint_;
   std::string run_id_;
   std::string command_;
-  std::string path_;  ///< what --resume would be given; empty: none is there yet
+  std::string path_;  ///< for --resume; empty: there is no checkpoint yet
   std::unique_ptr<CheckpointFolder> folder_;
   std::unique_ptr<InterruptMessage> message_;
 };

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which runs launch their steps as one CUDA graph (kernels/runtime/capture/captured_loop.h). The
-// rule: on a GPU, where the host has no part in a step. It has one where gradients or parameters
-// pass through it: to and from processes of servers, in all_reduce between processes but by NCCL
-// (replicas of one process are summed by a kernel of their GPU,
-// kernels/comm/collective/queued_sum.h), and under central_storage, which updates on it; and where
-// single kernels are looked at, by --straggler and
-// --trace. All of it has to be on one GPU: a CUDA graph here is recorded from streams of one.
+// The rule by which a run launches each step as one CUDA graph
+// (kernels/runtime/capture/captured_loop.h): each process computes on one GPU, because a graph is
+// recorded from streams of one GPU, and the host has no part in a step. The host has a part
+//   - if gradients or parameters pass through it: to and from server processes, and in all_reduce
+//     between processes except by NCCL (replicas in one process are summed by a kernel of their
+//     GPU, kernels/comm/collective/queued_sum.h)
+//   - if it chooses the pushes that count, for backup workers
+//   - if it holds and updates the parameters, under central_storage
+//   - if single kernels are slowed down or traced, by --straggler and --trace
 #pragma once
 
 #include <string>
@@ -15,11 +17,11 @@
 
 namespace regatta {
 
-/// Why the run's steps cannot be launched as one; empty: they can.
+/// Why the run's steps cannot be captured; empty if they can.
 std::string why_not_captured(const RaceRequest& request, const Placement& placement);
 
-/// As --cuda-graph asks: `auto` is `on` where it can be.
-/// Throws: RunError(Usage) for `on` where it cannot.
+/// Applies --cuda-graph: `auto` captures if that is possible.
+/// Throws: RunError(Usage) for `on` if capture is impossible.
 LaunchSteps launch_of_steps(const RaceRequest& request, const Placement& placement);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was asked for, as a record tells it: the cell of a request.
+// The cell of a request, as it stands in the record.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@
 
 namespace regatta {
 
-/// What a request alone does not say.
+/// The facts of a cell that are not in the request.
 struct CellFacts {
   std::string dataset;
-  int cores = 1;  ///< that the run owns
+  int cores = 1;  ///< owned by the run
 };
 
 Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts);
 
-/// Threads, whether they have a core each, and workers a GPU; of hosts that differ, those of the
-/// worst off.
+/// Sets the cell's threads per worker, number of GPUs, and whether cores are oversubscribed or GPUs
+/// shared. If hosts differ, the cell has the fewest threads, and one oversubscribed or sharing host
+/// is enough.
 void count_cores(const std::vector<HostCores>& hosts, Cell& cell);
 
-/// `W:F[,W:F...]`. Throws: RunError(Usage).
+/// Parses `W:F[,W:F...]`: workers and their slowdown factors. Throws: RunError(Usage).
 std::map<int, double> parse_stragglers(const std::string& text);
 
 }  // namespace regatta

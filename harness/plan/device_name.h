@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `--device` takes. Only this file and make_backend() tell devices by their names.
+// The values of `--device`. Only this file and make_backend() compare a device's name.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a run's convolutions on a GPU come to their engines of cuDNN: by trials before the clock
-// starts unless it asks for the heuristics' first, which is the same in every run and so gives the
-// same bits.
+// How a run chooses cuDNN's engines for its convolutions on a GPU: by timed trials before the clock
+// starts, or, on request, the heuristics' first engine that runs. That one is the same in every run
+// and so gives the same bits.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace regatta {
 
-/// As --cudnn-engine asks. Nothing where the CPU computes.
-/// Throws: RunError(Usage) for an unknown rule, and for any where the CPU computes.
+/// Applies --cudnn-engine; empty if the CPU computes.
+/// Throws: RunError(Usage) for an unknown rule, and for any rule if the CPU computes.
 std::optional<EngineRule> engine_rule_of(const RaceRequest& request);
 
-/// For the kernels of the run's processes that compute on GPUs; whichever where none does.
+/// The rule for the run's GPU kernels. Without any it is Heuristic, which is then unused.
 EngineRule engines_of(const Placement& placement);
 
 /// `timed`, `heuristic`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all processes of a run must agree on before its first step, line by line, so that a
-// difference can be shown with both sides.
+// The facts that all processes of a run must agree on before the first step, one per line, so that
+// an error can show both sides of a difference.
 #pragma once
 
 #include <string>
@@ -15,17 +15,17 @@
 
 namespace regatta {
 
-/// Of what coordinator and ranks say to each other (ranks/control.proto).
+/// Version of the protocol between coordinator and ranks (ranks/control.proto).
 inline constexpr char kProtocolVersion[] = "1";
 
-/// Name and value.
+/// Lines of name and value.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 
 Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placement,
                            const Step& placed, const DataSet& data, const SoftwareFacts& software);
 
-/// The lines that differ, as `seed (1 here, 2 there)`, also those that one side lacks; empty when
-/// the two agree.
+/// The lines that differ, as `seed (1 here, 2 there)`, including lines that one side lacks; empty
+/// if both sides agree.
 std::string difference(const Fingerprint& here, const Fingerprint& there);
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command line that cannot be read is told.
+// Error texts for command lines that cannot be parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,7 @@
 
 namespace regatta {
 
-/// Offers the nearest flag, or subcommand, for one that does not exist.
+/// The text for `error`. For an unknown flag or subcommand it suggests the nearest valid one.
 std::string explain(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace regatta

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which GPUs the places of a run are on, where it is asked for --device cuda: first a process' own
-// among those of its host, then a place's among those of its process.
+// The GPUs of a run with --device cuda: first those of a process among the host's, then that of a
+// place among the process's.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@
 
 namespace regatta {
 
-/// Sets what `placement` says of GPUs and NCCL, by the GPUs that there are.
-/// Throws: RunError(Usage) where NCCL would have members that share a GPU, or a GPU would have to
-/// choose the pushes that count.
+/// Sets the fields of `placement` on GPUs and NCCL from the GPUs of this machine.
+/// Throws: RunError(Usage) if members of an NCCL communicator would share a GPU, or if backup
+/// workers on GPUs would have their servers in the same process.
 void deal_gpus(const RaceRequest& request, Placement& placement);
 
-/// The first GPU of a process: those of a host that compute take the GPUs that they see in
-/// turn.
+/// The first GPU of a process: the processes of a host that have workers take its `gpus` visible
+/// GPUs round-robin.
 int gpu_of(int process_on_host, int gpus);
 
-/// On how many of the GPUs that it sees the places of a process are: a run in one process has a GPU
-/// for each worker, as far as they go; a process of several has one. So have, in one process,
-/// workers of async_shared, whose one copy of the variables is in one GPU's memory, and of
-/// all_reduce, which over GPUs is for a process each.
+/// How many of its `gpus` visible GPUs a process uses. A run in one process uses one for each
+/// worker, as far as there are enough. A process uses only one if the run has several processes, if
+/// workers share variables (async_shared), whose one copy is in one GPU's memory, or if a
+/// collective sums gradients (all_reduce), which over several GPUs needs a process for each.
 int gpus_of(const Placement& placement, int gpus);
 
-/// How the places of a process are dealt to its GPUs.
+/// The division of a process's places among its GPUs.
 struct GpuDeal {
   int gpus = 1;
   std::int64_t stages = 1;  ///< of a replica
 };
 
-/// Among the GPUs of its process, in turn by replicas and their stages. A server's is the first:
-/// its places share variables. Nothing for the host's place, whose memory and kernels are the
-/// host's.
+/// The GPU of a place among those of its process: round-robin by replica and stage. The places of
+/// servers share variables and are all on the first GPU. Empty for the host's place, which uses the
+/// host's memory and kernels.
 std::optional<int> gpu_of(const Place& place, const GpuDeal& deal);
 
-/// Workers on the GPU that has most of them.
+/// Workers on the GPU with the most workers.
 int most_on_a_gpu(int workers, int gpus);
 
 }  // namespace regatta

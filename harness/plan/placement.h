@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a request to a placed graph: which strategies, how many replicas and stages, which batch and
-// how long. Shared by `run` and `graph`, so that what is shown is what is run.
+// From a request to a placed graph: strategies, replicas and stages, processes, batch and length.
+// `run` and `graph` share it, so that the graph shown is the graph run.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@
 
 namespace regatta {
 
-/// Whether steps go through fuse() before they are placed.
+/// Whether fuse() is applied to a step before it is placed.
 enum class FuseSteps : std::uint8_t { No, Yes };
 
-/// Whether wide convolutions go by Winograd's algorithm (kernels/graph/winograd.h).
+/// Whether wide convolutions use Winograd's algorithm (kernels/graph/winograd.h).
 enum class UseWinograd : std::uint8_t { No, Yes };
 
 struct Placement {
@@ -34,36 +34,37 @@ struct Placement {
   FuseSteps fuse_steps = FuseSteps::Yes;
   UseWinograd winograd = UseWinograd::No;
   int processes = 1;  ///< of servers and workers
-  int servers = 0;    ///< that are processes of their own
+  int servers = 0;    ///< in processes of their own
   int worker_processes = 1;
-  bool by_nccl = false;  ///< gradients are summed by NCCL, between GPUs
-  int gpus = 1;          ///< of this machine, that places of a run in one process are on
+  bool by_nccl = false;  ///< NCCL sums gradients between GPUs
+  int gpus = 1;          ///< used by a run in one process
   LaunchSteps launch = LaunchSteps::ByKernel;
-  std::optional<EngineRule> engines;  ///< of cuDNN; empty where the CPU computes
+  std::optional<EngineRule> engines;  ///< of cuDNN; empty if the CPU computes
 };
 
-/// Checks everything that can be checked without data. `train_examples`: of the data set.
+/// Plans a run and checks everything that can be checked without data. `train_examples` is the
+/// number in the data set.
 /// Throws: RunError(Usage), RunError(Unsupported).
 Placement place(const RaceRequest& request, std::int64_t train_examples);
 
-/// How NCCL would sum gradients that are summed by a collective: on GPUs, `ring` or `nccl`; empty
-/// where the CPU would.
+/// The algorithm, `ring` or `nccl`, by which NCCL would compute this request's collectives; empty
+/// if the host would.
 std::optional<std::string> nccl_algorithm(const RaceRequest& request);
 
-/// Examples from one evaluation to the next: a multiple of the batch, so that every strategy is
-/// judged at the same counts.
+/// Examples between two evaluations: a multiple of the global batch, so that every strategy is
+/// evaluated after the same numbers of examples.
 std::int64_t evaluation_period(const Placement& placement);
 
-/// The step as `--fusion` and `--winograd` want it.
+/// Applies `--fusion` and `--winograd` to a step.
 Step as_computed(const Placement& placement, const Step& step);
 
-/// The placed step, whole and not yet partitioned. Throws: RunError(Usage).
+/// The placed step before partition(). Throws: RunError(Usage).
 Step placed_step(const Placement& placement);
 
-/// Worker, in the record's sense: the places that compute, backup workers left out.
+/// The record's number of workers: replicas times stages, without backup workers.
 std::int64_t workers_of(const Placement& placement);
 
-/// Replicas beyond those whose gradients make a step.
+/// Replicas in addition to the number whose gradients a step needs.
 std::int64_t backup_workers_of(const Placement& placement);
 
 }  // namespace regatta

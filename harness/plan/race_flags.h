@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The flags that say which race is run: those of `regatta run`, some of which `graph` has, too, and
-// a matrix file names as its keys.
+// The flags of `regatta run`. `regatta graph` has some of them; a matrix file has them as keys.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,26 +11,27 @@
 
 namespace regatta {
 
-/// What says which race: shared by run and graph. The request outlives parsing.
+/// Declares the flags that `run` and `graph` share. The request outlives parsing.
 void declare_cell(CLI::App& app, RaceRequest& request);
 
-/// Of `regatta run`, as text: what a request holds in another form.
+/// Flags of `regatta run` as text, which complete() converts for the request.
 struct RunTexts {
   std::string stragglers;
   std::string out = "out";  ///< folder of records.jsonl
 };
 
-/// All of `regatta run`.
+/// Declares all flags of `regatta run`. Request and texts outlive parsing.
 void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts);
 
-/// What follows from texts and the whole line. Throws: RunError(Usage).
+/// Sets the fields of the request that follow from `texts` and from the whole command line.
+/// Throws: RunError(Usage).
 void complete(RaceRequest& request, const RunTexts& texts, int argc, const char* const* argv);
 
-/// What `regatta run` would race with these arguments.
-/// Throws: RunError(Usage), as the command line would say it.
+/// The request of `regatta run` with these arguments.
+/// Throws: RunError(Usage) with the text that the command line would print.
 RaceRequest parse_run(const std::vector<std::string>& arguments);
 
-/// Flags of `regatta run` that make a cell: what a matrix may vary.
+/// Flags of `regatta run` that a matrix may vary, because they belong to the cell.
 std::vector<std::string> cell_flags();
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is asked of one race: the flags of `regatta run`, as they were given.
+// The request for one race: the values of the flags of `regatta run`.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace regatta {
 
-/// What a user asks for. Empty optionals mean the workload's own value.
+/// An empty optional means the workload's own value, unless its comment says otherwise.
 struct RaceRequest {
   std::string workload;
   std::string strategy = "single";
   std::string dataset;  ///< empty: the workload's first
   std::string data_dir = "cifar-10-batches-bin";
   std::int64_t workers = 1;
-  std::optional<std::int64_t> processes;  ///< of workers; empty: the strategy's own number
-  std::int64_t stages = 0;                ///< of each replica, where the strategy has both; 0: none
-  OptionValues options;                   ///< of the strategy, as far as they are given
+  std::optional<std::int64_t> processes;  ///< of workers; empty: 1, or one a replica with servers
+  std::int64_t stages = 0;  ///< of a replica, if the strategy has replicas and stages; 0: not given
+  OptionValues options;     ///< of the strategy, those given
   std::string dtype = "f32";
   std::string fusion = "on";
   std::string winograd = "auto";
@@ -37,18 +37,18 @@ struct RaceRequest {
   std::optional<double> target;
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
   double rate_scale = 1;                            ///< multiplies the recipe's learning rate
-  std::int64_t threads = 0;            ///< cores the cell owns; 0: all that are available
-  std::map<int, double> stragglers;    ///< worker to factor
-  std::string trace;                   ///< file; empty: none
-  std::string command;                 ///< for the record
-  std::vector<std::string> arguments;  ///< the same, for ranks: without the program's name
-  OnLoss on_loss = OnLoss::End;        ///< of a worker's process, where others do not need it
-  std::string rank_logs;               ///< folder for what ranks print
+  std::int64_t threads = 0;                         ///< cores for the run; 0: all available ones
+  std::map<int, double> stragglers;                 ///< worker to factor
+  std::string trace;                                ///< file; empty: none
+  std::string command;                              ///< the command line, for the record
+  std::vector<std::string> arguments;  ///< the command line without the program's name, for ranks
+  OnLoss on_loss = OnLoss::End;        ///< when a worker's process is lost
+  std::string rank_logs;               ///< folder for the output of ranks
   std::optional<std::int64_t> checkpoint_every;  ///< empty: none. Units: steps
-  std::string checkpoints;                       ///< folder for them, each run's in its own
-  std::string resume;                            ///< a checkpoint; empty: a run from its begin
+  std::string checkpoints;                       ///< folder with a subfolder for each run
+  std::string resume;                            ///< a checkpoint; empty: start from the beginning
   std::string hosts;                             ///< an Open MPI hostfile; empty: this machine
-  std::string listen;                            ///< address for ranks to reach; empty: loopback
+  std::string listen;                            ///< address that ranks can reach; empty: loopback
   std::string tls;                               ///< folder of certificates; empty: no TLS
 };
 

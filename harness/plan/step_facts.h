@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the harness needs to know of a strategy, read from the graph that it made: no file outside
-// of strategies/ asks for a strategy's name.
+// The facts that the harness needs of a strategy, read from its placed graph, so that no file
+// outside strategies/ depends on a strategy's name.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace regatta {
 
 struct StepFacts {
-  bool sums_gradients = false;    ///< by a collective of all replicas
-  bool shares_variables = false;  ///< replicas touch one copy at any time, outside of servers
-  bool needs_the_host = false;    ///< a place is the host's, beside the replicas'
-  bool has_quorum = false;        ///< servers wait for some of the replicas
-  std::int64_t replicas = 1;      ///< that compute, backup workers with them
-  std::int64_t servers = 0;       ///< that hold parameters, in whichever process
+  bool sums_gradients = false;    ///< an all_reduce sums them
+  bool shares_variables = false;  ///< replicas use one copy without order, outside servers
+  bool needs_the_host = false;    ///< a node is placed on the host
+  bool has_quorum = false;        ///< a step needs only some of the replicas
+  std::int64_t replicas = 1;      ///< including backup workers
+  std::int64_t servers = 0;       ///< in any process
 };
 
-/// `placed`: the whole step, as strategies have rewritten it.
+/// `placed`: the whole step after the strategies' rewrites.
 StepFacts facts_of(const Graph& placed);
 
 }  // namespace regatta

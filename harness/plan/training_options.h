@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a request to what an executor is built with: the same in a race that trains by itself and in
-// each of its ranks.
+// From a request to the options of an executor, in a race of one process and in each rank.
 #pragma once
 
 #include <map>
@@ -15,7 +14,7 @@ namespace regatta {
 /// The data set's name: the workload's first unless the request has one.
 std::string dataset_of(const RaceRequest& request, const Workload& workload);
 
-/// All but the cores, with the stragglers of a process.
+/// The options of `process`, with its stragglers, but without cores.
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
                                  const DataSet& train, int process);
 

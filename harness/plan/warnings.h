@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run is warned of before it begins: it runs as asked for, but not as one may expect.
+// Warnings before a run starts: the request is valid, but may be slower than the user expects.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace regatta {
 
-/// Empty where there is nothing to warn of.
+/// The warning for a request on this machine; empty if there is none.
 std::string warning_of(const RaceRequest& request, const MachineFacts& machine);
 
 }  // namespace regatta

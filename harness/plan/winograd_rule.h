@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which runs compute convolutions by Winograd's algorithm (kernels/graph/winograd.h): those
-// on a CPU of which a layer gains.
+// The rule by which a run uses Winograd's algorithm for convolutions (kernels/graph/winograd.h): it
+// computes on a CPU and at least one layer gains.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace regatta {
 
-/// Why none of the run's convolutions is computed so; empty: some can be.
+/// Why no convolution of the run can use Winograd's algorithm; empty if some can.
 std::string why_not_winograd(const RaceRequest& request, const Placement& placement);
 
-/// As --winograd asks: `auto` is `on` where it can be, but for bf16 where the processor has AMX.
-/// Throws: RunError(Usage) for `on` where it cannot.
+/// Applies --winograd: `auto` is `on` if that is possible, except for bf16 on a CPU with AMX.
+/// Throws: RunError(Usage) for `on` if no convolution can use the algorithm.
 UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placement);
 
 }  // namespace regatta

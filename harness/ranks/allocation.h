@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An allocation that exists already: the user ran `mpirun -np P regatta run ...`, or Slurm did so.
-// Rank 0 is the coordinator and starts the process that is rank 0 to MPI; that one tells the others
-// by MPI where the coordinator is.
+// Runs inside an existing allocation: a user or a Slurm job ran `mpirun -np P regatta run ...`. The
+// process with rank 0 becomes the coordinator and starts one more process, which is rank 0 to MPI.
+// That process sends the coordinator's address to the other ranks by MPI.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,15 @@
 
 namespace regatta {
 
-/// Processes of the allocation that this one was started in; 0: in none, or by a coordinator.
+/// Processes in the allocation of this process; 0 in no allocation, or if a coordinator started it.
 int allocated_processes();
 
-/// True in all of them but the coordinator.
+/// True in every process of an allocation except the coordinator.
 bool is_member_of_allocation();
 
-/// In a member and in what the coordinator has started: the session with all others, and this
-/// process' environment as a coordinator would have set it. Elsewhere null.
+/// Joins the MPI session of an allocation and sets the environment variables that a coordinator
+/// sets for its ranks. For members of the allocation and the rank 0 that the coordinator started;
+/// returns null in all other processes.
 std::unique_ptr<MpiSession> join_allocation();
 
 }  // namespace regatta

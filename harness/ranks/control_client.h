@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rank's end of the control service: one session with the coordinator, and a beat every half
-// second from a thread of its own.
-// Threads: one thread reads; any sends.
+// The rank's side of the control service: one session with the coordinator, and a heartbeat every
+// half second from its own thread.
+// Threads: one thread reads; any thread sends.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,24 @@ namespace regatta {
 
 class ControlClient {
  public:
-  /// Opens the session. Throws: RunError(PeerLost) when there is no coordinator within 20 s, or
-  /// it has no use for this process' certificate; RunError(Usage) naming a file of TLS.
+  /// Opens the session. Throws: RunError(PeerLost) if no coordinator answers within 10 s or if it
+  /// rejects this process's certificate, RunError(Usage) that names an unusable TLS file.
   ControlClient(const std::string& address, const RunIdentity& identity,
                 const control::Hello& hello, const TlsFiles& tls = {});
-  /// Ends the session where that has not happened.
+  /// Ends the session if finish() has not.
   ~ControlClient();
   ControlClient(const ControlClient&) = delete;
   ControlClient& operator=(const ControlClient&) = delete;
 
-  /// From now on, what a beat says. `examples` is called by the beating thread.
+  /// Sets the source of the number of examples that heartbeats report. The heartbeat thread calls
+  /// `examples`.
   void beat(std::function<std::int64_t()> examples);
-  /// Lost where the session is broken; the reader hears of that.
+  /// Sends a message. If the session is broken, the message is lost and read() returns empty.
   void send(const control::FromRank& message);
-  /// Empty when the session is broken.
+  /// Waits for the next message; empty if the session is broken.
   std::optional<control::ToRank> read();
-  /// Tells the coordinator that nothing more comes. After the reader has ended.
-  /// Returns how the session ended, in gRPC's words; empty when well.
+  /// Ends the session. Called after the last read(). Returns gRPC's error message; empty if the
+  /// session ended without error.
   std::string finish();
 
  private:

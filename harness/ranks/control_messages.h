@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between messages of the control service and what they stand for. What comes from another process
-// is checked where it is read.
+// Conversions between messages of the control service and our own types. Readers check all values
+// that come from another process.
 #pragma once
 
 #include <functional>
@@ -19,29 +19,29 @@ namespace regatta {
 void set_fingerprint(control::Join& join, const Fingerprint& fingerprint);
 Fingerprint fingerprint_in(const control::Join& join);
 
-/// A variable in pieces of bounded size, in order.
+/// Sends a variable in pieces of bounded size, in order.
 void send_pieces(VariableId id, const VariableCopy& copy,
                  const std::function<void(control::Piece)>& send);
 
 void set_positions(control::BeginAt& message, const Positions& positions);
 Positions positions_in(const control::BeginAt& message);
 
-/// The report of one process in messages of bounded size.
+/// Sends the report of one process in messages of bounded size.
 void send_report(const TrainingReport& report,
                  const std::function<void(const control::FromRank&)>& send);
 
-/// Puts the messages of a report together.
+/// Assembles a report from its messages.
 class ReportReader {
  public:
-  /// Returns the report of `rank` with its last piece.
-  /// Throws: RunError(PeerLost) where the bytes are no report, or too many.
+  /// Adds a piece. Returns the report of `rank` at its last piece.
+  /// Throws: RunError(PeerLost) if the bytes are damaged or too many.
   std::optional<TrainingReport> take(const control::ReportPiece& piece, int rank);
 
  private:
   std::string bytes_;
 };
 
-/// The error that a rank reports, by its kind's name; PeerLost for a kind that is none.
+/// The kind of a rank's error, from its name; PeerLost for an unknown name.
 ErrorKind kind_of(const control::Trouble& trouble);
 
 }  // namespace regatta

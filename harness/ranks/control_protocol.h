@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What both ends of the control service agree on before a message is read: how much one may say at
-// once, and how often. Who may speak, kernels/comm/grpc/grpc_hello.h says.
+// The limits and environment variables of the control service that both sides share: sizes of
+// messages and periods of heartbeats. Access is checked by kernels/comm/grpc/grpc_hello.h.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace regatta {
 inline constexpr std::int64_t kPieceBytes = 1024 * 1024;
 inline constexpr std::size_t kMostReportBytes = std::size_t{1} << 30;
 
-/// A rank says this often that it lives, and is lost when it has been silent for so long.
+/// The period of a rank's heartbeats, and the silence after which a rank counts as lost.
 inline constexpr std::chrono::milliseconds kBeatPeriod{500};
 inline constexpr std::chrono::milliseconds kMostSilence{5000};
 
@@ -26,7 +26,7 @@ inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
-/// Set by rank 0 of an allocation that exists already: the other ranks hear of the run by MPI.
+/// Set for rank 0 in an existing allocation, which then sends the run's variables by MPI.
 inline constexpr char kJoinedVariable[] = "REGATTA_JOINED";
 
 }  // namespace regatta

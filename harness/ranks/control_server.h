@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The coordinator's end of the control service: takes one session from each rank, keeps what ranks
-// say in order of arrival and knows when each was heard last. Who does not name the run, its token
-// and this protocol's version is refused before anything else of him is read.
-// Threads: one thread calls it; gRPC's threads, one a session, fill it.
+// The coordinator's side of the control service: accepts one session from each rank, queues the
+// ranks' messages in order of arrival and counts them for each rank. A client without the run's id,
+// its token and this protocol's version is refused before any message of it is read.
+// Threads: one thread calls it; gRPC's threads, one per session, add messages.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,14 @@ struct ControlServerOptions {
   TlsFiles tls{};
 };
 
-/// What the server knows of a rank.
+/// The state of a rank's session.
 struct RankState {
-  bool greeted = false;  ///< its session is or was open
-  bool broken = false;   ///< its session has ended
-  int ended_before = 0;  ///< then: sessions that had ended when it did
+  bool greeted = false;  ///< the session is or was open
+  bool broken = false;   ///< the session has ended
+  int ended_before = 0;  ///< if it has: number of sessions that ended earlier
   std::string host;
   std::int64_t pid = 0;
-  std::int64_t examples = 0;  ///< by its last beat or answer
+  std::int64_t examples = 0;  ///< by its last heartbeat or answer
   std::int64_t beats = 0;     ///< messages of any kind
 };
 
@@ -43,19 +43,18 @@ struct RankMessage {
 
 class ControlServer {
  public:
-  /// Serves on a free port. Throws: RunError(Usage) for an address that is not this machine's, or
-  /// files that cannot be read; RunError(Io) where no port is free.
+  /// Serves on a free port. Throws: RunError(Usage) if the address is not this machine's or a file
+  /// cannot be read, RunError(Io) if no port is free.
   explicit ControlServer(const ControlServerOptions& options);
-  /// Ends what sessions are left.
+  /// Ends all open sessions.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
   const std::string& address() const;
-  /// The oldest message that has not been taken, beats and hellos left out; none within `limit`:
-  /// nothing.
+  /// Takes the oldest message, heartbeats and hellos excluded; empty if none comes within `limit`.
   std::optional<RankMessage> next(std::chrono::milliseconds limit);
-  /// Does nothing where the session has ended.
+  /// Sends a message; does nothing if the session has ended.
   void send(int rank, const control::ToRank& message);
   RankState state(int rank) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks send of their variables, piece by piece: only what was asked for, in order, and no
-// more than the graph on this side says.
+// Receives variables from ranks, in pieces. Accepts only the variables that were requested, in that
+// order and with the sizes of the graph on this side.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,22 @@ class IncomingVariables {
   /// `parts`: by process; they outlive this.
   explicit IncomingVariables(const std::vector<Step>& parts);
 
-  /// The variable is to come from the process after those that are expected already. Returns where
-  /// its values will be; until they have come, those that came the last time.
+  /// Expects a variable from the process, after those already expected from it. Returns the memory
+  /// that receives the values; until then it holds those received last.
   VariableCopy expect(std::size_t process, VariableId id);
-  /// Something is still to come from the process.
+  /// Whether variables are still expected from the process.
   bool expects_any(std::size_t process) const { return !incoming_[process].variables.empty(); }
-  /// False: the piece is none that is expected now.
+  /// Stores a piece. Returns false if another piece is expected now.
   [[nodiscard]] bool take(std::size_t process, const control::Piece& piece);
-  /// That came with the variable's values.
+  /// The version received with the variable's values.
   std::uint64_t version(std::size_t process, VariableId id) const {
     return versions_[process][static_cast<std::size_t>(id)];
   }
 
  private:
   struct Incoming {
-    std::deque<VariableId> variables;  ///< that are still to come
-    std::int64_t filled = 0;           ///< bytes of the first of them
+    std::deque<VariableId> variables;  ///< missing ones
+    std::int64_t filled = 0;           ///< bytes received of the first
   };
 
   const std::vector<Step>& parts_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks have said when they joined a run: how they differ from the coordinator, where each
-// listens and what its host has; and what each is told to start with.
+// The facts that ranks send when they join a run: fingerprint, address, cores and GPU. From these
+// follow each rank's difference from the coordinator, its start message and the hosts' cores.
 #pragma once
 
 #include <string>
@@ -21,12 +21,12 @@ class JoinedRanks {
   void take(int rank, const std::string& host, const control::Join& join);
   void take(int rank, const control::Ready& ready);
 
-  // After all have joined.
+  // The calls below are valid after all ranks have joined.
 
-  /// Both sides; empty where the rank runs what the coordinator does.
+  /// The differences between fingerprints of coordinator and rank, with both sides; empty if none.
   const std::string& difference_of(int rank) const { return at(rank).difference; }
   control::Start start_of(int rank) const;
-  /// Once all are ready it is known who shares a GPU.
+  /// The hosts' workers, cores and GPUs. GPUs are complete once all ranks are ready.
   std::vector<HostCores> hosts() const;
 
  private:
@@ -34,7 +34,7 @@ class JoinedRanks {
     int workers = 0;
     int cores = 1;
     std::string host;
-    std::string gpu;  ///< that it computes on; empty: none
+    std::string gpu;  ///< it computes on; empty: none
     std::string exchange_address;
     std::string difference;
   };

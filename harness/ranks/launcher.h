@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts the ranks of a run by Open MPI's mpirun: this program again, with the same arguments. What
-// they print goes to FOLDER/rank<k>.log, what mpirun itself says to FOLDER/mpirun.log; a file is
-// made when there is something to write. In an allocation that exists already it starts rank 0
-// alone, which prints where this process does. SIGINT, SIGTERM and SIGHUP reach the ranks, too.
-// Threads: one thread calls it; a thread of its own reads.
+// Starts the ranks of a run by Open MPI's mpirun: this program again, with the same arguments. The
+// output of ranks goes to FOLDER/rank<k>.log, that of mpirun itself to FOLDER/mpirun.log; a file is
+// created at its first line. In an existing allocation the launcher starts only rank 0, which
+// shares this process's output. SIGINT, SIGTERM and SIGHUP to this process also end the ranks.
+// Threads: one thread calls it; its own thread reads the output.
 #pragma once
 
 #include <chrono>
@@ -20,18 +20,18 @@
 
 namespace regatta {
 
-/// What becomes of the other ranks when one dies.
+/// What happens to the other ranks when one dies.
 enum class OnDeath : std::uint8_t { EndAll, GoOn };
 
-/// Whose ranks they are.
+/// The ranks to start.
 enum class Start : std::uint8_t {
-  All,      ///< ours, by mpirun
-  RankZero  ///< in an allocation that exists already: the others are there
+  All,      ///< by mpirun
+  RankZero  ///< in an existing allocation, where the other ranks already run
 };
 
-/// Where ranks may be.
+/// The hosts on which ranks may run.
 enum class Reach : std::uint8_t {
-  ThisHost,  ///< their coordinator listens on loopback only
+  ThisHost,  ///< the coordinator listens on loopback only
   Hosts
 };
 
@@ -43,32 +43,33 @@ struct LaunchOptions {
   Start start = Start::All;
   std::filesystem::path logs;
   std::vector<std::string> arguments;              ///< of this program, without its name
-  std::map<std::string, std::string> environment;  ///< that ranks get besides this process'
+  std::map<std::string, std::string> environment;  ///< added to this process's for ranks
 };
 
 class Launcher {
  public:
-  /// Throws: RunError(Unsupported) when there is no mpirun, RunError(Io).
+  /// Throws: RunError(Unsupported) if there is no mpirun, RunError(Io).
   explicit Launcher(const LaunchOptions& options);
-  /// Ends what still runs, by SIGKILL if it must.
+  /// Ends all processes that still run, with SIGKILL if necessary.
   ~Launcher();
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
+  /// Whether mpirun (or rank 0) still runs.
   bool running();
-  /// It has ended, and what it said has been read.
+  /// Whether the output has ended and all of it has been read.
   bool is_silent() const;
-  /// mpirun has started ranks on this machine, and this one is not among them any more: under
-  /// OnDeath::GoOn mpirun says nothing of it.
+  /// Whether mpirun has ranks on this machine and this rank is not among them. Finds deaths that
+  /// mpirun does not report under OnDeath::GoOn.
   bool misses(int rank) const;
-  /// Waits for the ranks to end by themselves, then makes them.
+  /// Waits up to `patience` for the ranks to end, then ends them by signals.
   void end(std::chrono::milliseconds patience);
 
-  /// The rank that mpirun says died by a signal or with an exit code first, and its words.
+  /// The first known death of a rank by a signal; mpirun reports it.
   std::optional<RankDeath> first_death() const;
-  /// Of mpirun itself, by a signal: in the same words.
+  /// The death of mpirun itself by a signal, in the wording of RankDeath::words.
   std::optional<std::string> death_of_mpirun() const;
-  /// What mpirun said last, outside its frames; for when no rank ever spoke.
+  /// mpirun's last lines, without rules of dashes. For runs that end before a rank prints anything.
   std::string last_words() const;
   /// The last lines that a rank printed.
   std::vector<std::string> last_lines(int rank) const;

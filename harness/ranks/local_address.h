@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The address of this machine by which others in the same network reach it.
+// The address of this machine at which others in the same network can reach it.
 #pragma once
 
 #include <string>
 
 namespace regatta {
 
-/// The address, without port, that packets to `ADDRESS:PORT` would come from: loopback for a
-/// loopback address. IPv4 addresses and names. Throws: RunError(Usage).
+/// The source address, without port, of packets to `ADDRESS:PORT`; loopback for a loopback address.
+/// Takes IPv4 addresses and names. Throws: RunError(Usage).
 std::string address_towards(const std::string& address_and_port);
 
 }  // namespace regatta

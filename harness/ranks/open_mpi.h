@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How Open MPI's mpirun is called and what it says. What differs between its versions 4 and 5 is
-// here, and beside it only in ci/hosts, which sets both versions' variables.
-// Threads: functions any; a DeathNotice one.
+// The command line and output of Open MPI's mpirun. The differences between versions 4 and 5 are
+// kept here and in ci/hosts, which sets the variables of both.
+// Threads: functions may be called from any thread, a DeathNotice from one.
 #pragma once
 
 #include <optional>
@@ -13,28 +13,28 @@ namespace regatta {
 
 struct LaunchOptions;
 
-/// mpirun and its flags, up to the program that it is to start.
+/// mpirun and its flags, without the program to start.
 std::vector<std::string> mpirun_command(const LaunchOptions& options);
 
-/// The rank of a line that mpirun tagged `[1,RANK]<stdout>:` (version 5 puts a blank behind it), or
-/// -1; `text` loses the tag and one blank.
+/// Removes mpirun's tag `[1,RANK]<stdout>:` and one blank (which version 5 adds) from a line.
+/// Returns the rank, or -1 if there is no tag.
 int untag(std::string& text);
 
-/// Of a rank, as mpirun tells it.
+/// The death of a rank, as mpirun reports it.
 struct RankDeath {
   int rank = 0;
   std::string words;  ///< `exited on signal 9 (Killed)`
 };
 
-/// Finds a death in what mpirun itself prints, of which version 4 makes one line and version 5 two:
+/// Finds reports of deaths in mpirun's own output. Version 4 prints one line, version 5 two:
 /// "prterun noticed that process rank 1 with PID 7 on node vm exited on / signal 9 (Killed)."
 class DeathNotice {
  public:
-  /// The death that this line completes. `line` has no tag and no newline.
+  /// Returns the death whose report this line completes. `line` has no tag and no newline.
   std::optional<RankDeath> take(const std::string& line);
 
  private:
-  std::string said_;  ///< since the last rule of dashes
+  std::string said_;  ///< text since the last rule of dashes
 };
 
 }  // namespace regatta

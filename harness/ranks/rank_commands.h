@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the coordinator sends to a rank, read by a thread of its own: an early end ends the process
-// at once, whatever its other threads do. There is nothing to keep, and the others may never
-// return.
+// Reads the coordinator's commands in a rank, on a separate thread. An early end of the run ends
+// the process at once, because its other threads may never return and it holds nothing to save.
 #pragma once
 
 #include <condition_variable>
@@ -16,16 +15,17 @@
 
 namespace regatta {
 
-/// A line on stderr, in one piece: mpirun marks each piece that it reads.
+/// Prints a line on stderr by one write, because mpirun tags each piece that it reads.
 void say(const std::string& text);
 
 class RankCommands {
  public:
-  /// `while_running` hears, on the reading thread, of what cannot wait for the end of a command.
+  /// `while_running` is called on the reading thread, for lost processes and stops, which cannot
+  /// wait until the current command is done.
   RankCommands(ControlClient& client, std::function<void(const control::ToRank&)> while_running);
   ~RankCommands();
 
-  /// Waits for it: a session that breaks ends the process. Threads: one.
+  /// Waits for the next command. A broken session ends the process. Threads: one.
   control::ToRank next();
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ranks are lost, and why. Silence is summed up over looks that count for a quarter of a
-// second at most, so that a coordinator that was stopped itself does not take its ranks for dead.
+// Finds lost ranks and the cause of a failure. A rank's silence is the sum of the intervals between
+// calls of look(), each at most a quarter of a second, so that a coordinator that was suspended
+// does not take its ranks for dead.
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,7 @@
 
 namespace regatta {
 
-/// Who computes, where a run may go on with fewer.
+/// The workers of a run that may continue with fewer.
 struct SpareWorkers {
   std::vector<int> by_rank;
   std::int64_t needed = 1;  ///< over all ranks
@@ -27,30 +28,31 @@ struct SpareWorkers {
 
 class RankWatch {
  public:
-  /// `places`: of each rank, for messages. `steps`: from examples to steps.
+  /// `places`: those of each rank, for messages. `global_batch` converts examples to steps.
   RankWatch(const ControlServer& server, Launcher& launcher, std::vector<std::string> places,
             std::int64_t global_batch);
 
-  /// A rank has said that it cannot go on.
+  /// Notes that a rank has reported an error and cannot continue.
   void note(int rank, const control::Trouble& trouble);
-  /// From now on the run may go on without ranks from this number on, as long as enough workers are
-  /// left.
+  /// From now on the run may continue without ranks from this number on, as long as enough workers
+  /// are left.
   void spare_workers(int rank, SpareWorkers workers) {
     spared_from_ = rank;
     workers_ = std::move(workers);
   }
-  /// Looks at all ranks. True when the run cannot go on.
+  /// Checks all ranks. True if the run cannot continue.
   bool look();
-  /// Ranks that the run goes on without, as they were lost, and why.
+  /// The lost ranks in the order of their loss; why() gives a rank's reason.
   const std::vector<int>& lost() const { return order_; }
   std::string why(int rank) const;
-  /// True when it is known what there is to know: mpirun has said what a rank died of.
+  /// True if the cause of a failure is as clear as it can be: a rank or mpirun has reported it, or
+  /// no further report can come.
   bool is_clear();
-  /// Of what failed first, as far as can be told.
+  /// The error of the first failure, as far as it is known.
   RunError cause() const;
-  /// Who failed first, and who had not joined when it did: whose last lines may say why.
+  /// The rank that failed first and those that have not joined: their output may give the cause.
   std::vector<int> suspects() const;
-  /// What a rank printed last, a few lines, each behind the rank and its file.
+  /// A rank's last lines of output, each after the rank and its log file.
   std::vector<std::string> end_of_output(int rank) const;
   bool is_lost(int rank) const { return lost_.at(static_cast<std::size_t>(rank)).has_value(); }
   /// `rank 1 (replica1, process 123 on vm)`
@@ -63,7 +65,7 @@ class RankWatch {
   };
   struct Cause {
     RunError error;
-    int rank = -1;  ///< that it is about; -1: none
+    int rank = -1;  ///< that failed; -1: none
   };
   RunError loss_of(int rank, const std::string& why) const;
   bool ends_the_run() const;
@@ -82,7 +84,7 @@ class RankWatch {
   std::vector<std::int64_t> beats_;
   std::vector<std::chrono::nanoseconds> silence_;
   std::vector<std::optional<std::string>> lost_;  ///< by rank: why
-  std::vector<int> order_;                        ///< ranks as they were lost
+  std::vector<int> order_;                        ///< lost ranks, in the order of their loss
   int spared_from_ = std::numeric_limits<int>::max();
   SpareWorkers workers_{};
   std::vector<Trouble> troubles_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Training in other processes, which this one starts, coordinates and outlives: each runs its part
-// of the placed graph. A rank whose session breaks or that is silent for five seconds is lost, and
-// with it the run: the others are told to end and the error says which rank it was, what it held,
-// how far it had come, what it died of and where its output is.
+// Training in other processes, the ranks, which this process starts, coordinates and ends. Each
+// runs its part of the placed graph. A rank is lost if its session breaks or if it is silent for
+// five seconds. Unless the run may continue without it (OnDeath::GoOn), the run then fails: the
+// other ranks are told to end, and the error names the rank, its places, its progress, what it died
+// of and where its output is.
 #pragma once
 
 #include <chrono>
@@ -26,24 +27,24 @@
 namespace regatta {
 
 struct RemoteOptions {
-  LaunchOptions launch;  ///< the number of ranks, and where they join, are set here
+  LaunchOptions launch;  ///< the trainer sets ranks and their environment
   RunIdentity identity;
   std::string listen = "127.0.0.1";
   TlsFiles tls;
   Fingerprint fingerprint;
   std::vector<int> workers;         ///< by process
-  int servers = 0;                  ///< the first processes; the run may go on without others
-  std::int64_t needed_workers = 1;  ///< to go on
-  std::function<void(const std::string&)> tell;  ///< takes the last lines of ranks that failed
+  int servers = 0;                  ///< which are the first processes and cannot be spared
+  std::int64_t needed_workers = 1;  ///< without which the run cannot continue
+  std::function<void(const std::string&)> tell;  ///< receives the last lines of failed ranks
 };
 
 class RemoteTrainer final : public Trainer {
  public:
-  /// Starts the ranks, sees that they agree and waits until they are ready. `parts`: by process.
-  /// Throws: RunError(Usage) when a rank differs, with both sides; what a rank throws; PeerLost and
-  /// Timeout when one does not come.
+  /// Starts the ranks, checks that they agree and waits until they are ready. `parts`: by process.
+  /// Throws: RunError(Usage) with both sides if a rank differs, a rank's own error,
+  /// RunError(PeerLost) and RunError(Timeout) if a rank is missing.
   RemoteTrainer(std::vector<Step> parts, const RemoteOptions& options);
-  /// Ends the ranks, by force if it must.
+  /// Ends the ranks, with signals if necessary.
   ~RemoteTrainer() override;
 
   std::vector<HostCores> hosts() const override { return joined_.hosts(); }
@@ -54,7 +55,7 @@ class RemoteTrainer final : public Trainer {
   void look() override;
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   TrainingReport report() override;
-  /// Writes nothing: ranks write their own.
+  /// Writes nothing, because each rank writes its own trace.
   void write_trace(std::ostream&) override {}
 
  private:
@@ -62,7 +63,7 @@ class RemoteTrainer final : public Trainer {
 
   int ranks() const { return static_cast<int>(parts_.size()); }
   void send_all(const control::ToRank& message);
-  /// Takes messages until no rank is awaited any more.
+  /// Takes messages until no awaited rank is left.
   void await_all(const std::string& what, Limit limit);
   void take(const RankMessage& message);
   void take_piece(int rank, const control::Piece& piece);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints the sample records, for harness/program_tests/schema_test.py to hold against
+// Prints the sample records; harness/program_tests/schema_test.py validates them against
 // results/schema.json.
 #include <iostream>
 

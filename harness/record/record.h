@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record of one run, as results/schema.json defines it: one field here is one field there, of
-// the same name and unit, and a test holds the two together. A record becomes one line of JSON;
-// an empty std::optional becomes null. Times are in nanoseconds, sizes in bytes.
+// The record of one run, as results/schema.json defines it: each field is one field there, with the
+// same name and unit, and a test compares the two. A record becomes one line of JSON; an empty
+// std::optional becomes null. Times are in nanoseconds, sizes in bytes.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +20,33 @@ namespace regatta {
 
 struct Straggler {
   std::int64_t worker = 0;
-  double factor = 1;  ///< its compute time is multiplied by this
+  double factor = 1;  ///< multiplies its compute time
 };
 
-/// What was asked for: one cell of the matrix, with its seed.
+/// What was run: one cell of the matrix, with its seed.
 struct Cell {
   std::string workload;
   std::string dataset;
   std::string strategy;
-  OptionValues options;  ///< what the strategy declares, but for an option without a value
+  OptionValues options;  ///< of the strategy, each that has a value, given or default
   std::int64_t workers = 1;
   std::int64_t stages = 1;
   std::string device = "cpu";
-  std::optional<std::string> cuda_graph;    ///< steps are launched as one: on, off; empty on CPUs
-  std::optional<std::string> cudnn_engine;  ///< chosen how: timed, heuristic; empty on CPUs
+  std::optional<std::string> cuda_graph;    ///< a step is one CUDA graph: on, off; empty on CPUs
+  std::optional<std::string> cudnn_engine;  ///< rule of choice: timed, heuristic; empty on CPUs
   std::string dtype = "f32";
-  std::string fusion = "on";      ///< normalise, activate, pool and add as one op: on, off
-  std::string winograd = "off";   ///< some convolutions go by Winograd's algorithm: on, off
+  std::string fusion = "on";      ///< normalisation, activation, pooling, add as one op: on, off
+  std::string winograd = "off";   ///< some convolutions use Winograd's algorithm: on, off
   std::int64_t global_batch = 0;  ///< Units: examples
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's. Units: examples
   double rate_scale = 1;                            ///< factor on the recipe's learning rate
-  std::optional<std::int64_t> steps;                ///< length of the run, where given in steps
-  std::optional<double> epochs;                     ///< the same in epochs; neither: the workload's
+  std::optional<std::int64_t> steps;                ///< length of the run, if given in steps
+  std::optional<double> epochs;                     ///< or in epochs; both empty: the workload's
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;       ///< more threads than cores
-  std::optional<std::int64_t> gpus;  ///< that workers are on; empty on CPUs
-  bool shared_gpu = false;           ///< several workers on one GPU: says nothing of scaling
+  std::optional<std::int64_t> gpus;  ///< used by workers; empty on CPUs
+  bool shared_gpu = false;           ///< workers share a GPU: the run does not measure scaling
   std::vector<Straggler> straggler;  ///< workers slowed down on purpose
   std::uint64_t seed = 0;
 };
@@ -88,7 +88,7 @@ struct StepTimes {
   std::int64_t max = 0;
 };
 
-/// Of the steps that were completed.
+/// Examples in the gradients of a step, over all completed steps.
 struct StepExamples {
   std::int64_t count = 0;
   std::int64_t sum = 0;
@@ -96,7 +96,7 @@ struct StepExamples {
   std::int64_t max = 0;
 };
 
-/// Spans of time. Quantiles are known to within 6 %, the rest exactly.
+/// Statistics of time spans. Quantiles are exact to within 6 %, the others exact.
 struct SpanRecord {
   std::int64_t count = 0;
   std::int64_t sum = 0;
@@ -105,14 +105,14 @@ struct SpanRecord {
   std::int64_t max = 0;
 };
 
-/// What the gradients that workers send went through at a server.
+/// Times of pushed gradients at a server, by its clock.
 struct PushRecord {
-  SpanRecord barrier_ns;
-  SpanRecord queue_ns;
-  SpanRecord wire_ns;
+  SpanRecord barrier_ns;  ///< from the first worker's complete push of a step to the last's
+  SpanRecord queue_ns;    ///< from a message's last chunk until the server's lane takes it
+  SpanRecord wire_ns;     ///< from a message's first chunk to its last
 };
 
-/// Where one worker's time and bytes went, over all its steps.
+/// The times, traffic and updates of one worker, over all its steps.
 struct WorkerRecord {
   std::int64_t rank = 0;  ///< of its process
   std::string place;      ///< `replica0`, `replica1.stage2`, `host`
@@ -126,21 +126,21 @@ struct WorkerRecord {
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::vector<std::int64_t> staleness_histogram;    ///< element s: updates that missed s versions
-  std::optional<SpanRecord> age_ns;                 ///< of those; empty where there are none
-  std::int64_t updates_applied = 0;                 ///< that hold its gradients
-  std::int64_t updates_dropped = 0;                 ///< with backup workers, because they came late
-  std::optional<SpanRecord> late_ns;                ///< empty where it is not known
-  std::optional<std::int64_t> late_uncertainty_ns;  ///< of each of these spans, either way
-  std::optional<SpanRecord> exchange_wait_ns;       ///< empty where there is no collective
-  std::optional<PushRecord> pushes;                 ///< empty where none come
+  std::optional<SpanRecord> age_ns;                 ///< from read to update; empty without updates
+  std::int64_t updates_applied = 0;                 ///< with its gradients
+  std::int64_t updates_dropped = 0;                 ///< late pushes, with backup workers
+  std::optional<SpanRecord> late_ns;                ///< behind the first worker; empty if unknown
+  std::optional<std::int64_t> late_uncertainty_ns;  ///< of each such span, either way
+  std::optional<SpanRecord> exchange_wait_ns;       ///< in collectives; empty without them
+  std::optional<PushRecord> pushes;                 ///< of a server; otherwise empty
 };
 
-/// The clock of a process beside that of process 0, by which workers' arrivals are told.
+/// The clock of a process compared with that of process 0, as lateness needs it.
 struct ClockRecord {
   std::int64_t rank = 0;
-  std::int64_t offset_ns = 0;  ///< what process 0's clock showed beyond it before the first step
-  std::int64_t drift_ppb = 0;  ///< what that has gained since
-  std::int64_t error_ns = 0;   ///< of an offset, at most, either way
+  std::int64_t offset_ns = 0;  ///< process 0's clock minus this one, before the first step
+  std::int64_t drift_ppb = 0;  ///< gain of process 0's clock since. Units: parts per billion
+  std::int64_t error_ns = 0;   ///< bound on an offset's error, either way
 };
 
 struct GraphRecord {
@@ -148,8 +148,8 @@ struct GraphRecord {
   std::vector<std::int64_t> nodes_per_process;  ///< after partition, by rank
   std::int64_t build_ns = 0;
   std::int64_t bytes_per_step_computed = 0;  ///< from the graph
-  double bytes_per_step_counted = 0;         ///< at the transport, the mean over the steps
-  std::optional<double> shard_imbalance;     ///< empty without servers
+  double bytes_per_step_counted = 0;         ///< at the transports, mean over steps
+  std::optional<double> shard_imbalance;     ///< largest server / mean; empty without servers
 };
 
 /// Equal for all runs of one workload and seed. Sixteen hexadecimal digits each.
@@ -159,23 +159,23 @@ struct Checksums {
 };
 
 struct MemoryRecord {
-  std::int64_t planned_bytes = 0;             ///< tensors of training: arenas and variables
-  std::int64_t evaluation_planned_bytes = 0;  ///< the same of evaluation
+  std::int64_t planned_bytes = 0;             ///< for training: arenas and variables
+  std::int64_t evaluation_planned_bytes = 0;  ///< the same for evaluation
   std::int64_t data_bytes = 0;                ///< both parts of the data set
   std::int64_t peak_rss_bytes = 0;
 };
 
-/// Of the whole run, what came before it was resumed included.
+/// The checkpoints of the whole run, including those before a resume.
 struct CheckpointsRecord {
-  std::int64_t written = 0;  ///< the one before the first step included
-  std::int64_t time_ns = 0;  ///< that it took to write them
+  std::int64_t written = 0;  ///< including the one before the first step
+  std::int64_t time_ns = 0;  ///< to write them
 };
 
-/// What a resumed run went on from.
+/// The checkpoint from which a run was resumed.
 struct Resumed {
-  std::string run_id;  ///< of the run that began it
-  std::string from;    ///< as --resume named it
-  std::int64_t examples = 0;
+  std::string run_id;         ///< of the original run
+  std::string from;           ///< as --resume named it
+  std::int64_t examples = 0;  ///< trained on before it
 };
 
 struct LossSample {
@@ -192,7 +192,7 @@ struct Record {
   Status status = Status::Missed;
   std::optional<Failure> failure;
   Target target;
-  std::optional<std::int64_t> training_time_to_target_ns;  ///< these three only when reached
+  std::optional<std::int64_t> training_time_to_target_ns;  ///< this and the next two: if reached
   std::optional<std::int64_t> full_time_to_target_ns;
   std::optional<std::int64_t> examples_to_target;
   std::vector<Evaluation> evaluations;
@@ -200,9 +200,9 @@ struct Record {
   StepTimes step_time_ns;
   std::optional<StepExamples> step_examples;  ///< empty without backup workers
   std::vector<WorkerRecord> workers;
-  std::vector<ClockRecord> clocks;          ///< empty where none were compared
-  std::int64_t lost_updates = 0;            ///< of shared variables, by one canary element each
-  std::vector<std::string> lost_processes;  ///< that the run went on without, and why
+  std::vector<ClockRecord> clocks;          ///< empty if none were compared
+  std::int64_t lost_updates = 0;            ///< overwritten, counted on a canary per variable
+  std::vector<std::string> lost_processes;  ///< without which the run continued, and why
   GraphRecord graph;
   Checksums checksums;
   std::int64_t setup_ns = 0;
@@ -210,21 +210,21 @@ struct Record {
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;
   MemoryRecord memory;
-  std::vector<KernelChoice> kernels;  ///< where something was chosen: on GPUs
+  std::vector<KernelChoice> kernels;  ///< engines and algorithms chosen on GPUs
   CheckpointsRecord checkpoints;
   std::optional<Resumed> resumed;
-  std::vector<LossSample> losses;  ///< of training
+  std::vector<LossSample> losses;  ///< samples during training
   std::string command;             ///< the exact command line
   MachineFacts machine;
   SoftwareFacts software;
   std::map<std::string, std::string> environment;
 };
 
-/// Each field of a cell by its name, with its value as JSON.
+/// Name and JSON value of each field of a cell.
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell);
 
 /// The record as one line of JSON, newline included. Bytes that are not UTF-8 become U+FFFD.
-/// Throws: RunError(Diverged) that names the field, when a number is not finite.
+/// Throws: RunError(Diverged) that names the field, if a number is not finite.
 std::string to_json_line(const Record& record);
 
 }  // namespace regatta

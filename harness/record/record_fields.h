@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fields of a record by name, in the order of its JSON: one list for writer and reader.
-// for_each_field(value, field) calls field(name, member) for each member of a part of a record,
-// which it may read or, where `value` is not const, assign.
+// for_each_field(value, field) calls field(name, member) for each member of a part of a record;
+// `field` may assign members unless `value` is const.
 #pragma once
 
 #include <concepts>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records from files, tolerant where the writer is strict: a line that is no whole record (the last
-// one, when a writer was killed) costs a warning, a field that it lacks (older records have fewer)
-// keeps its default, one that is not known here is passed over.
+// Reads records from files, with more tolerance than the writer. A line without a complete record
+// is skipped with a warning; a killed writer leaves one at the end. A missing field keeps its
+// default, because older records have fewer fields. An unknown field is ignored.
 #pragma once
 
 #include <filesystem>
@@ -15,17 +15,15 @@
 namespace regatta {
 
 struct ReadRecords {
-  std::vector<Record> records;        ///< in the order they were written
-  std::vector<std::string> warnings;  ///< one a line that is no record: FILE:LINE: why, skipped
+  std::vector<Record> records;        ///< in the order of the file
+  std::vector<std::string> warnings;  ///< one per skipped line: FILE:LINE: reason
 };
 
-/// What FOLDER/records.jsonl holds.
-/// Throws: RunError(Data) when it cannot be read or holds no record, and for a record of another
-/// schema: numbers of another meaning must not reach a report.
+/// Reads FOLDER/records.jsonl. Throws: RunError(Data) if it cannot be read, has no record or has
+/// one of another schema, whose numbers may have another meaning.
 ReadRecords read_records(const std::filesystem::path& folder);
 
-/// One line of JSON.
-/// Throws: RunError(Data) that says what is wrong with it, and where in it.
+/// Parses one line of JSON. Throws: RunError(Data) that says what is wrong and in which field.
 Record record_from_json(std::string_view line);
 
 }  // namespace regatta

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records for tests: one with every field filled, and one as bare as a record can be.
+// Records for tests: one with every field filled, and one with as few fields filled as possible.
 #pragma once
 
 #include "harness/record/record.h"
 
 namespace regatta {
 
-/// Reached its target; no optional field but `failure` is empty, no array is.
+/// A run that reached its target: every optional field except `failure` and every array is filled.
 Record sample_record();
 
-/// Failed before its first step; everything that can be empty is.
+/// A run that failed before its first step: every field that can be empty then is empty.
 Record sample_failed_record();
 
 }  // namespace regatta

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What crosses places inside one process: copy and all_reduce, through shared memory. On a GPU a
-// copy is a kernel in its queue, and the sum over places that share the GPU is one kernel for all
-// of them (queued_sum.h); a copy from another device's memory is carried by queues, through
-// the host's memory where they cannot reach it
-// (KernelRequest::carrier). Members run on threads of their own; each reads from the other's memory
-// (pull) and counts what it received, by sender, so that bytes are counted where they move; of a
-// sum by one kernel, which moves them by no message, those of its algorithm are counted.
+// Communication between places of one process: copy and all_reduce through shared memory. On a GPU
+// a copy is a kernel in its queue, and the sum over places that share the GPU is one kernel
+// (queued_sum.h). A copy from another device's memory is done by queues, through host memory if the
+// devices cannot reach each other's memory (KernelRequest::carrier).
+// Each member runs on its own thread, reads from the other members' memory (pull) and counts the
+// bytes that it received, by sender. A sum by one kernel sends no messages; it counts the bytes of
+// its algorithm.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ class InProcessTransport final : public Transport {
   InProcessTransport();
   ~InProcessTransport() override;
 
-  /// Adds copy and all_reduce, which use what the table has for them by now where lanes have
-  /// queues; once for each device's.
+  /// Adds copy and all_reduce. For lanes with queues they use the device's kernels, which must be
+  /// in the table before. Called once for each device's table.
   void add_kernels(KernelTable& table) override;
 
  private:

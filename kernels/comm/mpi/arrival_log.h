@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When one member came to a collective, round by round, in memory that is there before the first
-// round; what finds no more room is not noted. What the log holds is settled when lanes rest: then
-// it is told how far behind the first of all members this one came, and is empty again.
+// The times at which one member arrived at a collective, one for each round. The memory is
+// allocated before the first round; arrivals beyond its size are not logged. Between steps
+// MpiArrivals turns the log into lateness behind the first member and clears it.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ class ArrivalLog {
  public:
   explicit ArrivalLog(ExchangeTimes& times) : times_(times) {}
 
-  /// Room for so many rounds, in memory that was touched.
+  /// Allocates and touches memory for `rounds` arrivals.
   void open(std::size_t rounds) { stamps_.assign(rounds, 0); }
 
-  /// Units: nanoseconds by this process's clock. Threads: the member's lane.
+  /// Logs an arrival. Units: nanoseconds by this process's clock. Threads: the member's lane.
   void arrive(std::int64_t ns) {
     if (size_ < stamps_.size()) stamps_[size_++] = ns;
   }
 
-  /// Of the rounds since the log was last emptied. Not while lanes run, as all below.
+  /// The arrivals since the last clear(). This and all below may not be called while lanes run.
   std::span<const std::int64_t> stamps() const { return std::span(stamps_).first(size_); }
   void clear() { size_ = 0; }
 
-  /// Where it is told how late the member came.
+  /// Receives the member's lateness.
   ExchangeTimes& times() { return times_; }
 
  private:

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One clock against another, as NTP compares them (RFC 5905, section 8): a message goes to the
-// other process and comes back with the time there. The other clock showed that time somewhere
-// between the message's leaving and its return, so that
-//   offset = there - (sent + received) / 2,   error <= (received - sent) / 2,
-// and of several round trips the one that took least tells most. Two such comparisons tell how the
-// clocks part in between: evenly, as is assumed.
-// Units: nanoseconds, each time by the clock that its name says.
+// Compares two clocks as NTP does (RFC 5905, section 8): a message goes to the other process and
+// returns with the time there. The other clock showed that time between departure and return, so
+//   offset = there - (sent + received) / 2,   error <= (received - sent) / 2.
+// Of several round trips the fastest has the smallest error. Two comparisons give the drift; it is
+// assumed to be constant between them.
+// Units: nanoseconds by the clock in the name.
 #pragma once
 
 #include <cstdint>
@@ -16,38 +15,39 @@ namespace regatta {
 
 struct RoundTrip {
   std::int64_t sent_ns = 0;      ///< by the own clock
-  std::int64_t there_ns = 0;     ///< by the other
+  std::int64_t there_ns = 0;     ///< by the other clock
   std::int64_t received_ns = 0;  ///< by the own clock
 };
 
 struct ClockComparison {
-  std::int64_t own_ns = 0;     ///< when it was, by the own clock
-  std::int64_t offset_ns = 0;  ///< what the other clock shows beyond the own
-  std::int64_t error_ns = 0;   ///< at most so much either way
+  std::int64_t own_ns = 0;     ///< time of the comparison, by the own clock
+  std::int64_t offset_ns = 0;  ///< other clock minus own
+  std::int64_t error_ns = 0;   ///< bound on the offset's error, either way
 };
 
-/// By the quickest of at least one.
+/// Uses the fastest round trip. `trips` has at least one.
 ClockComparison compare_clocks(std::span<const RoundTrip> trips);
 
-/// Of processes on one host, whose steady clock is one: nothing is uncertain then, however slow the
-/// round trips were, unless they say otherwise (a container may have a clock of its own).
+/// For processes on one host, which share the steady clock: offset and error 0. Returns
+/// `comparison` unchanged if its offset exceeds its error, because a container may have its own
+/// clock.
 ClockComparison of_one_host(const ClockComparison& comparison);
 
-/// Times of the own clock as times of the other, between two comparisons.
+/// Converts times of the own clock to times of the other, by interpolation between two comparisons.
 class ClockMap {
  public:
-  ClockMap() = default;  ///< the two are one
+  ClockMap() = default;  ///< both clocks are the same
   ClockMap(const ClockComparison& begin, const ClockComparison& end);
 
   std::int64_t other_ns(std::int64_t own_ns) const;
-  /// Of other_ns() between the comparisons: an error there is no larger than at the worse end.
+  /// Bound on the error of other_ns() between the comparisons: the larger of their errors.
   std::int64_t error_ns() const { return error_ns_; }
-  /// What the other clock gains on the own. Units: parts per billion, or nanoseconds a second.
+  /// The other clock's gain on the own. Units: parts per billion, which is nanoseconds a second.
   std::int64_t drift_ppb() const;
 
  private:
   ClockComparison begin_;
-  double gain_ = 0;  ///< of the other clock in one of the own
+  double gain_ = 0;  ///< of the other clock, in nanoseconds per nanosecond of the own
   std::int64_t error_ns_ = 0;
 };
 

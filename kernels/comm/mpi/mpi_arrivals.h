@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who came how late to collectives over processes, on one host or on several, whose clocks are not
-// one. Each member logs when it came, by its process's clock. Ranks compare their clocks with rank
-// 0's before the first step and whenever they settle, while lanes rest: then each log is told as by
-// rank 0's clock, and of each exchange the ranks find the first to come. What the comparisons
-// cannot tell is the uncertainty; between ranks of rank 0's host there is none. A run that fails
-// does not settle any more: lateness after the last settling is missing.
+// Measures how late each member arrives at collectives between processes, whose hosts may have
+// different clocks. Each member logs its arrivals by its process's clock. Ranks compare their
+// clocks with rank 0's before the first step and at each settle(), while no lane runs. settle()
+// converts the logs to rank 0's clock, and the ranks find the first arrival of each exchange. The
+// error of the comparisons is the uncertainty of the lateness; it is 0 between ranks on rank 0's
+// host. A run that fails does not settle again, so lateness after the last settle() is missing.
 #pragma once
 
 #include <cstddef>
@@ -25,25 +25,25 @@ namespace regatta {
 
 class MpiArrivals {
  public:
-  /// All logs of this process together have room for so many arrivals (8 bytes each).
+  /// Arrivals that all logs of this process together can hold, 8 bytes each.
   static constexpr std::size_t kArrivals = std::size_t{1} << 20;
 
   explicit MpiArrivals(const ProcessClock& clock, std::size_t arrivals = kArrivals)
       : clock_(clock), arrivals_(arrivals) {}
   const ProcessClock& clock() const { return clock_; }
 
-  /// Of a member that lives here, in a collective of `members`; settle() enters its lateness into
-  /// `times`. It stays where it is. Before connect().
+  /// Adds the log of a member in this process, in a collective of `members`. settle() adds its
+  /// lateness to `times`. The reference stays valid. Called before connect().
   ArrivalLog& log(std::int64_t group, std::int64_t members, ExchangeTimes& times);
 
-  /// Together with all ranks, each once, before the first step. Throws: RunError(PeerLost).
+  /// Called once by every rank together, before the first step. Throws: RunError(PeerLost).
   void connect(MPI_Comm all, const MpiSession& session);
-  /// Together with all ranks, between two steps of all loops.
+  /// Called by all ranks together, between two steps of all loops. Throws: RunError(PeerLost).
   void settle(MPI_Comm all);
 
-  /// Of what the logs tell as late; 0 before anything was settled. Units: nanoseconds.
+  /// Uncertainty of each lateness; 0 before the first settle(). Units: nanoseconds.
   std::int64_t uncertainty_ns() const { return uncertainty_ns_; }
-  /// This process's clock against rank 0's; empty before anything was settled.
+  /// This process's clock compared with rank 0's; empty before the first settle().
   std::optional<ClockFacts> facts() const { return facts_; }
 
  private:
@@ -59,7 +59,7 @@ class MpiArrivals {
   ProcessClock clock_;
   std::size_t arrivals_;
   std::map<std::int64_t, Group> groups_;
-  bool on_first_host_ = false;  ///< rank 0's
+  bool on_first_host_ = false;  ///< this rank is on rank 0's host
   bool comparable_ = false;     ///< all ranks have members in the same collectives
   ClockComparison first_;
   ClockComparison last_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MPI's header and the one way to look at what its calls return. Only sources of this folder
-// include it.
+// MPI's header and the check of its return codes. Only sources of this folder include it.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1  // the C interface alone
@@ -12,8 +11,8 @@
 
 namespace regatta {
 
-/// Throws: RunError(PeerLost) with the call's name, MPI's words and the caller's line where `code`
-/// is not success. Needs MPI_ERRORS_RETURN on the communicator.
+/// Checks the return code of an MPI call. The communicator needs MPI_ERRORS_RETURN.
+/// Throws: RunError(PeerLost) with the call's name, MPI's message and the caller's line.
 void mpi_call(int code, std::string_view call,
               std::source_location where = std::source_location::current());
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clocks of MPI's ranks against that of rank 0, each by some round trips to it, one rank after
-// the other: 32, or as many as a tenth of a second has room for, but 5 at least.
+// Compares the clock of each rank with that of rank 0, one rank after the other. A rank makes 32
+// round trips; it stops earlier when 100 ms have passed, but makes at least 5.
 #pragma once
 
 #include "kernels/comm/mpi/clock_comparison.h"
@@ -10,8 +10,8 @@
 
 namespace regatta {
 
-/// Of this rank, whose own clock is `clock`; rank 0's offset and error are 0. Together with all
-/// ranks, while lanes rest. Throws: RunError(PeerLost).
+/// Compares `clock`, this rank's own, with rank 0's; at rank 0 offset and error are 0. Called by
+/// all ranks together, while no lane runs. Throws: RunError(PeerLost).
 ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock);
 
 }  // namespace regatta

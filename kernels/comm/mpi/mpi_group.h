@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One collective over processes, as one of them sees it: who lives where, how members of this
-// process reach the others, and which schedule each runs.
+// One collective between processes, seen from one of them: the process of each member, the links
+// from members in this process to the others, and the schedule that each runs.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace regatta {
 
 class MpiGroup {
  public:
-  /// What a node says of the collective.
+  /// The collective's attributes, from its node.
   struct Request {
     std::int64_t group = 0;
     std::string algorithm;
     std::vector<std::int64_t> processes;  ///< by member
   };
 
-  /// Throws: RunError(Usage) where a process does not exist, RunError(Unsupported) where there are
-  /// more members or groups than tags.
+  /// Throws: RunError(Usage) if a process does not exist, RunError(Unsupported) if there are more
+  /// members or groups than tags.
   MpiGroup(Request request, const MpiSession& session);
 
   /// `all_reduce 4: member 0 in process 1`.
@@ -39,18 +39,18 @@ class MpiGroup {
   bool is_root(std::int64_t member) const;
   bool between_hosts() const { return between_hosts_; }
 
-  /// What `member` does, one schedule after the other; with by_library() the roots' exchange is
-  /// between the two.
+  /// The schedules that `member` runs, in order. With by_library() there are two, and the roots'
+  /// exchange comes between them.
   std::vector<Schedule> schedules(std::int64_t member, std::int64_t elements,
                                   std::int64_t chunk_elements) const;
 
-  /// How `member` reaches each other member.
+  /// The links of `member`, by other member.
   std::map<std::int64_t, MpiLink> links(std::int64_t member);
 
-  /// What the roots' exchange counts as at `member`: the bytes of a ring.
+  /// The traffic counted at root `member` for the exchange between roots: that of a ring.
   MemberTraffic traffic_of_roots(std::int64_t member, std::int64_t elements) const;
 
-  /// With by_library(): makes a communicator of the processes that take part, together with them.
+  /// With by_library(): creates the communicator of the roots. Called by their processes together.
   void connect(MPI_Comm all);
   const MPI_Comm& communicator() const { return communicator_; }
 
@@ -58,8 +58,8 @@ class MpiGroup {
   Request request_;
   int rank_ = 0;
   bool between_hosts_ = false;
-  std::vector<std::int64_t> part_of_;  ///< by member: who reduce together before anything leaves
-  std::map<std::pair<std::int64_t, std::int64_t>, LocalChannel> channels_;  ///< from, to
+  std::vector<std::int64_t> part_of_;  ///< by member: members of one part reduce before they send
+  std::map<std::pair<std::int64_t, std::int64_t>, LocalChannel> channels_;  ///< by (from, to)
   MPI_Comm communicator_ = MPI_COMM_NULL;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `--all-reduce mpi` between processes: MPI_Iallreduce in place, looked at until it is done. The
-// library tells neither when others have arrived nor what it moves: all its time is communication,
-// and it counts as what an optimal all-reduce moves (collective.h).
+// `--all-reduce mpi` between processes: MPI_Iallreduce in place, polled until it is done. The
+// library reports neither the arrival of other members nor the bytes that it moves. All its time is
+// therefore communication, and the bytes are those of an optimal all-reduce (collective.h).
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace regatta {
 class MpiLibraryReduce {
  public:
   struct Request {
-    const MPI_Comm& communicator;  ///< made before the first run
+    const MPI_Comm& communicator;  ///< created before the first run
     float* buffer = nullptr;
     std::int64_t elements = 0;
     MemberTraffic counts_as;
     std::string name;
   };
-  /// Throws: RunError(Unsupported) for more elements than MPI counts.
+  /// Throws: RunError(Unsupported) if MPI's `int` cannot count the elements.
   explicit MpiLibraryReduce(Request request);
 
   /// Throws: RunError(Timeout), RunError(PeerLost), Aborted.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests that run under mpirun: the members of an all_reduce that live in this rank, each with
-// its node, memory and kernel, and what each contributes in a round.
+// For tests under mpirun: the members of an all_reduce in this rank, each with its node, memory and
+// kernel, and their contributions by round.
 #pragma once
 
 #include <functional>
@@ -17,13 +17,13 @@
 
 namespace regatta::testing_support {
 
-/// Of this rank; made by main().
+/// The session of this rank, set by main().
 inline MpiSession* session = nullptr;
 
 inline constexpr std::int64_t kGroup = 3;
 inline constexpr std::int64_t kChunkElements = 64;
 
-/// How many members each rank holds, and which.
+/// How members are dealt to ranks.
 enum class Dealing { OneEach, TwoEach, Uneven, Scattered };
 
 inline std::vector<std::int64_t> processes(Dealing dealing) {
@@ -105,8 +105,8 @@ class Members {
 
   using AfterRound = std::function<void(Member&, std::int64_t)>;
 
-  /// Every member on a thread of its own, `rounds` times; returns after the last round. A member
-  /// fills its buffer anew as soon as run() returned, whatever the others do.
+  /// Runs every member on its own thread for `rounds` rounds. A member refills its buffer as soon
+  /// as its run() returns, without waiting for the others.
   void run(
       std::int64_t rounds, const AfterRound& after_round = [](Member&, std::int64_t) {}) {
     std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A rendezvous of MPI's ranks: each sends its text to each. Nothing blocks inside MPI, so that the
-// deadline holds and who is missing is known.
+// A rendezvous of MPI's ranks: each sends its text to every other. An exchange makes no blocking
+// MPI call, so it ends at its deadline and can name the missing processes.
 #pragma once
 
 #include <memory>
@@ -13,13 +13,13 @@ namespace regatta {
 
 class MpiRendezvous final : public Rendezvous {
  public:
-  /// Together with all ranks. The session outlives it.
+  /// Called by all ranks together. The session outlives the rendezvous.
   explicit MpiRendezvous(MpiSession& session);
   ~MpiRendezvous() override;
 
   int process() const override;
   int processes() const override;
-  /// Texts of at most 64 KiB. Threads: one at a time.
+  /// `text` has at most 64 KiB. Threads: one at a time.
   std::vector<std::string> exchange(const std::string& text, const Patience& patience) override;
 
  private:

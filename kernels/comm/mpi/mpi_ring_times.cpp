@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Our ring all-reduce between ranks against MPI_Allreduce in the same ranks, block by block in
-// turn, by the protocols of ci/peers/mpi_all_reduce.cpp: in place, f32, five calls to warm up. Rank
-// 0 prints a line a size: bytes, then seconds of one call: ours and MPI's as the median of single
-// calls, each after a barrier; then ours and MPI's as the median over blocks of the mean of calls
-// back to back. ci/peers/compare_all_reduce runs it.
+// Compares our ring all-reduce with MPI_Allreduce between the same ranks, in alternating blocks, by
+// the protocols of ci/peers/mpi_all_reduce.cpp: in place, f32, five warm-up calls. Rank 0 prints
+// one line per size: the bytes, then four times of one call in seconds. The first two, ours and
+// MPI's, are medians of single calls, each after a barrier; the last two, ours and MPI's, are
+// medians over blocks of the mean of back-to-back calls. ci/peers/compare_all_reduce runs it.
 //   mpirun -n 2 mpi_ring_times 4096 65536 ...
-// --calls N: so many single calls; by default as the size allows. Tuning: --algorithm NAME, --chunk
-// BYTES, --receives CHUNKS, --sends CHUNKS, --waits core|shared|communication: as lanes wait that
-// have a core each, or share cores, or carry messages beside one that computes
-// (kernels/runtime/executor.cpp). By default as there are cores.
+// --calls N sets the number of single calls; the default depends on the size. Tuning: --algorithm
+// NAME, --chunk BYTES, --receives CHUNKS, --sends CHUNKS, --waits core|shared|communication.
+// --waits imitates lanes with a core each, lanes that share cores, or communication lanes beside a
+// lane that computes (kernels/runtime/executor.cpp); the default depends on the number of cores.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one member's schedule (mpi_schedule.h): chunks from and to members in other processes by
-// MPI_Irecv and MPI_Isend, from members in this process out of their memory. Nothing blocks inside
-// MPI: the loop starts what may start, tests what is under way, and naps when nothing moved, so
-// that a wait ends with the run (abort flag) or at its deadline.
-// run() allocates nothing of ours: the handles of all requests and the places where chunks wait to
-// be added are made with the runner.
+// Runs one member's schedule (mpi_schedule.h). Chunks to and from other processes travel by
+// MPI_Isend and MPI_Irecv; chunks from members in this process are read from their memory. No MPI
+// call blocks: the loop starts the transfers that may start, tests those under way and backs off
+// when nothing moved. A wait therefore ends at the abort flag or at its deadline.
+// run() allocates no memory of ours: request handles and the staging buffers of chunks to be added
+// are allocated with the runner.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@
 
 namespace regatta {
 
-/// From one member to another of the same process. Chunks are counted since the first run.
+/// A channel from one member to another in the same process. The counters count chunks since the
+/// first run.
 struct LocalChannel {
   const float* buffer = nullptr;  ///< the sender's
   Counter offered;
@@ -34,11 +35,10 @@ struct MpiLink {
   int process = 0;
   int send_tag = 0;
   int receive_tag = 0;
-  LocalChannel* out = nullptr;  ///< where both members live in this process
+  LocalChannel* out = nullptr;  ///< if both members are in this process, like `in`
   LocalChannel* in = nullptr;
 };
 
-/// What a runner works on and how.
 struct MpiRunnerOptions {
   MPI_Comm communicator = MPI_COMM_NULL;
   float* buffer = nullptr;
@@ -49,28 +49,28 @@ struct MpiRunnerOptions {
 
 class MpiRunner {
  public:
-  /// `links` by member, for every member that the schedule names.
+  /// `links`: by member, for every member in the schedule.
   MpiRunner(Schedule schedule, std::map<std::int64_t, MpiLink> links, MpiRunnerOptions options);
-  /// Cancels what a run that failed has left.
+  /// Cancels the requests that a failed run has left.
   ~MpiRunner();
   MpiRunner(const MpiRunner&) = delete;
   MpiRunner& operator=(const MpiRunner&) = delete;
 
-  /// What a member tells of one run.
+  /// Receives the measurements of one run.
   struct Observer {
-    WaitClock* peer_waits = nullptr;  ///< runs until others have arrived
+    WaitClock* peer_waits = nullptr;  ///< runs while other members have not arrived
     MemberTraffic* traffic = nullptr;
   };
 
-  /// Returns when all is received and no send reads this buffer any more.
-  /// Throws: RunError(Timeout) naming who was awaited, RunError(PeerLost), Aborted.
+  /// Returns when everything is received and no send reads the buffer any more.
+  /// Throws: RunError(Timeout) that names the missing member, RunError(PeerLost), Aborted.
   void run(const Patience& patience, const Observer& observer);
 
  private:
   struct Transfer {
     MpiLink* link = nullptr;
-    std::uint64_t number = 0;   ///< among the link's sends, or receives, of one run; from 1
-    std::uint64_t per_run = 0;  ///< how many these are
+    std::uint64_t number = 0;   ///< of the link's sends (or receives) in one run, from 1
+    std::uint64_t per_run = 0;  ///< the link's sends (or receives) in one run
     MPI_Request request = MPI_REQUEST_NULL;
   };
   class Turn;
@@ -83,7 +83,7 @@ class MpiRunner {
   MpiRunnerOptions options_;
   std::vector<Transfer> sends_;
   std::vector<Transfer> receives_;
-  std::vector<float> staging_;         ///< chunks that wait to be added
+  std::vector<float> staging_;         ///< received chunks to be added
   std::int64_t staging_elements_ = 0;  ///< of one chunk
   std::uint64_t round_ = 0;
 };

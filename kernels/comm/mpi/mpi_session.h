@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// This process' membership in what mpirun started: from MPI_Init_thread to MPI_Finalize. One for
-// each process, made before whatever uses MPI and destroyed after it.
-// A process that leaves because of a failure must not finalize: MPI_Finalize waits for ranks that
-// may never come. It calls abandon(), writes what it has to write, and ends by _exit().
+// The MPI session of this process, from MPI_Init_thread to MPI_Finalize. A process has one; it is
+// created before any other use of MPI and destroyed last.
+// A process that ends because of a failure must not finalize, because MPI_Finalize waits for ranks
+// that may be gone. It calls abandon(), writes its results and ends by _exit().
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace regatta {
 
 class MpiSession {
  public:
-  /// Throws: RunError(Unsupported) where MPI does not let several threads call it.
-  /// Threads: the first of the process; others may call MPI from then on.
+  /// Throws: RunError(Unsupported) if this MPI cannot be called by several threads.
+  /// Threads: the first of the process; from then on any thread may call MPI.
   MpiSession();
-  /// Finalizes, together with all other ranks, unless abandoned.
+  /// Finalizes MPI together with all other ranks, unless abandon() was called.
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
@@ -24,19 +24,19 @@ class MpiSession {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// By rank: the number of its host. Hosts are numbered in the order of their first ranks.
+  /// The number of each rank's host. Hosts are numbered in the order of their first ranks.
   const std::vector<int>& hosts() const { return hosts_; }
 
-  /// Rank 0's text, at every rank. Throws: RunError(PeerLost).
+  /// Returns rank 0's text at every rank. Called by all ranks together. Throws: RunError(PeerLost).
   std::string broadcast(const std::string& text);
 
-  /// Until all ranks have come here. Throws: RunError(PeerLost).
+  /// Returns when all ranks have called it. Throws: RunError(PeerLost).
   void barrier();
 
-  /// The destructor does nothing from now on.
+  /// Makes the destructor do nothing.
   void abandon() { abandoned_ = true; }
 
-  /// `Open MPI v4.1.4, ...`: what ranks compare before they talk. Needs no session.
+  /// `Open MPI v4.1.4, ...`, which all ranks must share. Needs no session.
   static std::string library_version();
 
  private:

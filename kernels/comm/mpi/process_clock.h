@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock by which this process says when it came to an exchange: the steady clock, which on
-// another host has begun at another time and runs at its own pace. A test makes it another host's.
+// The clock of this process for arrival times: the steady clock. On another host it starts at
+// another time and runs at another rate; tests imitate that with an artificial skew.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace regatta {
 
-/// What a test lets a clock be wrong by.
+/// An artificial skew, for tests.
 struct ClockSkew {
   std::int64_t offset_ns = 0;
-  std::int64_t drift_ppb = 0;  ///< gained from when the clock is made. Units: parts per billion
+  std::int64_t drift_ppb = 0;  ///< since the clock was created. Units: parts per billion
 };
 
 class ProcessClock {
@@ -22,7 +22,7 @@ class ProcessClock {
   explicit ProcessClock(const ClockSkew& skew) : skew_(skew), begin_ns_(now_ns()) {}
 
   std::int64_t now() const { return at(now_ns()); }
-  /// What it shows when the steady clock shows this. Units: nanoseconds.
+  /// This clock's time when the steady clock shows `steady_ns`. Units: nanoseconds.
   std::int64_t at(std::int64_t steady_ns) const {
     const std::int64_t gained_ns = (steady_ns - begin_ns_) * skew_.drift_ppb / 1'000'000'000;
     return steady_ns + skew_.offset_ns + gained_ns;

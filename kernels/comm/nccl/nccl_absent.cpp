@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stands in for all_reduce by NCCL in a build without CUDA: whoever asks for it is told so.
+// Replaces nccl_transport.cpp in a build without CUDA: the transport's constructor throws an error
+// that says how to get one.
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/error.h"
 

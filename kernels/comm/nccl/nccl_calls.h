@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What we call of NCCL, found while the program runs (kernels/runtime/shared_library.h), named as
-// in the library without its prefix; and the few calls of the CUDA runtime that NCCL's rules ask
-// for around them. A test puts a table of its own below everything that is above this file. Only
-// sources of this folder include it.
+// The table of NCCL functions that we call, loaded at run time (kernels/runtime/shared_library.h)
+// and named as in the library without its prefix, with the CUDA runtime functions that they need.
+// Tests replace the table by a test double. Only sources of this folder include this file.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,7 +27,7 @@ struct NcclCalls {
   decltype(ncclGroupStart)* group_start = nullptr;
   decltype(ncclGroupEnd)* group_end = nullptr;
   decltype(ncclAllReduce)* all_reduce = nullptr;
-  /// A communicator belongs to the GPU that is the calling thread's when it is made.
+  /// A communicator belongs to the calling thread's current GPU at its creation.
   cudaError_t (*set_device)(int) = nullptr;
   cudaError_t (*event_create)(cudaEvent_t*, unsigned) = nullptr;
   cudaError_t (*event_destroy)(cudaEvent_t) = nullptr;
@@ -36,18 +35,20 @@ struct NcclCalls {
   cudaError_t (*event_query)(cudaEvent_t) = nullptr;
 };
 
-/// The library's. Throws: RunError(Unsupported) that names the package and where it was looked for.
+/// The installed library's functions.
+/// Throws: RunError(Unsupported) that names the package and the places searched.
 const NcclCalls& nccl_library();
 
-/// The library's words, with `where` it was called.
+/// NCCL's message for `result`, with the communicator's last error.
 std::string nccl_words(const NcclCalls& calls, ncclResult_t result, ncclComm_t communicator);
 
-/// Throws: RunError(Device) with the call's name, NCCL's words and the caller's line where `result`
-/// is neither success nor under way.
+/// Checks the result of an NCCL call; ncclSuccess and ncclInProgress pass.
+/// Throws: RunError(Device) with the call's name, NCCL's message and the caller's line.
 void nccl_call(const NcclCalls& calls, ncclResult_t result, std::string_view call,
                std::source_location where = std::source_location::current());
 
-/// The same of the CUDA runtime.
+/// Checks the result of a CUDA runtime call; only cudaSuccess passes.
+/// Throws: RunError(Device) with the call's name, CUDA's error number and the caller's line.
 void cuda_call_for_nccl(cudaError_t status, std::string_view call,
                         std::source_location where = std::source_location::current());
 

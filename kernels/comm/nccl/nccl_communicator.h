@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One member's communicator of NCCL: made without blocking, used by one lane, closed or aborted.
+// The NCCL communicator of one member: non-blocking, used by one lane, closed or aborted.
 // NCCL's rules that this keeps:
-//   - a communicator belongs to the GPU that is current when it is made; begin() of several of one
-//     process stand between one group start and end
-//   - it does not block: a call may return before it has been done, and the next one has to wait
-//     until the communicator's state says so
-//   - no thread calls into a communicator while it is aborted: only its lane uses it, and aborts it
-//     (before the first step, one thread in place of the lane)
-//   - after an error, or when a peer is gone, every member aborts its own
-//   - what one member captures into a CUDA graph all of them capture, and launch as often; neither
-//     abort nor destroy comes back before the graphs that hold a communicator's work are gone
+//   - a communicator belongs to the GPU that is current at its creation; all begin() calls of one
+//     process stand in one NCCL group
+//   - a call to a non-blocking communicator may return before its work is done; the next call must
+//     wait until the communicator's state is success
+//   - no thread may call a communicator while another aborts it: only its lane (before the first
+//     step, one other thread) calls and aborts it
+//   - after an error, or when a peer is gone, every member aborts its own communicator
+//   - all members capture the same calls into CUDA graphs and launch them equally often; abort and
+//     destroy return only after the graphs that hold the communicator's work are destroyed
 // Source: NCCL user guide, Creating a Communicator; Fault Tolerance; Thread Safety; Group Calls;
 // Using NCCL with CUDA Graphs; NCCL 2.28.9, init.cc, commDestroySync.
 #pragma once
@@ -34,39 +34,42 @@ class NcclCommunicator {
   };
 
   explicit NcclCommunicator(Request request);
-  /// Aborts what was not closed.
+  /// Aborts the communicator if it was not closed.
   ~NcclCommunicator();
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
 
   const std::string& name() const { return request_.name; }
 
-  /// Begins to find the others. `id` is NCCL's, in bytes.
+  /// Starts to connect to the other members. `id` holds the bytes of NCCL's unique id.
   void begin(const std::string& id);
 
-  /// Whether all that was begun has been done. Throws: RunError(PeerLost) where others or the way
-  /// to them are gone, RunError(Device) of everything else; the caller aborts the communicator
-  /// then.
+  /// Whether all started calls are done. After an error the caller must abort the communicator.
+  /// Throws: RunError(PeerLost) if a member or the network to it is gone, RunError(Device) for
+  /// every other error.
   bool is_settled();
 
-  /// The calling thread is one of this communicator's GPU.
+  /// Makes this communicator's GPU the calling thread's current one.
   void adopt_thread() const;
 
-  /// Leaves in `buffer`, at every member, the sum over all. Returns when that is done.
-  /// Throws: RunError(Timeout), Aborted and as is_settled(); the communicator is aborted then.
+  /// Replaces `buffer` at every member by the sum over all members. Returns when that is done.
+  /// Aborts the communicator on an error. Throws: RunError(Timeout), Aborted and as is_settled().
+  /// Shapes: [elements] f32.
   void all_reduce(float* buffer, std::int64_t elements, cudaStream_t stream,
                   const Patience& patience);
 
-  /// Puts the same into a stream that is captured.
+  /// Puts the same sum into a stream, which may be captured. Returns when the stream holds it,
+  /// without waiting for the result.
   /// Throws: as is_settled(), RunError(Timeout), Aborted.
   void enqueue(float* buffer, std::int64_t elements, cudaStream_t stream, const Patience& patience);
 
-  /// While what was captured runs, and has been awaited for so long. Throws: as enqueue().
+  /// Checks the members while a captured step runs, after a wait of `waited_ns`.
+  /// Throws: as is_settled(), RunError(Timeout).
   void look(std::int64_t waited_ns, const Patience& patience);
 
-  /// Begins to end it together with the others.
+  /// Starts to close the communicator, together with the other members.
   void begin_close() noexcept;
-  /// Whether that is done; then the communicator is gone.
+  /// Whether closing is done; if so, destroys the communicator. Aborts it on an error.
   bool is_closed() noexcept;
 
   bool is_aborted() const { return aborted_; }

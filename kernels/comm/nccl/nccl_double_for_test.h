@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A double of NCCL below the table of its calls (nccl_calls.h): members in threads of one process,
-// streams that do their work later, communicators that do not block. It keeps account of calls, and
-// of those that break NCCL's rules.
+// A test double of NCCL's functions (nccl_calls.h): members are threads of one process, streams run
+// their work later, communicators do not block. It counts calls and records violations of NCCL's
+// rules.
 #pragma once
 
 #include <algorithm>
@@ -48,9 +48,9 @@ struct Communicator {
   ncclResult_t state = ncclInProgress;
   std::uint64_t operations = 0;                            ///< called for
   std::uint64_t reductions = 0;                            ///< begun in the stream
-  std::shared_ptr<void> graphs = std::make_shared<int>();  ///< one use of it is that of no graph
-  std::function<void()> issue;  ///< puts into its stream what all_reduce was called for
-  int looks = 0;                ///< at the state since then
+  std::shared_ptr<void> graphs = std::make_shared<int>();  ///< each graph holds one more use
+  std::function<void()> issue;  ///< puts the last all_reduce into its stream
+  int looks = 0;                ///< calls for the state since that all_reduce
   bool aborted = false;
   bool destroyed = false;
 };
@@ -67,7 +67,7 @@ struct Library {
 
   Communicator& of(ncclComm_t handle) { return *reinterpret_cast<Communicator*>(handle); }
 
-  /// Until some members wait for others in the midst of a reduction.
+  /// Returns when some members, but not all, have begun a reduction.
   void await_reduction() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] {
@@ -76,7 +76,8 @@ struct Library {
     });
   }
 
-  /// Others see that this rank of the only world is gone, in the midst of a reduction.
+  /// Makes `rank` fail during a reduction: the other ranks then see ncclRemoteError. For tests with
+  /// one world.
   void lose(int rank) {
     await_reduction();
     const std::scoped_lock lock(mutex);
@@ -137,7 +138,7 @@ inline ncclResult_t group_end() {
   return ncclInProgress;
 }
 
-/// What a stream does for one member: waits for the others, adds in the order of ranks.
+/// The work of one member in its stream: waits for the others and adds in the order of ranks.
 inline void reduce(Communicator& own, float* buffer, std::size_t count) {
   Library& all = library();
   std::unique_lock lock(all.mutex);
@@ -157,8 +158,7 @@ inline void reduce(Communicator& own, float* buffer, std::size_t count) {
   }
 }
 
-/// Returns at once; what was called for gets into the stream later, when somebody has looked at the
-/// state often enough.
+/// Returns at once. The work enters the stream later, after some calls for the state.
 inline ncclResult_t all_reduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t handle, cudaStream_t stream) {
   Library& all = library();
@@ -191,7 +191,7 @@ inline ncclResult_t state_of(ncclComm_t handle, ncclResult_t* state) {
   return ncclSuccess;
 }
 
-/// NCCL would wait for ever.
+/// Records a violation if a graph still holds the communicator: NCCL would wait forever.
 inline void note_graphs(const Communicator& own) {
   if (own.graphs.use_count() > 1) {
     library().violations.push_back("an end of a communicator that a graph holds");

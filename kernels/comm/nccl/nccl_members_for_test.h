@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of all_reduce by NCCL, with a double below its table of calls: processes are threads,
-// each with a transport of its own; its members run on threads, too.
+// For tests of all_reduce by NCCL with a test double of its functions. Processes are threads, each
+// with its own transport; their members run on further threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ class StreamQueue final : public DeferringQueue {
   mutable nccl_double::Stream stream_;
 };
 
-/// What was recorded of streams that are doubles. It holds the communicators that it reduces by.
+/// A recorded step of test double streams. It keeps the communicators of its reductions in use.
 class StreamStep final : public RecordedStep {
  public:
   StreamStep(std::shared_ptr<RecordedStep> step, StreamQueue& origin,
@@ -151,10 +151,10 @@ struct Case {
   std::vector<int> gpus;
   std::vector<std::int64_t> buckets{7};
   std::string algorithm{kNccl};
-  std::int64_t backwards = -1;  ///< this member reduces its buckets from the last to the first
+  std::int64_t backwards = -1;  ///< a member that reduces its buckets in reverse order; -1: none
 };
 
-/// Each bucket contributes other numbers in a round.
+/// The contributions differ between buckets of one round.
 inline std::int64_t round_of(std::int64_t bucket, std::int64_t round) {
   return 100 * bucket + round;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who takes part in communicators of NCCL and where: what the processes of a run tell each other
-// before they call it. One line a fact, in any order:
-//   member CLIQUE MEMBER GPU BUCKETS   a member lives in the process that says so, on that GPU, and
+// The members of cliques (nccl_transport.h) and their GPUs, as text that the processes of a run
+// exchange before they call NCCL. One fact per line, in any order:
+//   member CLIQUE MEMBER GPU BUCKETS   the sending process holds this member, on this GPU; it
 //                                      reduces these buckets in this order
-//   id CLIQUE HEX                      the unique id by which the clique's members find each other
-// CLIQUE names the processes of its members in order, `0,1,2`, so it is the same everywhere.
-// BUCKETS are collectives with their elements, `0:4000,1:250`.
+//   id CLIQUE HEX                      NCCL's unique id, by which the clique's members connect
+// CLIQUE lists the processes of its members in order, `0,1,2`, so every process uses the same name.
+// BUCKETS lists collectives with their numbers of elements, `0:4000,1:250`.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace regatta {
 
-/// What a member tells of itself. Without blanks.
+/// One member. The texts contain no blanks.
 struct NcclMember {
   std::string gpu;
   std::string buckets;
 };
 
-/// What all processes know of one clique.
+/// One clique, from the texts of all processes.
 struct NcclClique {
   std::map<std::int64_t, NcclMember> members;  ///< by number
   std::string id;                              ///< bytes
@@ -36,20 +36,20 @@ class NcclRoll {
   void add_id(const std::string& clique, const std::string& bytes);
   std::string text() const { return text_; }
 
-  /// From the texts of all processes.
+  /// Parses the texts of all processes. Returns cliques by name.
   static std::map<std::string, NcclClique> read(const std::vector<std::string>& texts);
 
-  /// Throws: RunError(Usage) where two members are on one GPU, which NCCL refuses without saying
-  /// what to do, or hangs; RunError(Unsupported) where they reduce buckets in different orders,
-  /// with which it would add up what does not belong together, or hang; RunError(PeerLost) where a
-  /// member or the id is not in any text.
+  /// Checks a clique of `count` members before NCCL sees it, because NCCL would hang, fail without
+  /// advice or add different buckets. Throws: RunError(Usage) if two members are on one GPU,
+  /// RunError(Unsupported) if their orders of buckets differ, RunError(PeerLost) if a member or the
+  /// id is missing.
   static void verify(const std::string& clique, const NcclClique& known, std::int64_t count);
 
  private:
   std::string text_;
 };
 
-/// Names this machine, also where several containers on it have names of their own.
+/// Identifies this machine by its boot id, which its containers share, or else by its host name.
 std::string host_name();
 
 }  // namespace regatta

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NCCL reads besides its arguments. It takes its choice of an algorithm from the environment
-// variable NCCL_ALGO when a communicator is made, and has no argument for it. So:
-//   --all-reduce nccl  leaves NCCL_ALGO as the user has it
-//   --all-reduce ring  means NCCL_ALGO=Ring: it is set in this process where it is not there;
-//                      another value contradicts what was asked for and is refused
-// None of these variables is ours, and records have all of them. What NCCL reads of files
-// (/etc/nccl.conf) does not go before the environment, and is in no record.
+// The settings that NCCL reads from the environment. It has no argument for the algorithm: it reads
+// the variable NCCL_ALGO when a communicator is created. So:
+//   --all-reduce nccl  leaves NCCL_ALGO as the user set it
+//   --all-reduce ring  needs NCCL_ALGO=Ring: sets it in this process if it is unset, and refuses
+//                      another value
+// Records contain all variables that begin with NCCL_. Settings in files (/etc/nccl.conf), which
+// the environment overrides, are missing there.
 // Source: NCCL user guide, Environment Variables.
 #pragma once
 
@@ -16,16 +16,16 @@
 
 namespace regatta {
 
-/// Whether NCCL computes an all_reduce of this algorithm between GPUs.
+/// Whether NCCL computes an all_reduce between GPUs by this algorithm: `ring` and `nccl`.
 bool is_nccl_algorithm(std::string_view algorithm);
 
-/// From before the first communicator is made until after the last is gone: NCCL_ALGO as the
-/// algorithm wants it. One at a time, while no other thread reads the environment.
+/// Holds NCCL_ALGO at the value for an algorithm. It lives longer than all communicators. A process
+/// has one at a time, created and destroyed while no other thread reads the environment.
 class PinnedNcclAlgorithm {
  public:
-  /// Throws: RunError(Usage) where the environment asks for something else.
+  /// Throws: RunError(Usage) if NCCL_ALGO contradicts `algorithm`.
   explicit PinnedNcclAlgorithm(std::string_view algorithm);
-  /// Leaves the environment as it was.
+  /// Restores the environment.
   ~PinnedNcclAlgorithm();
   PinnedNcclAlgorithm(const PinnedNcclAlgorithm&) = delete;
   PinnedNcclAlgorithm& operator=(const PinnedNcclAlgorithm&) = delete;
@@ -34,8 +34,7 @@ class PinnedNcclAlgorithm {
   bool is_ours_ = false;
 };
 
-/// The variables of this process whose names begin with NCCL_: what processes on other hosts need,
-/// too.
+/// This process's environment variables that begin with NCCL_, to be passed on to other hosts.
 std::map<std::string, std::string> nccl_variables();
 
 }  // namespace regatta

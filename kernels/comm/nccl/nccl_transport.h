@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // all_reduce between GPUs by NCCL: nodes of algorithm `nccl` or `ring` (nccl_settings.h) whose lane
-// has a queue on a GPU. Members that live in the same processes in the same order are a clique, and
-// have one communicator each, however many buckets they reduce: on one stream, in the order of
-// their lane's plan, which is the same at all members; connect() sees to that. So buckets cannot
-// overtake each other, which NCCL forbids. All buckets of a member need one lane for it
-// (PlanOptions::inline_bytes = 0). A kernel returns when its sum is done: it looks out for its
-// peers while it waits; or else it is part of a recorded step (QueuedExchange), and whoever waits
-// for that looks. In a build without CUDA nccl_absent.cpp stands in for all of it.
+// has a queue on a GPU. Collectives whose members are in the same processes in the same order form
+// a clique; each of its members has one communicator for all buckets. NCCL forbids that buckets
+// overtake each other, so a member reduces its buckets on one stream, in the order of its lane's
+// plan; connect() checks that all members have the same order. All buckets of a member must
+// therefore be on one lane (PlanOptions::inline_bytes = 0). A kernel launched alone returns when
+// its sum is done and checks its peers while it waits; in a recorded step (QueuedExchange) the lane
+// that waits for the step checks them. A build without CUDA has nccl_absent.cpp instead.
 #pragma once
 
 #include <cstdint>
@@ -23,32 +23,34 @@ namespace regatta {
 
 struct NcclCalls;
 
-/// `2.28.9`; nothing where NCCL is not installed or too old, and then why_no_nccl() says why.
+/// NCCL's version, as `2.28.9`. Empty if NCCL is not installed or too old; why_no_nccl() then gives
+/// the reason.
 std::optional<std::string> version_of_nccl();
 std::string why_no_nccl();
 
 struct NcclTransportOptions {
-  const NcclCalls* calls = nullptr;         ///< null: the library's
-  std::int64_t limit_ns = 120'000'000'000;  ///< of one wait; also of the way to connect()'s end
+  const NcclCalls* calls = nullptr;         ///< null: those of the installed library
+  std::int64_t limit_ns = 120'000'000'000;  ///< of one wait, also in connect()
   std::int64_t close_limit_ns = 10'000'000'000;
 };
 
 class NcclTransport final : public Transport {
  public:
-  /// Throws: RunError(Unsupported) where NCCL is not installed.
+  /// Throws: RunError(Unsupported) if NCCL is not installed.
   explicit NcclTransport(std::unique_ptr<Rendezvous> rendezvous,
                          const NcclTransportOptions& options = {});
-  /// Closes communicators together with the other members; aborts them where one of them failed or
-  /// did not close in time.
+  /// Closes the communicators together with the other members. Aborts them if one has failed or
+  /// does not close within the limit.
   ~NcclTransport() override;
 
-  /// Takes over all_reduce that NCCL computes. What it counts is what a ring would send; what NCCL
-  /// really moves it does not tell.
+  /// Adds all_reduce by NCCL; other nodes keep the kernel that the table has. Traffic is counted as
+  /// that of a ring, because NCCL does not report the bytes that it moves.
   void add_kernels(KernelTable& table) override;
 
-  /// Reduces each bucket once, so that no step pays for what NCCL sets up then.
-  /// Throws: RunError(Usage) where two members share a GPU, RunError(Unsupported) where their
-  /// buckets stand in another order, RunError(Timeout) that names who did not come,
+  /// Connects the communicators and reduces each bucket once, because NCCL sets up its rings and
+  /// trees at the first reduction and no timed step should include that.
+  /// Throws: RunError(Usage) if two members share a GPU, RunError(Unsupported) if members reduce
+  /// their buckets in different orders, RunError(Timeout) that names the missing members,
   /// RunError(PeerLost), RunError(Device), Aborted.
   void connect() override;
 
