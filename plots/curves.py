@@ -4,8 +4,9 @@
 
 usage: plots/curves.py DIR...
 
-Draws what the program says of the folders' records (one workload): writes curves.svg and curves.png into the first and
-prints, for each line that has one run, how often it lies within the runs of the line with the most.
+Draws what the program says of the folders' records (one workload): writes curves.svg and
+curves.png into the first and prints, for each line that has one run, how often it lies within the
+runs of the line with the most.
 """
 
 import sys

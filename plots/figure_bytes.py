@@ -67,8 +67,8 @@ def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run],
     for row, (variant, run) in enumerate(ordered):
         axes.barh(row, run.cell.bytes_computed, height=0.62, alpha=0.55,
                   color=style_of(variant.strategy).colour)
-        axes.plot(run.cell.bytes_counted, row, marker="x", color=INK, markersize=7, markeredgewidth=1.6,
-                  linestyle="")
+        axes.plot(run.cell.bytes_counted, row, marker="x", color=INK, markersize=7,
+                  markeredgewidth=1.6, linestyle="")
         axes.annotate(BYTES(float(f"{run.cell.bytes_computed:.3g}")), (1, row), xytext=(6, 0),
                       va="center", fontsize=9, xycoords=("axes fraction", "data"),
                       textcoords="offset points", color=INK)

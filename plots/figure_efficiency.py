@@ -61,8 +61,9 @@ def _draw_equal_times(axes: Axes, scale: float) -> None:
 
 def _draw_points(axes: Axes, cells: list[Cell], scale: float, names: dict[Cell, str]) -> None:
     for cell, style in zip(cells, styles_of(cell.variant.strategy for cell in cells)):
-        axes.plot(cell.seconds_per_example * scale, cell.examples_to_target, marker=style.marker, color=style.colour, linestyle="",
-                  markersize=9, markeredgecolor="white", zorder=4, label=names[cell])
+        axes.plot(cell.seconds_per_example * scale, cell.examples_to_target, marker=style.marker,
+                  color=style.colour, linestyle="", markersize=9, markeredgecolor="white",
+                  zorder=4, label=names[cell])
 
 
 def draw(runs: list[Run]) -> Figure | None:

@@ -67,8 +67,9 @@ def _draw_cell(axes: Axes, cell: Cell, runs: list[Run], scale: float, label: str
                   dashes=style.dash or (None, None), label=_entry(label, cell))
     axes.add_line(line)
     if cell.claims_time and math.isfinite(cell.seconds_to_target):
-        axes.plot(cell.seconds_to_target * scale, cell.target, marker=style.marker, color=style.colour,
-                  markersize=8, markeredgecolor="white", markeredgewidth=0.9, zorder=5)
+        axes.plot(cell.seconds_to_target * scale, cell.target, marker=style.marker,
+                  color=style.colour, markersize=8, markeredgecolor="white", markeredgewidth=0.9,
+                  zorder=5)
     failed = _draw_failures(axes, runs, scale, style.colour)
     if failed:
         line.set_label(f"{line.get_label()}, {failed} failed (x)")

@@ -19,9 +19,16 @@ from typing import Any, NamedTuple
 from strategies import PlotsError, is_asynchronous, use_table
 
 ROOT = Path(__file__).resolve().parent.parent
-INSTALLED = Path(__file__).resolve().parents[3] / "bin/regatta"  # from share/regatta/plots
+INSTALLED = ROOT.parent.parent / "bin/regatta"  # where ROOT is PREFIX/share/regatta
 
 Json = dict[str, Any]
+
+# Fields of a cell that are a Variant's as they are, that it has in another form, and that do not
+# distinguish cells.
+SAME = ("strategy", "workers", "dataset", "global_batch", "device", "dtype", "fusion", "winograd",
+        "processes", "stages", "normalization_group", "rate_scale", "oversubscribed", "shared_gpu")
+CONVERTED = ("options", "steps", "epochs", "straggler", "cuda_graph", "cudnn_engine", "gpus")
+NO_SETTINGS = ("workload", "seed", "threads_per_worker")
 
 
 class Evaluation(NamedTuple):
@@ -67,6 +74,7 @@ class Variant:
     shared_gpu: bool  # several workers on one: no scaling result
     shared_gpus: int | None  # how many, where they are shared
     length: str  # such as "steps 200"; empty: the workload's
+    others: tuple[tuple[str, str], ...] = ()  # fields of a cell that have no name here
 
     def option(self, name: str) -> int | str | None:
         """None where the strategy has no such option, or the option no value."""
@@ -162,15 +170,15 @@ def _median(interval: Json | None, missing: float) -> float:
 def variant_of(cell: Json) -> Variant:
     length = next((f"{unit} {cell[unit]:g}" for unit in ("steps", "epochs")
                    if cell[unit] is not None), "")
-    same = ("strategy", "workers", "dataset", "global_batch", "device", "dtype", "fusion",
-            "winograd", "processes", "stages", "normalization_group", "rate_scale",
-            "oversubscribed", "shared_gpu")
+    known = {*SAME, *CONVERTED, *NO_SETTINGS}
     return Variant(
+        others=tuple((name, json.dumps(value)) for name, value in cell.items()
+                     if name not in known),
         options=tuple(sorted(cell["options"].items())), length=length,
         straggler=",".join(f"{one['worker']}:{one['factor']:g}" for one in cell["straggler"]),
         cuda_graph=cell["cuda_graph"] or "", cudnn_engine=cell["cudnn_engine"] or "",
         shared_gpus=cell["gpus"] if cell["shared_gpu"] else None,
-        **{name: cell[name] for name in same})
+        **{name: cell[name] for name in SAME})
 
 
 def _cell(workload: Json, cell: Json) -> Cell:

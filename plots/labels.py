@@ -73,6 +73,9 @@ def labels(variants: Iterable[Variant]) -> dict[Variant, str]:
                 value = getattr(variant, name)
                 parts.append("usual length" if name == "length" and not value
                              else _difference(words, value))
+        for name, value in variant.others:
+            if len({dict(other.others).get(name) for other in same}) > 1:
+                parts.append(f"{name.replace('_', ' ')} {value}")
         if len({other.global_batch for other in same}) > 1:
             parts.append(f"batch {variant.global_batch}")
         if variant.oversubscribed and not all(other.oversubscribed for other in same):

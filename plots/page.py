@@ -218,7 +218,7 @@ def _conditions(judged: Json) -> str:
              "global batch " + counts_text(cell["global_batch"] for cell in cells)]
     parts += [f"worker {one['worker']} slowed {one['factor']:g} times"
               for one in cells[0]["straggler"]]
-    parts.append(judged["cells"][0]["length"].removeprefix("--"))
+    parts.append(variant_of(cells[0]).length)
     machine = judged["machine"]
     parts.append(f"{machine['cpu']}, {plural(machine['cores_used'], 'core')}")
     return " · ".join(part for part in parts if part)

@@ -4,8 +4,9 @@
 
 usage: plots/race.py [--growing] DIR
 
-Draws what the program says of DIR/records.jsonl: prints the table, writes DIR/race.svg and DIR/race.png. --growing: writes
-DIR/race.svg and nothing else, for a matrix that draws it between its runs.
+Draws what the program says of DIR/records.jsonl: prints the table, writes DIR/race.svg and
+DIR/race.png. --growing: writes DIR/race.svg and nothing else, for a matrix that draws it between
+its runs.
 """
 
 import contextlib

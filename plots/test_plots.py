@@ -20,9 +20,9 @@ from matplotlib.figure import Figure
 import curves
 import race
 from figure_race import draw_race, footer
-from judgement import PlotsError, group_runs, judge, ranked
+from judgement import PlotsError, group_runs, judge, ranked, variant_of
 from judgement import runs_of as runs_of_workloads
-from labels import cell_labels
+from labels import cell_labels, labels
 from made_up import made_up_failure, made_up_record, made_up_runs
 from palette import LOOKS, SPARE, style_of, styles, styles_of
 from strategies import table
@@ -122,6 +122,19 @@ class Statistics(unittest.TestCase):
         self.assertEqual(list(cell_labels(group_runs(runs_of(ring, mean))).values()),
                          ["all_reduce, 4 workers, ring, no straggler",
                           "all_reduce, 2 workers, reduce_to_one, straggler 1:3"])
+
+    def test_tells_cells_apart_by_a_field_that_it_does_not_know(self) -> None:
+        (run,) = runs_of(made_up_record("parabola", "single", 1))
+        cell = {"workload": "parabola", "strategy": "single", "workers": 1, "options": {},
+                "dataset": "curve", "global_batch": 50, "device": "cpu", "dtype": "f32",
+                "cuda_graph": None, "cudnn_engine": None, "fusion": "off", "winograd": "off",
+                "processes": 1, "stages": 1, "normalization_group": None, "rate_scale": 1.0,
+                "oversubscribed": False, "shared_gpu": False, "gpus": None, "straggler": [],
+                "steps": None, "epochs": None, "threads_per_worker": 1}
+        self.assertEqual(variant_of(cell), run.variant)
+        cold, warm = (variant_of({**cell, "warmup_steps": steps}) for steps in (0, 200))
+        self.assertEqual(labels([cold, warm]), {cold: "single, warmup steps 0",
+                                                warm: "single, warmup steps 200"})
 
     def test_tells_how_many_gpus_workers_share(self) -> None:
         records = [made_up_record("parabola", "in_graph", 1) for _ in range(3)]

@@ -220,7 +220,8 @@ class Figure(unittest.TestCase):
         self.assertGreaterEqual(new, old)
         self.assertIsNone(commit_time(commit_name(1)))
         self.assertIsNone(commit_time("--help"))
-        self.assertEqual(f"{build_of(*made_up_runs([record('single', 4, 1)])).made:%F}", "2025-01-05")
+        (run,) = made_up_runs([record("single", 4, 1)])
+        self.assertEqual(f"{build_of(run).made:%F}", "2025-01-05")
 
     def test_reads_several_folders_of_one_machine(self) -> None:
         first = self.write(history()[:60], "first")

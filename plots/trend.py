@@ -4,8 +4,8 @@
 
 usage: plots/trend.py DIR...
 
-Draws what the program says of the folders' records, which are of one machine: writes trend.svg and trend.png into the
-first.
+Draws what the program says of the folders' records, which are of one machine: writes trend.svg and
+trend.png into the first.
 """
 
 import sys

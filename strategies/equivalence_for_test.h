@@ -16,16 +16,16 @@ struct Case {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
   std::int64_t global_batch = 0;
-  std::string all_reduce = "ring";
   ElementType element = ElementType::F32;
-  std::int64_t servers = 1;
+  OptionValues options = {};
 };
 
 inline std::string name_of(const Case& test) {
-  return test.workload + "_" + identifier_of(test.strategy) + "_" + test.all_reduce + "_" +
-         std::to_string(test.replicas) + "x" + std::to_string(test.stages) + "_servers_" +
-         std::to_string(test.servers) + "_batch_" + std::to_string(test.global_batch) + "_" +
-         std::string(to_string(test.element));
+  std::string options;
+  for (const auto& [name, value] : test.options) options += name + "_" + to_text(value) + "_";
+  return test.workload + "_" + identifier_of(test.strategy) + "_" + options +
+         std::to_string(test.replicas) + "x" + std::to_string(test.stages) + "_batch_" +
+         std::to_string(test.global_batch) + "_" + std::string(to_string(test.element));
 }
 
 /// Few steps for models of images: the effect of rounding grows with each step, that of a wrong
@@ -45,16 +45,15 @@ inline TrialOptions options_of(const Case& test) {
   run.strategy = test.strategy;
   run.options.replicas = test.replicas;
   run.options.stages = test.stages;
-  run.options.given["all_reduce"] = test.all_reduce;
-  run.options.given["servers"] = test.servers;
+  run.options.given = test.options;
   run.steps = steps_of(test);
   return run;
 }
 
 inline Case single_of(Case test) {
   test.strategy = "single";
-  test.replicas = test.stages = test.servers = 1;
-  test.all_reduce = "ring";
+  test.replicas = test.stages = 1;
+  test.options.clear();
   return test;
 }
 

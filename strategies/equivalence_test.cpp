@@ -86,7 +86,7 @@ std::vector<Case> parabola_cases() {
                          .replicas = n,
                          .stages = 1,
                          .global_batch = batch,
-                         .all_reduce = algorithm});
+                         .options = {{"all_reduce", algorithm}}});
       }
     }
     for (std::int64_t servers : {1, 2, 3}) {
@@ -94,7 +94,7 @@ std::vector<Case> parabola_cases() {
                        .strategy = "parameter_server",
                        .replicas = 3,
                        .global_batch = batch,
-                       .servers = servers});
+                       .options = {{"servers", servers}}});
     }
     for (std::int64_t stages : {1, 2, 3}) {
       cases.push_back({.workload = "parabola",
@@ -129,7 +129,7 @@ std::vector<Case> image_cases() {
                    .replicas = 3,
                    .stages = 1,
                    .global_batch = 80,
-                   .all_reduce = "hierarchical_copy"});
+                   .options = {{"all_reduce", "hierarchical_copy"}}});
   cases.push_back({.workload = "resnet9_thin",
                    .strategy = "model_parallel",
                    .replicas = 1,
@@ -162,7 +162,7 @@ std::vector<Case> image_cases() {
                      .strategy = "parameter_server",
                      .replicas = 3,
                      .global_batch = 80,
-                     .servers = servers});
+                     .options = {{"servers", servers}}});
   }
   // The full width costs a second a step: one, in groups of 32.
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
@@ -207,7 +207,7 @@ TEST(ParameterServer, ComputesTheBitsOfCentralStorageHoweverManyServersThereAre)
   const Result& central = result_of(test);
   test.strategy = "parameter_server";
   for (std::int64_t servers : {1, 3}) {
-    test.servers = servers;
+    test.options["servers"] = servers;
     const Result& run = result_of(test);
     EXPECT_EQ(run.losses, central.losses) << servers;
     EXPECT_EQ(run.parameters, central.parameters) << servers;
@@ -221,7 +221,7 @@ TEST(ParameterServer, OfOneWorkerComputesTheBitsOfSingleInBf16) {
             .strategy = "parameter_server",
             .global_batch = 80,
             .element = ElementType::BF16,
-            .servers = 3};
+            .options = {{"servers", 3}}};
   const Case alone = single_of(test);
   const Result& single = result_of(alone);
   const Result& run = result_of(test);

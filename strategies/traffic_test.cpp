@@ -20,7 +20,7 @@ struct Case {
   std::string strategy;
   std::int64_t replicas = 2;
   std::int64_t stages = 1;
-  std::string all_reduce = "ring";
+  OptionValues options = {};
 };
 
 constexpr std::int64_t kSteps = 3;
@@ -31,7 +31,7 @@ Trial run_case(const Case& test) {
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
-  options.options.given["all_reduce"] = test.all_reduce;
+  options.options.given = test.options;
   options.steps = kSteps;
   return {training_of("resnet9_thin", kBatch, kSteps), data_of("resnet9_thin"), options};
 }
@@ -61,18 +61,19 @@ TEST_P(Traffic, CountedEqualsComputedAtEveryPlace) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Strategies, Traffic,
-                         testing::Values(Case{"in_graph", 3}, Case{"central_storage", 3},
-                                         Case{"all_reduce", 2}, Case{"all_reduce", 3},
-                                         Case{"all_reduce", 3, 1, "reduce_to_one"},
-                                         Case{"all_reduce", 5, 1, "hierarchical_copy"},
-                                         Case{"model_parallel", 1, 3},
-                                         Case{"all_reduce+model_parallel", 2, 2}),
-                         [](const auto& test) {
-                           return identifier_of(test.param.strategy) + "_" + test.param.all_reduce +
-                                  "_" + std::to_string(test.param.replicas) + "x" +
-                                  std::to_string(test.param.stages);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Strategies, Traffic,
+    testing::Values(Case{"in_graph", 3}, Case{"central_storage", 3}, Case{"all_reduce", 2},
+                    Case{"all_reduce", 3},
+                    Case{"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}},
+                    Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
+                    Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2}),
+    [](const auto& test) {
+      std::string options;
+      for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);
+      return identifier_of(test.param.strategy) + options + "_" +
+             std::to_string(test.param.replicas) + "x" + std::to_string(test.param.stages);
+    });
 
 TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
   for (const int n : {2, 3, 5}) {
@@ -90,7 +91,7 @@ TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
 }
 
 TEST(TrafficFormula, ReduceToOneLoadsTheRootWithNMinusOneGradients) {
-  Trial run = run_case({"all_reduce", 3, 1, "reduce_to_one"});
+  Trial run = run_case({"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}});
   const std::int64_t m = parameter_bytes(run);
   EXPECT_EQ(run.counted().at(worker(0)).received, kSteps * 2 * m);
   EXPECT_EQ(run.counted().at(worker(0)).sent, kSteps * 2 * m);
@@ -99,7 +100,7 @@ TEST(TrafficFormula, ReduceToOneLoadsTheRootWithNMinusOneGradients) {
 
 TEST(TrafficFormula, HierarchicalCopyMovesTwoTimesNMinusOneGradientsForOddNToo) {
   for (const int n : {3, 4, 5}) {
-    Trial run = run_case({"all_reduce", n, 1, "hierarchical_copy"});
+    Trial run = run_case({"all_reduce", n, 1, {{"all_reduce", "hierarchical_copy"}}});
     std::int64_t sent = 0;
     for (int r = 0; r < n; ++r) {
       sent += run.counted().at(worker(r)).sent;

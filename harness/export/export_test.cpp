@@ -113,31 +113,6 @@ std::string usage_error(const ExportRequest& request) {
   return "";
 }
 
-TEST(CellName, IsShortWhereAllIsAsUsual) {
-  EXPECT_EQ(cell_name(run(1, 1000)), "resnet9_thin single x1");
-}
-
-TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
-  Record record = sample_record();
-  EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce x2 global_batch=512 winograd=on normalization_group=16 "
-            "bucket_bytes=65536 straggler=1:2.5 epochs=0.5 target=90");
-  record.cell.epochs = 3;
-  record.cell.dtype = "bf16";
-  record.cell.fusion = "off";
-  record.cell.options["all_reduce"] = "mpi";
-  record.cell.straggler = {};
-  EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce x2 global_batch=512 dtype=bf16 fusion=off winograd=on "
-            "normalization_group=16 all_reduce=mpi bucket_bytes=65536 epochs=3 target=90");
-}
-
-TEST(CellName, OfAWorkloadThatIsNoMoreNamesDataAndBatch) {
-  Record record = run(1, 1000);
-  record.cell.workload = "gone";
-  EXPECT_EQ(cell_name(record), "gone single x1 dataset=shapes global_batch=64 target=60");
-}
-
 TEST(CellMeasures, CountMissedAndFailedRunsAsInfinite) {
   std::vector<Record> records = {run(1, 1000), failed_run(2), run(3, {}), run(4, 2000),
                                  run(5, 3000)};

@@ -21,51 +21,29 @@ constexpr std::size_t kEnoughInPairs = 5;  ///< seeds from which pairs alone dec
 /// By name; what all runs of a field share.
 using Setting = std::vector<std::pair<std::string, std::string>>;
 
-/// `64 steps`; empty for the workload's own length.
-std::string length_text(const Cell& cell) {
-  if (cell.steps) return fmt::format("{} steps", *cell.steps);
-  return cell.epochs ? fmt::format("{} epochs", *cell.epochs) : "";
-}
-
 Setting setting_of(const Record& record) {
-  const Cell& cell = record.cell;
-  return {
-      {"", cell.workload},
-      {"dataset", cell.dataset},
-      {"dtype", cell.dtype},
-      {"device", cell.device},
-      {"CUDA graph", cell.cuda_graph.value_or("")},
-      {"cuDNN engine", cell.cudnn_engine.value_or("")},
-      {"fusion", cell.fusion},
-      {"winograd", cell.winograd},
-      {"batch", std::to_string(cell.global_batch)},
-      {"normalization group", cell.normalization_group ? std::to_string(*cell.normalization_group)
-                                                       : std::string("the workload's")},
-      {"rate scale", fmt::format("{}", cell.rate_scale)},
-      {"target", fmt::format("{} {}", record.target.metric, record.target.value)},
-      {"", length_text(cell)},
-      {"cores", fmt::format("{} of {}", record.machine.cores_used, record.machine.cores_available)},
-      {"cpu", record.machine.cpu},
-      {"gpus", fmt::format("{}", fmt::join(record.machine.gpus, "+"))},
-      {"compiler", record.software.compiler},
-      {"commit",
-       record.software.git_commit.substr(0, 10) + (record.software.dirty ? " with changes" : "")}};
+  Setting setting;
+  for (const Trait& trait : traits_of(record)) {
+    if (trait.role == Trait::Role::Setting) setting.emplace_back(trait.name, trait.value);
+  }
+  const SoftwareFacts& software = record.software;
+  setting.emplace_back("machine", machine_name(record.machine));
+  setting.emplace_back("cores available", std::to_string(record.machine.cores_available));
+  setting.emplace_back("compiler", software.compiler);
+  setting.emplace_back("commit",
+                       software.git_commit.substr(0, 10) + (software.dirty ? " with changes" : ""));
+  return setting;
 }
 
 Contestant contestant_of(const Cell& cell) {
-  Contestant result{.strategy = cell.strategy,
-                    .options = unusual_options(cell),
-                    .workers = cell.workers,
-                    .stages = cell.stages,
-                    .processes = cell.processes,
-                    .threads_per_worker = cell.threads_per_worker,
-                    .oversubscribed = cell.oversubscribed || cell.shared_gpu,
-                    .straggler = {}};
-  for (const Straggler& each : cell.straggler) {
-    result.straggler +=
-        fmt::format("{}{}:{:g}", result.straggler.empty() ? "" : ",", each.worker, each.factor);
-  }
-  return result;
+  return {.strategy = cell.strategy,
+          .options = unusual_options(cell),
+          .workers = cell.workers,
+          .stages = cell.stages,
+          .processes = cell.processes,
+          .threads_per_worker = cell.threads_per_worker,
+          .oversubscribed = cell.oversubscribed || cell.shared_gpu,
+          .straggler = straggler_text(cell.straggler)};
 }
 
 /// Of the settings of one workload each gets the parts that are not the same in all of them.
@@ -75,8 +53,8 @@ std::string name_of(const Setting& setting, const std::vector<Setting>& all) {
     const bool differs = std::any_of(all.begin(), all.end(), [&](const Setting& other) {
       return other.front() == setting.front() && other[i] != setting[i];
     });
-    const auto& [what, value] = setting[i];
-    if (differs && !value.empty()) name += ", " + (what.empty() ? "" : what + ' ') + value;
+    if (differs && setting[i].second != "none")
+      name += fmt::format(", {} {}", setting[i].first, setting[i].second);
   }
   return name;
 }

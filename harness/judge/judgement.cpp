@@ -9,6 +9,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/judge/cell_identity.h"
 #include "harness/judge/compare.h"
 
 namespace regatta {
@@ -18,30 +19,6 @@ constexpr std::size_t kNeverSignificant = 3;  // runs of a cell
 constexpr std::size_t kManyRuns = 20;         // show what matters; what they could show takes long
 
 using Sample = std::vector<double>;
-
-std::string stragglers_of(const Cell& cell) {
-  std::string text;
-  for (const Straggler& each : cell.straggler) {
-    text += fmt::format("{}:{} ", each.worker, each.factor);
-  }
-  return text;
-}
-
-/// Equal where times may be compared.
-std::string workload_key(const Record& record) {
-  return fmt::format("{}|{}|{} {}|{}|{}|{}|{}|{}", record.cell.workload, record.cell.dataset,
-                     record.target.metric, record.target.value, stragglers_of(record.cell),
-                     length_flag(record), record.machine.cpu, record.machine.cores_used,
-                     fmt::join(record.machine.gpus, ","));
-}
-
-std::string cell_key(const Record& record) {
-  std::string key = workload_key(record);
-  for (const auto& [name, value] : lines_of(record.cell)) {
-    if (name != "seed") key += '|' + value;
-  }
-  return key;
-}
 
 Sample seconds_to_target(const CellJudgement& cell) {
   Sample sample;

@@ -55,7 +55,6 @@ inline constexpr std::array<std::string_view, 5> kStepParts = {"compute", "expos
 /// The runs of one cell. Medians are empty where no run tells them.
 struct CellJudgement {
   std::vector<const Record*> runs;  ///< the cell is that of the first; its seed means nothing
-  std::string length;               ///< as its command says it, such as `--steps 200`; or empty
   bool claims_time = true;          ///< not of `independent`: its replicas see a share of the data
   std::int64_t reached = 0;
   std::int64_t held = 0;  ///< of those that reached it, stayed there
@@ -75,9 +74,6 @@ struct CellJudgement {
   std::int64_t updates_dropped = 0;
   std::int64_t lost_updates = 0;
 };
-
-/// As the command of a run gives it, where it does; a cell does not say it.
-std::string length_flag(const Record& record);
 
 /// Of runs of one cell, of which there is one at least.
 CellJudgement judge_cell(std::vector<const Record*> runs);

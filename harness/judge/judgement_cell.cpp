@@ -140,12 +140,6 @@ void measure_bytes(CellJudgement& cell) {
 
 }  // namespace
 
-std::string length_flag(const Record& record) {
-  const Cell& cell = record.cell;
-  if (cell.steps) return fmt::format("--steps {}", *cell.steps);
-  return cell.epochs ? fmt::format("--epochs {}", *cell.epochs) : "";
-}
-
 std::optional<Crossing> crossing_of(const Record& record) {
   if (record.status != Status::Reached) return std::nullopt;
   const bool lower = record.target.metric == "loss";
@@ -162,8 +156,7 @@ std::optional<Crossing> crossing_of(const Record& record) {
 
 CellJudgement judge_cell(std::vector<const Record*> runs) {
   const Record& record = *runs.front();
-  CellJudgement cell{
-      .runs = std::move(runs), .length = length_flag(record), .claims_time = claims_target(record)};
+  CellJudgement cell{.runs = std::move(runs), .claims_time = claims_target(record)};
   measure_target(cell);
   measure_speed(cell);
   trace_curve(cell);

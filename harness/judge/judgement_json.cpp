@@ -147,7 +147,6 @@ Json to_json(const CellJudgement& cell) {
   Json runs = Json::array();
   for (const Record* run : cell.runs) runs.push_back(run_json(*run));
   return {{"cell", cell_json(*cell.runs.front())},
-          {"length", cell.length},
           {"claims_time", cell.claims_time},
           {"count", cell.runs.size()},
           {"reached", cell.reached},

@@ -163,7 +163,7 @@ TEST(Judgement, KeepsApartWhatCannotBeCompared) {
   records[1].cell.steps = 7;
   const Judgement lengths = judge(records);
   ASSERT_EQ(lengths.workloads.size(), 2U);
-  EXPECT_EQ(lengths.workloads[1].cells.front().length, "--steps 7");
+  EXPECT_EQ(lengths.workloads[1].cells.front().runs.front()->cell.steps, 7);
 }
 
 TEST(Judgement, HoldsAllClaimsAgainstTheRecords) {

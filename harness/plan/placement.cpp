@@ -110,6 +110,16 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   recipe.total_examples = static_cast<std::int64_t>(wanted) * recipe.global_batch;
 }
 
+/// `independent, all_reduce, ...`
+std::string names_of_those_over_processes() {
+  std::string names;
+  for (const Strategy* strategy : all_strategies()) {
+    if (strategy->processes == Processes::One) continue;
+    names += (names.empty() ? "" : ", ") + std::string(strategy->name);
+  }
+  return names;
+}
+
 /// Stages of one replica stay together, whatever deals the replicas.
 bool spans_processes(const Placement& placement) {
   bool replicated = false;
@@ -183,8 +193,8 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   }
   if (processes > 1 && !spans_processes(placement)) {
     throw usage("strategy '" + request.strategy +
-                "' runs in one process; leave --processes out, or choose all_reduce, independent "
-                "or parameter servers");
+                "' runs in one process; leave --processes out, or choose one of " +
+                names_of_those_over_processes());
   }
   if (processes > replicas) {
     throw usage(fmt::format("--processes is {}, but there are only {} replicas to deal to them",

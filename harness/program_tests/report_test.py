@@ -160,8 +160,7 @@ class Right(Reports):
 
     def test_prints_the_judgement_that_a_page_is_drawn_from(self) -> None:
         folder = folder_of("\n".join(few_lines()))
-        ran = subprocess.run([PROGRAM, "report", "--format", "json", folder], capture_output=True,
-                             text=True)
+        ran = regatta("report", "--format", "json", str(folder))
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         printed, (judgement, _) = json.loads(ran.stdout), self.made(folder)
         self.assertEqual(printed, judgement)

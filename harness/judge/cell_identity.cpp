@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/cell_identity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "harness/record/record_fields.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::array<std::string_view, 6> kContestant = {"strategy", "options",   "workers",
+                                                         "stages",   "processes", "straggler"};
+constexpr std::array<std::string_view, 4> kResources = {"threads_per_worker", "oversubscribed",
+                                                        "gpus", "shared_gpu"};
+constexpr std::array<std::string_view, 6> kOfWorkload = {"workload", "dataset", "steps",
+                                                         "epochs",   "target",  "straggler"};
+
+template <std::size_t n>
+bool is_among(const std::array<std::string_view, n>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Trait::Role role_of(std::string_view name) {
+  if (is_among(kContestant, name)) return Trait::Role::Contestant;
+  return is_among(kResources, name) ? Trait::Role::Resource : Trait::Role::Setting;
+}
+
+std::string text_of(const std::string& value) { return value; }
+std::string text_of(bool value) { return value ? "yes" : "no"; }
+std::string text_of(double value) { return fmt::format("{}", value); }
+std::string text_of(std::int64_t value) { return fmt::format("{}", value); }
+std::string text_of(std::uint64_t value) { return fmt::format("{}", value); }
+template <typename T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? text_of(*value) : "none";
+}
+std::string text_of(const std::vector<Straggler>& stragglers) { return straggler_text(stragglers); }
+std::string text_of(const OptionValues&) { return ""; }  // each is a trait of its own
+
+/// Null for a workload that this program does not have any more.
+const Workload* workload_of(const Cell& cell) {
+  for (const Workload& workload : all_workloads()) {
+    if (workload.name == cell.workload) return &workload;
+  }
+  return nullptr;
+}
+
+/// What the cell would be if nothing had been asked for but workload, strategy and workers.
+Cell usual_cell(const Cell& cell, const Workload* workload) {
+  Cell usual;
+  usual.workload = cell.workload;
+  usual.strategy = cell.strategy;
+  usual.workers = cell.workers;
+  const std::int64_t replicas = cell.workers / std::max<std::int64_t>(cell.stages, 1);
+  if (workload != nullptr) {
+    usual.dataset = workload->data_sets.front();
+    usual.global_batch = default_global_batch(*workload, replicas);
+  }
+  if (cell.cuda_graph) usual.cuda_graph = "on";
+  if (cell.cudnn_engine) usual.cudnn_engine = "timed";
+  if (cell.gpus) usual.gpus = cell.workers;
+  return usual;
+}
+
+void add_options(const Cell& cell, std::vector<Trait>& traits) {
+  const OptionValues unusual = unusual_options(cell);
+  for (const auto& [name, value] : cell.options) {
+    traits.push_back({.name = name,
+                      .value = to_text(value),
+                      .role = Trait::Role::Contestant,
+                      .usual = !unusual.contains(name)});
+  }
+}
+
+std::string key_of(const Record& record, const auto& counts) {
+  std::string key = machine_name(record.machine);
+  for (const Trait& trait : traits_of(record)) {
+    if (counts(trait)) key += fmt::format("|{}={}", trait.name, trait.value);
+  }
+  return key;
+}
+
+}  // namespace
+
+std::vector<Trait> traits_of(const Record& record) {
+  const Workload* const workload = workload_of(record.cell);
+  const Cell usual = usual_cell(record.cell, workload);
+  std::vector<std::string> usual_values;
+  for_each_field(usual,
+                 [&](const char*, const auto& value) { usual_values.push_back(text_of(value)); });
+  std::vector<Trait> traits;
+  std::size_t at = 0;
+  for_each_field(record.cell, [&](const std::string& name, const auto& value) {
+    const std::string text = text_of(value);
+    const bool is_usual = text == usual_values[at++];
+    if (name == "options") {
+      add_options(record.cell, traits);
+    } else if (name != "seed") {
+      traits.push_back({.name = name, .value = text, .role = role_of(name), .usual = is_usual});
+    }
+  });
+  const double target = workload != nullptr ? workload->target : 0;
+  traits.push_back({.name = "target",
+                    .value = text_of(record.target.value),
+                    .role = Trait::Role::Setting,
+                    .usual = record.target.value == target});
+  return traits;
+}
+
+std::string cell_name(const Record& record) {
+  const Cell& cell = record.cell;
+  std::string name = fmt::format("{} {} x{}", cell.workload, cell.strategy, cell.workers);
+  for (const Trait& trait : traits_of(record)) {
+    const bool follows = trait.role == Trait::Role::Resource && trait.name != "gpus";
+    if (!trait.usual && !follows) name += fmt::format(" {}={}", trait.name, trait.value);
+  }
+  return name;
+}
+
+std::string cell_key(const Record& record) {
+  return key_of(record, [](const Trait&) { return true; });
+}
+
+std::string workload_key(const Record& record) {
+  return key_of(record, [](const Trait& trait) { return is_among(kOfWorkload, trait.name); });
+}
+
+std::string straggler_text(const std::vector<Straggler>& stragglers) {
+  std::vector<std::string> texts;
+  for (const Straggler& each : stragglers) {
+    texts.push_back(fmt::format("{}:{}", each.worker, each.factor));
+  }
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
+std::string machine_name(const MachineFacts& machine) {
+  std::string name = fmt::format("{} core{} of {}", machine.cores_used,
+                                 machine.cores_used == 1 ? "" : "s", machine.cpu);
+  for (const std::string& gpu : machine.gpus) name += ", " + gpu;
+  return name;
+}
+
+OptionValues unusual_options(const Cell& cell) {
+  OptionValues unusual = cell.options;
+  for (const Option* option : all_options()) {
+    const auto found = unusual.find(option->name);
+    if (found != unusual.end() && found->second == option->usual()) unusual.erase(found);
+  }
+  return unusual;
+}
+
+}  // namespace regatta

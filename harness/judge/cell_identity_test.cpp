@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/cell_identity.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/record/record_fields.h"
+#include "harness/record/sample_record.h"
+
+namespace regatta {
+namespace {
+
+Record usual() {
+  Record record;
+  record.cell = {.workload = "resnet9_thin",
+                 .dataset = "shapes",
+                 .strategy = "single",
+                 .global_batch = 64,
+                 .straggler = {},
+                 .seed = 1};
+  record.target = {.metric = "accuracy", .value = 60};
+  return record;
+}
+
+TEST(CellName, IsShortWhereAllIsAsUsual) {
+  EXPECT_EQ(cell_name(usual()), "resnet9_thin single x1");
+}
+
+TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
+  Record record = sample_record();
+  EXPECT_EQ(cell_name(record),
+            "resnet9_thin all_reduce x2 bucket_bytes=65536 winograd=on global_batch=512 "
+            "normalization_group=16 epochs=0.5 straggler=1:2.5 target=90");
+  record.cell.epochs = 3;
+  record.cell.dtype = "bf16";
+  record.cell.fusion = "off";
+  record.cell.options["all_reduce"] = "mpi";
+  record.cell.straggler = {};
+  EXPECT_EQ(cell_name(record),
+            "resnet9_thin all_reduce x2 all_reduce=mpi bucket_bytes=65536 dtype=bf16 fusion=off "
+            "winograd=on global_batch=512 normalization_group=16 epochs=3 target=90");
+}
+
+TEST(CellName, OfAWorkloadThatIsNoMoreNamesDataAndBatch) {
+  Record record = usual();
+  record.cell.workload = "gone";
+  EXPECT_EQ(cell_name(record), "gone single x1 dataset=shapes global_batch=64 target=60");
+}
+
+TEST(CellIdentity, HasATraitForEachFieldOfACellButTheSeed) {
+  const Record record = sample_record();
+  const std::vector<Trait> traits = traits_of(record);
+  const auto is_trait = [&](const std::string& name) {
+    return std::any_of(traits.begin(), traits.end(),
+                       [&](const Trait& trait) { return trait.name == name; });
+  };
+  for_each_field(record.cell, [&](const std::string& name, const auto&) {
+    EXPECT_EQ(is_trait(name), name != "seed" && name != "options") << name;
+  });
+  EXPECT_TRUE(is_trait("bucket_bytes"));
+  EXPECT_TRUE(is_trait("target"));
+}
+
+TEST(CellIdentity, TellsCellsApartByTheirMachineAndResources) {
+  const Record one = usual();
+  Record other = one;
+  other.cell.seed = 2;
+  EXPECT_EQ(cell_key(other), cell_key(one));
+  other.cell.threads_per_worker = 2;
+  EXPECT_EQ(cell_name(other), cell_name(one));
+  EXPECT_NE(cell_key(other), cell_key(one));
+  EXPECT_EQ(workload_key(other), workload_key(one));
+  other.machine.cpu = "Another CPU";
+  EXPECT_NE(workload_key(other), workload_key(one));
+}
+
+}  // namespace
+}  // namespace regatta
