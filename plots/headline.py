@@ -11,12 +11,12 @@ Json = dict[str, Any]
 
 BADGES = {"sure": "sure", "close": "a tie in practice", "open": "not told apart",
           "too_few": "too few runs to be sure", "alone": "no other to compare with",
-          "nobody": "not reached"}
+          "not_reached": "not reached"}
 
 
 @dataclass
 class Headline:
-    winner: str  # empty: nobody
+    winner: str  # empty: none reached the target
     colour: str
     time: str
     against: str  # how it stands to the second
@@ -67,11 +67,11 @@ def _how_sure(judged: Json, second: str) -> str:
         "too_few": f"With {_counts(judged)} no difference could be called sure, however large: "
                    + _more_seeds(min(cell["count"] for cell in judged["cells"][:2])),
         "alone": "No other cell of this workload is here.",
-        "nobody": "",
+        "not_reached": "",
     }[first["certainty"]]
 
 
-def _nobody(judged: Json, names: list[str]) -> str:
+def _not_reached(judged: Json, names: list[str]) -> str:
     speeds = [(cell["seconds_per_example"]["median"], name)
               for name, cell in zip(names, judged["cells"])
               if cell["claims_time"] and cell["seconds_per_example"]]
@@ -85,8 +85,8 @@ def _nobody(judged: Json, names: list[str]) -> str:
 def headline_of(judged: Json, names: list[str]) -> Headline:
     first = judged["first"]
     certainty = first["certainty"]
-    if certainty == "nobody":
-        return Headline("", "#666666", "", tied(_nobody(judged, names)), certainty,
+    if certainty == "not_reached":
+        return Headline("", "#666666", "", tied(_not_reached(judged, names)), certainty,
                         BADGES[certainty], "")
     winner, runs = judged["cells"][0], judged["cells"][0]["count"]
     second = names[1] if len(names) > 1 else ""
@@ -113,7 +113,7 @@ def _unoccupied(cell: Json) -> float | None:
 def why_of(judged: Json, names: list[str]) -> str:
     """Compares the first with the second: examples, time per example, time not spent on
     computing."""
-    if judged["first"]["certainty"] in ("nobody", "alone") or judged["first"]["ahead"] is None:
+    if judged["first"]["certainty"] in ("not_reached", "alone") or judged["first"]["ahead"] is None:
         return ""
     one, two = judged["cells"][:2]
     if not (one["seconds_per_example"] and two["seconds_per_example"]):

@@ -57,6 +57,9 @@ class CellRow:
     runs: list[RunRow]
     product: str  # examples to target x time per example
     bytes: str
+    last: str  # the worker that is last to exchanges, and its mean lateness
+    wait: str  # at a collective
+    pushes: str
     staleness: str
     updates: str
     full: str  # time to target on the full clock
@@ -185,6 +188,19 @@ def _run_row(run: Json) -> RunRow:
                   commit + (" with changes" if run["dirty"] else ""))
 
 
+def _last(last: Json | None) -> str:
+    """`replica1, 1.20 ms`, with the uncertainty of clocks over processes."""
+    if last is None:
+        return "–"
+    text = f"{last['place']}, {time_text(last['late_seconds'])}"
+    uncertainty = last["uncertainty_seconds"]
+    return f"{text} ± {time_text(uncertainty)}" if uncertainty else text
+
+
+def _times(spans: Json | None) -> str:
+    return "–" if spans is None else " / ".join(time_text(span) for span in spans.values())
+
+
 def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> CellRow:
     examples, each = _middle(cell["examples_to_target"]), _middle(cell["seconds_per_example"])
     stale = cell["staleness"]
@@ -198,6 +214,8 @@ def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> C
         bytes="nothing" if not cell["bytes_per_step_counted"] else
               f"{bytes_text(cell['bytes_per_step_computed'])} / "
               f"{bytes_text(cell['bytes_per_step_counted'])}",
+        last=_last(cell["last_worker"]), wait=_times(cell["exchange_wait"]),
+        pushes=_times(cell["pushes"]),
         staleness=f"{stale['mean']:.2f}, at most {stale['max']}" if stale["updates"] else "–",
         updates=", ".join(updates) or "–",
         full=time_text(_middle(cell["full_seconds_to_target"])))

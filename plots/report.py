@@ -143,8 +143,8 @@ def in_short(page: Page) -> list[str]:
     lines = []
     for view in page.workloads[:MOST_IN_SHORT]:
         head = view.headline
-        first = f"{head.winner}, {head.time}" if head.winner else "nobody"
-        lines.append(f"{view.title}: {first}" + (f" ({head.badge})" if head.badge else ""))
+        first = f"{head.winner}, {head.time} ({head.badge})" if head.winner else head.badge
+        lines.append(f"{view.title}: {first}")
         lines += [f"  {text}" for text in (view.apart, head.against) if text]
     if len(page.workloads) > MOST_IN_SHORT:
         lines.append(f"and {len(page.workloads) - MOST_IN_SHORT} more on the page")

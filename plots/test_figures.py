@@ -236,12 +236,12 @@ class Headlines(unittest.TestCase):
         self.assertIn("exchange and waiting take 25\u00a0%",
                       why_of(judged("sure", 5, 2.0, 3.0, 6.0), names))
 
-    def test_say_who_was_alone_or_that_nobody_got_there(self) -> None:
+    def test_say_who_was_alone_or_that_none_got_there(self) -> None:
         alone = headline_of(judged("alone", 1, None, 3.0), ["a"])
         self.assertEqual((alone.winner, alone.against), ("a", "median of 1 run"))
-        nobody = headline_of(judged("nobody", 3, None, None), ["a"])
-        self.assertEqual(nobody.winner, "")
-        self.assertIn("No cell reached accuracy 60\u00a0% in the median", nobody.against)
+        missed = headline_of(judged("not_reached", 3, None, None), ["a"])
+        self.assertEqual(missed.winner, "")
+        self.assertIn("No cell reached accuracy 60\u00a0% in the median", missed.against)
         late = headline_of(judged("sure", 5, None, 3.0, None), ["a", "b"])
         self.assertIn("b came second: it did not get there", late.against)
         self.assertEqual(why_of(judged("sure", 5, None, 3.0, None), ["a", "b"]), "")
@@ -249,8 +249,9 @@ class Headlines(unittest.TestCase):
 
 class Wording(unittest.TestCase):
     def test_uses_the_unit_that_suits(self) -> None:
-        self.assertEqual([time_text(value) for value in (None, math.inf, 8e-7, 0.0123, 4.567, 700)],
-                         ["–", "–", "800 ns", "12.3 ms", "4.57 s", "11.7 min"])
+        times = (None, math.inf, 0, 8e-7, 0.0123, 4.567, 700)
+        self.assertEqual([time_text(value) for value in times],
+                         ["–", "–", "0 s", "800 ns", "12.3 ms", "4.57 s", "11.7 min"])
         self.assertEqual([bytes_text(value) for value in (50, 1_650_000)], ["50 B", "1.65 MB"])
         self.assertEqual([longer_text(value) for value in (1.0, 1.056, 2.4)],
                          ["as long", "5.6 % longer", "2.40 times as long"])

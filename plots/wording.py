@@ -26,6 +26,8 @@ def time_text(seconds: float | None) -> str:
     """`2.57 s`; a dash for an infinite time."""
     if seconds is None or not math.isfinite(seconds):
         return "–"
+    if seconds == 0:
+        return "0 s"
     for limit, scale, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"),
                                (600.0, 1.0, "s"), (math.inf, 1 / 60, "min")):
         if seconds < limit:

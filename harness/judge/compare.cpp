@@ -148,11 +148,11 @@ void add_convergence(const Runs& base, const Runs& head, const CompareOptions& o
   if (base.empty() || head.empty()) return;
   const std::pair<Runs, Runs> pairs = pairs_by_seed(base, head);
   if (options.losses == LossPaths::BySeed) follow_losses(pairs, result);
-  const auto nobody_has = [&](Measure measure) {
+  const auto none_has = [&](Measure measure) {
     return all_infinite(base, measure) && all_infinite(head, measure);
   };
-  const Measure measure = nobody_has(examples_to_target) ? last_loss : examples_to_target;
-  if (nobody_has(measure)) return;
+  const Measure measure = none_has(examples_to_target) ? last_loss : examples_to_target;
+  if (none_has(measure)) return;
   const bool paired = pair_up(pairs, base, head);
   Test test{
       &result, options.convergence_effect, paired ? Design::Pairs : Design::Independent, {}, {}};

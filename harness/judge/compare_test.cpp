@@ -97,7 +97,7 @@ TEST(Compare, PairsSeedsBecauseTheyDifferMoreThanCommits) {
   EXPECT_GT(*compared(base, others).convergence.detectable, 0.05);
 }
 
-TEST(Compare, JudgesTheLastLossWhereNobodyReachesTheTarget) {
+TEST(Compare, JudgesTheLastLossWhereNoRunReachesTheTarget) {
   auto base = runs("a", kTimes, std::vector<double>(8, 0));
   auto head = base;
   for (std::size_t i = 0; i < base.size(); ++i) {

@@ -219,7 +219,7 @@ Groups grouped(std::span<const Record> records, std::vector<std::string>& warnin
 
 std::string_view to_string(Certainty certainty) {
   switch (certainty) {
-    case Certainty::Nobody: return "nobody";
+    case Certainty::NotReached: return "not_reached";
     case Certainty::Alone: return "alone";
     case Certainty::TooFew: return "too_few";
     case Certainty::Open: return "open";

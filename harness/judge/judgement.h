@@ -38,6 +38,26 @@ struct Staleness {
   std::int64_t max = 0;
 };
 
+/// The worker that came last to exchanges, by its mean over steps and runs.
+struct LastWorker {
+  std::string place;
+  double late_seconds = 0;         ///< behind the first
+  double uncertainty_seconds = 0;  ///< of clocks that were compared over processes, either way
+};
+
+/// How long workers waited for others at a collective.
+struct ExchangeWait {
+  double mean_seconds = 0;
+  double p99_seconds = 0;  ///< the largest of a worker and a run
+};
+
+/// Where the pushes of workers spent their time at servers, means.
+struct PushTimes {
+  double barrier_seconds = 0;  ///< for the pushes of others
+  double queue_seconds = 0;
+  double wire_seconds = 0;
+};
+
 /// An evaluation that all runs of a cell made, after as many examples each.
 struct CurvePoint {
   std::int64_t examples = 0;
@@ -69,7 +89,10 @@ struct CellJudgement {
   std::optional<double> times_single;    ///< as fast as the fastest cell of `single`
   std::array<double, 5> step_seconds{};  ///< means over steps of all workers and runs
   double bytes_per_step_computed = 0;
-  double bytes_per_step_counted = 0;  ///< median
+  double bytes_per_step_counted = 0;          ///< median
+  std::optional<LastWorker> last_worker;      ///< empty where arrivals are not known
+  std::optional<ExchangeWait> exchange_wait;  ///< empty without a collective
+  std::optional<PushTimes> pushes;            ///< empty without a server
   Staleness staleness;
   std::int64_t updates_dropped = 0;
   std::int64_t lost_updates = 0;
@@ -79,19 +102,19 @@ struct CellJudgement {
 CellJudgement judge_cell(std::vector<const Record*> runs);
 
 enum class Certainty {
-  Nobody,  ///< reached the target in the median
-  Alone,   ///< no other cell to compare with
-  TooFew,  ///< runs for any difference to show
-  Open,    ///< the runs do not tell the first from the second
-  Close,   ///< they do, but the difference is smaller than one that matters
+  NotReached,  ///< by no cell in the median
+  Alone,       ///< no other cell to compare with
+  TooFew,      ///< runs for any difference to show
+  Open,        ///< the runs do not tell the first from the second
+  Close,       ///< they do, but the difference is smaller than one that matters
   Sure,
 };
-/// `nobody`, `alone`, ...
+/// `not_reached`, `alone`, ...
 std::string_view to_string(Certainty certainty);
 
 /// The first cell of a ranking against the second.
 struct FirstPlace {
-  Certainty certainty = Certainty::Nobody;
+  Certainty certainty = Certainty::NotReached;
   std::optional<double> ahead;       ///< the second's median over the first's; may be infinite
   double p = 1;                      ///< Mann-Whitney, corrected over the workloads
   std::optional<double> detectable;  ///< the least difference that so few runs could have shown

@@ -128,6 +128,58 @@ void measure_workers(CellJudgement& cell) {
   }
 }
 
+/// Spans of several runs and places.
+struct Spans {
+  std::int64_t count = 0;
+  std::int64_t sum = 0;
+
+  void add(const SpanRecord& one) {
+    count += one.count;
+    sum += one.sum;
+  }
+  double mean_seconds() const {
+    return kNs * static_cast<double>(sum) / static_cast<double>(std::max<std::int64_t>(1, count));
+  }
+};
+
+void measure_arrivals(CellJudgement& cell) {
+  std::map<std::string, Spans> late;
+  std::int64_t uncertainty = 0;
+  std::int64_t p99 = 0;
+  Spans waited;
+  Spans barrier, queue, wire;
+  for (const Record* run : cell.runs) {
+    for (const WorkerRecord& worker : run->workers) {
+      if (worker.late_ns) late[worker.place].add(*worker.late_ns);
+      uncertainty = std::max(uncertainty, worker.late_uncertainty_ns.value_or(0));
+      if (worker.exchange_wait_ns) {
+        waited.add(*worker.exchange_wait_ns);
+        p99 = std::max(p99, worker.exchange_wait_ns->p99);
+      }
+      if (!worker.pushes) continue;
+      barrier.add(worker.pushes->barrier_ns);
+      queue.add(worker.pushes->queue_ns);
+      wire.add(worker.pushes->wire_ns);
+    }
+  }
+  for (const auto& [place, spans] : late) {
+    const double seconds = spans.mean_seconds();
+    if (cell.last_worker && seconds <= cell.last_worker->late_seconds) continue;
+    cell.last_worker = {.place = place,
+                        .late_seconds = seconds,
+                        .uncertainty_seconds = kNs * static_cast<double>(uncertainty)};
+  }
+  if (waited.count > 0) {
+    cell.exchange_wait = {.mean_seconds = waited.mean_seconds(),
+                          .p99_seconds = kNs * static_cast<double>(p99)};
+  }
+  if (wire.count > 0) {
+    cell.pushes = {.barrier_seconds = barrier.mean_seconds(),
+                   .queue_seconds = queue.mean_seconds(),
+                   .wire_seconds = wire.mean_seconds()};
+  }
+}
+
 void measure_bytes(CellJudgement& cell) {
   Sample counted;
   for (const Record* run : cell.runs) {
@@ -161,6 +213,7 @@ CellJudgement judge_cell(std::vector<const Record*> runs) {
   measure_speed(cell);
   trace_curve(cell);
   measure_workers(cell);
+  measure_arrivals(cell);
   measure_bytes(cell);
   return cell;
 }

@@ -135,6 +135,25 @@ Json curve_json(const CellJudgement& cell) {
   return curve;
 }
 
+Json to_json(const std::optional<LastWorker>& last) {
+  if (!last) return nullptr;
+  return {{"place", last->place},
+          {"late_seconds", last->late_seconds},
+          {"uncertainty_seconds", last->uncertainty_seconds}};
+}
+
+Json to_json(const std::optional<ExchangeWait>& wait) {
+  if (!wait) return nullptr;
+  return {{"mean_seconds", wait->mean_seconds}, {"p99_seconds", wait->p99_seconds}};
+}
+
+Json to_json(const std::optional<PushTimes>& pushes) {
+  if (!pushes) return nullptr;
+  return {{"barrier_seconds", pushes->barrier_seconds},
+          {"queue_seconds", pushes->queue_seconds},
+          {"wire_seconds", pushes->wire_seconds}};
+}
+
 Json step_json(const CellJudgement& cell) {
   Json parts = Json::object();
   for (std::size_t i = 0; i < kStepParts.size(); ++i) {
@@ -163,6 +182,9 @@ Json to_json(const CellJudgement& cell) {
           {"step_seconds", step_json(cell)},
           {"bytes_per_step_computed", cell.bytes_per_step_computed},
           {"bytes_per_step_counted", cell.bytes_per_step_counted},
+          {"last_worker", to_json(cell.last_worker)},
+          {"exchange_wait", to_json(cell.exchange_wait)},
+          {"pushes", to_json(cell.pushes)},
           {"staleness",
            {{"updates", cell.staleness.updates},
             {"mean", cell.staleness.mean},

@@ -53,6 +53,54 @@ std::vector<std::string> order(const WorkloadJudgement& workload) {
   return names;
 }
 
+TEST(Judgement, TellsWhoIsLastToExchangesAndWherePushesSpendTheirTime) {
+  const auto spans = [](std::int64_t count, std::int64_t sum, std::int64_t p99) {
+    return SpanRecord{.count = count, .sum = sum, .p99 = p99};
+  };
+  Records records = {made_up("all_reduce", 1, 1), made_up("all_reduce", 2, 1)};
+  EXPECT_FALSE(judge(records).workloads[0].cells[0].last_worker);
+  for (Record& record : records) {
+    const bool first = record.cell.seed == 1;
+    WorkerRecord early{.place = "replica0", .late_ns = spans(10, 10, 1)};
+    WorkerRecord late{.place = "replica1",
+                      .late_ns = spans(10, first ? 30'000 : 10'000, 1),
+                      .late_uncertainty_ns = first ? 50 : 20,
+                      .exchange_wait_ns = spans(4, 8'000, first ? 5'000 : 3'000),
+                      .pushes = PushRecord{.barrier_ns = spans(2, 200, 0),
+                                           .queue_ns = spans(2, 400, 0),
+                                           .wire_ns = spans(2, 600, 0)}};
+    record.workers = {early, late};
+  }
+  const CellJudgement cell = judge(records).workloads[0].cells[0];
+  EXPECT_EQ(cell.last_worker->place, "replica1");
+  EXPECT_DOUBLE_EQ(cell.last_worker->late_seconds, 2e-6);
+  EXPECT_DOUBLE_EQ(cell.last_worker->uncertainty_seconds, 50e-9);
+  EXPECT_DOUBLE_EQ(cell.exchange_wait->mean_seconds, 2e-6);
+  EXPECT_DOUBLE_EQ(cell.exchange_wait->p99_seconds, 5e-6);
+  EXPECT_DOUBLE_EQ(cell.pushes->barrier_seconds, 100e-9);
+  EXPECT_DOUBLE_EQ(cell.pushes->queue_seconds, 200e-9);
+  EXPECT_DOUBLE_EQ(cell.pushes->wire_seconds, 300e-9);
+}
+
+TEST(Judgement, DrawsACurveWhereAllRunsWereEvaluated) {
+  Records records;
+  add(records, "single", {1, 3, 2, 0});
+  records[3].status = Status::Failed;
+  records[3].evaluations = {{.metric = 9}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    records[i].evaluations[1].examples = 1000;
+    records[i].evaluations[1].metric = 0.01 * static_cast<double>(i + 1);
+  }
+  records[0].evaluations.push_back({.examples = 2000, .metric = 0.001});  // of one run only
+  const CellJudgement cell = judge(records).workloads[0].cells[0];
+  ASSERT_EQ(cell.curve.size(), 2U);
+  EXPECT_EQ(cell.curve[1].examples, 1000);
+  EXPECT_DOUBLE_EQ(cell.curve[1].seconds, 2);
+  EXPECT_DOUBLE_EQ(cell.curve[1].metric, 0.02);
+  EXPECT_DOUBLE_EQ(cell.curve[1].low, 0.01);
+  EXPECT_DOUBLE_EQ(cell.curve[1].high, 0.03);
+}
+
 TEST(Judgement, RanksByMedianAndCountsAMissAsInfinite) {
   Records records;
   add(records, "independent", {0.1, 0.1, 0.1});
@@ -97,7 +145,7 @@ TEST(Judgement, IsSureOnlyOfWhatTheRunsTellApart) {
   EXPECT_EQ(first_of({1, 1, 1}, {9, 9, 9}).certainty, Certainty::TooFew);
   const std::vector<double> many(20, 9.0);  // p would be 0.001
   EXPECT_EQ(first_of({1, 1, 1}, many).certainty, Certainty::TooFew);
-  EXPECT_EQ(first_of({0, 0, 0}, {0, 0, 0}).certainty, Certainty::Nobody);
+  EXPECT_EQ(first_of({0, 0, 0}, {0, 0, 0}).certainty, Certainty::NotReached);
   EXPECT_EQ(first_of({1, 1, 1, 1, 1}, {}).certainty, Certainty::Alone);
   const FirstPlace only = first_of({1, 1.1, 1.2, 1.3, 1.4}, {0, 0, 0, 0, 0});
   EXPECT_EQ(only.certainty, Certainty::Sure);

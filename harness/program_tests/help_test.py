@@ -97,5 +97,24 @@ class Version(unittest.TestCase):
         self.assertTrue(output_of("doctor").startswith(line))
 
 
+class Readme(unittest.TestCase):
+    def test_has_the_names_of_the_tables(self) -> None:
+        text = Path("README.md").read_text()
+        listed = json.loads(output_of("list", "--format", "json"))
+
+        def rows_below(heading: str) -> list[list[str]]:
+            part = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+            rows = [line.strip("|").split("|") for line in part.split("\n") if line[:1] == "|"]
+            return [[cell.strip() for cell in row] for row in rows[2:]]
+
+        exchanges = {"nothing": "no exchange"}
+        self.assertEqual([row[:3] for row in rows_below("Strategies")],
+                         [[one["name"], one["term"],
+                           exchanges.get(one["exchange"], one["exchange"])]
+                          for one in listed["strategies"]])
+        self.assertEqual([row[0] for row in rows_below("Workloads")],
+                         [one["name"] for one in listed["workloads"]])
+
+
 if __name__ == "__main__":
     run_tests()

@@ -16,7 +16,7 @@ import time
 import unittest
 
 from matrix_support import CELLS, RUNS, SMALL, Folder
-from test_support import (MARK, REGATTA, environment_of, environment_that_nobody_keeps,
+from test_support import (MARK, REGATTA, environment_of, environment_of_its_own,
                           fresh_folder, processes_with, rank_of, records_in, run_tests, soon)
 
 OVER_PROCESSES = """
@@ -97,7 +97,7 @@ class Matrix(unittest.TestCase):
         folder = Folder(OVER_PROCESSES)
         generator = random.Random(5)
         met: set[str] = set()
-        with environment_that_nobody_keeps() as variables:
+        with environment_of_its_own() as variables:
             for there in (0, 1):
                 with subprocess.Popen(folder.command("--resume"), stdout=subprocess.DEVNULL,
                                       env=variables) as matrix:

@@ -85,7 +85,7 @@ class ParameterServers(unittest.TestCase):
         self.assertEqual(record["clocks"], [])
         self.assertIsNone(server["age_ns"])
 
-    def test_that_wait_for_nobody_tell_how_old_what_an_update_is_of_has_become(self) -> None:
+    def test_that_wait_for_no_other_tell_how_old_what_an_update_is_of_has_become(self) -> None:
         record = record_of(*STRAGGLER, "--strategy", "parameter_server_async")
         quick, slow = (worker_at(record, place) for place in ("server0", "server0.replica1"))
         self.assertGreater(slow["age_ns"]["p50"], 2 * quick["age_ns"]["p50"])
@@ -94,7 +94,7 @@ class ParameterServers(unittest.TestCase):
             self.assertEqual(server["age_ns"]["count"], sum(server["staleness_histogram"]))
         self.assertIsNone(worker_at(record, "replica0")["age_ns"])
 
-    def test_that_wait_for_nobody_have_no_barrier(self) -> None:
+    def test_that_wait_for_no_other_have_no_barrier(self) -> None:
         record = record_of(*PARABOLA, "--strategy", "parameter_server_async", "--workers", "2")
         workers = [worker_at(record, f"replica{r}") for r in (0, 1)]
         self.assertEqual([w["updates_applied"] for w in workers], [w["steps"] for w in workers])

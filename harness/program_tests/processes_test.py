@@ -15,7 +15,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from test_support import (PARABOLA, REGATTA, environment_that_nobody_keeps, fresh_folder, losses_of,
+from test_support import (PARABOLA, REGATTA, environment_of_its_own, fresh_folder, losses_of,
                           path_to_wrapped_mpirun, record_of, record_validator, records_in, regatta,
                           run_tests, skip_without_mpirun, write_sparse_cifar10)
 
@@ -122,7 +122,7 @@ class Allocation(unittest.TestCase):
     def start(self, folder: Path, processes: int,
               *arguments: str) -> subprocess.CompletedProcess[str]:
         root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
-        with environment_that_nobody_keeps() as variables:
+        with environment_of_its_own() as variables:
             return subprocess.run(["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np",
                                    str(processes), REGATTA, "run", *PARABOLA, *arguments, "--out",
                                    str(folder)], capture_output=True, text=True, timeout=120,

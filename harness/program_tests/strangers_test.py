@@ -14,7 +14,7 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
-from test_support import (PARABOLA, REGATTA, Run, environment_of, environment_that_nobody_keeps,
+from test_support import (PARABOLA, REGATTA, Run, environment_of, environment_of_its_own,
                           fresh_folder, losses_of, open_ports, record_of, run_tests,
                           skip_without_mpirun)
 
@@ -122,7 +122,7 @@ class Ports(Strangers):
         if tried.returncode != 0:
             self.skipTest(f"no network namespace can be made: {tried.stderr.strip()}")
         folder = fresh_folder()
-        with environment_that_nobody_keeps() as variables:
+        with environment_of_its_own() as variables:
             done = subprocess.run([*machine, *before, REGATTA, "run", *PARABOLA, *arguments,
                                    "--out", str(folder)], capture_output=True, text=True,
                                   timeout=60, env=variables | environment)

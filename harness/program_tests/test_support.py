@@ -67,7 +67,7 @@ def fresh_folder() -> Path:
 
 
 @contextlib.contextmanager
-def environment_that_nobody_keeps() -> Iterator[dict[str, str]]:
+def environment_of_its_own() -> Iterator[dict[str, str]]:
     """For programs of which no process may be left soon after the end of the block, nor any that
     they have started on this machine."""
     mark = uuid.uuid4().hex
@@ -79,7 +79,7 @@ def environment_that_nobody_keeps() -> Iterator[dict[str, str]]:
 
 def regatta(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """What the program did; stdout and stderr are pipes. It leaves no process behind."""
-    with environment_that_nobody_keeps() as variables:
+    with environment_of_its_own() as variables:
         return subprocess.run([REGATTA, *arguments], capture_output=True, text=True,
                               timeout=LIMIT_S, env=variables | environment)
 
