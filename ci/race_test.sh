@@ -4,6 +4,7 @@
 # What ci/race compiles for, with a GPU and without, and what it makes of the races: in a tree of
 # its own, with stand-ins that write down how they were called.
 set -euo pipefail
+unset REGATTA_ARCH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 work=$(mktemp -d)

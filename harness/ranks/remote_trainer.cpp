@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kLook{100};
+constexpr milliseconds kLookForAnswers{100};
 constexpr seconds kJoinLimit{120};  // loading data included
 constexpr seconds kReadyLimit{300};
 constexpr seconds kAnswerLimit{60};
@@ -201,7 +201,7 @@ void RemoteTrainer::ask_the_living_to_report() {
   }
   const auto deadline = std::chrono::steady_clock::now() + kLateReportLimit;
   while (!awaited_.empty() && std::chrono::steady_clock::now() < deadline) {
-    if (const auto late = server_->next(kLook)) take(*late);
+    if (const auto late = server_->next(kLookForAnswers)) take(*late);
     std::erase_if(awaited_, [this](int rank) { return !is_reachable(rank); });
   }
 }
@@ -218,7 +218,7 @@ void RemoteTrainer::await_all(const std::string& what, Limit limit) {
   auto deadline = std::chrono::steady_clock::now() + limit;
   std::int64_t examples = examples_seen();
   while (!awaited_.empty()) {
-    if (const auto message = server_->next(kLook)) take(*message);
+    if (const auto message = server_->next(kLookForAnswers)) take(*message);
     if (awaited_.empty()) break;
     look();
     const auto now = std::chrono::steady_clock::now();
