@@ -5,25 +5,18 @@
 // `field` may assign members unless `value` is const.
 #pragma once
 
-#include <concepts>
-#include <type_traits>
-
 #include "harness/record/record.h"
 #include "kernels/graph/fields.h"
 
 namespace regatta {
 
-/// `T` is `Part` or `const Part`.
-template <typename T, typename Part>
-concept PartOfRecord = std::same_as<std::remove_const_t<T>, Part>;
-
-template <PartOfRecord<Straggler> T, typename Field>
+template <FieldsOf<Straggler> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("worker", part.worker);
   field("factor", part.factor);
 }
 
-template <PartOfRecord<Cell> T, typename Field>
+template <FieldsOf<Cell> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("workload", part.workload);
   field("dataset", part.dataset);
@@ -51,19 +44,19 @@ void for_each_field(T& part, Field&& field) {
   field("seed", part.seed);
 }
 
-template <PartOfRecord<Failure> T, typename Field>
+template <FieldsOf<Failure> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("kind", part.kind);
   field("text", part.text);
 }
 
-template <PartOfRecord<Target> T, typename Field>
+template <FieldsOf<Target> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("metric", part.metric);
   field("value", part.value);
 }
 
-template <PartOfRecord<Evaluation> T, typename Field>
+template <FieldsOf<Evaluation> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("examples", part.examples);
   field("epoch", part.epoch);
@@ -73,7 +66,7 @@ void for_each_field(T& part, Field&& field) {
   field("metric", part.metric);
 }
 
-template <PartOfRecord<StepTimes> T, typename Field>
+template <FieldsOf<StepTimes> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("count", part.count);
   field("min", part.min);
@@ -83,7 +76,7 @@ void for_each_field(T& part, Field&& field) {
   field("max", part.max);
 }
 
-template <PartOfRecord<StepExamples> T, typename Field>
+template <FieldsOf<StepExamples> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("count", part.count);
   field("sum", part.sum);
@@ -91,7 +84,7 @@ void for_each_field(T& part, Field&& field) {
   field("max", part.max);
 }
 
-template <PartOfRecord<SpanRecord> T, typename Field>
+template <FieldsOf<SpanRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("count", part.count);
   field("sum", part.sum);
@@ -100,14 +93,14 @@ void for_each_field(T& part, Field&& field) {
   field("max", part.max);
 }
 
-template <PartOfRecord<PushRecord> T, typename Field>
+template <FieldsOf<PushRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("barrier_ns", part.barrier_ns);
   field("queue_ns", part.queue_ns);
   field("wire_ns", part.wire_ns);
 }
 
-template <PartOfRecord<WorkerRecord> T, typename Field>
+template <FieldsOf<WorkerRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("rank", part.rank);
   field("place", part.place);
@@ -130,7 +123,7 @@ void for_each_field(T& part, Field&& field) {
   field("pushes", part.pushes);
 }
 
-template <PartOfRecord<ClockRecord> T, typename Field>
+template <FieldsOf<ClockRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("rank", part.rank);
   field("offset_ns", part.offset_ns);
@@ -138,7 +131,7 @@ void for_each_field(T& part, Field&& field) {
   field("error_ns", part.error_ns);
 }
 
-template <PartOfRecord<GraphRecord> T, typename Field>
+template <FieldsOf<GraphRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("nodes", part.nodes);
   field("nodes_per_process", part.nodes_per_process);
@@ -148,13 +141,13 @@ void for_each_field(T& part, Field&& field) {
   field("shard_imbalance", part.shard_imbalance);
 }
 
-template <PartOfRecord<Checksums> T, typename Field>
+template <FieldsOf<Checksums> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("initial_weights", part.initial_weights);
   field("data_order", part.data_order);
 }
 
-template <PartOfRecord<MemoryRecord> T, typename Field>
+template <FieldsOf<MemoryRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("planned_bytes", part.planned_bytes);
   field("evaluation_planned_bytes", part.evaluation_planned_bytes);
@@ -162,26 +155,26 @@ void for_each_field(T& part, Field&& field) {
   field("peak_rss_bytes", part.peak_rss_bytes);
 }
 
-template <PartOfRecord<CheckpointsRecord> T, typename Field>
+template <FieldsOf<CheckpointsRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("written", part.written);
   field("time_ns", part.time_ns);
 }
 
-template <PartOfRecord<Resumed> T, typename Field>
+template <FieldsOf<Resumed> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("run_id", part.run_id);
   field("from", part.from);
   field("examples", part.examples);
 }
 
-template <PartOfRecord<LossSample> T, typename Field>
+template <FieldsOf<LossSample> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("examples", part.examples);
   field("loss", part.loss);
 }
 
-template <PartOfRecord<MachineFacts> T, typename Field>
+template <FieldsOf<MachineFacts> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("cpu", part.cpu);
   field("isa", part.isa);
@@ -195,7 +188,7 @@ void for_each_field(T& part, Field&& field) {
   field("link", part.link);
 }
 
-template <PartOfRecord<SoftwareFacts> T, typename Field>
+template <FieldsOf<SoftwareFacts> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("compiler", part.compiler);
   field("onednn", part.onednn);
@@ -208,7 +201,7 @@ void for_each_field(T& part, Field&& field) {
   field("dirty", part.dirty);
 }
 
-template <PartOfRecord<Record> T, typename Field>
+template <FieldsOf<Record> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("run_id", part.run_id);
   field("timestamp", part.timestamp);
