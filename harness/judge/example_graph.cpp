@@ -8,8 +8,14 @@
 
 namespace regatta {
 
+namespace {
+
+const std::string kWorkload = "parabola";
+
+}  // namespace
+
 std::string example_graph(const Strategy& strategy) {
-  const Workload& workload = find_workload("parabola");
+  const Workload& workload = find_workload(kWorkload);
   const std::optional<DataSetSizes> data = data_set_sizes(workload.data_sets.front());
   check(data.has_value(), "every data set of the table has a size");
   RaceRequest request;
