@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,29 @@ std::vector<pid_t> children_of(pid_t pid) {
   for (pid_t child = 0; file >> child;) children.push_back(child);
   return children;
 }
+
+/// Processes held by descriptors: their ids may be another's by now.
+class ProcessHandles {
+ public:
+  explicit ProcessHandles(const std::vector<pid_t>& processes) {
+    for (const pid_t process : processes) {
+      const long handle = syscall(SYS_pidfd_open, process, 0);  // glibc has it for C only
+      if (handle >= 0) handles_.push_back(static_cast<int>(handle));
+    }
+  }
+  ~ProcessHandles() {
+    for (const int handle : handles_) close(handle);
+  }
+  ProcessHandles(const ProcessHandles&) = delete;
+  ProcessHandles& operator=(const ProcessHandles&) = delete;
+
+  void kill() const {
+    for (const int handle : handles_) syscall(SYS_pidfd_send_signal, handle, SIGKILL, nullptr, 0);
+  }
+
+ private:
+  std::vector<int> handles_;
+};
 
 /// A child of mpirun is this rank or may become it. What has ended has no environment any more.
 bool may_be(pid_t child, int rank) {
@@ -116,7 +140,15 @@ class Launcher::Impl {
                                              [rank](pid_t child) { return may_be(child, rank); });
   }
 
+  /// Kills what mpirun leaves behind: version 5 forgets a rank that is stopped (SIGSTOP).
   void end(std::chrono::milliseconds patience) {
+    const ProcessHandles ranks(start_ == Start::All && pid_ != 0 ? children_of(pid_)
+                                                                 : std::vector<pid_t>());
+    end_started(patience);
+    ranks.kill();
+  }
+
+  void end_started(std::chrono::milliseconds patience) {
     if (await_end(patience)) return;
     kill(pid_, SIGTERM);
     if (await_end(kKindness)) return;
