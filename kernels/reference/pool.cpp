@@ -10,13 +10,14 @@
 namespace regatta::reference {
 namespace {
 
-struct Shape {
+/// Those that slide over an image.
+struct Windows {
   std::int64_t batch, height, width, channels;  // of x
   std::int64_t rows, columns;                   // of y
   std::int64_t kernel, stride, padding;
 };
 
-Shape shape_of(const Attributes& attributes, const TensorType& x, const TensorType& y) {
+Windows windows_of(const Attributes& attributes, const TensorType& x, const TensorType& y) {
   return {.batch = x.dim(0),
           .height = x.dim(1),
           .width = x.dim(2),
@@ -31,7 +32,7 @@ Shape shape_of(const Attributes& attributes, const TensorType& x, const TensorTy
 /// Calls visit(index in y, index in x, position) for every pixel of every window that lies inside
 /// the image; the pixels of one window come together, in the order of their positions.
 template <typename Visit>
-void for_each_pixel(const Shape& n, Visit visit) {
+void for_each_pixel(const Windows& n, Visit visit) {
   for (std::int64_t b = 0; b < n.batch; ++b) {
     for (std::int64_t p = 0; p < n.rows; ++p) {
       for (std::int64_t q = 0; q < n.columns; ++q) {
@@ -53,10 +54,10 @@ void for_each_pixel(const Shape& n, Visit visit) {
 
 KernelPointer max_pool(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0], index = request.outputs[1];
-  const Shape shape = shape_of(request.node.attributes, x.type, y.type);
+  const Windows windows = windows_of(request.node.attributes, x.type, y.type);
   return make_kernel([=](const StepContext&) {
     std::int64_t window = -1;
-    for_each_pixel(shape, [&](std::int64_t iy, std::int64_t ix, std::int64_t position) {
+    for_each_pixel(windows, [&](std::int64_t iy, std::int64_t ix, std::int64_t position) {
       const bool first = iy != window;
       window = iy;
       if (!first && !(x.f32()[ix] > y.f32()[iy])) return;
@@ -68,10 +69,10 @@ KernelPointer max_pool(const KernelRequest& request) {
 
 KernelPointer max_pool_backward(const KernelRequest& request) {
   const Tensor dy = request.inputs[0], index = request.inputs[1], dx = request.outputs[0];
-  const Shape shape = shape_of(request.node.attributes, dx.type, dy.type);
+  const Windows windows = windows_of(request.node.attributes, dx.type, dy.type);
   return make_kernel([=](const StepContext&) {
     std::fill_n(dx.f32(), dx.elements(), 0.0F);
-    for_each_pixel(shape, [&](std::int64_t iy, std::int64_t ix, std::int64_t position) {
+    for_each_pixel(windows, [&](std::int64_t iy, std::int64_t ix, std::int64_t position) {
       if (index.as<std::uint8_t>()[iy] == position) dx.f32()[ix] += dy.f32()[iy];
     });
   });
@@ -79,11 +80,11 @@ KernelPointer max_pool_backward(const KernelRequest& request) {
 
 KernelPointer average_pool(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
-  const Shape shape = shape_of(request.node.attributes, x.type, y.type);
+  const Windows windows = windows_of(request.node.attributes, x.type, y.type);
   return make_kernel([=](const StepContext&) {
-    const auto area = static_cast<float>(shape.kernel * shape.kernel);
+    const auto area = static_cast<float>(windows.kernel * windows.kernel);
     std::fill_n(y.f32(), y.elements(), 0.0F);
-    for_each_pixel(shape, [&](std::int64_t iy, std::int64_t ix, std::int64_t) {
+    for_each_pixel(windows, [&](std::int64_t iy, std::int64_t ix, std::int64_t) {
       y.f32()[iy] += x.f32()[ix] / area;
     });
   });
@@ -91,11 +92,11 @@ KernelPointer average_pool(const KernelRequest& request) {
 
 KernelPointer average_pool_backward(const KernelRequest& request) {
   const Tensor dy = request.inputs[0], dx = request.outputs[0];
-  const Shape shape = shape_of(request.node.attributes, dx.type, dy.type);
+  const Windows windows = windows_of(request.node.attributes, dx.type, dy.type);
   return make_kernel([=](const StepContext&) {
-    const auto area = static_cast<float>(shape.kernel * shape.kernel);
+    const auto area = static_cast<float>(windows.kernel * windows.kernel);
     std::fill_n(dx.f32(), dx.elements(), 0.0F);
-    for_each_pixel(shape, [&](std::int64_t iy, std::int64_t ix, std::int64_t) {
+    for_each_pixel(windows, [&](std::int64_t iy, std::int64_t ix, std::int64_t) {
       dx.f32()[ix] += dy.f32()[iy] / area;
     });
   });
