@@ -7,16 +7,22 @@ Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
 
 import contextlib
 import math
+import os
 import re
+import shutil
 import signal
+import subprocess
 import time
+import unittest.mock
 from typing import Any
 
 from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, THIN, VALIDATOR, Case, Fault, Outcome,
                            at_once, places_of, start, victim_of)
-from test_support import END_LIMIT_S, LEFT_LIMIT_S, Run, is_alive, record_of, run_tests, soon
+from test_support import (END_LIMIT_S, LEFT_LIMIT_S, PARABOLA, Run, fresh_folder, is_alive,
+                          path_to_wrapped_mpirun, record_of, records_in, regatta, run_tests, soon)
 
 STOP_S = 15
+JOIN_LIMIT_S = 30
 MOMENT_S = 2.5  # half of what makes a rank lost
 END_OF_LONG_S = 120
 STEPS_OF_A_MOMENT = 40
@@ -34,6 +40,45 @@ class OtherSignals(Fault):
         for number, run in at_once(end_by, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)):
             with self.subTest(signal=number):
                 self.assertEqual((run.launcher.returncode, run.left()), (-number, []))
+
+
+class BeforeJoining(Fault):
+    STOPS_ITSELF = ("sh", "-c", "kill -STOP $$; exec \"$@\"", "sh")
+
+    def test_a_rank_or_mpirun_that_is_stopped_fails_the_run(self) -> None:
+        folder = fresh_folder()
+        mpirun = folder / "mpirun"
+        mpirun.write_text(f"#!/bin/sh\nkill -STOP $$\nexec {shutil.which('mpirun')} \"$@\"\n")
+        mpirun.chmod(0o755)
+        paths = (path_to_wrapped_mpirun(before=self.STOPS_ITSELF), f"{folder}:{os.environ['PATH']}")
+        for seconds, done, record in at_once(self.run_with, paths):
+            self.assertLess(seconds, JOIN_LIMIT_S + END_LIMIT_S)
+            self.assertEqual((done.returncode, record["status"]), (2, "failed"), done.stderr)
+            self.assertRegex(record["failure"]["text"], r"rank [01] .*has not joined the run "
+                             rf"within {JOIN_LIMIT_S} s, so it or mpirun is stopped")
+
+    @staticmethod
+    def run_with(path: str) -> tuple[float, subprocess.CompletedProcess[str], dict[str, Any]]:
+        out = fresh_folder()
+        began = time.monotonic()
+        done = regatta("run", *PARABOLA, *CELLS["all_reduce"], "--workers", "2", "--out", str(out),
+                       PATH=path)
+        (record,) = records_in(out)
+        return time.monotonic() - began, done, record
+
+
+class Interrupt(Fault):
+    def test_ends_an_mpirun_that_is_stopped_and_leaves_no_file_of_it(self) -> None:
+        scratch = fresh_folder()
+        with unittest.mock.patch.dict(os.environ, TMPDIR=str(scratch)):
+            run = start("all_reduce", *LONG)
+        run.await_training()
+        run.send(signal.SIGSTOP, run.mpirun)
+        run.send(signal.SIGINT, run.launcher.pid)
+        soon(lambda: run.launcher.poll() is not None, END_LIMIT_S)
+        self.assertEqual((run.launcher.returncode, run.left()), (-signal.SIGINT, []))
+        self.assertTrue(soon(lambda: not list(scratch.iterdir()), END_LIMIT_S),
+                        list(scratch.rglob("*")))
 
 
 class Stop(Fault):

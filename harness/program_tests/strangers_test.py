@@ -9,13 +9,14 @@ Exits 77 (skipped) where mpirun is not installed. Needs call_as_stranger beside 
 import contextlib
 import functools
 import socket
+import struct
 import subprocess
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
 from test_support import (PARABOLA, REGATTA, Run, environment_of, environment_of_its_own,
-                          fresh_folder, losses_of, open_ports, record_of, run_tests,
+                          fresh_folder, listening_at, losses_of, open_ports, record_of, run_tests,
                           skip_without_mpirun)
 
 skip_without_mpirun()
@@ -53,6 +54,7 @@ class Strangers(unittest.TestCase):
             raise
         self.assertIsNone(run.launcher.poll(), f"the race was over before its time: {run.said()}")
         record = run.end(END_OF_LONG_S)
+        self.step_ns = record["step_time_ns"]["p50"]
         self.assertEqual((record["failure"], run.launcher.returncode), (None, 0))
         in_one_process = record_of(*race, "--processes", "1")  # the same bits in a moment
         self.assertEqual(losses_of(record), losses_of(in_one_process))
@@ -60,10 +62,14 @@ class Strangers(unittest.TestCase):
 
 
 class Clients(Strangers):
+    door = ""
+
     def answer(self, address: str, method: str, metadata: dict[str, str],
                message: bytes = b"") -> str:
+        """Of one who has passed the door."""
         done = subprocess.run(
-            [STRANGER, address, method, *(f"{key}={value}" for key, value in metadata.items())],
+            [STRANGER, address, self.door, method,
+             *(f"{key}={value}" for key, value in metadata.items())],
             input=message, capture_output=True, timeout=30)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.decode().strip()
@@ -85,6 +91,7 @@ class Clients(Strangers):
         with self.undisturbed(SERVER) as run:
             of_rank = environment_of(run.ranks[0])
             run_id, token = of_rank["REGATTA_RUN_ID"], of_rank["REGATTA_TOKEN"]
+            self.door = token[:32]
             rank = {"regatta-protocol": "1", "regatta-run": run_id, "regatta-token": token}
             coordinator = of_rank["REGATTA_COORDINATOR"]
             self.check_refusals(coordinator, CONTROL, rank)
@@ -103,7 +110,70 @@ class Clients(Strangers):
                 self.assertRegex(self.answer(server, EXCHANGE, one, bytes(17 << 20)), f"^{words}")
 
 
+class Attack(Strangers):
+    STREAMS = 250_000
+    MOST_BYTES = 200 << 20  # of memory, of each process
+
+    def test_by_rapid_resets_costs_neither_memory_nor_time(self) -> None:
+        """HEADERS and RST_STREAM, without any token (CVE-2023-44487)."""
+        with self.undisturbed(SERVER) as run:
+            pids = (run.launcher.pid, *run.ranks.values())
+            for port in (*open_ports(run.launcher.pid), *open_ports(run.ranks[0])):
+                reset_streams(port, self.STREAMS // 2)
+            for pid in pids:
+                self.assertLess(peak_bytes(pid), self.MOST_BYTES)
+        attacked_ns = self.step_ns
+        with self.undisturbed(SERVER):
+            pass
+        self.assertLess(attacked_ns, 2 * self.step_ns)
+
+
+def http2_frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
+    """RFC 9113, 4.1."""
+    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(
+        ">I", stream) + payload
+
+
+def reset_streams(port: int, count: int) -> None:
+    """Begins and resets so many streams, on as few connections as the other end allows."""
+    path = b"/regatta.Exchange/Stream"
+    headers = b"\x83\x86\x04" + bytes([len(path)]) + path + b"\x01\x01a"  # RFC 7541, 6
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2_frame(4, 0, 0)
+    left = count
+    while left > 0:
+        with contextlib.suppress(ConnectionError), socket.socket() as connection:
+            connection.connect(("127.0.0.1", port))
+            connection.sendall(preface)
+            for stream in range(1, 2 * count, 2):
+                left -= 1
+                connection.sendall(http2_frame(1, 5, stream, headers) +
+                                   http2_frame(3, 0, stream, struct.pack(">I", 8)))
+                if left == 0:
+                    break
+
+
+def peak_bytes(pid: int) -> int:
+    (line,) = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+               if line.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024
+
+
 class Ports(Strangers):
+    def test_are_open_to_this_machine_only(self) -> None:
+        """All but mpirun's own, of which Open MPI 4 and 5 say that they cannot."""
+        for strategy in (SERVER, ("--strategy", "all_reduce", "--workers", "2", "--all-reduce",
+                                  "mpi"), ("--strategy", "all_reduce", "--workers", "2")):
+            ranks = 3 if strategy is SERVER else 2
+            run = Run(*long_race(strategy), *OVER_PROCESSES, ranks=ranks)
+            run.await_line("step 0 ")
+            addresses = {address for pid in (run.launcher.pid, *run.ranks.values())
+                         for address in listening_at(pid)}
+            run.launcher.terminate()
+            run.launcher.wait()
+            with self.subTest(strategy=strategy):
+                self.assertEqual({str(address) for address in addresses}, {"127.0.0.1"})
+                self.assertEqual(run.left(), [])
+
     def test_of_a_race_cannot_be_shared(self) -> None:
         """As two gRPC servers do by default, each getting some of the connections."""
         with self.undisturbed(SERVER) as run:

@@ -30,6 +30,7 @@ class ControlServer::Impl final : public control::Control::Service {
       : identity_(options.identity), sessions_(static_cast<std::size_t>(options.ranks)) {
     listener_ = exchange::listen({.listen = options.listen,
                                   .processes = options.ranks,
+                                  .key = door_key(options.identity.token),
                                   .tls = options.tls,
                                   .limits = kControlLimits},
                                  [&](grpc::ServerBuilder& builder) {
@@ -52,7 +53,6 @@ class ControlServer::Impl final : public control::Control::Service {
     set_up_.see();
     const grpc::Status status = exchange::check_run(*context, identity_, kProtocolVersion);
     if (!status.ok()) return status;
-    listener_.door->admit(context->peer());
     control::FromRank message;
     if (!stream->Read(&message) || !message.has_hello()) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "a session begins with a hello"};

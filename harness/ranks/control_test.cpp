@@ -14,6 +14,7 @@
 #include "harness/ranks/control_server.h"
 #include "harness/system/bytes.h"
 #include "kernels/comm/grpc/certificates_for_test.h"
+#include "kernels/comm/grpc/grpc_channel.h"
 #include "kernels/comm/grpc/grpc_hello.h"
 
 namespace regatta {
@@ -31,7 +32,7 @@ control::Hello hello_of(int rank) {
   return hello;
 }
 
-/// What a server with two ranks answers to a stranger.
+/// What a server with two ranks answers to a stranger who has passed the door.
 struct Stranger {
   std::string run_id = identity().run_id;
   std::string token = identity().token;
@@ -39,8 +40,10 @@ struct Stranger {
   int rank = 0;
 
   grpc::Status ask(const ControlServer& server) const {
-    auto stub = control::Control::NewStub(
-        grpc::CreateChannel(server.address(), grpc::InsecureChannelCredentials()));
+    auto stub = control::Control::NewStub(exchange::connect({.address = server.address(),
+                                                             .key = door_key(identity().token),
+                                                             .tls = {},
+                                                             .limits = kControlLimits}));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     exchange::say({.run_id = run_id, .token = token}, protocol, context);

@@ -31,9 +31,30 @@ constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
 std::atomic<pid_t> running_mpirun{0};
 
+/// What is stopped (SIGSTOP) hears of it only when it continues.
+void terminate(pid_t pid) {
+  kill(pid, SIGTERM);
+  kill(pid, SIGCONT);
+}
+
+/// While this process is there to take its output: without that it would die of SIGPIPE and leave
+/// its files in TMPDIR.
+void await_end_of(pid_t pid) {
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 20'000'000};
+  for (int i = 0; i < 150; ++i) {  // 3 s
+    siginfo_t end{};
+    if (waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+    if (end.si_pid == pid) return;
+    nanosleep(&kPause, nullptr);
+  }
+}
+
 /// mpirun ends its ranks; this process dies of the signal as if it had no handler.
 void pass_on(int signal) {
-  if (const pid_t pid = running_mpirun.load(); pid > 0) kill(pid, SIGTERM);
+  if (const pid_t pid = running_mpirun.load(); pid > 0) {
+    terminate(pid);
+    await_end_of(pid);
+  }
   ::signal(signal, SIG_DFL);
   raise(signal);
 }
@@ -150,7 +171,7 @@ class Launcher::Impl {
 
   void end_started(std::chrono::milliseconds patience) {
     if (await_end(patience)) return;
-    kill(pid_, SIGTERM);
+    terminate(pid_);
     if (await_end(kKindness)) return;
     for (pid_t child : children_of(pid_)) kill(child, SIGKILL);
     if (await_end(kKindness)) return;

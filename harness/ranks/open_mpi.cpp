@@ -14,8 +14,8 @@ namespace regatta {
 namespace {
 
 /// Of the user's, for what connects ranks. Ours would contradict them.
-constexpr std::array kChoicesOfLinks = {"OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include",
-                                        "OMPI_MCA_btl_tcp_if_exclude"};
+constexpr std::array kChoicesOfLinks = {
+    "OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_btl_tcp_if_exclude"};
 
 bool user_chooses_links() {
   return std::any_of(kChoicesOfLinks.begin(), kChoicesOfLinks.end(),
@@ -33,9 +33,10 @@ std::vector<std::string> mpirun_command(const LaunchOptions& options) {
     command.insert(command.end(), {"--hostfile", options.hosts});
   }
   if (options.reach == Reach::ThisHost && !user_chooses_links()) {
-    // Memory connects them. Version 5 looks at TCP all the same, and fills the ranks' output with
-    // "Unable to find reachable pairing" where it may not use the loopback device.
-    command.insert(command.end(), {"--mca", "btl_tcp_if_include", "lo"});
+    // Memory connects them. By TCP or libfabric each rank would listen on other interfaces than
+    // loopback; mpirun itself does in any case (Open MPI's issue 14441). Version 5 knows vader as
+    // another name of sm.
+    command.insert(command.end(), {"--mca", "pml", "ob1", "--mca", "btl", "self,vader"});
   }
   for (const auto& [name, value] : options.environment) {
     command.insert(command.end(), {"-x", name});  // the value stays out of the process list

@@ -58,10 +58,9 @@ TEST(OpenMpi, OfAnEndWithoutASignalNamesNoDeath) {
   EXPECT_FALSE(death_in({"process rank 1 exited on", "", "signal 9 (Killed)."}));
 }
 
-TEST(OpenMpi, IsKeptToLoopbackOnThisHostUnlessTheUserChooses) {
+TEST(OpenMpi, UsesMemoryOnThisHostUnlessTheUserChooses) {
   const auto is_kept = [](Reach reach) {
-    return testing::Value(mpirun_command({.reach = reach}),
-                          testing::Contains("btl_tcp_if_include"));
+    return testing::Value(mpirun_command({.reach = reach}), testing::Contains("self,vader"));
   };
   ASSERT_EQ(std::getenv("OMPI_MCA_btl"), nullptr) << "the test wants no choice of the machine's";
   EXPECT_TRUE(is_kept(Reach::ThisHost));

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -110,10 +111,10 @@ class Rank {
 
 void Rank::join() {
   if (!request_.trace.empty()) {
-    trace_.open(request_.trace + ".rank" + std::to_string(rank_));
+    trace_.create(trace_of_rank(request_.trace, rank_), request_.if_there);
   }
   const Workload& workload = find_workload(request_.workload);
-  data_ = load_data(workload, dataset_of(request_, workload), request_.data_dir);
+  data_ = load_data(workload, dataset_of(request_, workload), files_of(request_));
   placement_ = place(request_, data_.train.count);
   placement_.recipe.train = &data_.train;
   const Step placed = placed_step(placement_);
@@ -292,6 +293,7 @@ void guarded(ControlClient& client, Function function) {
 bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_member_of_allocation(); }
 
 int serve_as_rank(const RaceRequest& request) {
+  std::signal(SIGPIPE, SIG_IGN);  // a broken connection is an error of a call, which names its peer
   std::unique_ptr<MpiSession> session = join_allocation();
   // While no other thread reads the environment. Ranks that the coordinator starts have it from
   // there.

@@ -13,6 +13,7 @@ namespace regatta {
 namespace {
 
 constexpr std::chrono::milliseconds kMostOfALook{250};
+constexpr std::chrono::seconds kComingLimit{30};  // until a rank connects
 constexpr std::ptrdiff_t kLinesShown = 5;
 
 /// For the reader of words about a death that say little.
@@ -49,6 +50,7 @@ RankWatch::RankWatch(const ControlServer& server, Launcher& launcher,
       looked_(std::chrono::steady_clock::now()),
       beats_(places_.size()),
       silence_(places_.size()),
+      coming_(places_.size()),
       lost_(places_.size()) {}
 
 void RankWatch::note(int rank, const control::Trouble& trouble) {
@@ -65,6 +67,7 @@ bool RankWatch::look() {
     const RankState state = server_.state(static_cast<int>(r));
     const bool speaks = state.greeted ? state.beats != beats_[r]
                                       : !launcher_.misses(static_cast<int>(r));  // it is to come
+    if (!state.greeted) coming_[r] += span;
     silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
     if (lost_[r]) continue;
@@ -72,6 +75,12 @@ bool RankWatch::look() {
       lost_[r] = "its connection broke, so it has ended or its machine cannot be reached";
     } else if (silence_[r] > kMostSilence && !state.greeted) {
       lost_[r] = "its process has ended before it joined the run";
+    } else if (!state.greeted && coming_[r] > kComingLimit) {
+      lost_[r] = fmt::format(
+          "it has not joined the run within {} s, so it or mpirun is stopped, or its machine "
+          "cannot "
+          "be reached",
+          kComingLimit.count());
     } else if (silence_[r] > kMostSilence) {
       lost_[r] =
           fmt::format("it has said nothing for {} s, so it is stopped or starved of its core",

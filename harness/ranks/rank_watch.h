@@ -83,6 +83,7 @@ class RankWatch {
   std::chrono::steady_clock::time_point looked_;
   std::vector<std::int64_t> beats_;
   std::vector<std::chrono::nanoseconds> silence_;
+  std::vector<std::chrono::nanoseconds> coming_;  ///< until it connected
   std::vector<std::optional<std::string>> lost_;  ///< by rank: why
   std::vector<int> order_;                        ///< lost ranks, in the order of their loss
   int spared_from_ = std::numeric_limits<int>::max();

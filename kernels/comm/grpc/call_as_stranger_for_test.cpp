@@ -3,7 +3,8 @@
 // Calls a process of a run by gRPC as one of another run, version or mind would, and prints how the
 // call ended: `UNAUTHENTICATED: the token is not this run's`. The call's first message is what
 // stdin has, if that is anything.
-//   call_as_stranger ADDRESS METHOD [KEY=VALUE...] < MESSAGE
+//   call_as_stranger ADDRESS DOOR METHOD [KEY=VALUE...] < MESSAGE
+// DOOR: the key that opens the door of the address.
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -12,18 +13,18 @@
 #include "kernels/comm/grpc/stranger_for_test.h"
 
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    std::fputs("usage: call_as_stranger ADDRESS METHOD [KEY=VALUE...] < MESSAGE\n", stderr);
+  if (argc < 4) {
+    std::fputs("usage: call_as_stranger ADDRESS DOOR METHOD [KEY=VALUE...] < MESSAGE\n", stderr);
     return 1;
   }
   regatta::test::Metadata metadata;
-  for (int i = 3; i < argc; ++i) {
+  for (int i = 4; i < argc; ++i) {
     const std::string pair = argv[i];
     const std::size_t sign = pair.find('=');
     metadata[pair.substr(0, sign)] = pair.substr(sign + 1);
   }
   const regatta::test::Bytes message{std::istreambuf_iterator<char>(std::cin), {}};
-  regatta::test::Stranger stranger(argv[1], metadata, argv[2]);
+  regatta::test::Stranger stranger(argv[1], metadata, {.method = argv[3], .key = argv[2]});
   if (!message.empty()) stranger.write(message);
   std::puts(regatta::exchange::words_of(stranger.finish()).c_str());
   return 0;

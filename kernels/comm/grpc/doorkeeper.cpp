@@ -23,19 +23,23 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kBacklog = 256;
-constexpr milliseconds kLook{500};               // at who has stayed too long
-constexpr milliseconds kBreath{20};              // when there are no descriptors left
-constexpr std::string_view kMapped = "::ffff:";  // an IPv4 address as IPv6
+constexpr milliseconds kLook{500};          // at who has stayed too long
+constexpr milliseconds kBreath{20};         // when there are no descriptors left
+constexpr std::size_t kMostRequest = 1024;  // bytes
+constexpr std::string_view kConnect = "CONNECT ";
+constexpr std::string_view kHeader = "\r\nProxy-Authorization: Bearer ";
+constexpr std::string_view kEndOfRequest = "\r\n\r\n";
+constexpr std::string_view kWelcome = "HTTP/1.0 200 OK\r\n\r\n";
+constexpr std::string_view kRefusal = "HTTP/1.0 407 Proxy Authentication Required\r\n\r\n";
 
-/// An address and a port as digits.
-std::pair<std::string, std::string> digits_of(const sockaddr_storage& address, socklen_t size) {
-  std::array<char, NI_MAXHOST> host{};
+int port_of(int descriptor) {
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size);
   std::array<char, NI_MAXSERV> port{};
-  getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host.data(), host.size(),
-              port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
-  std::string text = host.data();
-  if (text.starts_with(kMapped)) text.erase(0, kMapped.size());
-  return {text, port.data()};
+  getnameinfo(reinterpret_cast<const sockaddr*>(&own), size, nullptr, 0, port.data(), port.size(),
+              NI_NUMERICSERV);
+  return std::stoi(port.data());
 }
 
 int bound_socket(const addrinfo& address) {
@@ -88,6 +92,26 @@ std::string with_port(const std::string& address, int port) {
   return (bare_ipv6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
 }
 
+std::string door_key(std::string_view token) {
+  return std::string(token.substr(0, token.size() / 2));
+}
+
+bool same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  }
+  return difference == 0;
+}
+
+/// Names of gRPC's own (http_connect_handshaker.h), which its headers do not declare.
+std::vector<std::pair<std::string, std::string>> door_arguments(const std::string& address,
+                                                                std::string_view key) {
+  return {{"grpc.http_connect_server", address},
+          {"grpc.http_connect_headers", "Proxy-Authorization:Bearer " + std::string(key)}};
+}
+
 Doorkeeper::Doorkeeper(const DoorOptions& options)
     : options_(options), listener_(bound_socket(options)), wake_(eventfd(0, EFD_CLOEXEC)) {
   if (listener_ < 0 || wake_ < 0) {
@@ -96,10 +120,7 @@ Doorkeeper::Doorkeeper(const DoorOptions& options)
     if (wake_ >= 0) ::close(wake_);
     throw why_not_bound(options, code);
   }
-  sockaddr_storage own{};
-  socklen_t size = sizeof own;
-  getsockname(listener_, reinterpret_cast<sockaddr*>(&own), &size);
-  address_ = with_port(options.listen, std::stoi(digits_of(own, size).second));
+  address_ = with_port(options.listen, port_of(listener_));
 }
 
 Doorkeeper::~Doorkeeper() {
@@ -111,8 +132,7 @@ Doorkeeper::~Doorkeeper() {
 void Doorkeeper::close() {
   eventfd_write(wake_, 1);
   if (thread_.joinable()) thread_.join();
-  const std::lock_guard lock(mutex_);
-  for (const Stranger& stranger : strangers_) ::close(stranger.descriptor);
+  for (Stranger& stranger : strangers_) send_away(stranger);
   strangers_.clear();
 }
 
@@ -121,89 +141,87 @@ void Doorkeeper::open(std::unique_ptr<Acceptor> acceptor) {
   thread_ = std::thread([this] { serve(); });
 }
 
-/// A wrong match by the same port on another host would only let a stranger stay.
-void Doorkeeper::admit(const std::string& peer) {
-  const std::lock_guard lock(mutex_);
-  std::erase_if(strangers_, [&](const Stranger& stranger) {
-    const bool same =
-        peer.ends_with(":" + stranger.port) && peer.find(stranger.address) != std::string::npos;
-    if (same) ::close(stranger.descriptor);
-    return same;
-  });
-}
-
-std::size_t Doorkeeper::strangers() const {
-  const std::lock_guard lock(mutex_);
-  return strangers_.size();
-}
-
 void Doorkeeper::serve() {
+  std::vector<pollfd> awaited;
   for (;;) {
-    std::array<pollfd, 2> awaited = {
-        {{.fd = wake_, .events = POLLIN}, {.fd = listener_, .events = POLLIN}}};
+    awaited = {{.fd = wake_, .events = POLLIN, .revents = 0},
+               {.fd = listener_, .events = POLLIN, .revents = 0}};
+    for (const Stranger& stranger : strangers_) {
+      awaited.push_back({.fd = stranger.descriptor, .events = POLLIN, .revents = 0});
+    }
     poll(awaited.data(), awaited.size(), static_cast<int>(kLook.count()));
     if (awaited[0].revents != 0) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - looked_ >= kLook || strangers() >= options_.most_strangers) {
-      looked_ = now;
-      forget_those_who_went();
+    for (std::size_t i = 0; i < strangers_.size(); ++i) {
+      if (awaited[i + 2].revents != 0) hear(strangers_[i]);
+    }
+    const auto latest = std::chrono::steady_clock::now() - options_.patience;
+    for (Stranger& stranger : strangers_) {
+      if (stranger.descriptor >= 0 && stranger.since < latest) send_away(stranger);
     }
     if (awaited[1].revents != 0) accept_one();
+    std::erase_if(strangers_, [](const Stranger& each) { return each.descriptor < 0; });
+    stranger_count_ = strangers_.size();
   }
 }
 
 void Doorkeeper::accept_one() {
-  sockaddr_storage peer{};
-  socklen_t size = sizeof peer;
-  const int descriptor =
-      accept4(listener_, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  const int own = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  if (own < 0) {
+  const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (descriptor < 0) {
     const bool exhausted = errno == EMFILE || errno == ENFILE;
-    if (descriptor >= 0) ::close(descriptor);
     if (exhausted) std::this_thread::sleep_for(kBreath);
     return;
   }
+  strangers_.push_back(
+      {.descriptor = descriptor, .said = "", .since = std::chrono::steady_clock::now()});
+  if (strangers_.size() > options_.most_strangers) send_away(strangers_.front());
+}
+
+/// No byte behind the request is taken: a client waits for the answer before it says more.
+void Doorkeeper::hear(Stranger& stranger) {
+  std::array<char, kMostRequest> piece{};
+  const std::size_t room = kMostRequest - stranger.said.size();
+  const ssize_t got = recv(stranger.descriptor, piece.data(), room, 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got > 0) stranger.said.append(piece.data(), static_cast<std::size_t>(got));
+  const Judgement judgement = got > 0 ? judge(stranger) : Judgement::MustGo;
+  if (judgement == Judgement::MayComeIn) let_in(stranger);
+  if (judgement == Judgement::MustGo) send_away(stranger);
+}
+
+Doorkeeper::Judgement Doorkeeper::judge(const Stranger& stranger) const {
+  const std::string_view said = stranger.said;
+  if (!said.starts_with(std::string_view(kConnect).substr(0, said.size()))) {
+    return Judgement::MustGo;
+  }
+  if (!said.ends_with(kEndOfRequest)) {
+    return said.size() < kMostRequest ? Judgement::Waits : Judgement::MustGo;
+  }
+  const std::size_t header = said.find(kHeader);
+  if (header == said.npos) return Judgement::MustGo;
+  const std::string_view rest = said.substr(header + kHeader.size());
+  const bool right = same_secret(rest.substr(0, rest.find('\r')), options_.key);
+  return right ? Judgement::MayComeIn : Judgement::MustGo;
+}
+
+void Doorkeeper::let_in(Stranger& stranger) {
+  const int descriptor = std::exchange(stranger.descriptor, -1);
   const int on = 1;
   const int limit_ms = static_cast<int>(options_.unsent_limit.count());
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof limit_ms);
-  const auto [address, port] = digits_of(peer, size);
-  {
-    const std::lock_guard lock(mutex_);
-    strangers_.push_back({.descriptor = own,
-                          .address = address,
-                          .port = port,
-                          .since = std::chrono::steady_clock::now()});
-    if (strangers_.size() > options_.most_strangers) {
-      send_away(strangers_.front());
-      strangers_.pop_front();
-    }
-  }
+  send(descriptor, kWelcome.data(), kWelcome.size(), MSG_NOSIGNAL);
   Acceptor::NewConnectionParameters connection;
   connection.listener_fd = listener_;
   connection.fd = descriptor;
   acceptor_->HandleNewConnection(&connection);
 }
 
-/// Strangers that gRPC has let go, and those that have stayed too long.
-void Doorkeeper::forget_those_who_went() {
-  const auto now = std::chrono::steady_clock::now();
-  const std::lock_guard lock(mutex_);
-  std::erase_if(strangers_, [&](const Stranger& stranger) {
-    pollfd state{.fd = stranger.descriptor, .events = 0};
-    const bool gone = poll(&state, 1, 0) > 0;  // shut down on both ends, or broken
-    if (gone) ::close(stranger.descriptor);
-    if (gone || now - stranger.since < options_.patience) return gone;
-    send_away(stranger);
-    return true;
-  });
-}
-
-/// gRPC hears of it as of any connection that ends.
-void Doorkeeper::send_away(const Stranger& stranger) {
-  shutdown(stranger.descriptor, SHUT_RDWR);
-  ::close(stranger.descriptor);
+void Doorkeeper::send_away(Stranger& stranger) {
+  const int descriptor = std::exchange(stranger.descriptor, -1);
+  if (descriptor < 0) return;
+  send(descriptor, kRefusal.data(), kRefusal.size(), MSG_NOSIGNAL);
+  shutdown(descriptor, SHUT_WR);
+  ::close(descriptor);
 }
 
 }  // namespace regatta

@@ -1,29 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accepts connections for a gRPC server. gRPC itself would accept any number and would stop
-// listening for good when the process runs out of file descriptors (gRPC 1.51, tcp_server_posix). A
-// connection is a stranger until the server has checked a call on it and admits it. The number of
-// strangers and their time are limited, and a new one displaces the oldest, so strangers cannot
-// keep out a process of the run, which is admitted within moments.
+// Accepts connections for a gRPC server, and only those that show the run's key reach its HTTP/2
+// stack, which a stranger could otherwise keep busy and fill (rapid reset, CVE-2023-44487; gRPC
+// 1.51 has no limit for it). gRPC itself would also accept any number of connections and stop
+// listening for good when the process runs out of file descriptors (tcp_server_posix).
+//   client  CONNECT host:port HTTP/1.0, and a header Proxy-Authorization: Bearer KEY
+//   door    HTTP/1.0 200 OK, and from there on the connection is gRPC's; or 407
+// A client of gRPC says so by itself where two channel arguments ask it to (door_arguments). Until
+// it has, a connection is a stranger. The number of strangers, their time and their bytes are
+// limited, and a new one displaces the oldest, so strangers cannot keep out a process of the run.
+// Source: RFC 9110, 9.3.6 and 11.7.
 #pragma once
 
 #include <grpcpp/server_builder.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace regatta {
 
 /// `127.0.0.1:4000`, `[::1]:4000`
 std::string with_port(const std::string& address, int port);
 
+/// What opens the door, by the run's token of which it is the first half: it crosses the network
+/// in the clear even under TLS, the other half does not.
+std::string door_key(std::string_view token);
+
+/// What a client of gRPC 1.51 and later sends through a proxy, as channel arguments by name.
+/// `address`: of the door.
+std::vector<std::pair<std::string, std::string>> door_arguments(const std::string& address,
+                                                                std::string_view key);
+
+/// In gRPC's words of a connection that the door has refused.
+inline constexpr std::string_view kRefusedAtTheDoor = "HTTP proxy returned response code 407";
+
+/// Takes as long wherever two texts differ.
+bool same_secret(std::string_view a, std::string_view b);
+
 struct DoorOptions {
   std::string listen;  ///< address to bind to, without port
+  std::string key;     ///< of those who may come in
   int port = 0;        ///< 0: any that is free
   std::size_t most_strangers = 64;
   std::chrono::milliseconds patience{15'000};     ///< the time of a stranger
@@ -47,38 +71,34 @@ class Doorkeeper {
   /// From now on hands connections to a server that runs.
   void open(std::unique_ptr<Acceptor> acceptor);
 
-  /// Stops accepting. Called before the server shuts down, while admit() may still be called.
+  /// Stops accepting. Called before the server shuts down.
   void close();
 
-  /// Admits a connection whose call has shown the token; it stays as long as it likes. `peer` as
-  /// named by gRPC. Threads: any, here and below.
-  void admit(const std::string& peer);
-
-  /// The number of open connections that are not admitted.
-  std::size_t strangers() const;
+  /// The number of open connections that have not shown the key. Threads: any.
+  std::size_t strangers() const { return stranger_count_; }
 
  private:
-  /// Our own descriptor for a connection that gRPC holds, to end it.
   struct Stranger {
     int descriptor = -1;
-    std::string address;
-    std::string port;
+    std::string said;  ///< of its request, so far
     std::chrono::steady_clock::time_point since;
   };
+  enum class Judgement { Waits, MayComeIn, MustGo };
 
   void serve();
   void accept_one();
-  void forget_those_who_went();
-  void send_away(const Stranger& stranger);
+  void hear(Stranger& stranger);
+  Judgement judge(const Stranger& stranger) const;
+  void let_in(Stranger& stranger);
+  void send_away(Stranger& stranger);
 
   DoorOptions options_;
   int listener_ = -1;
   int wake_ = -1;  ///< readable: quit
   std::string address_;
   std::unique_ptr<Acceptor> acceptor_;
-  mutable std::mutex mutex_;
-  std::deque<Stranger> strangers_;  ///< oldest first
-  std::chrono::steady_clock::time_point looked_{};
+  std::deque<Stranger> strangers_;  ///< oldest first; of the thread
+  std::atomic<std::size_t> stranger_count_ = 0;
   std::thread thread_;
 };
 

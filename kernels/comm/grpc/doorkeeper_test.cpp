@@ -21,6 +21,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+const std::string kKey = "aaaa";
+
 /// A server that answers no call, behind a door.
 class Doors : public testing::Test {
  protected:
@@ -53,12 +55,22 @@ class Doors : public testing::Test {
     connected_.push_back(descriptor);
     return descriptor;
   }
-  /// As gRPC names the other end of a connection of ours.
-  static std::string peer_of(int descriptor) {
-    sockaddr_in own{};
-    socklen_t size = sizeof own;
-    getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size);
-    return "ipv4:127.0.0.1:" + std::to_string(ntohs(own.sin_port));
+  /// A connection that asks to be let in by `key`, and what it is answered.
+  std::pair<int, std::string> ask(const std::string& key) {
+    const int descriptor = connect();
+    say(descriptor, "CONNECT 127.0.0.1:1 HTTP/1.0\r\nHost: a\r\nProxy-Authorization: Bearer ");
+    say(descriptor, key + "\r\n\r\n");
+    return {descriptor, answer(descriptor)};
+  }
+  static void say(int descriptor, const std::string& text) {
+    EXPECT_EQ(send(descriptor, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+  }
+  /// The first line.
+  static std::string answer(int descriptor) {
+    std::string text(200, ' ');
+    const ssize_t got = recv(descriptor, text.data(), text.size(), 0);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    return text.substr(0, text.find('\r'));
   }
   /// Whether the server ends it within the limit.
   static bool ended(int descriptor, milliseconds limit) {
@@ -90,17 +102,37 @@ TEST_F(Doors, SendTheOldestStrangerAwayForANewOne) {
   EXPECT_FALSE(ended(third, milliseconds(0)));
 }
 
-TEST_F(Doors, LetStayWhoeverIsAdmitted) {
-  start({.listen = "127.0.0.1", .most_strangers = 1, .patience = milliseconds(300)});
-  const int friendly = connect();
-  ASSERT_TRUE(strangers_become(1));
-  door_->admit(peer_of(friendly));
-  EXPECT_EQ(door_->strangers(), 0U);
+TEST_F(Doors, LetInAndLetStayWhoeverHasTheKey) {
+  start({.listen = "127.0.0.1", .key = kKey, .most_strangers = 1, .patience = milliseconds(300)});
+  const auto [friendly, welcome] = ask(kKey);
+  EXPECT_EQ(welcome, "HTTP/1.0 200 OK");
+  EXPECT_TRUE(strangers_become(0));
   const int other = connect();
   const int another = connect();
   EXPECT_TRUE(ended(other, milliseconds(3000)));
   EXPECT_TRUE(ended(another, milliseconds(3000)));  // its time is over
+  EXPECT_FALSE(answer(friendly).empty());           // gRPC's settings of HTTP/2
   EXPECT_FALSE(ended(friendly, milliseconds(0)));
+}
+
+TEST_F(Doors, TurnAwayWhoeverDoesNotHaveTheKey) {
+  start({.listen = "127.0.0.1", .key = kKey});
+  const std::string refusal = "HTTP/1.0 407 Proxy Authentication Required";
+  for (const std::string& key : {std::string(), std::string("aaab"), kKey + "a"}) {
+    const auto [connection, answered] = ask(key);
+    EXPECT_EQ(answered, refusal);
+    EXPECT_TRUE(ended(connection, milliseconds(3000)));
+  }
+  const std::string settings("\0\0\0\4\0\0\0\0\0", 9);
+  for (const std::string& text :
+       {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings, std::string("GET / HTTP/1.0\r\n\r\n"),
+        std::string("CONNECT a:1 HTTP/1.0\r\n\r\n"), "CONNECT " + std::string(2000, 'a')}) {
+    const int connection = connect();
+    say(connection, text);
+    EXPECT_EQ(answer(connection).substr(0, refusal.size()), refusal) << text;
+    EXPECT_TRUE(ended(connection, milliseconds(3000)));
+  }
+  EXPECT_TRUE(strangers_become(0));
 }
 
 TEST_F(Doors, ForgetWhoeverWentByHimself) {

@@ -51,6 +51,7 @@ Listener listen(const ListenOptions& options,
                 const std::function<void(grpc::ServerBuilder&)>& add) {
   auto door = std::make_unique<Doorkeeper>(
       DoorOptions{.listen = options.listen,
+                  .key = options.key,
                   .port = options.port,
                   .most_strangers = static_cast<std::size_t>(kMostStrangers + options.processes),
                   .unsent_limit = std::chrono::milliseconds(options.limits.keepalive_timeout_ms)});
@@ -70,14 +71,16 @@ Listener listen(const ListenOptions& options,
   return {.server = std::move(server), .acceptor = std::move(acceptor), .door = std::move(door)};
 }
 
-std::shared_ptr<grpc::Channel> connect(const std::string& address, const TlsFiles& tls,
-                                       const ConnectionLimits& limits) {
+std::shared_ptr<grpc::Channel> connect(const ConnectOptions& options) {
   grpc::ChannelArguments arguments;
-  set_common(limits, [&](const char* name, int value) { arguments.SetInt(name, value); });
+  for (const auto& [name, text] : door_arguments(options.address, options.key)) {
+    arguments.SetString(name, text);
+  }
+  set_common(options.limits, [&](const char* name, int value) { arguments.SetInt(name, value); });
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // shared with no other channel
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // would keep references to what was sent
-  return grpc::CreateCustomChannel(address, channel_credentials(tls), arguments);
+  return grpc::CreateCustomChannel(options.address, channel_credentials(options.tls), arguments);
 }
 
 grpc::WriteOptions write_options(Chunk follows) {

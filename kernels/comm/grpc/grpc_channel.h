@@ -32,6 +32,7 @@ struct ListenOptions {
   std::string listen;  ///< address to bind to, without port
   int port = 0;        ///< 0: any that is free
   int processes = 1;   ///< that may connect at the same time
+  std::string key;     ///< that opens the door to processes of the run: door_key()
   TlsFiles tls;
   ConnectionLimits limits;
 };
@@ -47,9 +48,15 @@ struct Listener {
 /// RunError(Io) when nothing can be bound there.
 Listener listen(const ListenOptions& options, const std::function<void(grpc::ServerBuilder&)>& add);
 
-/// A connection of its own to `address`.
-std::shared_ptr<grpc::Channel> connect(const std::string& address, const TlsFiles& tls,
-                                       const ConnectionLimits& limits);
+struct ConnectOptions {
+  std::string address;  ///< of a Listener's door
+  std::string key;
+  TlsFiles tls;
+  ConnectionLimits limits;
+};
+
+/// A connection of its own.
+std::shared_ptr<grpc::Channel> connect(const ConnectOptions& options);
 
 grpc::WriteOptions write_options(Chunk follows);
 

@@ -9,10 +9,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "kernels/comm/grpc/doorkeeper.h"
+#include "kernels/comm/grpc/grpc_hello.h"
 #include "kernels/graph/error.h"
 
 namespace regatta::exchange {
@@ -26,8 +28,14 @@ constexpr const char* kRemedy =
     "the same for all processes: ci/make_certificates makes such files";
 
 std::string contents(const std::string& path, const std::string& kind) {
+  std::error_code error;
+  std::ifstream file;
   errno = 0;
-  std::ifstream file(path, std::ios::binary);
+  if (std::filesystem::is_fifo(path, error)) {
+    errno = EINVAL;  // it would keep us waiting
+  } else {
+    file.open(path, std::ios::binary);
+  }
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file || text.empty()) {
     const std::string reason = errno != 0 ? std::strerror(errno) : "it is empty";
@@ -60,7 +68,7 @@ std::string words_of_a_call(const std::shared_ptr<grpc::Channel>& channel) {
   queue.Shutdown();
   while (queue.Next(&tag, &ok)) {
   }
-  return status.error_message();
+  return words_of(status.error_message());
 }
 
 }  // namespace

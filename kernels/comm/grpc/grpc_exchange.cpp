@@ -51,6 +51,7 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
         {.listen = options_.listen,
          .port = port,
          .processes = options_.processes,
+         .key = door_key(options_.run.token),
          .tls = options_.tls,
          .limits = options_.limits},
         [this](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(this); });
@@ -62,8 +63,12 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
   void connect(int process, const std::string& address) {
     check(process < options_.process, "the lower process serves, the higher connects");
     const auto link = this->link(process);
-    const auto stream = exchange::start_client_stream(
-        exchange::connect(address, options_.tls, options_.limits), link, hello_);
+    const auto stream =
+        exchange::start_client_stream(exchange::connect({.address = address,
+                                                         .key = door_key(options_.run.token),
+                                                         .tls = options_.tls,
+                                                         .limits = options_.limits}),
+                                      link, hello_);
     check(stream != nullptr, "a link is connected once");
     const bool answered =
         link->wait_until_open({.limit_ns = std::int64_t{options_.connect_limit_ms} * 1'000'000});
@@ -84,7 +89,6 @@ class GrpcExchange::State final : public grpc::CallbackGenericService {
     }
     const exchange::Caller caller = exchange::check_caller(*context, hello_, options_.processes);
     if (!caller.status.ok()) return exchange::refuse_call(caller.status);
-    listener_.door->admit(context->peer());
     exchange::ServerReactor* const reactor =
         exchange::start_server_stream(*context, link(caller.process));
     if (reactor != nullptr) return reactor;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 
+#include "kernels/comm/grpc/doorkeeper.h"
 #include "kernels/comm/grpc/frame.h"
 
 namespace regatta::exchange {
@@ -24,16 +25,6 @@ std::string find(const Metadata& metadata, const char* key) {
 }
 
 std::string shown(const std::string& text) { return "'" + text.substr(0, kShownBytes) + "'"; }
-
-/// Takes as long wherever two texts differ.
-bool same_secret(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  }
-  return difference == 0;
-}
 
 /// -1 where `text` is no number.
 int number(const std::string& text) {
@@ -120,7 +111,12 @@ std::string words_of(const grpc::Status& status) {
   const auto name = kNames.find(status.error_code());
   const std::string code = name == kNames.end() ? "status " + std::to_string(status.error_code())
                                                 : std::string(name->second);
-  return code + ": " + status.error_message();
+  return code + ": " + words_of(status.error_message());
+}
+
+std::string words_of(const std::string& error) {
+  if (error.find(kRefusedAtTheDoor) == error.npos) return error;
+  return "what listens there belongs to another run";
 }
 
 }  // namespace regatta::exchange

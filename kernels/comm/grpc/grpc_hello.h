@@ -48,5 +48,7 @@ std::string error_in_answer(const grpc::ClientContext& context, const LinkEnds& 
 
 /// `UNAVAILABLE: Socket closed`.
 std::string words_of(const grpc::Status& status);
+/// gRPC's words, or ours where the door has refused the connection.
+std::string words_of(const std::string& error);
 
 }  // namespace regatta::exchange

@@ -15,6 +15,7 @@
 #include "kernels/comm/grpc/exchange_for_test.h"
 #include "kernels/comm/grpc/frame.h"
 #include "kernels/comm/grpc/grpc_channel.h"
+#include "kernels/comm/grpc/grpc_hello.h"
 #include "kernels/comm/grpc/stranger_for_test.h"
 #include "kernels/graph/error.h"
 
@@ -22,6 +23,7 @@ namespace regatta {
 namespace {
 
 using test::End;
+using test::kToken;
 using test::Metadata;
 using test::metadata_of;
 using test::options_of;
@@ -63,9 +65,19 @@ TEST(GrpcStrangers, AreToldWhatIsWrongWithThem) {
                  "protocol version is '', this process speaks '1'");
 }
 
+TEST(GrpcStrangers, DoNotPassTheDoorWithoutItsKey) {
+  End server(options_of(0, 3));
+  const std::string address = server.exchange.serve();
+  for (const std::string& key : {std::string(), std::string("a"), kToken}) {
+    Stranger stranger(address, metadata_of(1), {.key = key});
+    const grpc::Status status = stranger.finish();
+    EXPECT_EQ(exchange::words_of(status), "UNAVAILABLE: what listens there belongs to another run");
+  }
+}
+
 TEST(GrpcStrangers, FindNoOtherMethod) {
   End server(options_of(0, 2));
-  Stranger stranger(server.exchange.serve(), metadata_of(1), "/regatta.Exchange/Other");
+  Stranger stranger(server.exchange.serve(), metadata_of(1), {.method = "/regatta.Exchange/Other"});
   EXPECT_EQ(stranger.finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
