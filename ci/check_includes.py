@@ -50,7 +50,8 @@ RULES = (
     Rule("harness/matrix",
          ("harness/judge", "harness/plan", "harness/record", "harness/system", *ENGINE),
          ("fmt/", "toml++/")),
-    Rule("harness/export", ("harness/judge", "harness/record", *ENGINE), ("fmt/", "nlohmann/")),
+    Rule("harness/export", ("harness/judge", "harness/record", "harness/system", *ENGINE),
+         ("fmt/", "nlohmann/")),
     Rule("harness", ENGINE, ("CLI/", "fmt/", "nlohmann/")),
 )
 # Tests and benchmarks, and what they share, may include whatever they test; the rest may not

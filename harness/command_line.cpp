@@ -3,18 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
 #include <vector>
 
-#include "harness/plan/flag_errors.h"
+#include "harness/plan/flag_values.h"
 #include "harness/plan/race_flags.h"
 #include "harness/system/machine.h"
 #include "kernels/graph/names.h"
 
 namespace regatta {
 namespace {
-
-constexpr int kUsageError = 1;
 
 CLI::Validator one_of(const std::string& what, const std::vector<std::string>& names) {
   return CLI::Validator(
@@ -26,15 +23,14 @@ CLI::Validator one_of(const std::string& what, const std::vector<std::string>& n
 }
 
 void declare_matrix(CLI::App& app, MatrixRequest& request) {
-  auto* file = app.add_option("file", request.file, "TOML: which cells, how many seeds");
-  app.add_option("--tier", request.tier, "instead of a file: quick, standard, full or claims")
+  auto* file = add_value(app, "file", request.file, "TOML: which cells, how many seeds");
+  add_value(app, "--tier", request.tier, "instead of a file: quick, standard, full or claims")
       ->excludes(file);
-  app.add_option("--seeds", request.seeds, "seeds 1 to this many (default: the matrix' own)");
-  app.add_option("--out", request.out, "folder whose records.jsonl the records are added to")
-      ->capture_default_str();
+  add_value(app, "--seeds", request.seeds, "seeds 1 to this many (default: the matrix' own)",
+            NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
+  add_value(app, "--out", request.out, "folder whose records.jsonl the records are added to");
   request.data_dir = RaceRequest().data_dir;
-  app.add_option("--data-dir", request.data_dir, "folder of the CIFAR-10 binary files")
-      ->capture_default_str();
+  add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");
   const auto set = [&request](MatrixRequest::Mode mode) {
     return [&request, mode] { request.mode = mode; };
   };
@@ -43,10 +39,9 @@ void declare_matrix(CLI::App& app, MatrixRequest& request) {
   app.add_flag_callback("--resume", set(MatrixRequest::Mode::Resume),
                         "run what the folder does not hold yet")
       ->excludes(dry);
-  app.add_option(
-      "--within", request.within,
-      "time for it, such as 90s, 3min or 1h: runs go seed by seed, one that would end "
-      "later is not begun, and what was left out is said (default: as long as it takes)");
+  add_value(app, "--within", request.within,
+            "time for it, such as 90s, 3min or 1h: runs go seed by seed, one that would end "
+            "later is not begun, and what was left out is said (default: as long as it takes)");
   app.add_flag_callback(
       "--draw", [&request] { request.figure = MatrixRequest::Figure::Growing; },
       "draw OUT/race.svg anew between runs, by plots/race.py, in at most a twentieth of the time");
@@ -60,45 +55,45 @@ struct CompareNames {
 
 void declare_report(CLI::App& app, ReportRequest& request, std::string& format) {
   app.add_option("folders", request.folders, "folders of records")->required();
-  app.add_option("--out", request.out, "folder for index.html, judgement.json and figures")
-      ->capture_default_str();
-  app.add_option("--format", format, "page, or json: the judgement on standard output")
-      ->capture_default_str()
+  add_value(app, "--out", request.out, "folder for index.html, judgement.json and figures");
+  add_overwrite(app, request.if_there, "the page in --out");
+  add_value(app, "--format", format, "page, or json: the judgement on standard output")
       ->check(one_of("format", {"page", "json"}));
 }
 
+/// Of what a verdict calls a change.
+constexpr NumberRange<double> kEffects{
+    .least = 0, .most = 10, .bound = NumberRange<double>::Least::Excluded};
+constexpr NumberRange<double> kLevels{
+    .least = 0, .most = 0.5, .bound = NumberRange<double>::Least::Excluded};
+
 void declare_compare(CLI::App& app, CompareRequest& request, CompareNames& names) {
-  app.add_option("base", request.base,
-                 "folder of the records to compare with, of JSON of Google Benchmark (in its "
-                 "folder benchmarks, if it has records, too), or one such file")
+  add_value(app, "base", request.base,
+            "folder of the records to compare with, of JSON of Google Benchmark (in its "
+            "folder benchmarks, if it has records, too), or one such file")
       ->required();
-  app.add_option("head", request.head, "a folder of the runs to be judged")->required();
-  app.add_option("--format", names.format, "text, markdown or json")
-      ->capture_default_str()
+  add_value(app, "head", request.head, "a folder of the runs to be judged")->required();
+  add_value(app, "--format", names.format, "text, markdown or json")
       ->check(one_of("format", {"text", "markdown", "json"}));
-  app.add_option("--losses", names.losses,
-                 "by_seed: a synchronous run whose first losses differ from those of its seed has "
-                 "regressed; ignored: for a change that is meant to change them")
-      ->capture_default_str()
+  add_value(app, "--losses", names.losses,
+            "by_seed: a synchronous run whose first losses differ from those of its seed has "
+            "regressed; ignored: for a change that is meant to change them")
       ->check(one_of("losses", {"by_seed", "ignored"}));
-  app.add_option("--taken", names.taken,
-                 "apart: by seconds per example; in_turn: base and head ran one after the other, "
-                 "seed by seed, so the median steps of pairs are compared")
-      ->capture_default_str()
+  add_value(app, "--taken", names.taken,
+            "apart: by seconds per example; in_turn: base and head ran one after the other, "
+            "seed by seed, so the median steps of pairs are compared")
       ->check(one_of("taken", {"apart", "in_turn"}));
-  app.add_option("--speed-effect", request.options.speed_effect,
-                 "change of the time per example, or of the median step, that matters, as a "
-                 "fraction")
-      ->capture_default_str();
-  app.add_option("--convergence-effect", request.options.convergence_effect,
-                 "change of the examples to the target, or of the last loss, that matters, as a "
-                 "fraction")
-      ->capture_default_str();
-  app.add_option("--benchmark-effect", request.options.benchmark_effect,
-                 "change of a benchmark's time that matters, as a fraction")
-      ->capture_default_str();
-  app.add_option("--alpha", request.options.alpha, "level of all tests together")
-      ->capture_default_str();
+  add_value(app, "--speed-effect", request.options.speed_effect,
+            "change of the time per example, or of the median step, that matters, as a "
+            "fraction",
+            kEffects);
+  add_value(app, "--convergence-effect", request.options.convergence_effect,
+            "change of the examples to the target, or of the last loss, that matters, as a "
+            "fraction",
+            kEffects);
+  add_value(app, "--benchmark-effect", request.options.benchmark_effect,
+            "change of a benchmark's time that matters, as a fraction", kEffects);
+  add_value(app, "--alpha", request.options.alpha, "level of all tests together", kLevels);
 }
 
 void declare_export(CLI::App& app, ExportRequest& request) {
@@ -109,16 +104,18 @@ void declare_export(CLI::App& app, ExportRequest& request) {
     help +=
         (help.empty() ? "" : "; ") + std::string(format.name) + ": " + std::string(format.summary);
   }
-  app.add_option("folder", request.folder, "of the records")->required();
-  app.add_option("--format", request.format, help)->required()->check(one_of("format", names));
-  app.add_option("--out", request.out,
-                 "file, or new folder where the format is several files (default: stdout)");
+  add_value(app, "folder", request.folder, "of the records")->required();
+  add_value(app, "--format", request.format, help)->required()->check(one_of("format", names));
+  add_value(app, "--out", request.out,
+            "file, or new folder where the format is several files (default: stdout)");
+  add_overwrite(app, request.if_there, "the file of --out");
   Submission& submission = request.submission;
-  app.add_option("--author", submission.author,
-                 "who submits: DAWNBench's author, MLPerf's submission_org");
-  app.add_option("--author-email", submission.author_email, "DAWNBench's authorEmail");
-  app.add_option("--cost-per-hour", submission.cost_per_hour,
-                 "of the machine, in US dollars: DAWNBench's costPerHour (default: none)");
+  add_value(app, "--author", submission.author,
+            "who submits: DAWNBench's author, MLPerf's submission_org");
+  add_value(app, "--author-email", submission.author_email, "DAWNBench's authorEmail");
+  add_value(app, "--cost-per-hour", submission.cost_per_hour,
+            "of the machine, in US dollars: DAWNBench's costPerHour (default: none)",
+            NumberRange<double>{.least = 0});
 }
 
 CompareFormat compare_format(const std::string& name) {
@@ -126,8 +123,9 @@ CompareFormat compare_format(const std::string& name) {
   return name == "json" ? CompareFormat::Json : CompareFormat::Text;
 }
 
-/// Prints help or version. Throws: RunError(Usage).
-Command parse(int argc, const char* const* argv) {
+}  // namespace
+
+Command parse_command_line(int argc, const char* const* argv) {
   Command command;
   CLI::App app{"Regatta races parallel training strategies on identical workloads."};
   app.require_subcommand(1);
@@ -151,31 +149,25 @@ Command parse(int argc, const char* const* argv) {
   CLI::App& exported = *app.add_subcommand("export", "records in the formats of others");
   declare_export(exported, command.exported);
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
-  list.add_option("what", command.what, "workloads, strategies or devices")
+  add_value(list, "what", command.what, "workloads, strategies or devices")
       ->check(one_of("list", {"workloads", "strategies", "devices"}));
   std::string list_format = "text";
-  list.add_option("--format", list_format, "text or json")
-      ->capture_default_str()
+  add_value(list, "--format", list_format, "text or json")
       ->check(one_of("format", {"text", "json"}));
   CLI::App& graph = *app.add_subcommand("graph", "the rewritten graph, its bytes and messages");
   declare_cell(graph, command.request);
-  graph.add_option("--format", format, "text or dot")
-      ->capture_default_str()
-      ->check(one_of("format", {"text", "dot"}));
+  add_value(graph, "--format", format, "text or dot")->check(one_of("format", {"text", "dot"}));
   CLI::App& doctor =
       *app.add_subcommand("doctor", "what is missing for which feature, and what mends it");
-  doctor.add_option("--data-dir", command.request.data_dir, "folder of the CIFAR-10 binary files")
-      ->capture_default_str();
+  add_value(doctor, "--data-dir", command.request.data_dir, "folder of the CIFAR-10 binary files");
 
   try {
-    app.parse(argc, argv);
+    parse_words(app, argc, argv);
     complete(command.request, texts, argc, argv);
     command.out = texts.out;
   } catch (const CLI::Success& asked) {
     app.exit(asked);
     return command;
-  } catch (const CLI::ParseError& error) {
-    throw RunError(ErrorKind::Usage, explain(app, error));
   }
   command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
   command.report.format = report_format == "json" ? ReportFormat::Json : ReportFormat::Page;
@@ -192,17 +184,6 @@ Command parse(int argc, const char* const* argv) {
   if (graph.parsed()) command.kind = Command::Kind::Graph;
   if (doctor.parsed()) command.kind = Command::Kind::Doctor;
   return command;
-}
-
-}  // namespace
-
-Command parse_command_line(int argc, const char* const* argv) {
-  try {
-    return parse(argc, argv);
-  } catch (const RunError& error) {
-    std::cerr << "regatta: " << error.what() << '\n';
-    return {.exit_code = kUsageError};
-  }
 }
 
 }  // namespace regatta

@@ -32,10 +32,9 @@ struct Command {
   std::string what;  ///< list: workloads, strategies, devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
-  int exit_code = 0;  ///< Nothing: help was printed or the line was wrong
 };
 
-/// Prints help and errors itself.
+/// Prints help and version itself. Throws: RunError(Usage).
 Command parse_command_line(int argc, const char* const* argv);
 
 }  // namespace regatta

@@ -74,12 +74,12 @@ Diagnosis diagnose_cifar10(const std::string& folder) {
     return std::count_if(files.begin(), files.end(),
                          [property](const FileCheck& file) { return file.*property; });
   };
-  const auto whole = count(&FileCheck::size_ok);
-  const bool ok = whole == static_cast<std::ptrdiff_t>(files.size());
+  const auto genuine = count(&FileCheck::genuine);
+  const bool ok = genuine == static_cast<std::ptrdiff_t>(files.size());
   return {.feature = "CIFAR-10",
           .finding = ok ? Finding::Ok : Finding::Missing,
-          .detail = fmt::format("{}: {} of {} files, {} genuine", folder, whole, files.size(),
-                                count(&FileCheck::genuine)),
+          .detail = fmt::format("{}: {} of {} files, {} genuine", folder,
+                                count(&FileCheck::size_ok), files.size(), genuine),
           .purpose = "--dataset cifar10 (--dataset shapes needs no file)",
           .mend = ok ? "" : callable("ci/fetch_cifar10") + " " + folder};
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program. Every error ends here: 1 usage or configuration, 2 a run that failed, 3 a cell that
-// regressed, 4 nothing to compare or too little.
+// regressed, 4 nothing to compare or too little, 5 a record that could not be written.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
 #include <iostream>
 #include <new>
 
@@ -25,26 +29,44 @@ constexpr int kGood = 0;
 constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 
+/// A name or path that was given may be long; what is wrong and what to do stand at the ends.
+void say(const std::string& text) {
+  constexpr std::size_t kShown = 2000;
+  const bool is_long = text.size() > 2 * kShown;
+  std::cerr << "regatta: "
+            << (is_long ? text.substr(0, kShown) + " ... " + text.substr(text.size() - kShown)
+                        : text)
+            << '\n';
+}
+
 int run(const regatta::Command& command) {
   if (regatta::is_rank()) return regatta::serve_as_rank(command.request);
   regatta::LiveLine live(command.request);
+  bool is_kept = true;
   const auto keep = [&](const regatta::Record& record) {
+    is_kept = false;
     regatta::append_record(command.out, record);
+    is_kept = true;
     live.conclude(record, command.out);
   };
-  const regatta::Record record = regatta::race(
-      command.request,
-      {.ready =
-           [&] {
-             regatta::require_writable(command.out);
-             const std::string warning =
-                 regatta::warning_of(command.request, regatta::machine_facts());
-             if (!warning.empty()) std::cerr << regatta::kWarning << warning << std::endl;
-           },
-       .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
-       .tell = [&](const std::string& line) { live.tell(line); },
-       .ended = keep});
-  return record.status == regatta::Status::Failed ? kRunFailed : kGood;
+  const auto get_ready = [&] {
+    regatta::require_writable(command.out);
+    const std::string warning = regatta::warning_of(command.request, regatta::machine_facts());
+    if (!warning.empty()) std::cerr << regatta::kWarning << warning << std::endl;
+  };
+  try {
+    const regatta::Record record = regatta::race(
+        command.request,
+        {.ready = get_ready,
+         .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
+         .tell = [&](const std::string& line) { live.tell(line); },
+         .ended = keep});
+    return record.status == regatta::Status::Failed ? kRunFailed : kGood;
+  } catch (const regatta::RunError& error) {
+    if (is_kept) throw;
+    say(error.what());
+    return regatta::kNotKept;
+  }
 }
 
 int execute(const regatta::Command& command) {
@@ -60,21 +82,33 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
     case regatta::Command::Kind::Doctor:
       return regatta::doctor(std::cout, command.request.data_dir);
-    case regatta::Command::Kind::Nothing: return command.exit_code;
+    case regatta::Command::Kind::Nothing: return kGood;  // help or version
   }
   return kUsage;
+}
+
+/// Before this what was printed may stand in a buffer only.
+int checked(int exit_code) {
+  errno = 0;
+  if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  say(std::string("cannot write to standard output: ") +
+      (errno == 0 ? "it is closed or full" : std::strerror(errno)));
+  return exit_code == kGood ? kUsage : exit_code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return execute(regatta::parse_command_line(argc, argv));
+    return checked(execute(regatta::parse_command_line(argc, argv)));
   } catch (const regatta::RunError& error) {
-    std::cerr << "regatta: " << error.what() << '\n';
-    return kUsage;
+    say(error.what());
   } catch (const std::bad_alloc&) {
-    std::cerr << "regatta: " << regatta::kNotEnoughMemory << '\n';
-    return kUsage;
+    say(regatta::kNotEnoughMemory);
+  } catch (const std::system_error& error) {  // the last guard of streams and the file system
+    say(error.what());
+  } catch (const std::exception& error) {
+    say(std::string("an error of Regatta itself, which its authors want to know: ") + error.what());
   }
+  return kUsage;
 }

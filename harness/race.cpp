@@ -22,6 +22,7 @@
 #include "harness/run/trace_file.h"
 #include "harness/run/training_clock.h"
 #include "harness/summary.h"
+#include "harness/system/input_file.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
@@ -34,6 +35,8 @@
 namespace regatta {
 namespace {
 
+constexpr std::uintmax_t kMostHostfile = 1 << 20;  // bytes
+
 class Race {
  public:
   Race(const RaceRequest& request, const RaceHooks& hooks)
@@ -43,15 +46,15 @@ class Race {
     const std::string dataset = dataset_of(request, workload);
     cores_ = available_cores(request.threads);
     cores_used_ = std::ssize(cores_);
-    data_ = load_data(workload, dataset, request.data_dir);
+    data_ = load_data(workload, dataset, files_of(request));
     placement_ = place(request, data_.train.count);
+    if (!request.hosts.empty()) open_input(request.hosts, kMostHostfile);
     check_allocation();
     if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
     placement_.recipe.train = &data_.train;
     describe(dataset);
+    create_trace();
     build();
-    // Of several processes each has its own.
-    if (!request.trace.empty() && placement_.processes == 1) trace_.open(request.trace);
     if (hooks.ready) hooks.ready();
     unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
     record_.setup_ns = now_ns() - begin_ns_;
@@ -72,6 +75,7 @@ class Race {
 
  private:
   void check_allocation() const;
+  void create_trace();
   void describe(const std::string& dataset);
   std::int64_t come_to(std::int64_t planned) const;
   void build();
@@ -118,9 +122,24 @@ void Race::check_allocation() const {
                                        "; --processes and --servers say how many it has");
 }
 
+/// Of several processes each has its own.
+void Race::create_trace() {
+  if (request_.trace.empty()) return;
+  if (placement_.processes == 1) {
+    trace_.create(request_.trace, request_.if_there);
+    return;
+  }
+  for (int rank = 0; rank < placement_.processes; ++rank) {
+    require_free(trace_options(trace_of_rank(request_.trace, rank), request_.if_there));
+  }
+}
+
 void Race::describe(const std::string& dataset) {
   record_.cell =
       cell_of(request_, placement_, {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
+  if (data_.train.origin == DataOrigin::Unverified || data_.test.origin == DataOrigin::Unverified) {
+    record_.cell.unverified_data = digest_of(data_);
+  }
   const Workload& workload = *placement_.workload;
   record_.target = {.metric = std::string(to_string(workload.metric)),
                     .value = request_.target.value_or(workload.target)};
@@ -159,6 +178,7 @@ void Race::build() {
   unless_a_peer_is_lost([&] {
     start_trainer(placed, std::move(parts));
     record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
+    record_.checksums.data = digest_of(data_);
     checkpoints_.restore(*trainer_, record_);
   });
 }

@@ -173,7 +173,7 @@ def variant_of(cell: Json) -> Variant:
     known = {*SAME, *CONVERTED, *NO_SETTINGS}
     return Variant(
         others=tuple((name, json.dumps(value)) for name, value in cell.items()
-                     if name not in known),
+                     if name not in known and value is not None),
         options=tuple(sorted(cell["options"].items())), length=length,
         straggler=",".join(f"{one['worker']}:{one['factor']:g}" for one in cell["straggler"]),
         cuda_graph=cell["cuda_graph"] or "", cudnn_engine=cell["cudnn_engine"] or "",
@@ -222,9 +222,12 @@ def runs_of(workloads: Iterable[Json]) -> list[Run]:
 
 
 def read_judgement(file: Path) -> Json:
-    """judgement.json, whose table of strategies figures then use. Throws: OSError, ValueError."""
-    judgement: Json = json.loads(file.read_text())
-    use_table(judgement["strategies"])
+    """judgement.json, whose table of strategies figures then use. Throws: OSError, PlotsError."""
+    try:
+        judgement: Json = json.loads(file.read_text())
+        use_table(judgement["strategies"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise PlotsError(f"{file} is no judgement that regatta report wrote: {error}") from error
     return judgement
 
 

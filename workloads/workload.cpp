@@ -8,6 +8,7 @@
 #include "workloads/airbench94.h"
 #include "workloads/data/cifar10.h"
 #include "workloads/data/curve.h"
+#include "workloads/data/digest.h"
 #include "workloads/data/shapes.h"
 #include "workloads/mobilenet_v2.h"
 #include "workloads/parabola.h"
@@ -19,6 +20,17 @@ namespace {
 /// `shapes` is one fixed data set, whatever the seed of a run.
 constexpr std::uint64_t kShapesSeed = 20;
 constexpr DataSetSizes kShapes{.train = 4096, .test = 1000};
+
+/// Of what the program made.
+DataSet with_digest(DataSet data) {
+  Digest digest;
+  digest.add(data.images);
+  digest.add(data.labels);
+  digest.add(data.features);
+  digest.add(data.targets);
+  data.digest = digest.digits();
+  return data;
+}
 
 }  // namespace
 
@@ -82,16 +94,28 @@ void require_usable(const Workload& workload, const std::string& data_set) {
                      std::vector<std::string>(usable.begin(), usable.end()));
 }
 
-DataSets load_data(const Workload& workload, const std::string& name, const std::string& data_dir) {
+DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files) {
   require_usable(workload, name);
-  if (name == "curve") return {.train = make_curve(), .test = make_curve()};
+  if (is_made(name) && files.check == DataCheck::Unverified) {
+    throw RunError(ErrorKind::Usage, "--data unverified is for data sets of files; " + name +
+                                         " is made by the program, leave the flag out");
+  }
+  if (name == "curve")
+    return {.train = with_digest(make_curve()), .test = with_digest(make_curve())};
   if (name == "shapes") {
-    return {.train = make_shapes(kShapesSeed, Split::Train, kShapes.train),
-            .test = make_shapes(kShapesSeed, Split::Test, kShapes.test)};
+    return {.train = with_digest(make_shapes(kShapesSeed, Split::Train, kShapes.train)),
+            .test = with_digest(make_shapes(kShapesSeed, Split::Test, kShapes.test))};
   }
   check(name == "cifar10", "every data set of the table can be loaded");
-  return {.train = load_cifar10(data_dir, Split::Train),
-          .test = load_cifar10(data_dir, Split::Test)};
+  return {.train = load_cifar10(files.folder, Split::Train, files.check),
+          .test = load_cifar10(files.folder, Split::Test, files.check)};
+}
+
+std::string digest_of(const DataSets& data) {
+  Digest both;
+  both.add(data.train.digest);
+  both.add(data.test.digest);
+  return both.digits();
 }
 
 }  // namespace regatta

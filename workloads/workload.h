@@ -12,6 +12,7 @@
 
 #include "kernels/graph/data_set.h"
 #include "kernels/graph/graph.h"
+#include "workloads/data/cifar10.h"
 
 namespace regatta {
 
@@ -93,7 +94,16 @@ struct DataSets {
 /// Throws: RunError(Usage) for a data set that the workload cannot use.
 void require_usable(const Workload& workload, const std::string& data_set);
 
-/// Throws: RunError(Usage) as above, RunError(Data) for a missing or damaged one.
-DataSets load_data(const Workload& workload, const std::string& name, const std::string& data_dir);
+/// Where the data sets lie that are files.
+struct DataFiles {
+  std::string folder;
+  DataCheck check = DataCheck::Verified;
+};
+
+/// Throws: RunError(Usage) as above, RunError(Data) for a missing, damaged or unverified one.
+DataSets load_data(const Workload& workload, const std::string& name, const DataFiles& files);
+
+/// One digest of both parts.
+std::string digest_of(const DataSets& data);
 
 }  // namespace regatta

@@ -13,7 +13,7 @@ namespace {
 TEST(Workloads, KnowTheSizesOfDataSetsThatTheyCanMake) {
   for (const std::string name : {"curve", "shapes"}) {
     const std::string user = name == "curve" ? "parabola" : "resnet9_thin";
-    const DataSets data = load_data(find_workload(user), name, "");
+    const DataSets data = load_data(find_workload(user), name, {});
     const auto sizes = data_set_sizes(name);
     ASSERT_TRUE(sizes.has_value());
     EXPECT_EQ(sizes->train, data.train.count);

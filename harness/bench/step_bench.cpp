@@ -24,6 +24,7 @@
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/placement.h"
+#include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
 #include "harness/system/process.h"
 #include "kernels/graph/error.h"
@@ -126,7 +127,7 @@ std::unique_ptr<Subject> subject_of(const Options& options) {
                               : made                   ? "shapes"
                                                        : std::string(workload.data_sets.front());
   auto subject = std::make_unique<Subject>();
-  subject->data = load_data(workload, dataset, request.data_dir);
+  subject->data = load_data(workload, dataset, files_of(request));
   const DataSet& train = subject->data.train;
   Placement& placement = subject->placement = place(request, train.count);
   placement.recipe.train = &train;

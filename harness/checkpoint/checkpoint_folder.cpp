@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -121,7 +122,7 @@ void CheckpointFolder::remove() {
 
 Checkpoint read_checkpoint(const fs::path& path) {
   const std::string flag = "--resume " + path.string() + ": ";
-  const fs::path name = fs::is_directory(path) ? path / kFile : path;
+  const fs::path name = is_folder(path) ? path / kFile : path;
   const Descriptor file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts {};
   if (file.number() < 0 || fstat(file.number(), &facts) != 0) {

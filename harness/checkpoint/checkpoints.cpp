@@ -8,6 +8,7 @@
 #include <set>
 
 #include "harness/run/merge_reports.h"
+#include "harness/system/input_file.h"
 #include "harness/system/machine.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
@@ -126,7 +127,7 @@ void Checkpoints::write(const RunPosition& position, Trainer& trainer, Record& r
 void Checkpoints::write_first(Trainer& trainer, Record& record) {
   if (!wanted()) return;
   const std::filesystem::path folder = std::filesystem::path(request_.checkpoints) / run_id_;
-  if (request_.checkpoint_every || std::filesystem::exists(folder)) {
+  if (request_.checkpoint_every || is_there(folder)) {
     folder_ = std::make_unique<CheckpointFolder>(folder);
   }
   if (request_.checkpoint_every) {

@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/record/record_reader.h"
+#include "harness/system/input_file.h"
+#include "harness/system/output_file.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
 
@@ -21,11 +20,6 @@ namespace regatta {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail(const fs::path& path, const std::string& reason) {
-  throw RunError(ErrorKind::Io,
-                 "cannot write " + path.string() + ": " + reason + "; choose another --out");
-}
 
 const ExportFormat& find_format(const std::string& name) {
   std::vector<std::string> names;
@@ -76,30 +70,22 @@ void check_flags(const ExportFormat& format, const ExportRequest& request) {
   }
 }
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  if (!file) fail(path, std::strerror(errno));
-  file << text;
-  if (!file.flush()) fail(path, std::string(std::strerror(errno)) + ", the file is incomplete");
-}
-
 /// Files of a former export between these would pass for a part of them.
 void require_new_or_empty(const fs::path& folder) {
+  create_folder(folder);
   std::error_code error;
-  if (fs::exists(folder) && !fs::is_directory(folder)) fail(folder, "it is a file");
-  fs::create_directories(folder, error);
-  if (error) fail(folder, error.message());
-  if (!fs::is_empty(folder)) fail(folder, "the folder is not empty");
+  if (fs::is_empty(folder, error) && !error) return;
+  throw RunError(ErrorKind::Usage, "cannot write " + folder.string() + ": " +
+                                       (error ? error.message() : "the folder is not empty") +
+                                       "; choose another --out");
 }
 
 void write_folder(const fs::path& folder, const std::vector<ExportedFile>& files) {
   require_new_or_empty(folder);
   for (const ExportedFile& file : files) {
     const fs::path path = folder / file.path;
-    std::error_code error;
-    fs::create_directories(path.parent_path(), error);
-    if (error) fail(path, error.message());
-    write_file(path, file.text);
+    create_folder(path.parent_path());
+    write_output({.path = path}, file.text);
   }
   std::cerr << fmt::format("regatta: {} files in {}\n", files.size(), folder.string());
 }
@@ -172,9 +158,9 @@ void run_export(const ExportRequest& request) {
   if (format.output == ExportFormat::Output::Folder) {
     write_folder(request.out, result.files);
   } else if (!request.out.empty()) {
-    write_file(request.out, result.files.front().text);
-  } else if (!(std::cout << result.files.front().text).flush()) {
-    fail("stdout", std::strerror(errno));
+    write_output({.path = request.out, .if_there = request.if_there}, result.files.front().text);
+  } else {
+    std::cout << result.files.front().text;
   }
 }
 

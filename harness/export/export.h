@@ -15,6 +15,7 @@
 
 #include "harness/judge/cell_runs.h"
 #include "harness/record/record.h"
+#include "harness/system/output_file.h"
 
 namespace regatta {
 
@@ -53,6 +54,7 @@ struct ExportRequest {
   std::string folder;  ///< of records.jsonl
   std::string format;
   std::string out;  ///< file or new folder, depending on the format; empty: stdout
+  IfThere if_there = IfThere::Refuse;  ///< the file
   Submission submission;
 };
 

@@ -2,14 +2,16 @@
 #include "harness/judge/benchmark_results.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20;
 
 double seconds_in(const std::string& unit) {
   static const std::map<std::string, double> kUnits = {
@@ -43,8 +45,7 @@ void add(const nlohmann::json& row, const std::string& program,
 
 void add_file(const std::filesystem::path& path, std::vector<BenchmarkResult>& results) {
   try {
-    std::ifstream file(path);
-    const nlohmann::json json = nlohmann::json::parse(file);
+    const nlohmann::json json = nlohmann::json::parse(text_of(path, kMostBytes));
     const std::filesystem::path program = json.at("context").at("executable").get<std::string>();
     for (const nlohmann::json& row : json.at("benchmarks")) add(row, program.filename(), results);
   } catch (const std::exception& error) {
@@ -59,10 +60,12 @@ void add_file(const std::filesystem::path& path, std::vector<BenchmarkResult>& r
 
 std::vector<BenchmarkResult> read_benchmarks(const std::filesystem::path& path) {
   std::vector<std::filesystem::path> files;
-  if (std::filesystem::is_directory(path)) {
-    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+  if (is_folder(path)) {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
       if (entry.path().extension() == ".json") files.push_back(entry.path());
     }
+    if (error) throw RunError(ErrorKind::Data, path.string() + ": " + error.message());
     std::sort(files.begin(), files.end());
   } else {
     files.push_back(path);

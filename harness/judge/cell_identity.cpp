@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 6> kContestant = {"strategy", "options", 
                                                          "stages",   "processes", "straggler"};
 constexpr std::array<std::string_view, 4> kResources = {"threads_per_worker", "oversubscribed",
                                                         "gpus", "shared_gpu"};
-constexpr std::array<std::string_view, 6> kOfWorkload = {"workload", "dataset", "steps",
-                                                         "epochs",   "target",  "straggler"};
+constexpr std::array<std::string_view, 7> kOfWorkload = {
+    "workload", "dataset", "unverified_data", "steps", "epochs", "target", "straggler"};
 
 template <std::size_t n>
 bool is_among(const std::array<std::string_view, n>& names, std::string_view name) {

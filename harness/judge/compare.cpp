@@ -9,6 +9,7 @@
 
 #include "harness/judge/loss_path.h"
 #include "harness/judge/statistics.h"
+#include "harness/system/command_text.h"
 
 namespace regatta {
 namespace {
@@ -218,15 +219,15 @@ std::size_t failed(const Runs& runs) {
 }
 
 std::string flags_of(const FinishedRun& run) {
-  std::string flags;
+  std::vector<std::string> flags;
   for (std::size_t i = 0; i < run.arguments.size(); ++i) {
     if (run.arguments[i] == "--seed") {
       ++i;
-    } else if (run.arguments[i].rfind("--seed=", 0) != 0) {
-      flags += (flags.empty() ? "" : " ") + run.arguments[i];
+    } else if (!run.arguments[i].starts_with("--seed=")) {
+      flags.push_back(run.arguments[i]);
     }
   }
-  return flags;
+  return command_text(flags);
 }
 
 bool same_benchmark(const BenchmarkResult& a, const BenchmarkResult& b) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/judge/compare.h"
+#include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -170,11 +171,9 @@ void print_json(const std::vector<CellComparison>& cells) {
 Measurements measurements_in(const std::string& path) {
   Measurements found;
   const std::filesystem::path folder(path);
-  if (std::filesystem::is_directory(folder / "benchmarks")) {
+  if (is_folder(folder / "benchmarks")) {
     found.benchmarks = read_benchmarks(folder / "benchmarks");
-  } else if (std::filesystem::is_regular_file(folder) ||
-             (std::filesystem::is_directory(folder) &&
-              !std::filesystem::exists(folder / "records.jsonl"))) {
+  } else if (is_there(folder) && !is_there(folder / "records.jsonl")) {
     found.benchmarks = read_benchmarks(folder);
   }
   FinishedRuns records = finished_runs(folder);
@@ -185,10 +184,7 @@ Measurements measurements_in(const std::string& path) {
                        " holds no record and no JSON of benchmarks; name a folder that regatta "
                        "run, regatta matrix or ci/regression wrote to");
   }
-  if (records.other_lines > 0) {
-    fmt::print(stderr, "regatta: {}/records.jsonl: {} lines are no records and are left out\n",
-               path, records.other_lines);
-  }
+  for (const std::string& line : records.warnings) fmt::print(stderr, "regatta: {}\n", line);
   return found;
 }
 

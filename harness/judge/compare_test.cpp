@@ -295,7 +295,7 @@ TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
       << "\n{\"command\": \"regatta ru\n[1]\n{\"command\":7}\n\n";
   const FinishedRuns found = finished_runs(folder);
   ASSERT_EQ(found.runs.size(), 1U);
-  EXPECT_EQ(found.other_lines, 4);
+  EXPECT_EQ(found.warnings.size(), 3U);
   const FinishedRun& run = found.runs.front();
   EXPECT_EQ(run.arguments, (std::vector<std::string>{"--workload", "parabola", "--seed", "3"}));
   EXPECT_TRUE(run.cell.starts_with("parabola all_reduce x2")) << run.cell;

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/judge/finished_runs.h"
 
-#include <fstream>
-#include <sstream>
-
 #include "harness/judge/cell_runs.h"
 #include "harness/record/record_reader.h"
-#include "kernels/graph/error.h"
+#include "harness/system/command_text.h"
 
 namespace regatta {
 namespace {
 
 /// Of `regatta run ...`; empty for another command.
 std::vector<std::string> arguments_of(const std::string& command) {
-  std::istringstream words(command);
-  std::string word;
-  std::vector<std::string> all;
-  while (words >> word) all.push_back(word);
+  const std::vector<std::string> all = words_of(command);
   if (all.size() < 2 || all[1] != "run") return {};
   std::vector<std::string> kept;
   for (std::size_t i = 2; i < all.size(); ++i) {
@@ -75,18 +69,15 @@ std::optional<FinishedRun> finished_run(Record record) {
 }  // namespace
 
 FinishedRuns finished_runs(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "records.jsonl");
-  FinishedRuns result;
-  for (std::string line; std::getline(file, line);) {
-    std::optional<FinishedRun> run;
-    try {
-      run = finished_run(record_from_json(line));
-    } catch (const RunError&) {  // cut short, or of another schema
-    }
-    if (run) {
+  ReadRecords read = records_in(folder);
+  FinishedRuns result{.runs = {}, .warnings = std::move(read.warnings)};
+  for (Record& record : read.records) {
+    const std::string command = record.command;
+    if (auto run = finished_run(std::move(record))) {
       result.runs.push_back(std::move(*run));
     } else {
-      ++result.other_lines;
+      result.warnings.push_back((folder / "records.jsonl").string() + ": '" + command +
+                                "' is no command of regatta run; its record is left out");
     }
   }
   return result;

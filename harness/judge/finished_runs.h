@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tolerant reader of records: what they say about runs, as much as a matrix and a comparison
-// need. Records of another schema, and lines that are none, cost nothing but themselves.
+// What records say about runs, as much as a matrix and a comparison need.
 #pragma once
 
 #include <cstdint>
@@ -47,10 +46,11 @@ struct FinishedRun {
 
 struct FinishedRuns {
   std::vector<FinishedRun> runs;
-  std::int64_t other_lines = 0;  ///< that are no record of a run, such as a cut one
+  std::vector<std::string> warnings;  ///< one for each line that is left out, and why
 };
 
 /// What FOLDER/records.jsonl holds; nothing where there is no such file.
+/// Throws: RunError(Data) as records_in() does.
 FinishedRuns finished_runs(const std::filesystem::path& folder);
 
 }  // namespace regatta

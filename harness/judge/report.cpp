@@ -3,14 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <iostream>
 
 #include "harness/judge/judgement.h"
 #include "harness/record/record_reader.h"
 #include "harness/system/child.h"
+#include "harness/system/input_file.h"
+#include "harness/system/output_file.h"
 #include "harness/system/program_files.h"
 #include "kernels/graph/error.h"
 
@@ -30,15 +31,10 @@ fs::path find_page_maker() {
                   installed_folder().string(), fs::read_symlink("/proc/self/exe").string()));
 }
 
-void write_judgement(const fs::path& file, const std::string& text) {
-  std::error_code error;
-  fs::create_directories(file.parent_path(), error);
-  errno = 0;
-  std::ofstream out(file);
-  out << text << std::flush;
-  if (!out) {
-    throw RunError(ErrorKind::Io, fmt::format("cannot write {}: {}; choose another --out",
-                                              file.string(), std::strerror(errno)));
+/// Before the work.
+void require_free_page(const ReportRequest& request) {
+  for (const char* const name : {"index.html", "judgement.json"}) {
+    require_free({.path = fs::path(request.out) / name, .if_there = request.if_there});
   }
 }
 
@@ -62,6 +58,7 @@ int run_python(std::vector<std::string> arguments) {
 }  // namespace
 
 int run_report(const ReportRequest& request) {
+  if (request.format == ReportFormat::Page) require_free_page(request);
   const fs::path page_maker = request.format == ReportFormat::Page ? find_page_maker() : fs::path();
   std::vector<Record> records;
   std::vector<std::string> warnings;
@@ -77,11 +74,12 @@ int run_report(const ReportRequest& request) {
   }
   const std::string json = to_json(judgement, request.folders);
   if (request.format == ReportFormat::Json) {
-    fmt::print("{}", json);
+    std::cout << json;
     return 0;
   }
+  create_folder(request.out);
   const fs::path file = fs::path(request.out) / "judgement.json";
-  write_judgement(file, json);
+  write_output({.path = file, .if_there = request.if_there}, json);
   return run_python({kPython, "-B", page_maker.string(), file.string()});
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/system/output_file.h"
+
 namespace regatta {
 
 enum class ReportFormat {
@@ -18,6 +20,7 @@ enum class ReportFormat {
 struct ReportRequest {
   std::vector<std::string> folders;  ///< each with a records.jsonl
   std::string out = "out/report";
+  IfThere if_there = IfThere::Refuse;  ///< the page
   ReportFormat format = ReportFormat::Page;
 };
 

@@ -21,6 +21,7 @@
 #include "harness/matrix/matrix_table.h"
 #include "harness/record/record_writer.h"
 #include "harness/system/child.h"
+#include "harness/system/command_text.h"
 #include "harness/system/duration.h"
 #include "harness/system/folder_lock.h"
 #include "harness/system/machine.h"
@@ -73,6 +74,8 @@ class Matrix {
   std::string left_text() const;
   std::string what_fits() const;
   void run_one(const PlannedRun& planned);
+  void require_folder() const;
+  [[noreturn]] void stop_for(const std::string& reason) const;
   void draw();
   int interrupted(int signal) const;
   void say_what_was_left_out() const;
@@ -228,13 +231,17 @@ std::string Matrix::what_fits() const {
 }
 
 std::string Matrix::how_to_resume(const std::string& more_flags) const {
-  const std::string what = request_.file.empty() ? "--tier " + request_.tier : request_.file;
-  const std::string seeds = request_.seeds ? fmt::format(" --seeds {}", *request_.seeds) : "";
-  const std::string data = request_.data_dir == RaceRequest().data_dir
-                               ? ""
-                               : fmt::format(" --data-dir {}", request_.data_dir);
-  return fmt::format("regatta matrix {}{}{} --out {}{}{} --resume", what, seeds, data, request_.out,
-                     figure_ ? " --draw" : "", more_flags);
+  std::vector<std::string> words = {"regatta", "matrix"};
+  const auto add = [&words](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
+  if (request_.file.empty()) add({"--tier", request_.tier});
+  if (!request_.file.empty()) add({request_.file});
+  if (request_.seeds) add({"--seeds", std::to_string(*request_.seeds)});
+  if (request_.data_dir != RaceRequest().data_dir) add({"--data-dir", request_.data_dir});
+  add({"--out", request_.out});
+  if (figure_) add({"--draw"});
+  return command_text(words) + more_flags + " --resume";
 }
 
 int Matrix::dry_run() {
@@ -281,6 +288,7 @@ void Matrix::run_one(const PlannedRun& planned) {
   table_.begin(planned.cell, planned.seed);
   begun_.insert(planned.cell);
   ++tried_;
+  require_folder();
   std::vector<std::string> arguments = {"run"};
   for (const std::string& each : with_seed(cell, planned.seed)) arguments.push_back(each);
   arguments.insert(arguments.end(), {"--data-dir", request_.data_dir, "--out", request_.out});
@@ -298,6 +306,7 @@ void Matrix::run_one(const PlannedRun& planned) {
     add(planned.cell, *run);
     table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
   } else if (interrupts_.received() == 0) {
+    if (end.exit_code == kNotKept) stop_for(end.last_error);
     ++failed_;
     table_.add_crash(planned.cell);
     const std::string how = end.signal != 0 ? std::string(strsignal(end.signal))
@@ -306,6 +315,20 @@ void Matrix::run_one(const PlannedRun& planned) {
                             end.last_error));
     if (end.exit_code == kUsage && tried_ == 1) throw RunError(ErrorKind::Usage, end.last_error);
   }
+}
+
+void Matrix::require_folder() const {
+  try {
+    require_writable(request_.out);
+  } catch (const RunError& error) {
+    stop_for(error.what());
+  }
+}
+
+/// Nothing that follows could be kept.
+void Matrix::stop_for(const std::string& reason) const {
+  throw RunError(ErrorKind::Io, fmt::format("{}; {} of {} runs are kept. To go on: {}", reason,
+                                            there(), planned(), how_to_resume("")));
 }
 
 void Matrix::draw() {
@@ -333,12 +356,6 @@ void Matrix::say_what_was_left_out() const {
 }  // namespace
 
 int run_matrix(const MatrixRequest& request) {
-  for (const std::string& folder : {request.out, request.data_dir}) {
-    if (folder.find_first_of(" \t\n") == std::string::npos) continue;
-    throw RunError(ErrorKind::Usage, "'" + folder +
-                                         "': a matrix finds its records by their commands, "
-                                         "so its folders have no spaces; choose another");
-  }
   if (request.mode == MatrixRequest::Mode::DryRun) {
     return Matrix(request).dry_run();
   }

@@ -13,6 +13,9 @@
 
 namespace regatta {
 
+/// Of a matrix.
+inline constexpr std::int64_t kMostSeeds = 1000;
+
 struct MatrixRequest {
   std::string file;  ///< TOML; empty: `tier`
   std::string tier;

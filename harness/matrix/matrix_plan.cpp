@@ -5,24 +5,27 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "harness/matrix/matrix.h"
 #include "harness/plan/placement.h"
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
+#include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
 
 namespace regatta {
 namespace {
+
+constexpr std::uintmax_t kMostBytes = 64 << 10;  // of a file
+constexpr std::size_t kMostLine = 4096;          // characters
+constexpr std::int64_t kMostCells = 1000;
 
 using Values = std::vector<std::string>;
 using Block = std::vector<std::pair<std::string, Values>>;  // by key, in the file's order
@@ -39,19 +42,24 @@ class Reader {
     }
     MatrixPlan plan{.seeds = seeds(table["seeds"].node()), .cells = {}};
     const std::vector<Block> excluded = blocks(table, "exclude");
-    for (const Block& block : blocks(table, "race")) {
+    const std::vector<Block> races = blocks(table, "race");
+    require_few(races);
+    for (const Block& block : races) {
       for (MatrixCell& cell : cross(block, excluded)) {
         const bool known =
             std::find(plan.cells.begin(), plan.cells.end(), cell) != plan.cells.end();
         if (!known) plan.cells.push_back(std::move(cell));
       }
     }
+    require_use(excluded);
     if (plan.cells.empty()) throw error("no cell is left; add a [[race]] block with a workload");
     return plan;
   }
 
  private:
   static inline const std::vector<std::string> kKeys = {"seeds", "race", "exclude"};
+  static inline const std::string kSeedsAre =
+      fmt::format("seeds is a number from 1 to {}, or a list of up to as many seeds", kMostSeeds);
 
   RunError error(const std::string& what) const {
     return {ErrorKind::Usage, source_ + ": " + what};
@@ -61,7 +69,7 @@ class Reader {
     std::vector<std::uint64_t> result;
     if (node == nullptr) return {1, 2, 3, 4, 5};
     if (const auto count = node->value_exact<std::int64_t>()) {
-      if (*count < 1) throw error("seeds is a number of at least 1, or a list of seeds");
+      if (*count < 1 || *count > kMostSeeds) throw error(kSeedsAre);
       result.resize(static_cast<std::size_t>(*count));
       std::iota(result.begin(), result.end(), 1U);
       return result;
@@ -73,7 +81,7 @@ class Reader {
         result.push_back(static_cast<std::uint64_t>(*seed));
       }
     }
-    if (result.empty()) throw error("seeds is a number of at least 1, or a list of seeds");
+    if (result.empty() || std::ssize(result) > kMostSeeds) throw error(kSeedsAre);
     return result;
   }
 
@@ -129,9 +137,7 @@ class Reader {
 
   std::string text_of(std::string_view key, const toml::node& node) const {
     if (const auto text = node.value_exact<std::string>()) {
-      if (text->empty() || text->find_first_of(" \t\n") != std::string::npos) {
-        throw error(std::string(key) + " = '" + *text + "': a value has no spaces");
-      }
+      if (text->empty()) throw error(std::string(key) + " is empty; leave it out or give a value");
       return *text;
     }
     if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
@@ -139,7 +145,35 @@ class Reader {
     throw error(std::string(key) + " is a text, a number, or a list of them");
   }
 
-  std::vector<MatrixCell> cross(const Block& block, const std::vector<Block>& excluded) const {
+  /// Before they are made.
+  void require_few(const std::vector<Block>& races) const {
+    double cells = 0;
+    for (const Block& block : races) {
+      double product = 1;
+      for (const auto& [flag, values] : block) product *= static_cast<double>(values.size());
+      cells += product;
+    }
+    if (cells <= kMostCells) return;
+    throw error(fmt::format("{:.6g} cells, more than the {} of one matrix; shorten a list", cells,
+                            kMostCells));
+  }
+
+  /// What excludes nothing is a mistake.
+  void require_use(const std::vector<Block>& excluded) const {
+    for (std::size_t i = 0; i < excluded.size(); ++i) {
+      for (const auto& [flag, values] : excluded[i]) {
+        for (const std::string& value : values) {
+          if (used_.contains({i, flag, value})) continue;
+          throw error(
+              fmt::format("[[exclude]] number {}: no cell with {} = '{}' is excluded by it; "
+                          "correct it or take it out",
+                          i + 1, flag.substr(2), value));
+        }
+      }
+    }
+  }
+
+  std::vector<MatrixCell> cross(const Block& block, const std::vector<Block>& excluded) {
     std::vector<std::map<std::string, std::string>> chosen(1);
     std::vector<std::string> order;
     for (const auto& [flag, values] : block) {
@@ -155,11 +189,19 @@ class Reader {
     }
     std::vector<MatrixCell> cells;
     for (const auto& cell : chosen) {
-      const bool out = std::any_of(excluded.begin(), excluded.end(),
-                                   [&](const Block& each) { return matches(cell, each); });
-      if (!out) cells.push_back(cell_of(cell, order));
+      if (!is_out(cell, excluded)) cells.push_back(cell_of(cell, order));
     }
     return cells;
+  }
+
+  bool is_out(const std::map<std::string, std::string>& cell, const std::vector<Block>& excluded) {
+    bool out = false;
+    for (std::size_t i = 0; i < excluded.size(); ++i) {
+      if (!matches(cell, excluded[i])) continue;
+      out = true;
+      for (const auto& [flag, values] : excluded[i]) used_.insert({i, flag, cell.at(flag)});
+    }
+    return out;
   }
 
   static bool matches(const std::map<std::string, std::string>& cell, const Block& excluded) {
@@ -189,20 +231,27 @@ class Reader {
   }
 
   std::string source_;
+  std::set<std::tuple<std::size_t, std::string, std::string>> used_;  ///< values of excludes
 };
+
+/// toml++ follows the dots of a key and the brackets of a value by recursion.
+void require_shallow(const std::string& text, const std::string& source) {
+  std::istringstream lines(text);
+  int number = 1;
+  for (std::string line; std::getline(lines, line); ++number) {
+    if (line.size() <= kMostLine) continue;
+    throw RunError(ErrorKind::Usage, fmt::format("{}, line {}: it has {} characters, more than the "
+                                                 "{} that are read",
+                                                 source, number, line.size(), kMostLine));
+  }
+}
 
 MatrixPlan named_plan(const MatrixRequest& request) {
   if (request.file.empty() == request.tier.empty()) {
     throw RunError(ErrorKind::Usage, "name either a TOML file or a --tier");
   }
   if (request.file.empty()) return tier_plan(request.tier);
-  std::ifstream file(request.file);
-  if (!file) {
-    throw RunError(ErrorKind::Usage, "cannot read " + request.file + ": " + std::strerror(errno));
-  }
-  std::stringstream text;
-  text << file.rdbuf();
-  return parse_matrix(text.str(), request.file);
+  return parse_matrix(text_of(request.file, kMostBytes), request.file);
 }
 
 }  // namespace
@@ -210,13 +259,13 @@ MatrixPlan named_plan(const MatrixRequest& request) {
 MatrixPlan plan_of(const MatrixRequest& request) {
   MatrixPlan plan = named_plan(request);
   if (!request.seeds) return plan;
-  if (*request.seeds < 1) throw RunError(ErrorKind::Usage, "--seeds is at least 1");
   plan.seeds.resize(static_cast<std::size_t>(*request.seeds));
   std::iota(plan.seeds.begin(), plan.seeds.end(), 1U);
   return plan;
 }
 
 MatrixPlan parse_matrix(const std::string& text, const std::string& source) {
+  require_shallow(text, source);
   try {
     return Reader(source).read(toml::parse(text, source));
   } catch (const toml::parse_error& error) {
@@ -263,12 +312,14 @@ std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
 }
 
 void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
-  std::set<std::string> loaded;
+  std::set<std::pair<std::string, std::string>> loaded;
   for (const MatrixCell& cell : cells) {
-    const RaceRequest request = parse_run(cell.arguments);
+    RaceRequest request = parse_run(cell.arguments);
+    request.data_dir = data_dir;
     const Workload& workload = find_workload(request.workload);
     const std::string dataset = dataset_of(request, workload);
-    if (loaded.insert(dataset).second) load_data(workload, dataset, data_dir);
+    if (!loaded.emplace(dataset, request.data).second) continue;
+    load_data(workload, dataset, files_of(request));
   }
 }
 

@@ -2,12 +2,13 @@
 #include "harness/plan/cell.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
+#include <sstream>
 
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
+#include "harness/system/number.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -69,20 +70,23 @@ void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
 }
 
 std::map<int, double> parse_stragglers(const std::string& text) {
+  const std::string flag = "--straggler";
   std::map<int, double> stragglers;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    int worker = 0;
-    double factor = 0;
-    char rest = 0;
-    if (std::sscanf(part.c_str(), "%d:%lf%c", &worker, &factor, &rest) != 2) {
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t colon = part.find(':');
+    if (colon == part.npos) {
       throw RunError(ErrorKind::Usage,
-                     "--straggler '" + part + "' is not WORKER:FACTOR, such as 1:2.0");
+                     flag + " '" + part + "' is not WORKER:FACTOR, such as 1:2.0");
     }
-    stragglers[worker] = factor;
-    begin = end + 1;
+    const auto worker = parse_number<std::int64_t>(
+        flag, part.substr(0, colon), {.least = 0, .most = std::numeric_limits<int>::max()});
+    const bool first =
+        stragglers
+            .emplace(static_cast<int>(worker), parse_number<double>(flag, part.substr(colon + 1)))
+            .second;
+    if (!first)
+      throw RunError(ErrorKind::Usage, flag + " names worker " + std::to_string(worker) + " twice");
   }
   return stragglers;
 }

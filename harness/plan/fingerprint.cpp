@@ -15,17 +15,6 @@ namespace {
 
 std::string digits(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-template <typename T>
-std::uint64_t hash_of(const std::vector<T>& values, std::uint64_t hash) {
-  return fnv1a(values.data(), values.size() * sizeof(T), hash);
-}
-
-std::string hash_of(const DataSet& data) {
-  std::uint64_t hash = hash_of(data.images, fnv1a(data.name));
-  hash = hash_of(data.features, hash_of(data.labels, hash));
-  return digits(hash_of(data.targets, hash));
-}
-
 /// How many collectives there are, and a hash of their numbers and sizes.
 std::string buckets_of(const Graph& graph) {
   std::map<std::int64_t, std::int64_t> elements;
@@ -80,7 +69,7 @@ Fingerprint fingerprint_of(const RaceRequest& request, const Placement& placemen
       {"CUDA graph", placement.launch == LaunchSteps::AsOne ? "on" : "off"},
       {"cuDNN engine", placement.engines ? to_string(*placement.engines) : "none"},
       {"recipe", recipe_of(placement.recipe)},
-      {"data", fmt::format("{} examples of {}, {}", data.count, data.name, hash_of(data))},
+      {"data", fmt::format("{} examples of {}, {}", data.count, data.name, data.digest)},
       {"buckets", buckets_of(placed.graph)},
       {"graph",
        fmt::format("{} nodes, {}", placed.graph.nodes().size(), digits(hash(placed.graph)))}};

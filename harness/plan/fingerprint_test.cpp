@@ -151,10 +151,7 @@ std::vector<Difference> differences_of_requests() {
 
 std::vector<Difference> differences_of_data() {
   return {
-      {"a byte of an image", images(), [](Side& s) { s.data.images[70'000] ^= 1; }, {"data"}},
-      {"a label", images(), [](Side& s) { s.data.labels[127] ^= 1; }, {"data"}},
-      {"a feature", points(), [](Side& s) { s.data.features[3] += 0.5F; }, {"data"}},
-      {"a target", points(), [](Side& s) { s.data.targets[49] += 0.5F; }, {"data"}},
+      {"other bytes", images(), [](Side& s) { s.data.digest += "0"; }, {"data"}},
       {"another name", points(), [](Side& s) { s.data.name = "line"; }, {"data"}},
   };
 }

@@ -252,6 +252,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
              {dtypes.begin(), dtypes.end()});
   check_name("fusion", request.fusion, {"on", "off"});
   check_name("winograd", request.winograd, {"auto", "on", "off"});
+  check_name("data", request.data, {"verified", "unverified"});
   check_name("device", request.device, {kDeviceNames.begin(), kDeviceNames.end()});
   check_name("cuda_graph", request.cuda_graph, {"auto", "on", "off"});
   check_options(request.strategy, request.options);

@@ -2,25 +2,16 @@
 #include "harness/plan/race_flags.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 
 #include "harness/plan/cell.h"
-#include "harness/plan/flag_errors.h"
+#include "harness/plan/flag_values.h"
+#include "harness/system/command_text.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
-
-/// CLI11 reads -1 as the largest number there is, and takes what overflows for that, too.
-std::string unsigned_error(const std::string& text) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc() && rest == end) return "";
-  return "'" + text + "' is not a whole number from 0 to 2^64 - 1";
-}
 
 /// Whose option it is stands before what it says.
 void declare(CLI::App& app, const Option& option, OptionValues& given) {
@@ -33,106 +24,100 @@ void declare(CLI::App& app, const Option& option, OptionValues& given) {
           ? app.add_option_function<std::string>(
                 option.flag(), [&given, name](const std::string& word) { given[name] = word; },
                 text)
-          : app.add_option_function<std::int64_t>(
-                option.flag(), [&given, name](std::int64_t count) { given[name] = count; }, text);
+          : app.add_option_function<std::string>(
+                   option.flag(),
+                   [&given, name, flag = option.flag()](const std::string& digits) {
+                     given[name] = parse_number<std::int64_t>(flag, digits);
+                   },
+                   text)
+                ->type_name(type_text<std::int64_t>());
   if (usual) flag->default_str(to_text(*usual));
 }
 
 }  // namespace
 
 void declare_cell(CLI::App& app, RaceRequest& request) {
-  app.add_option("--workload", request.workload, "what to train (regatta list workloads)")
+  add_value(app, "--workload", request.workload, "what to train (regatta list workloads)")
       ->required();
-  app.add_option("--strategy", request.strategy,
-                 "how to train it in parallel (regatta list strategies); a+b applies a, then b")
-      ->capture_default_str();
-  app.add_option("--workers", request.workers,
-                 "replicas, or stages of model_parallel, or both of a composition")
-      ->capture_default_str();
-  app.add_option(
-      "--processes", request.processes,
-      "processes that the workers are dealt to, started by mpirun; 1: all is in this one "
-      "(default: 1; a worker each with parameter servers)");
-  app.add_option("--stages", request.stages,
-                 "stages of each replica in a composition with model_parallel")
-      ->capture_default_str();
+  add_value(app, "--strategy", request.strategy,
+            "how to train it in parallel (regatta list strategies); a+b applies a, then b");
+  add_value(app, "--workers", request.workers,
+            "replicas, or stages of model_parallel, or both of a composition");
+  add_value(app, "--processes", request.processes,
+            "processes that the workers are dealt to, started by mpirun; 1: all is in this one "
+            "(default: 1; a worker each with parameter servers)");
+  add_value(app, "--stages", request.stages,
+            "stages of each replica in a composition with model_parallel");
   for (const Option* option : all_options()) declare(app, *option, request.options);
-  app.add_option("--global-batch", request.global_batch,
-                 "examples in a step over all workers (default: the workload's)");
-  app.add_option("--dtype", request.dtype, "element type of activations and weights: f32 or bf16")
-      ->capture_default_str();
-  app.add_option("--fusion", request.fusion,
-                 "normalise, activate, pool and add in one op each: on or off")
-      ->capture_default_str();
-  app.add_option(
-         "--winograd", request.winograd,
-         "convolutions that gain by it on the CPU by Winograd's algorithm: on, off, or auto, "
-         "which is on where there are any, but for bf16 where the processor has AMX")
-      ->capture_default_str();
-  app.add_option("--device", request.device, "what computes: cpu, or cuda (an NVIDIA GPU)")
-      ->capture_default_str();
-  app.add_option("--cuda-graph", request.cuda_graph,
-                 "each step on a GPU as one launch: on, off, or auto, which is on where the host "
-                 "has no part in a step")
-      ->capture_default_str();
-  app.add_option("--cudnn-engine", request.cudnn_engine,
-                 "cuDNN's engine for each convolution on a GPU: timed, the fastest by trials "
-                 "before the clock starts, or heuristic, the first that the library names, which "
-                 "gives the same bits in every run (default: timed)");
-  app.add_option("--epochs", request.epochs, "passes over the data (default: the workload's)");
-  app.add_option("--steps", request.steps,
-                 "length of the run in steps, instead of --epochs (default: --epochs)");
+  add_value(app, "--global-batch", request.global_batch,
+            "examples in a step over all workers (default: the workload's)");
+  add_value(app, "--dtype", request.dtype, "element type of activations and weights: f32 or bf16");
+  add_value(app, "--fusion", request.fusion,
+            "normalise, activate, pool and add in one op each: on or off");
+  add_value(app, "--winograd", request.winograd,
+            "convolutions that gain by it on the CPU by Winograd's algorithm: on, off, or auto, "
+            "which is on where there are any, but for bf16 where the processor has AMX");
+  add_value(app, "--device", request.device, "what computes: cpu, or cuda (an NVIDIA GPU)");
+  add_value(app, "--cuda-graph", request.cuda_graph,
+            "each step on a GPU as one launch: on, off, or auto, which is on where the host "
+            "has no part in a step");
+  add_value(app, "--cudnn-engine", request.cudnn_engine,
+            "cuDNN's engine for each convolution on a GPU: timed, the fastest by trials "
+            "before the clock starts, or heuristic, the first that the library names, which "
+            "gives the same bits in every run (default: timed)");
+  add_value(app, "--epochs", request.epochs, "passes over the data (default: the workload's)");
+  add_value(app, "--steps", request.steps,
+            "length of the run in steps, instead of --epochs (default: --epochs)");
 }
 
 void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   declare_cell(app, request);
-  app.add_option("--seed", request.seed, "of weights, order and augmentation")
-      ->capture_default_str()
-      ->check(CLI::Validator(unsigned_error, ""));
-  app.add_option("--dataset", request.dataset, "cifar10, shapes, ... (default: the workload's)");
-  app.add_option("--data-dir", request.data_dir, "folder of the CIFAR-10 binary files")
-      ->capture_default_str();
-  app.add_option("--target", request.target,
-                 "value of the metric that has to be reached (default: the workload's)");
-  app.add_option("--normalization-group", request.normalization_group,
-                 "examples that are normalised together (default: the workload's)");
-  app.add_option("--rate-scale", request.rate_scale, "multiplies the recipe's learning rate")
-      ->capture_default_str();
-  app.add_option("--threads", request.threads, "cores that the run owns; 0: all available")
-      ->capture_default_str();
-  app.add_option(
-      "--straggler", texts.stragglers,
+  add_value(app, "--seed", request.seed, "of weights, order and augmentation");
+  add_value(app, "--dataset", request.dataset, "cifar10, shapes, ... (default: the workload's)");
+  add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");
+  add_value(app, "--data", request.data,
+            "verified: of files those that their authors published; unverified: others, too, and "
+            "the record tells their digest");
+  add_value(app, "--target", request.target,
+            "value of the metric that has to be reached (default: the workload's)");
+  add_value(app, "--normalization-group", request.normalization_group,
+            "examples that are normalised together (default: the workload's)");
+  add_value(app, "--rate-scale", request.rate_scale, "multiplies the recipe's learning rate");
+  add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
+  add_value(
+      app, "--straggler", texts.stragglers,
       "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0 (default: none)");
-  app.add_option(
-      "--trace", request.trace,
+  add_value(
+      app, "--trace", request.trace,
       "file for a timeline in the Chrome trace format; over processes FILE.rank0 and so on, each "
       "with its own zero (default: none)");
+  add_overwrite(app, request.if_there, "the file of --trace");
   app.add_flag_callback(
       "--continue-on-loss", [&request] { request.on_loss = OnLoss::Continue; },
       "parameter_server_async, or parameter_server with backup workers, goes on without a worker's "
       "process that is lost");
-  app.add_option("--hosts", request.hosts,
-                 "Open MPI hostfile of the machines to run on (default: this one)");
-  app.add_option("--listen", request.listen,
-                 "address of this machine that ranks on others reach (default: loopback)");
-  app.add_option("--tls", request.tls,
-                 "folder of ca.pem, cert.pem and key.pem by which processes talk over TLS; what "
-                 "Open MPI carries stays plain (default: no TLS)");
-  app.add_option("--checkpoint-every", request.checkpoint_every,
-                 "steps from one checkpoint to the next; the last is kept in "
-                 "OUT/checkpoints/RUN_ID until the run has finished (default: none)");
-  app.add_option("--resume", request.resume,
-                 "a checkpoint, or its folder: the run goes on from there, with the flags that it "
-                 "began with (default: none)");
-  app.add_option("--out", texts.out, "folder whose records.jsonl the record is added to")
-      ->capture_default_str();
+  add_value(app, "--hosts", request.hosts,
+            "Open MPI hostfile of the machines to run on (default: this one)");
+  add_value(app, "--listen", request.listen,
+            "address of this machine that ranks on others reach (default: loopback)");
+  add_value(app, "--tls", request.tls,
+            "folder of ca.pem, cert.pem and key.pem by which processes talk over TLS; what "
+            "Open MPI carries stays plain (default: no TLS)");
+  add_value(app, "--checkpoint-every", request.checkpoint_every,
+            "steps from one checkpoint to the next; the last is kept in "
+            "OUT/checkpoints/RUN_ID until the run has finished (default: none)");
+  add_value(app, "--resume", request.resume,
+            "a checkpoint, or its folder: the run goes on from there, with the flags that it "
+            "began with (default: none)");
+  add_value(app, "--out", texts.out, "folder whose records.jsonl the record is added to");
 }
 
 void complete(RaceRequest& request, const RunTexts& texts, int argc, const char* const* argv) {
   request.stragglers = parse_stragglers(texts.stragglers);
-  request.command = "regatta";
-  for (int i = 1; i < argc; ++i) request.command += std::string(" ") + argv[i];
   request.arguments.assign(argv + 1, argv + argc);
+  std::vector<std::string> words = {"regatta"};
+  words.insert(words.end(), request.arguments.begin(), request.arguments.end());
+  request.command = command_text(words);
   request.rank_logs = texts.out + "/ranks";
   request.checkpoints = texts.out + "/checkpoints";
 }
@@ -144,20 +129,22 @@ RaceRequest parse_run(const std::vector<std::string>& arguments) {
   RunTexts texts;
   CLI::App app;
   declare_run(*app.add_subcommand("run"), request, texts);
-  try {
-    app.parse(static_cast<int>(words.size()), words.data());
-  } catch (const CLI::ParseError& error) {
-    throw RunError(ErrorKind::Usage, explain(app, error));
-  }
+  parse_words(app, static_cast<int>(words.size()), words.data());
   complete(request, texts, static_cast<int>(words.size()), words.data());
   return request;
 }
 
 std::vector<std::string> cell_flags() {
   // Of a seed, of a folder, or without a value.
-  const std::vector<std::string> others = {
-      "--help",  "--seed",   "--data-dir",         "--out",
-      "--trace", "--resume", "--checkpoint-every", "--continue-on-loss"};
+  const std::vector<std::string> others = {"--help",
+                                           "--seed",
+                                           "--data-dir",
+                                           "--out",
+                                           "--trace",
+                                           "--overwrite",
+                                           "--resume",
+                                           "--checkpoint-every",
+                                           "--continue-on-loss"};
   CLI::App app;
   RaceRequest request;
   RunTexts texts;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/system/output_file.h"
 #include "kernels/runtime/executor.h"
 #include "strategies/option.h"
 
@@ -20,6 +21,7 @@ struct RaceRequest {
   std::string strategy = "single";
   std::string dataset;  ///< empty: the workload's first
   std::string data_dir = "cifar-10-batches-bin";
+  std::string data = "verified";  ///< or `unverified`: files that others published, too
   std::int64_t workers = 1;
   std::optional<std::int64_t> processes;  ///< of workers; empty: 1, or one a replica with servers
   std::int64_t stages = 0;  ///< of a replica, if the strategy has replicas and stages; 0: not given
@@ -40,6 +42,7 @@ struct RaceRequest {
   std::int64_t threads = 0;                         ///< cores for the run; 0: all available ones
   std::map<int, double> stragglers;                 ///< worker to factor
   std::string trace;                                ///< file; empty: none
+  IfThere if_there = IfThere::Refuse;               ///< the trace's file
   std::string command;                              ///< the command line, for the record
   std::vector<std::string> arguments;  ///< the command line without the program's name, for ranks
   OnLoss on_loss = OnLoss::End;        ///< when a worker's process is lost

@@ -30,6 +30,11 @@ std::string dataset_of(const RaceRequest& request, const Workload& workload) {
   return request.dataset.empty() ? std::string(workload.data_sets.front()) : request.dataset;
 }
 
+DataFiles files_of(const RaceRequest& request) {
+  return {.folder = request.data_dir,
+          .check = request.data == "unverified" ? DataCheck::Unverified : DataCheck::Verified};
+}
+
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
                                  const DataSet& train, int process) {
   ExecutorOptions options;

@@ -14,6 +14,9 @@ namespace regatta {
 /// The data set's name: the workload's first unless the request has one.
 std::string dataset_of(const RaceRequest& request, const Workload& workload);
 
+/// Where its files lie, and which it takes.
+DataFiles files_of(const RaceRequest& request);
+
 /// The options of `process`, with its stragglers, but without cores.
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
                                  const DataSet& train, int process);

@@ -133,7 +133,8 @@ class Cifar10(BadInput):
 
     def assert_data_refused(self, folder: Path, expected: str) -> None:
         self.assert_run_refused(
-            ("--workload", "resnet9_thin", "--dataset", "cifar10", "--data-dir", str(folder)),
+            ("--workload", "resnet9_thin", "--dataset", "cifar10", "--data", "unverified",
+             "--data-dir", str(folder)),
             expected + ".*ci/fetch_cifar10.*--dataset shapes")
 
     def test_without_a_folder(self) -> None:
@@ -173,7 +174,7 @@ class OutputFolder(BadInput):
 
     def test_that_the_system_refuses(self) -> None:
         done = regatta("run", *SHORT, "--out", "/proc/regatta")
-        self.assert_refused(done, "cannot create the output folder /proc/regatta: .*--out")
+        self.assert_refused(done, "cannot create the folder /proc/regatta: .*--out")
         self.assertEqual(done.stdout, "")
 
     def test_on_a_read_only_disk(self) -> None:
@@ -195,7 +196,9 @@ class OutputFolder(BadInput):
                 if done.returncode != 0:
                     break
                 first = file.read_bytes()
-            self.assert_refused(done, "cannot append to .*records already in it are whole, .*--out")
+            self.assertEqual(done.returncode, 5, done.stderr)
+            self.assertRegex(done.stderr, "^regatta: cannot append to .*records already in it are "
+                                          "whole, .*--out\n$")
             self.assertEqual(file.read_bytes(), first)
             (disk / "filler").unlink()
             self.assertEqual(regatta("run", *SHORT, "--out", str(disk)).returncode, 0)
@@ -206,14 +209,14 @@ class OutputFolder(BadInput):
 class TraceFile(BadInput):
     def test_that_cannot_be_written_stops_the_run_before_it_starts(self) -> None:
         self.assert_run_refused((*SHORT, "--trace", str(fresh_folder() / "none" / "trace.json")),
-                                "cannot write the trace to .*No such file.*--trace")
+                                "cannot write .*: No such file.*--trace")
         self.assert_run_refused((*SHORT, "--trace", str(fresh_folder())),
-                                "cannot write the trace to .*Is a directory.*--trace")
+                                "cannot write .*: it is a directory; .*--trace")
 
     def test_on_a_full_disk_does_not_cost_the_record(self) -> None:
         out = fresh_folder()
         done = regatta("run", *SHORT, "--trace", "/dev/full", "--out", str(out))
-        self.assert_refused(done, "/dev/full is incomplete.*the record is kept.*--trace")
+        self.assert_refused(done, "/dev/full: No space.*incomplete; .*--trace; the record is kept")
         (record,) = records_in(out)
         self.assertEqual(record["status"], "missed")
 

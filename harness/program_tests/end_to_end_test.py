@@ -125,7 +125,7 @@ class Record(unittest.TestCase):
         for workload, flags in WORKLOADS.items():
             first = record_of(*flags, "--strategy", "single")["checksums"]
             other = record_of(*flags, "--strategy", "single", "--seed", "2")["checksums"]
-            for name in first:
+            for name in ("initial_weights", "data_order"):
                 self.assertNotEqual(first[name], other[name], (workload, name))
 
     def test_of_a_synchronous_strategy_follows_single(self) -> None:

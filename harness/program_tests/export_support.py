@@ -3,6 +3,7 @@
 
 import json
 import math
+import uuid
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -43,7 +44,8 @@ def lines_in(folder: Path) -> list[str]:
 
 
 def changed(line: str, **fields: Any) -> str:
-    return json.dumps({**json.loads(line), **fields}) + "\n"
+    """The record of another run."""
+    return json.dumps({**json.loads(line), "run_id": uuid.uuid4().hex, **fields}) + "\n"
 
 
 def failed(line: str) -> str:

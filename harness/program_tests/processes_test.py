@@ -275,7 +275,8 @@ class BadInput(unittest.TestCase):
             file.seek(1_000_000)
             file.write(b"\x01")
         with contextlib.chdir(folders[0]):
-            error = self.refusal_of_rank_1(("--workload", "resnet9_thin", "--dataset", "cifar10"),
+            error = self.refusal_of_rank_1(("--workload", "resnet9_thin", "--dataset", "cifar10",
+                                            "--data", "unverified"),
                                            before=("env", "-C", str(folders[1])))
         self.assertRegex(error, r"do not agree.*rank 1 .*: data \(50000 examples of cifar10, "
                                 r"\w+ here, 50000 examples of cifar10, \w+ there\)\n$")

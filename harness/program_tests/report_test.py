@@ -280,7 +280,7 @@ class Elsewhere(Reports):
         blocked.write_text("")
         ran, _ = report(STALENESS, out=blocked / "report")
         self.assertEqual(ran.returncode, 1)
-        self.assertIn("choose another --out", ran.stderr)
+        self.assertIn("choose another one with --out", ran.stderr)
 
 
 if __name__ == "__main__":

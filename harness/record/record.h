@@ -27,6 +27,7 @@ struct Straggler {
 struct Cell {
   std::string workload;
   std::string dataset;
+  std::optional<std::string> unverified_data;  ///< digest of files that others published
   std::string strategy;
   OptionValues options;  ///< of the strategy, each that has a value, given or default
   std::int64_t workers = 1;
@@ -156,6 +157,7 @@ struct GraphRecord {
 struct Checksums {
   std::string initial_weights;
   std::string data_order;
+  std::string data;  ///< of training and test examples; 32 digits, empty in older records
 };
 
 struct MemoryRecord {

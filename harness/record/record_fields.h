@@ -20,6 +20,7 @@ template <FieldsOf<Cell> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("workload", part.workload);
   field("dataset", part.dataset);
+  field("unverified_data", part.unverified_data);
   field("strategy", part.strategy);
   field("options", part.options);
   field("workers", part.workers);
@@ -145,6 +146,7 @@ template <FieldsOf<Checksums> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("initial_weights", part.initial_weights);
   field("data_order", part.data_order);
+  field("data", part.data);
 }
 
 template <FieldsOf<MemoryRecord> T, typename Field>

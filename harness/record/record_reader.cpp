@@ -3,20 +3,21 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
 #include "harness/record/record_fields.h"
+#include "harness/system/command_text.h"
+#include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 30;  // of a file of records
 
 /// The text of what a line should have been.
 class NotARecord : public RunError {
@@ -124,12 +125,12 @@ void require_essentials(const nlohmann::json& json) {
 
 /// Older records say it in their command only.
 void read_length_of_old(const std::string& command, Cell& into) {
-  std::istringstream words(command);
-  for (std::string word; words >> word;) {
+  const std::vector<std::string> words = words_of(command);
+  for (std::size_t i = 0; i < words.size(); ++i) {
     for (const std::string flag : {"--steps", "--epochs"}) {
       std::string value;
-      if (word.rfind(flag + '=', 0) == 0) value = word.substr(flag.size() + 1);
-      if (word == flag) words >> value;
+      if (words[i].starts_with(flag + '=')) value = words[i].substr(flag.size() + 1);
+      if (words[i] == flag && i + 1 < words.size()) value = words[i + 1];
       if (value.empty()) continue;
       const double length = std::strtod(value.c_str(), nullptr);
       if (flag == "--steps") into.steps = static_cast<std::int64_t>(length);
@@ -177,26 +178,46 @@ Record record_from_json(std::string_view line) {
   return record;
 }
 
-ReadRecords read_records(const std::filesystem::path& folder) {
+ReadRecords records_in(const std::filesystem::path& folder) {
   const std::string path = (folder / "records.jsonl").string();
-  std::ifstream file(path);
-  if (!file) {
-    throw RunError(ErrorKind::Data, "cannot read " + path + ": " + std::strerror(errno) +
-                                        "; name a folder that regatta run --out wrote to");
-  }
   ReadRecords result;
+  std::error_code ignored;
+  const bool is_missing =
+      std::filesystem::status(path, ignored).type() == std::filesystem::file_type::not_found;
+  if (is_missing) return result;
+  std::ifstream file = open_input(path, kMostBytes);
+  std::map<std::string, int> lines;  // by run ID
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     const std::string where = fmt::format("{}:{}: ", path, number);
     try {
-      result.records.push_back(record_from_json(line));
+      Record record = record_from_json(line);
+      const auto [first, is_new] = lines.emplace(record.run_id, number);
+      if (is_new || record.run_id.empty()) {
+        result.records.push_back(std::move(record));
+      } else {
+        result.warnings.push_back(
+            fmt::format("{}the same run as line {}; skipped", where, first->second));
+      }
     } catch (const NotARecord& error) {
       result.warnings.push_back(where + "no record: " + error.what() + "; skipped");
     } catch (const RunError& error) {
       throw RunError(error.kind(), where + error.what());
     }
   }
+  return result;
+}
+
+ReadRecords read_records(const std::filesystem::path& folder) {
+  const std::string path = (folder / "records.jsonl").string();
+  try {
+    open_input(path, kMostBytes);
+  } catch (const RunError& error) {
+    throw RunError(error.kind(),
+                   error.what() + std::string("; name a folder that regatta run --out wrote to"));
+  }
+  ReadRecords result = records_in(folder);
   if (result.records.empty()) {
     throw RunError(ErrorKind::Data, path + " holds no whole record; run regatta run --out " +
                                         folder.string() + " first");

@@ -19,8 +19,12 @@ struct ReadRecords {
   std::vector<std::string> warnings;  ///< one per skipped line: FILE:LINE: reason
 };
 
-/// Reads FOLDER/records.jsonl. Throws: RunError(Data) if it cannot be read, has no record or has
-/// one of another schema, whose numbers may have another meaning.
+/// Reads FOLDER/records.jsonl; nothing where there is none. Of lines with one run ID the first
+/// counts. Throws: RunError(Data) if it cannot be read or has a record of another schema, whose
+/// numbers may have another meaning.
+ReadRecords records_in(const std::filesystem::path& folder);
+
+/// The same. Throws: RunError(Data) also where there is no record.
 ReadRecords read_records(const std::filesystem::path& folder);
 
 /// Parses one line of JSON. Throws: RunError(Data) that says what is wrong and in which field.

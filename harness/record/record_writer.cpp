@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -101,12 +102,7 @@ class LockedFile {
 };
 
 fs::path records_path(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw RunError(ErrorKind::Io, "cannot create the output folder " + folder.string() + ": " +
-                                      error.message() + "; choose another one with --out");
-  }
+  create_folder(folder);
   return folder / "records.jsonl";
 }
 

@@ -19,6 +19,9 @@ namespace regatta {
 /// Throws: RunError(Io) with the system's reason; earlier records remain unchanged.
 void append_record(const std::filesystem::path& folder, const Record& record);
 
+/// The exit code of a run whose record could not be written.
+inline constexpr int kNotKept = 5;
+
 /// Checks before a run that append_record() can open its file in the folder. Creates the folder and
 /// an empty records.jsonl if they are missing. Throws: RunError(Io).
 void require_writable(const std::filesystem::path& folder);

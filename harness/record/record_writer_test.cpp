@@ -90,7 +90,7 @@ TEST_F(RecordWriter, KeepsLinesOfManyThreadsWhole) {
 TEST_F(RecordWriter, NamesAFolderThatCannotBeCreated) {
   write(folder_ / "file", "");
   EXPECT_EQ(error_of(folder_ / "file" / "out"),
-            "cannot create the output folder " + (folder_ / "file" / "out").string() +
+            "cannot create the folder " + (folder_ / "file" / "out").string() +
                 ": Not a directory; choose another one with --out");
 }
 

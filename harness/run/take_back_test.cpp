@@ -41,7 +41,7 @@ class TakeBack : public testing::Test {
   TakeBack() {
     request_.workload = "parabola";
     request_.steps = 4;
-    data_ = load_data(find_workload("parabola"), "curve", "");
+    data_ = load_data(find_workload("parabola"), "curve", {});
     placement_ = place(request_, data_.train.count);
     trainer_ = std::make_unique<LocalTrainer>(
         partition(placed_step(placement_), binding_of(placement_)).front(),

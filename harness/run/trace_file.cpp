@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/run/trace_file.h"
 
-#include <cerrno>
-#include <cstring>
-
 #include "kernels/graph/error.h"
 
 namespace regatta {
 
-void TraceFile::open(const std::string& path) {
-  path_ = path;
-  file_.open(path);
-  if (file_) return;
-  throw RunError(ErrorKind::Io, "cannot write the trace to " + path + ": " + std::strerror(errno) +
-                                    "; choose another file for --trace");
+OutputOptions trace_options(const std::string& path, IfThere if_there) {
+  return {.path = path, .flag = "--trace", .if_there = if_there};
+}
+
+void TraceFile::create(const std::string& path, IfThere if_there) {
+  file_.emplace(trace_options(path, if_there));
 }
 
 void TraceFile::write(Trainer& trainer) {
-  if (!file_.is_open()) return;
-  trainer.write_trace(file_);
-  if (file_.flush()) return;
-  throw RunError(ErrorKind::Io, "the trace in " + path_ +
-                                    " is incomplete, the disk is probably full; the record is "
-                                    "kept, choose another file for --trace");
+  if (!file_) return;
+  trainer.write_trace(file_->stream());
+  try {
+    file_->commit();
+  } catch (const RunError& error) {
+    throw RunError(error.kind(), error.what() + std::string("; the record is kept"));
+  }
+  file_.reset();
+}
+
+std::string trace_of_rank(const std::string& path, int rank) {
+  return path + ".rank" + std::to_string(rank);
 }
 
 }  // namespace regatta

@@ -1,28 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The file for --trace: opened before a run, which may be long, so that a bad path fails early, and
-// written at its end.
+// The file for --trace: created before a run, which may be long, so that a bad path fails early,
+// and written at its end.
 #pragma once
 
-#include <fstream>
+#include <optional>
 #include <string>
 
 #include "harness/run/trainer.h"
+#include "harness/system/output_file.h"
 
 namespace regatta {
 
 class TraceFile {
  public:
-  /// Throws: RunError(Io).
-  void open(const std::string& path);
+  /// Throws: RunError(Usage), RunError(Io) as OutputFile does.
+  void create(const std::string& path, IfThere if_there);
 
-  /// Writes the trainer's trace, if open() was called.
+  /// Writes the trainer's trace, if create() was called.
   /// Throws: RunError(Io) when it cannot be written completely.
   void write(Trainer& trainer);
 
  private:
-  std::string path_;
-  std::ofstream file_;
+  std::optional<OutputFile> file_;
 };
+
+/// Of one of several processes.
+std::string trace_of_rank(const std::string& path, int rank);
+
+/// How --trace names its file.
+OutputOptions trace_options(const std::string& path, IfThere if_there);
 
 }  // namespace regatta

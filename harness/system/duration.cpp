@@ -18,7 +18,8 @@ double parse_duration(const std::string& flag, const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   const auto unit = kSeconds.find(std::string_view(rest, static_cast<std::size_t>(end - rest)));
-  if (error != std::errc() || unit == kSeconds.end() || !std::isfinite(number) || number <= 0) {
+  if (error != std::errc() || unit == kSeconds.end() || number <= 0 ||
+      !std::isfinite(number * unit->second)) {
     throw RunError(ErrorKind::Usage,
                    fmt::format("{} '{}': write a number above 0 and its unit, s, min or h, such as "
                                "90s, 3min or 1.5h",

@@ -10,8 +10,16 @@
 
 namespace regatta {
 
+enum class DataOrigin {
+  Made,       ///< by the program
+  Published,  ///< files with the bytes that their authors published
+  Unverified  ///< other files in their place, which the user allowed
+};
+
 struct DataSet {
   std::string name;
+  std::string digest;  ///< MD5 of its bytes, 32 hexadecimal digits; empty where it was not computed
+  DataOrigin origin = DataOrigin::Made;
   std::int64_t count = 0;  ///< examples
 
   // Images: the first three are set, the other empty.

@@ -51,6 +51,15 @@ std::span<const KnownFile> files_of(Split split) {
   throw RunError(ErrorKind::Data, "cifar10: " + what + std::string(kWaysOut));
 }
 
+[[noreturn]] void refuse_other(const fs::path& path, const std::string& md5,
+                               std::string_view published) {
+  throw RunError(ErrorKind::Data,
+                 "cifar10: " + path.string() + " is another file than the published one (MD5 " +
+                     md5 + " instead of " + std::string(published) +
+                     "); get it again with `ci/fetch_cifar10 DIR`, or train on it with `--data "
+                     "unverified`, which the record tells");
+}
+
 void check_size(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) fail(path.string() + " is missing");
@@ -93,7 +102,7 @@ void append_records(const fs::path& path, std::span<const std::uint8_t> bytes, D
 
 }  // namespace
 
-DataSet load_cifar10(const fs::path& folder, Split split) {
+DataSet load_cifar10(const fs::path& folder, Split split, DataCheck check) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) fail("there is no folder " + folder.string());
   const std::span<const KnownFile> files = files_of(split);
@@ -105,11 +114,22 @@ DataSet load_cifar10(const fs::path& folder, Split split) {
   data.channels = 3;
   data.images.resize(count * kPictureBytes);
   data.labels.reserve(count);
+  data.origin = DataOrigin::Published;
   std::vector<std::uint8_t> bytes(kFileBytes);
+  Digest all;
   for (const KnownFile& file : files) {
-    read_file(folder / file.name, bytes);
-    append_records(folder / file.name, bytes, data);
+    const fs::path path = folder / file.name;
+    read_file(path, bytes);
+    append_records(path, bytes, data);
+    Digest own;
+    own.add(bytes);
+    const std::string md5 = own.digits();
+    all.add(md5);
+    if (md5 == file.md5) continue;
+    if (check == DataCheck::Verified) refuse_other(path, md5, file.md5);
+    data.origin = DataOrigin::Unverified;
   }
+  data.digest = all.digits();
   return data;
 }
 

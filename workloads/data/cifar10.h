@@ -17,10 +17,17 @@
 
 namespace regatta {
 
-/// Reads one whole split, without checking that the files are genuine.
+/// What is done with files other than those the authors published.
+enum class DataCheck {
+  Verified,   ///< they are refused
+  Unverified  ///< they are used, and the data set says so
+};
+
+/// Reads one whole split.
 /// Shapes: images [50,000 or 10,000, 32, 32, 3] labels [50,000 or 10,000]
-/// Throws: RunError of kind Data when a file is missing, of another size, or mislabelled
-DataSet load_cifar10(const std::filesystem::path& folder, Split split);
+/// Throws: RunError of kind Data when a file is missing, of another size, mislabelled, or another
+/// than the published one
+DataSet load_cifar10(const std::filesystem::path& folder, Split split, DataCheck check);
 
 /// The state of one of the six files.
 struct FileCheck {

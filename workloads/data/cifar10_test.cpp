@@ -3,6 +3,7 @@
 // Against the real files where they lie beside the repository, and against damaged ones made here.
 #include "workloads/data/cifar10.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +40,7 @@ class RealCifar10 : public testing::Test {
 };
 
 TEST_F(RealCifar10, TrainingSetHasThePublishedLabelsMeansAndDeviations) {
-  const DataSet data = load_cifar10(kRealFolder, Split::Train);
+  const DataSet data = load_cifar10(kRealFolder, Split::Train, DataCheck::Verified);
   EXPECT_EQ(data.name, "cifar10");
   EXPECT_EQ(data.count, 50'000);
   EXPECT_EQ(data.side, 32);
@@ -67,14 +68,15 @@ TEST_F(RealCifar10, TrainingSetHasThePublishedLabelsMeansAndDeviations) {
 }
 
 TEST_F(RealCifar10, TestSetHasThePublishedLabels) {
-  const DataSet data = load_cifar10(kRealFolder, Split::Test);
+  const DataSet data = load_cifar10(kRealFolder, Split::Test, DataCheck::Verified);
+  EXPECT_EQ(data.origin, DataOrigin::Published);
   EXPECT_EQ(data.count, 10'000);
   EXPECT_EQ(first_labels(data), (std::vector<std::int32_t>{3, 8, 8, 0, 6, 6, 1, 6, 3, 1}));
   expect_balanced(data);
 }
 
 TEST_F(RealCifar10, PixelsAreThoseOfThePlanesInTheFile) {
-  const DataSet data = load_cifar10(kRealFolder, Split::Test);
+  const DataSet data = load_cifar10(kRealFolder, Split::Test, DataCheck::Verified);
   std::ifstream file(kRealFolder / "test_batch.bin", std::ios::binary);
   for (const std::size_t record : {0, 1, 9999}) {
     std::vector<char> bytes(kRecordBytes);
@@ -115,7 +117,7 @@ class DamagedCifar10 : public testing::Test {
 
   std::string message_of(Split split) const {
     try {
-      load_cifar10(folder_, split);
+      load_cifar10(folder_, split, DataCheck::Unverified);
     } catch (const RunError& error) {
       EXPECT_EQ(error.kind(), ErrorKind::Data);
       const std::string text = error.what();
@@ -135,8 +137,21 @@ class DamagedCifar10 : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(DamagedCifar10, OtherBytesThanThePublishedOnesAreUsedOnlyWhereThatWasAskedFor) {
+  EXPECT_THAT([&] { load_cifar10(folder_, Split::Test, DataCheck::Verified); },
+              testing::ThrowsMessage<RunError>(testing::AllOf(
+                  testing::HasSubstr("test_batch.bin is another file than the published one"),
+                  testing::HasSubstr("--data unverified"))));
+  const DataSet test = load_cifar10(folder_, Split::Test, DataCheck::Unverified);
+  EXPECT_EQ(test.origin, DataOrigin::Unverified);
+  std::fstream file(folder_ / "test_batch.bin", std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(1'000'000).put(1);
+  file.close();
+  EXPECT_NE(load_cifar10(folder_, Split::Test, DataCheck::Unverified).digest, test.digest);
+}
+
 TEST_F(DamagedCifar10, UnknownBytesLoadButAreNotCalledGenuine) {
-  EXPECT_EQ(load_cifar10(folder_, Split::Test).count, 10'000);
+  EXPECT_EQ(load_cifar10(folder_, Split::Test, DataCheck::Unverified).count, 10'000);
   for (const FileCheck& check : check_cifar10(folder_)) {
     EXPECT_TRUE(check.present && check.size_ok) << check.name;
     EXPECT_FALSE(check.genuine) << check.name;
@@ -146,7 +161,7 @@ TEST_F(DamagedCifar10, UnknownBytesLoadButAreNotCalledGenuine) {
 TEST_F(DamagedCifar10, TruncatedFileIsNamedWithBothSizes) {
   fs::resize_file(folder_ / "data_batch_3.bin", kFileBytes - 1);
   expect_message(Split::Train, "data_batch_3.bin is truncated: 30729999 bytes instead of 30730000");
-  EXPECT_EQ(load_cifar10(folder_, Split::Test).count, 10'000);
+  EXPECT_EQ(load_cifar10(folder_, Split::Test, DataCheck::Unverified).count, 10'000);
   const FileCheck check = check_cifar10(folder_)[2];
   EXPECT_TRUE(check.present);
   EXPECT_EQ(check.size_bytes, kFileBytes - 1);

@@ -6,26 +6,23 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
-#include <memory>
-#include <vector>
 
 #include "kernels/graph/error.h"
 
 namespace regatta {
 
-std::string md5_of(const std::filesystem::path& file) {
-  const std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> digest(EVP_MD_CTX_new(),
-                                                                  EVP_MD_CTX_free);
-  check(digest && EVP_DigestInit_ex(digest.get(), EVP_md5(), nullptr) == 1, "OpenSSL has MD5");
-  std::ifstream bytes(file, std::ios::binary);
-  std::vector<char> piece(std::size_t{1} << 20);
-  while (bytes.read(piece.data(), static_cast<std::streamsize>(piece.size())), bytes.gcount() > 0) {
-    EVP_DigestUpdate(digest.get(), piece.data(), static_cast<std::size_t>(bytes.gcount()));
-  }
-  if (!bytes.eof()) return "";
+Digest::Digest() : state_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+  check(state_ && EVP_DigestInit_ex(state_.get(), EVP_md5(), nullptr) == 1, "OpenSSL has MD5");
+}
+
+void Digest::add(std::string_view bytes) {
+  EVP_DigestUpdate(state_.get(), bytes.data(), bytes.size());
+}
+
+std::string Digest::digits() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> values{};
   unsigned count = 0;
-  EVP_DigestFinal_ex(digest.get(), values.data(), &count);
+  EVP_DigestFinal_ex(state_.get(), values.data(), &count);
   std::string text;
   for (unsigned i = 0; i < count; ++i) {
     std::array<char, 3> digits{};
@@ -33,6 +30,16 @@ std::string md5_of(const std::filesystem::path& file) {
     text += digits.data();
   }
   return text;
+}
+
+std::string md5_of(const std::filesystem::path& file) {
+  Digest digest;
+  std::ifstream bytes(file, std::ios::binary);
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (bytes.read(piece.data(), static_cast<std::streamsize>(piece.size())), bytes.gcount() > 0) {
+    digest.add({piece.data(), static_cast<std::size_t>(bytes.gcount())});
+  }
+  return bytes.eof() ? digest.digits() : "";
 }
 
 }  // namespace regatta

@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The MD5 digest of a file, by OpenSSL, to tell whether it holds the bytes its authors published.
-// It protects against accidents; an adversary can forge it.
+// MD5 digests, by OpenSSL, to tell whether data are the bytes that their authors published. They
+// protect against accidents; an adversary can forge them.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
+
+struct evp_md_ctx_st;  // OpenSSL's EVP_MD_CTX
 
 namespace regatta {
 
-/// 32 lower-case hexadecimal digits; empty where the file cannot be read to its end.
+/// A digest of pieces, one after the other.
+class Digest {
+ public:
+  Digest();
+  void add(std::string_view bytes);
+  template <typename T>
+  void add(const std::vector<T>& values) {
+    add({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)});
+  }
+  /// 32 lower-case hexadecimal digits. Called once, at the end.
+  std::string digits();
+
+ private:
+  std::unique_ptr<evp_md_ctx_st, void (*)(evp_md_ctx_st*)> state_;
+};
+
+/// Of a whole file; empty where it cannot be read to its end.
 std::string md5_of(const std::filesystem::path& file);
 
 }  // namespace regatta

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/flag_values.h"
+
+#include <string_view>
+
+#include "harness/plan/flag_errors.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// `--tls "$UNSET"` has to be an error instead of a run without TLS.
+void require_no_empty_word(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    std::string where;
+    if (word.empty()) {
+      where =
+          i > 1 && std::string_view(argv[i - 1]).starts_with("--") ? argv[i - 1] : "an argument";
+    } else if (word.starts_with("--") && word.ends_with('=')) {
+      where = word.substr(0, word.size() - 1);
+    } else {
+      continue;
+    }
+    throw RunError(ErrorKind::Usage, where + " is empty; give a value, or leave it out");
+  }
+}
+
+}  // namespace
+
+void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what) {
+  app.add_flag_callback(
+      "--overwrite", [&if_there] { if_there = IfThere::Replace; },
+      "replace " + what + " if it is there; records are never replaced");
+}
+
+void parse_words(CLI::App& app, int argc, const char* const* argv) {
+  require_no_empty_word(argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    throw RunError(ErrorKind::Usage, explain(app, error));
+  }
+}
+
+}  // namespace regatta

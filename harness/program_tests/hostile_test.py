@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What hostile command lines and files must not do: cost a record or another file, end the program
+by a signal, keep it for long, or have it do other work than it was asked for with exit code 0.
+
+usage: hostile_test.py REGATTA SCHEMA [unittest arguments]
+"""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+
+from test_support import (REGATTA, fresh_folder, output_of, records_in, regatta, run_tests,
+                          small_disk, write_sparse_cifar10)
+
+SHORT = ("--workload", "parabola", "--steps", "5")
+AT_ONCE_S = 10
+
+
+def folder_of_runs(*flags: str, seeds: int = 1) -> Path:
+    folder = fresh_folder()
+    for seed in range(1, seeds + 1):
+        output_of("run", *SHORT, *flags, "--seed", str(seed), "--out", str(folder))
+    return folder
+
+
+class Hostile(unittest.TestCase):
+    def assert_refused(self, *arguments: str, says: str) -> None:
+        """At once, with exit code 1 and a line that is the last."""
+        with self.subTest(arguments=" ".join(arguments)[:200]):
+            done = subprocess.run([REGATTA, *arguments], capture_output=True, text=True,
+                                  timeout=AT_ONCE_S)
+            self.assertEqual(done.returncode, 1, done.stderr[:2000])
+            self.assertRegex(done.stderr, rf"(?m)^regatta: .*{says}.*\n\Z")
+
+
+class Outputs(Hostile):
+    def test_never_take_the_place_of_records(self) -> None:
+        folder = folder_of_runs()
+        records = folder / "records.jsonl"
+        before = records.read_bytes()
+        shutil.copy(records, folder / "copy.txt")
+        for file in (records, folder / "copy.txt"):
+            for more in ((), ("--overwrite",)):
+                self.assert_refused("export", str(folder), "--format", "csv", "--out", str(file),
+                                    *more, says="holds records, which no command replaces")
+                self.assert_refused("run", *SHORT, "--trace", str(file), *more, "--out",
+                                    str(folder), says="holds records, which no command replaces")
+        fresh = fresh_folder() / "new"
+        self.assert_refused("run", *SHORT, "--trace", str(fresh / "records.jsonl"), "--out",
+                            str(fresh), says="is the name of a file of records")
+        self.assertEqual(records.read_bytes(), before)
+        self.assertEqual((folder / "copy.txt").read_bytes(), before)
+
+    def test_take_the_place_of_another_file_only_where_that_was_asked_for(self) -> None:
+        folder = folder_of_runs()
+        file = folder / "mine.txt"
+        for command in (("export", str(folder), "--format", "csv", "--out", str(file)),
+                        ("run", *SHORT, "--out", str(folder), "--trace", str(file))):
+            file.write_text("mine")
+            self.assert_refused(*command, says=f"{file} exists; replace it with --overwrite, or ")
+            self.assertEqual(file.read_text(), "mine")
+            output_of(*command, "--overwrite")
+            self.assertNotEqual(file.read_text(), "mine")
+            self.assertEqual(sorted(path.name for path in folder.iterdir()),
+                             ["mine.txt", "records.jsonl"])
+
+    def test_of_a_report_spare_the_page_of_another(self) -> None:
+        folder, page = folder_of_runs(), fresh_folder()
+        (page / "index.html").write_text("mine")
+        self.assert_refused("report", str(folder), "--out", str(page),
+                            says="index.html exists; replace it with --overwrite")
+        self.assertEqual([path.name for path in page.iterdir()], ["index.html"])
+
+    def test_to_a_full_device_fail_the_command(self) -> None:
+        folder = folder_of_runs()
+        file = fresh_folder() / "matrix.toml"
+        file.write_text("[[race]]\nworkload = 'parabola'\nsteps = 5\n")
+        for command in (("list",), ("doctor",), ("--help",), ("graph", *SHORT[:2]),
+                        ("compare", str(folder), str(folder)), ("matrix", str(file), "--dry-run"),
+                        ("export", str(folder), "--format", "csv"),
+                        ("report", str(folder), "--format", "json")):
+            with self.subTest(command=command), open("/dev/full", "w") as full:
+                done = subprocess.run([REGATTA, *command], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, cwd=fresh_folder())
+                self.assertNotEqual(done.returncode, 0)
+                self.assertRegex(done.stderr, "^regatta: cannot write to ")
+
+    def test_of_a_matrix_whose_disk_is_full_end_it(self) -> None:
+        file = fresh_folder() / "matrix.toml"
+        file.write_text("seeds = 40\n[[race]]\nworkload = 'parabola'\nsteps = 5\n")
+        with small_disk("64k") as disk:
+            done = regatta("matrix", str(file), "--out", str(disk))
+            kept = len(records_in(disk))
+            self.assertEqual(done.returncode, 1)
+            self.assertLess(kept, 40)
+            self.assertRegex(done.stderr, rf"cannot append .*; {kept} of 40 runs are kept\. To go "
+                                          rf"on: regatta matrix .*--out {disk} --resume\n$")
+
+
+class Values(Hostile):
+    def test_are_never_empty(self) -> None:
+        for flag in ("--tls", "--resume", "--steps", "--bucket-bytes", "--checkpoint-every",
+                     "--target", "--global-batch", "--straggler", "--hosts", "--out", "--dataset"):
+            for words in ((flag, ""), (f"{flag}=",)):
+                self.assert_refused("run", *SHORT[:2], *words, says=f"{flag} is empty; give a val")
+        self.assert_refused("report", "", says="an argument is empty")
+        self.assert_refused("compare", "a", "b", "--alpha", "", says="--alpha is empty")
+
+    def test_are_decimal(self) -> None:
+        folder = fresh_folder()
+        output_of("run", "--workload", "parabola", "--steps", "010", "--seed", "010", "--strategy",
+                  "all_reduce", "--workers", "02", "--bucket-bytes", "01000", "--out", str(folder))
+        (record,) = records_in(folder)
+        cell = record["cell"]
+        self.assertEqual((cell["steps"], cell["seed"], cell["workers"],
+                          cell["options"]["bucket_bytes"]), (10, 10, 2, 1000))
+        for flag, value in (("--steps", "0x10"), ("--steps", "1e3"), ("--target", "nan"),
+                            ("--target", "inf"), ("--straggler", "0:inf"), ("--epochs", "1e999"),
+                            ("--straggler", "0:2,0:3"), ("--workers", "9223372036854775808")):
+            self.assert_refused("run", *SHORT[:2], flag, value, says=flag)
+
+    def test_of_a_comparison_stay_in_their_range(self) -> None:
+        for flag in ("--speed-effect", "--convergence-effect", "--benchmark-effect", "--alpha"):
+            for value in ("inf", "nan", "0", "-1", "11"):
+                self.assert_refused("compare", "a", "b", flag, value, says=f"{flag}: '{value}' is")
+
+    def test_stand_in_the_record_as_a_shell_reads_them(self) -> None:
+        folder = fresh_folder() / "it's a $folder"
+        arguments = ["run", *SHORT, "--trace", f"{folder}/a trace \"1\".json", "--out", str(folder)]
+        folder.mkdir()
+        output_of(*arguments)
+        (record,) = records_in(folder)
+        self.assertEqual(shlex.split(record["command"]), ["regatta", *arguments])
+
+    def test_of_a_matrix_may_have_spaces(self) -> None:
+        folder = fresh_folder() / "a folder"
+        folder.mkdir()
+        file = folder / "a matrix.toml"
+        file.write_text("seeds = 2\n[[race]]\nworkload = 'parabola'\nsteps = 5\n")
+        output_of("matrix", str(file), "--out", str(folder))
+        done = output_of("matrix", str(file), "--out", str(folder), "--resume")
+        self.assertIn("2 runs are there already", done)
+        self.assertEqual(len(records_in(folder)), 2)
+
+
+class Data(Hostile):
+    CIFAR = ("run", "--workload", "resnet9_thin", "--dataset", "cifar10", "--global-batch", "32",
+             "--steps", "1")
+
+    def test_other_than_the_published_are_used_only_where_that_was_asked_for(self) -> None:
+        data = fresh_folder() / "cifar"
+        write_sparse_cifar10(data)
+        command = (*self.CIFAR, "--data-dir", str(data))
+        self.assert_refused(*command, says="data_batch_1.bin is another file .*--data unverified")
+        out = fresh_folder()
+        output_of(*command, "--data", "unverified", "--out", str(out))
+        (record,) = records_in(out)
+        self.assertRegex(record["checksums"]["data"], "^[0-9a-f]{32}$")
+        self.assertEqual(record["cell"]["unverified_data"], record["checksums"]["data"])
+        doctor = regatta("doctor", "--data-dir", str(data)).stdout
+        self.assertRegex(doctor, r"(?m)^.*CIFAR-10.*missing.*6 of 6 files, 0 genuine")
+
+    def test_of_the_program_itself_are_verified_without_a_word(self) -> None:
+        (record,) = records_in(folder_of_runs())
+        self.assertIsNone(record["cell"]["unverified_data"])
+        self.assertRegex(record["checksums"]["data"], "^[0-9a-f]{32}$")
+        self.assert_refused("run", *SHORT, "--data", "unverified", says="curve is made by the prog")
+
+
+class Records(Hostile):
+    def lines_of(self, folder: Path) -> list[str]:
+        return (folder / "records.jsonl").read_text().splitlines(keepends=True)
+
+    def write(self, lines: list[str]) -> Path:
+        folder = fresh_folder()
+        (folder / "records.jsonl").write_text("".join(lines))
+        return folder
+
+    def test_that_are_there_twice_count_once(self) -> None:
+        folder = folder_of_runs(seeds=3)
+        lines = self.lines_of(folder)
+        thrice = self.write(lines * 3)
+        for command in (("compare", str(folder), str(thrice), "--format", "json"),
+                        ("export", str(thrice), "--format", "csv")):
+            done = regatta(*command)
+            self.assertIn("records.jsonl:4: the same run as line 1; skipped", done.stderr)
+            if command[0] == "compare":
+                self.assertEqual(json.loads(done.stdout)[0]["head_runs"], 3)
+            else:
+                self.assertEqual(done.stdout.count("\n"), 4, done.stdout)
+
+    def test_of_another_schema_end_a_comparison(self) -> None:
+        folder = folder_of_runs(seeds=2)
+        first, second = self.lines_of(folder)
+        other = self.write([first, second.replace('"schema":1', '"schema":2')])
+        self.assert_refused("compare", str(folder), str(other), says="records.jsonl:2: schema 2")
+
+    def test_of_great_depth_are_no_records(self) -> None:
+        line, = self.lines_of(folder_of_runs())
+        deep = '{"schema":1,"x":' + "[" * 100_000 + "]" * 100_000 + "}\n"
+        done = regatta("report", str(self.write([deep, line])), "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("records.jsonl:1: no record", done.stderr)
+
+
+class Paths(Hostile):
+    def commands_with(self, path: str) -> list[tuple[str, ...]]:
+        return [("export", path, "--format", "csv"), ("report", path), ("compare", path, path),
+                ("matrix", path, "--dry-run"),
+                ("run", *SHORT, "--resume", path),
+                ("run", *SHORT, "--strategy", "all_reduce", "--workers", "2", "--processes", "2",
+                 "--tls", path)]
+
+    def test_that_lead_nowhere_or_have_no_end_are_named(self) -> None:
+        folder = fresh_folder()
+        (folder / "loop").symlink_to(folder / "loop")
+        os.mkfifo(folder / "fifo")
+        (folder / "records").mkdir()
+        os.mkfifo(folder / "records" / "records.jsonl")
+        for path in (str(folder / "loop"), str(folder / "fifo"), "/dev/zero", "/dev/null/below",
+                     str(folder / "none"), "x" * 100_000, str(folder / "records")):
+            for command in self.commands_with(path):
+                self.assert_refused(*command, says="")
+
+    def test_of_outputs_too(self) -> None:
+        folder = fresh_folder()
+        (folder / "loop").symlink_to(folder / "loop")
+        os.mkfifo(folder / "fifo")
+        runs = str(folder_of_runs())
+        for path in (str(folder / "loop"), str(folder / "fifo"), "x" * 100_000, "/dev/null/below"):
+            for command in (("export", runs, "--format", "csv", "--out", path),
+                            ("export", runs, "--format", "github", "--out", path),
+                            ("report", runs, "--out", path), ("run", *SHORT, "--out", path),
+                            ("run", *SHORT, "--trace", path)):
+                self.assert_refused(*command, says="")
+
+
+class Matrices(Hostile):
+    def refused(self, text: str, says: str) -> None:
+        file = fresh_folder() / "matrix.toml"
+        file.write_text(text)
+        self.assert_refused("matrix", str(file), "--dry-run", says=says)
+
+    def test_of_too_many_cells_or_seeds_are_refused_before_they_are_made(self) -> None:
+        race = "[[race]]\nworkload = 'parabola'\n"
+        values = ", ".join(str(i) for i in range(1, 101))
+        self.refused(race + f"steps = [{values}]\nglobal_batch = [{values}]\nrate_scale = "
+                            f"[{values}]\nworkers = [{values}]\n", "1e.08 cells, more than the 10")
+        joined = ",\n".join(str(i) for i in range(1001))
+        for seeds in ("9223372036854775807", "0", "-1", f"[{joined}]"):
+            self.refused(f"seeds = {seeds}\n{race}", "seeds is a number from 1 to 1000")
+        self.assert_refused("matrix", "--tier", "quick", "--seeds", "9223372036854775807",
+                            "--dry-run", says="--seeds: .* from 1 to 1000")
+
+    def test_of_great_depth_or_size_are_refused(self) -> None:
+        self.refused("a." * 50_000 + "b = 1\n", "it has 100006 bytes, more than the 65536 that")
+        self.refused("a." * 10_000 + "b = 1\n", "line 1: it has 20005 characters, more than")
+        self.refused("[" + "a." * 10_000 + "b]\n", "line 1: it has")
+        self.refused("x = " + "[" * 2_000 + "\n", "line 1")
+        self.refused("# a line\n" * 100_000, "bytes, more than the 65536 that are read")
+
+    def test_whose_excludes_exclude_nothing_are_refused(self) -> None:
+        race = ("[[race]]\nworkload = 'parabola'\nsteps = 5\nworkers = 2\n"
+                "strategy = ['all_reduce', 'in_graph']\n")
+        self.refused(race + "[[exclude]]\nstrategy = 'all_reduse'\n",
+                     r"\[\[exclude\]\] number 1: no cell with strategy = 'all_reduse'")
+        self.refused(race + "[[exclude]]\nstrategy = 'in_graph'\n[[exclude]]\nworkers = 3\n",
+                     r"\[\[exclude\]\] number 2: no cell with workers = '3'")
+
+
+if __name__ == "__main__":
+    run_tests()

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/system/output_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRecordBegin = R"({"schema":)";  // of each line of records
+
+RunError refusal(const OutputOptions& options, const std::string& why, const std::string& advice) {
+  return {ErrorKind::Usage, options.path.string() + " " + why + "; " + advice + options.flag};
+}
+
+[[noreturn]] void fail(const OutputOptions& options, const std::string& reason) {
+  throw RunError(ErrorKind::Io, "cannot write " + options.path.string() + ": " + reason +
+                                    "; choose another file for " + options.flag);
+}
+
+/// A device, or a pipe such as /dev/stdout: what is written there replaces nothing.
+bool is_stream(const fs::path& path) {
+  std::error_code error;
+  return fs::is_character_file(path, error) || fs::is_fifo(path, error);
+}
+
+/// A pipe without a reader would keep us waiting.
+void require_reader(const OutputOptions& options) {
+  const int descriptor = open(options.path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) fail(options, std::strerror(errno));
+  close(descriptor);
+}
+
+bool holds_records(const fs::path& path) {
+  if (path.filename() == "records.jsonl" || path.filename() == "records.damaged") return true;
+  std::array<char, kRecordBegin.size()> begin{};
+  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
+  return std::string_view(begin.data(), begin.size()) == kRecordBegin;
+}
+
+/// Creates an empty file, which must not exist.
+void create(const OutputOptions& options, const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (descriptor < 0) fail(options, std::strerror(errno));
+  close(descriptor);
+}
+
+}  // namespace
+
+void require_free(const OutputOptions& options) {
+  std::error_code error;
+  const fs::file_status status = fs::status(options.path, error);
+  const std::string other = "choose another file for ";
+  if (is_stream(options.path)) return;
+  if (status.type() == fs::file_type::not_found) {
+    if (options.path.filename() != "records.jsonl") return;
+    throw refusal(options, "is the name of a file of records", other);
+  }
+  if (status.type() == fs::file_type::none) fail(options, error.message());
+  if (status.type() == fs::file_type::directory) fail(options, "it is a directory");
+  if (status.type() != fs::file_type::regular) fail(options, "it is no regular file");
+  if (holds_records(options.path)) {
+    throw refusal(options, "holds records, which no command replaces", other);
+  }
+  if (options.if_there == IfThere::Replace) return;
+  throw refusal(options, "exists", "replace it with --overwrite, or " + other);
+}
+
+OutputFile::OutputFile(OutputOptions options) : options_(std::move(options)) {
+  require_free(options_);
+  if (is_stream(options_.path)) {
+    require_reader(options_);
+  } else {
+    fs::path own = options_.path;
+    if (options_.if_there == IfThere::Replace) {
+      own.replace_filename("." + own.filename().string() + "." + std::to_string(getpid()));
+    }
+    create(options_, own);
+    written_ = own;
+  }
+  stream_.open(written_.empty() ? options_.path : written_, std::ios::binary);
+  if (!stream_) fail(options_, std::strerror(errno));
+}
+
+OutputFile::~OutputFile() {
+  std::error_code ignored;
+  if (!written_.empty()) fs::remove(written_, ignored);
+}
+
+void OutputFile::commit() {
+  stream_.close();
+  if (!stream_) {
+    fail(options_, std::string(errno == 0 ? "it takes no more" : std::strerror(errno)) +
+                       ", so it would be incomplete");
+  }
+  if (written_.empty()) return;
+  std::error_code error;
+  if (written_ != options_.path) fs::rename(written_, options_.path, error);
+  if (error) fail(options_, error.message());
+  written_.clear();
+}
+
+void write_output(const OutputOptions& options, std::string_view text) {
+  OutputFile file(options);
+  file.stream() << text;
+  file.commit();
+}
+
+}  // namespace regatta
