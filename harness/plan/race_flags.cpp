@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cstdint>
 
-#include "harness/plan/cell.h"
 #include "harness/plan/flag_errors.h"
+#include "harness/plan/stragglers.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
 
