@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -132,6 +133,7 @@ void read_length_of_old(const std::string& command, Cell& into) {
       if (word == flag) words >> value;
       if (value.empty()) continue;
       const double length = std::strtod(value.c_str(), nullptr);
+      if (!(std::abs(length) < 0x1p63)) continue;  // also what is no number: no run was given it
       if (flag == "--steps") into.steps = static_cast<std::int64_t>(length);
       if (flag == "--epochs") into.epochs = length;
     }
