@@ -98,19 +98,22 @@ class Reader {
     return result;
   }
 
-  std::string flag_of(std::string key) const {
-    std::replace(key.begin(), key.end(), '_', '-');
-    const std::vector<std::string> flags = cell_flags();
-    if (std::find(flags.begin(), flags.end(), "--" + key) == flags.end()) {
-      std::vector<std::string> keys;
-      for (std::string flag : flags) {
-        flag = flag.substr(2);
-        std::replace(flag.begin(), flag.end(), '-', '_');
-        keys.push_back(flag);
-      }
+  /// The one spelling of each cell flag: with two, a block could have a flag twice.
+  static std::vector<std::string> keys_of_cells() {
+    std::vector<std::string> keys = cell_flags();
+    for (std::string& key : keys) {
+      key = key.substr(2);
       std::replace(key.begin(), key.end(), '-', '_');
-      throw error(unknown_name("key", key, keys).what());
     }
+    return keys;
+  }
+
+  std::string flag_of(std::string key) const {
+    static const std::vector<std::string> kCellKeys = keys_of_cells();
+    if (std::find(kCellKeys.begin(), kCellKeys.end(), key) == kCellKeys.end()) {
+      throw error(unknown_name("key", key, kCellKeys).what());
+    }
+    std::replace(key.begin(), key.end(), '_', '-');
     return "--" + key;
   }
 
