@@ -3,11 +3,12 @@
 #
 # The packages that Regatta needs on Debian 12, Debian 13 and Ubuntu 24.04, listed once, by purpose;
 # installs those that are missing.
-# usage: ci/packages.sh race|test
+# usage: ci/packages.sh race|test|fuzz
 #
-# `test` is `race` and more. As root or with sudo. On another distribution it lists the packages by
-# purpose and stops with exit code 1, having changed nothing. libraries.cmake names the package of
-# each library that the build misses; ci/packages_test.sh holds those names against this list.
+# `test` and `fuzz` are `race` and more. As root or with sudo. On another distribution it lists the
+# packages by purpose and stops with exit code 1, having changed nothing. libraries.cmake names the
+# package of each library that the build misses; ci/packages_test.sh holds those names against this
+# list.
 set -euo pipefail
 
 # For: purpose, colon, packages. In the order they are listed to the user.
@@ -31,6 +32,9 @@ certificates for a test of TLS: openssl
 a Debian package, for a test: dpkg-dev file
 browser for a test of the page of the report: chromium
 serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
+# The one version that all three have; from 16 on it compiles the library of g++ in C++20.
+readonly kFuzz='compiler with libFuzzer: clang-19 libclang-rt-19-dev libomp-19-dev
+names of lines in what it reports: llvm-19'
 
 # By distribution, what it has not; the tests that want it skip, each with its reason.
 declare -rA kAbsent=(
@@ -46,7 +50,8 @@ say() { echo "packages: $*" >&2; }
 case ${1:-} in
   race) purposes=$kRace ;;
   test) purposes=$kRace$'\n'$kTest ;;
-  *) say "usage: ci/packages.sh race|test"; exit 1 ;;
+  fuzz) purposes=$kRace$'\n'$kFuzz ;;
+  *) say "usage: ci/packages.sh race|test|fuzz"; exit 1 ;;
 esac
 
 list_by_purpose() {

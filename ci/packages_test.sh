@@ -35,6 +35,7 @@ on() { REGATTA_OS_RELEASE=$work/$1 ci/packages.sh "$2"; }
 expect "stops on another distribution" 1 "this is fedora 41, not Debian 12" on fedora race
 expect "lists packages by purpose there" 1 "  figures: python3 python3-numpy" on fedora race
 expect "lists more for the tests" 1 "clang-format-14" on fedora test
+expect "lists more for fuzzing" 1 "compiler with libFuzzer: clang" on fedora fuzz
 expect "stops on another Ubuntu" 1 "this is ubuntu 22.04, not" on jammy race
 expect "stops on a Debian without a number" 1 "this is debian , not" on sid race
 expect "stops where the distribution is unknown" 1 "this is no system with $work/absent, not" \
@@ -59,6 +60,9 @@ expect "says what Ubuntu has not" 1 "ubuntu 24.04 has no chromium" as_nobody nob
 installs() {
   { as_nobody "$1" test 2>&1 || true; } | grep "apt-get install" | grep -o -- " $2\( \|$\)"
 }
+clang=$(sed -n 's/.*"CMAKE_CXX_COMPILER": "clang++\(-[0-9]*\)".*/\1/p' CMakePresets.json)
+expect "installs the compiler of the preset that fuzzes" 1 " clang$clang libclang-rt$clang-dev " \
+  as_nobody bookworm fuzz
 expect "leaves out what Debian 13 has not" 1 "" installs trixie clang-format-14
 expect "leaves out what Ubuntu has not" 1 "" installs noble chromium
 

@@ -88,7 +88,8 @@ class Workflows(unittest.TestCase):
 
     def test_keep_what_a_failed_step_left(self) -> None:
         uploads = [step for _, step in steps() if "upload-artifact" in step.get("uses", "")]
-        self.assertEqual([step["with"]["path"] for step in uploads], ["out/race", "out/regression"])
+        self.assertEqual([step["with"]["path"] for step in uploads],
+                         ["out/race", "build/fuzz/findings", "out/regression"])
         for step in uploads:
             self.assertEqual(step.get("if"), "always()")
 

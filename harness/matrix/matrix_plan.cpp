@@ -13,9 +13,7 @@
 #include <tuple>
 
 #include "harness/matrix/matrix.h"
-#include "harness/plan/placement.h"
 #include "harness/plan/race_flags.h"
-#include "harness/plan/training_options.h"
 #include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
@@ -109,19 +107,22 @@ class Reader {
     return result;
   }
 
-  std::string flag_of(std::string key) const {
-    std::replace(key.begin(), key.end(), '_', '-');
-    const std::vector<std::string> flags = cell_flags();
-    if (std::find(flags.begin(), flags.end(), "--" + key) == flags.end()) {
-      std::vector<std::string> keys;
-      for (std::string flag : flags) {
-        flag = flag.substr(2);
-        std::replace(flag.begin(), flag.end(), '-', '_');
-        keys.push_back(flag);
-      }
+  /// The one spelling of each cell flag: with two, a block could have a flag twice.
+  static std::vector<std::string> keys_of_cells() {
+    std::vector<std::string> keys = cell_flags();
+    for (std::string& key : keys) {
+      key = key.substr(2);
       std::replace(key.begin(), key.end(), '-', '_');
-      throw error(unknown_name("key", key, keys).what());
     }
+    return keys;
+  }
+
+  std::string flag_of(std::string key) const {
+    static const std::vector<std::string> kCellKeys = keys_of_cells();
+    if (std::find(kCellKeys.begin(), kCellKeys.end(), key) == kCellKeys.end()) {
+      throw error(unknown_name("key", key, kCellKeys).what());
+    }
+    std::replace(key.begin(), key.end(), '_', '-');
     return "--" + key;
   }
 
@@ -271,55 +272,6 @@ MatrixPlan parse_matrix(const std::string& text, const std::string& source) {
   } catch (const toml::parse_error& error) {
     throw RunError(ErrorKind::Usage, fmt::format("{}, line {}: {}", source,
                                                  error.source().begin.line, error.description()));
-  }
-}
-
-Placement placement_of(const MatrixCell& cell) {
-  const RaceRequest request = parse_run(cell.arguments);
-  const Workload& workload = find_workload(request.workload);
-  const std::string dataset = dataset_of(request, workload);
-  require_usable(workload, dataset);
-  const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
-  check(sizes.has_value(), "the sizes of every data set of the table are known");
-  return place(request, sizes->train);
-}
-
-std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
-  const auto reason = [](const MatrixCell& cell) -> std::optional<std::string> {
-    try {
-      placed_step(placement_of(cell));
-    } catch (const RunError& error) {
-      return error.what();
-    }
-    return std::nullopt;
-  };
-  std::vector<RejectedCell> rejected;
-  std::vector<MatrixCell> valid;
-  for (const MatrixCell& cell : plan.cells) {
-    if (const auto why = reason(cell)) {
-      rejected.push_back({.cell = cell, .reason = *why});
-    } else {
-      valid.push_back(cell);
-    }
-  }
-  if (valid.empty()) {
-    throw RunError(ErrorKind::Usage,
-                   "none of the cells can run; the first: " + rejected.front().cell.name + ": " +
-                       rejected.front().reason);
-  }
-  plan.cells = std::move(valid);
-  return rejected;
-}
-
-void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
-  std::set<std::pair<std::string, std::string>> loaded;
-  for (const MatrixCell& cell : cells) {
-    RaceRequest request = parse_run(cell.arguments);
-    request.data_dir = data_dir;
-    const Workload& workload = find_workload(request.workload);
-    const std::string dataset = dataset_of(request, workload);
-    if (!loaded.emplace(dataset, request.data).second) continue;
-    load_data(workload, dataset, files_of(request));
   }
 }
 

@@ -61,6 +61,8 @@ TEST(MatrixPlan, RacesACellOnceThatTwoBlocksName) {
 TEST(MatrixPlan, SaysWhatIsWrongAndOffersTheNearestKey) {
   EXPECT_THAT(error_of("[[race]]\nworklaod = 'parabola'\n"), HasSubstr("did you mean 'workload'"));
   EXPECT_THAT(error_of("[[race]]\nworkload = 'parabola'\nseed = 3\n"), HasSubstr("'seed'"));
+  EXPECT_THAT(error_of("[[race]]\nrate_scale = 1\n'rate-scale' = 2\n"),
+              HasSubstr("did you mean 'rate_scale'"));
   EXPECT_THAT(error_of("[[rage]]\nworkload = 'parabola'\n"), HasSubstr("did you mean 'race'"));
   EXPECT_THAT(error_of("[race]\nworkload = 'parabola'\n"), HasSubstr("[[race]]"));
   EXPECT_THAT(error_of("[[race]]\nworkload = \n"), HasSubstr("m.toml, line 2"));

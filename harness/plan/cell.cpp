@@ -3,13 +3,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <sstream>
 
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
-#include "harness/system/number.h"
-#include "kernels/graph/error.h"
 
 namespace regatta {
 
@@ -67,28 +64,6 @@ void count_cores(const std::vector<HostCores>& hosts, Cell& cell) {
     cell.oversubscribed = cell.oversubscribed || host.workers > host.cores;
     cell.shared_gpu = cell.shared_gpu || host.most_on_a_gpu > 1;
   }
-}
-
-std::map<int, double> parse_stragglers(const std::string& text) {
-  const std::string flag = "--straggler";
-  std::map<int, double> stragglers;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    const std::size_t colon = part.find(':');
-    if (colon == part.npos) {
-      throw RunError(ErrorKind::Usage,
-                     flag + " '" + part + "' is not WORKER:FACTOR, such as 1:2.0");
-    }
-    const auto worker = parse_number<std::int64_t>(
-        flag, part.substr(0, colon), {.least = 0, .most = std::numeric_limits<int>::max()});
-    const bool first =
-        stragglers
-            .emplace(static_cast<int>(worker), parse_number<double>(flag, part.substr(colon + 1)))
-            .second;
-    if (!first)
-      throw RunError(ErrorKind::Usage, flag + " names worker " + std::to_string(worker) + " twice");
-  }
-  return stragglers;
 }
 
 }  // namespace regatta

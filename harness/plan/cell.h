@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -26,8 +25,5 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
 /// shared. If hosts differ, the cell has the fewest threads, and one oversubscribed or sharing host
 /// is enough.
 void count_cores(const std::vector<HostCores>& hosts, Cell& cell);
-
-/// Parses `W:F[,W:F...]`: workers and their slowdown factors. Throws: RunError(Usage).
-std::map<int, double> parse_stragglers(const std::string& text);
 
 }  // namespace regatta

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "harness/plan/cell.h"
 #include "harness/plan/flag_values.h"
+#include "harness/plan/stragglers.h"
 #include "harness/system/command_text.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"

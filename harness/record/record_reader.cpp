@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -133,6 +134,7 @@ void read_length_of_old(const std::string& command, Cell& into) {
       if (words[i] == flag && i + 1 < words.size()) value = words[i + 1];
       if (value.empty()) continue;
       const double length = std::strtod(value.c_str(), nullptr);
+      if (!(std::abs(length) < 0x1p63)) continue;  // also what is no number: no run was given it
       if (flag == "--steps") into.steps = static_cast<std::int64_t>(length);
       if (flag == "--epochs") into.epochs = length;
     }

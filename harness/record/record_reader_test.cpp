@@ -106,6 +106,9 @@ TEST(RecordReader, ReadsTheLengthOfOlderRecordsFromTheirCommand) {
   json["command"] = "regatta run --workload parabola --epochs=0.5";
   EXPECT_EQ(record_from_json(json.dump()).cell.epochs, 0.5);
   EXPECT_EQ(record_from_json(json.dump()).cell.steps, std::nullopt);
+  json["command"] = "regatta run --workload parabola --steps 1e300 --epochs nan";
+  EXPECT_EQ(record_from_json(json.dump()).cell.steps, std::nullopt);
+  EXPECT_EQ(record_from_json(json.dump()).cell.epochs, std::nullopt);
 }
 
 TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which cells of a plan can run here.
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/matrix/matrix_plan.h"
+#include "harness/plan/race_flags.h"
+#include "harness/plan/training_options.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+Placement placement_of(const MatrixCell& cell) {
+  const RaceRequest request = parse_run(cell.arguments);
+  const Workload& workload = find_workload(request.workload);
+  const std::string dataset = dataset_of(request, workload);
+  require_usable(workload, dataset);
+  const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
+  check(sizes.has_value(), "the sizes of every data set of the table are known");
+  return place(request, sizes->train);
+}
+
+std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
+  const auto reason = [](const MatrixCell& cell) -> std::optional<std::string> {
+    try {
+      placed_step(placement_of(cell));
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return std::nullopt;
+  };
+  std::vector<RejectedCell> rejected;
+  std::vector<MatrixCell> valid;
+  for (const MatrixCell& cell : plan.cells) {
+    if (const auto why = reason(cell)) {
+      rejected.push_back({.cell = cell, .reason = *why});
+    } else {
+      valid.push_back(cell);
+    }
+  }
+  if (valid.empty()) {
+    throw RunError(ErrorKind::Usage,
+                   "none of the cells can run; the first: " + rejected.front().cell.name + ": " +
+                       rejected.front().reason);
+  }
+  plan.cells = std::move(valid);
+  return rejected;
+}
+
+void require_data(std::span<const MatrixCell> cells, const std::string& data_dir) {
+  std::set<std::pair<std::string, std::string>> loaded;
+  for (const MatrixCell& cell : cells) {
+    RaceRequest request = parse_run(cell.arguments);
+    request.data_dir = data_dir;
+    const Workload& workload = find_workload(request.workload);
+    const std::string dataset = dataset_of(request, workload);
+    if (!loaded.emplace(dataset, request.data).second) continue;
+    load_data(workload, dataset, files_of(request));
+  }
+}
+
+}  // namespace regatta

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a rank or a coordinator says is read as bytes from the network. Any bytes, taken for a
+// message to either, and for those of a report: what is read, is written so that it reads the same,
+// and what is refused, is refused as a lost peer's.
+#include <cstring>
+
+#include "harness/ranks/control_messages.h"
+#include "harness/ranks/incoming_variables.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr int kRank = 3;
+
+/// The messages in which a report is sent.
+std::vector<control::ReportPiece> pieces_of(const TrainingReport& report) {
+  std::vector<control::ReportPiece> pieces;
+  send_report(report,
+              [&](const control::FromRank& message) { pieces.push_back(message.report_piece()); });
+  return pieces;
+}
+
+void require_sound(const TrainingReport& report) {
+  for (const RankedWorker& worker : report.workers) {
+    check(worker.rank == kRank, "a rank reports of itself");
+    check(worker.report.place.role <= Role::Server, "a worker has a role");
+  }
+  for (const LoopHistory& loop : report.loops) {
+    check(loop.losses.empty() || loop.losses.size() == loop.examples.size(), "a loss is a step's");
+  }
+  const std::vector<control::ReportPiece> pieces = pieces_of(report);
+  check(pieces.size() == 1 && pieces[0].last(), "a report of a small message is small");
+  const std::optional<TrainingReport> again = ReportReader().take(pieces[0], kRank);
+  check(again && pieces_of(*again)[0].data() == pieces[0].data(),
+        "a report is read as it was written");
+}
+
+void read(const control::ReportPiece& piece) {
+  std::optional<TrainingReport> report;
+  try {
+    report = ReportReader().take(piece, kRank);
+  } catch (const RunError& error) {
+    check(error.kind() == ErrorKind::PeerLost, "who sends what is no report is lost");
+    return;
+  }
+  if (report) require_sound(*report);
+}
+
+/// A process whose part has two variables, of 8 and 4 bytes.
+std::vector<Step> parts() {
+  Step part;
+  part.graph.add(Variable{.name = "weight", .type = {.dims = {2}}});
+  part.graph.add(Variable{.name = "bias", .type = {.dims = {1}}});
+  return {part};
+}
+
+void read(const control::Piece& piece) {
+  static const std::vector<Step> kParts = parts();
+  IncomingVariables incoming(kParts);
+  const VariableCopy first = incoming.expect(0, 0);
+  incoming.expect(0, 1);
+  if (!incoming.take(0, piece)) return;
+  const std::string& data = piece.data();
+  check(piece.variable() == 0 && piece.offset() == 0 && data.size() <= 8, "a piece fits");
+  check(std::memcmp(first.tensor.data, data.data(), data.size()) == 0, "a piece is kept");
+  check(!incoming.take(0, piece), "a piece is taken once");
+}
+
+void read(const control::FromRank& message) {
+  read(message.report_piece());
+  read(message.piece());
+  kind_of(message.trouble());
+  control::Join again;
+  set_fingerprint(again, fingerprint_in(message.join()));
+  check(fingerprint_in(again) == fingerprint_in(message.join()),
+        "a fingerprint is read as it was written");
+}
+
+void read(const control::ToRank& message) {
+  control::BeginAt known, again;  // without what the message has beside them
+  set_positions(known, positions_in(message.begin_at()));
+  set_positions(again, positions_in(known));
+  check(known.loops_size() == message.begin_at().loops_size(), "each loop has its position");
+  check(again.SerializeAsString() == known.SerializeAsString(),
+        "positions are read as they were written");
+}
+
+}  // namespace
+}  // namespace regatta
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace control = regatta::control;
+  if (control::FromRank message; message.ParseFromArray(data, static_cast<int>(size))) {
+    regatta::read(message);
+  }
+  if (control::ToRank message; message.ParseFromArray(data, static_cast<int>(size))) {
+    regatta::read(message);
+  }
+  control::ReportPiece piece;
+  piece.set_data(data, size);
+  piece.set_last(true);
+  regatta::read(piece);
+  return 0;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A line of any bytes: what record_from_json() takes for a record, to_json_line() writes so that it
+// reads the same.
+#include "harness/record/record_reader.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+void read(std::string_view line) {
+  Record record;
+  try {
+    record = record_from_json(line);
+  } catch (const RunError& error) {
+    check(error.kind() == ErrorKind::Data, "a record is refused for its data");
+    return;
+  }
+  const std::string again = to_json_line(record);
+  check(to_json_line(record_from_json(again)) == again, "a record is read as it was written");
+}
+
+}  // namespace
+}  // namespace regatta
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  regatta::read({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
