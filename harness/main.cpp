@@ -31,7 +31,7 @@ constexpr int kRunFailed = 2;
 
 /// A name or path that was given may be long; what is wrong and what to do stand at the ends.
 void say(const std::string& text) {
-  constexpr std::size_t kShown = 2000;
+  constexpr std::size_t kShown = 500;
   const bool is_long = text.size() > 2 * kShown;
   std::cerr << "regatta: "
             << (is_long ? text.substr(0, kShown) + " ... " + text.substr(text.size() - kShown)
@@ -93,7 +93,7 @@ int checked(int exit_code) {
   if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
   say(std::string("cannot write to standard output: ") +
       (errno == 0 ? "it is closed or full" : std::strerror(errno)));
-  return exit_code == kGood ? kUsage : exit_code;
+  return kUsage;
 }
 
 }  // namespace

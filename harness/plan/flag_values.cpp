@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/flag_values.h"
 
+#include <set>
 #include <string_view>
 
 #include "harness/plan/flag_errors.h"
@@ -26,6 +27,17 @@ void require_no_empty_word(int argc, const char* const* argv) {
   }
 }
 
+/// CLI11 takes a flag without a value as often as it is given.
+void require_no_flag_twice(int argc, const char* const* argv) {
+  std::set<std::string_view> given;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const std::string_view flag = word.substr(0, word.find('='));
+    if (!word.starts_with("--") || given.insert(flag).second) continue;
+    throw RunError(ErrorKind::Usage, std::string(flag) + " is given twice");
+  }
+}
+
 }  // namespace
 
 void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what) {
@@ -36,6 +48,7 @@ void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what) {
 
 void parse_words(CLI::App& app, int argc, const char* const* argv) {
   require_no_empty_word(argc, argv);
+  require_no_flag_twice(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success&) {

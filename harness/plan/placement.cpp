@@ -59,7 +59,7 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
         "strategy 'single' runs on one worker; leave --workers out or choose a strategy "
         "with several (regatta list strategies)");
   }
-  if (request.stages != 0 && !(replicas && stages)) {
+  if (request.stages && !(replicas && stages)) {
     throw usage(
         "--stages splits the workers of a composition such as all_reduce+model_parallel; "
         "strategy '" +
@@ -68,13 +68,14 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
   options.replicas = replicas ? request.workers : 1;
   options.stages = stages ? request.workers : 1;
   if (!replicas || !stages) return;
-  if (request.stages < 1 || request.workers % request.stages != 0) {
+  const std::int64_t wanted = request.stages.value_or(0);
+  if (wanted < 1 || request.workers % wanted != 0) {
     throw usage("strategy '" + request.strategy + "' deals " + std::to_string(request.workers) +
                 " workers to replicas of --stages stages each; give --stages a divisor of the "
                 "workers, such as --workers 4 --stages 2");
   }
-  options.stages = request.stages;
-  options.replicas = request.workers / request.stages;
+  options.stages = wanted;
+  options.replicas = request.workers / wanted;
 }
 
 void set_length(const RaceRequest& request, std::int64_t train_examples, Placement& placement) {

@@ -47,7 +47,7 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
             "processes that the workers are dealt to, started by mpirun; 1: all is in this one "
             "(default: 1; a worker each with parameter servers)");
   add_value(app, "--stages", request.stages,
-            "stages of each replica in a composition with model_parallel");
+            "stages of each replica in a composition with model_parallel (default: none)");
   for (const Option* option : all_options()) declare(app, *option, request.options);
   add_value(app, "--global-batch", request.global_batch,
             "examples in a step over all workers (default: the workload's)");

@@ -24,8 +24,8 @@ struct RaceRequest {
   std::string data = "verified";  ///< or `unverified`: files that others published, too
   std::int64_t workers = 1;
   std::optional<std::int64_t> processes;  ///< of workers; empty: 1, or one a replica with servers
-  std::int64_t stages = 0;  ///< of a replica, if the strategy has replicas and stages; 0: not given
-  OptionValues options;     ///< of the strategy, those given
+  std::optional<std::int64_t> stages;     ///< of a replica, where there are replicas and stages
+  OptionValues options;                   ///< of the strategy, those given
   std::string dtype = "f32";
   std::string fusion = "on";
   std::string winograd = "auto";

@@ -15,7 +15,8 @@ from test_support import PARABOLA, output_of, record_of, run_tests
 # as ` [1]`.
 CELL_FLAGS = {
     "--workload": "REQUIRED", "--strategy": "=single", "--workers": "=1",
-    "--processes": "(default: 1; a worker each with parameter servers)", "--stages": "=0",
+    "--processes": "(default: 1; a worker each with parameter servers)",
+    "--stages": "(default: none)",
     "--global-batch": "(default: the workload's)", "--dtype": "=f32", "--fusion": "=on",
     "--winograd": "=auto",
     "--device": "=cpu", "--cuda-graph": "=auto", "--cudnn-engine": "(default: timed)",

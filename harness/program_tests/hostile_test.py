@@ -110,6 +110,10 @@ class Values(Hostile):
         self.assert_refused("report", "", says="an argument is empty")
         self.assert_refused("compare", "a", "b", "--alpha", "", says="--alpha is empty")
 
+    def test_are_given_once(self) -> None:
+        for words in (("--dry-run", "--dry-run"), ("--seeds", "2", "--seeds=3")):
+            self.assert_refused("matrix", "--tier", "quick", *words, says=" is given twice")
+
     def test_are_decimal(self) -> None:
         folder = fresh_folder()
         output_of("run", "--workload", "parabola", "--steps", "010", "--seed", "010", "--strategy",

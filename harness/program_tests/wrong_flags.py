@@ -63,6 +63,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy all_reduce+model_parallel --workers 4 --stages 3", r"give --stages a divisor"),
     ("--strategy all_reduce+model_parallel --workers 4 --stages -2", r"give --stages a divisor"),
     ("--strategy all_reduce --workers 4 --stages 2", r"'all_reduce' needs --workers only"),
+    ("--strategy all_reduce --workers 4 --stages 0", r"'all_reduce' needs --workers only"),
     ("--strategy all_reduce+in_graph --workers 2", r"already dealt to replicas"),
     # Servers and backup workers
     ("--strategy all_reduce --workers 2 --backup-workers 1",
@@ -123,5 +124,5 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy parameter_server --servers two", r"--servers: 'two' is not a whole number"),
     ("--threads 9999", r"--threads is 9999; this process may use \d+ cores"),
     ("--threads -1", r"--threads is 0 or more"),
-    ("--workers 1 --workers 1", r"--workers: At Most 1 required but received 2"),
+    ("--workers 1 --workers 1", r"--workers is given twice"),
 ]
