@@ -161,11 +161,12 @@ def other_work(asked: Asked, words: list[str], record: dict[str, Any]) -> list[s
 def wrong_run(asked: Asked, words: list[str], folder: Folder) -> list[str]:
     """Of a run that ended with a record, it says."""
     out = (asked.values("--out") or ["out"])[0]
-    name = os.path.relpath(os.path.realpath(folder.here / out / RECORDS), folder.root)
+    file = os.path.realpath(folder.here / out / RECORDS)
+    name = os.path.relpath(file, folder.root)
     kind, content = folder.after.get(name, ("", b""))
     if kind != "file":
         instead = f"a {kind}" if kind else "not there"
-        return [f"no record was added to {name[:80]}, which is {instead}"]
+        return [f"no record was added to {file[:80]}, which is {instead}"]
     former = folder.before.get(name, ("", b""))[1]
     lines = [line for line in content.removeprefix(former).splitlines() if line]
     try:

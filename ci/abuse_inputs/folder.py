@@ -69,7 +69,7 @@ def lost(before: State, after: State, overwrite: bool) -> list[str]:
             continue
         if now is None:
             found.append(f"{name} is gone")
-        elif now[0] != kind:
+        elif now[0] != kind and not (overwrite and kind == "link"):
             found.append(f"{name}, a {kind}, has become a {now[0]}")
         elif is_records(name):
             if not now[1].startswith(content):

@@ -15,6 +15,7 @@ CODES = range(5)  # harness/main.cpp
 USAGE = 1
 SIGNALLED = 128
 PAGE_BYTES = 4_000
+MOST_BYTES = 2 << 30  # no work that is asked for here needs a tenth of it
 WARNING = re.compile(rb"records\.jsonl:(\d+): no record: ")
 MOST_WORD = 120
 REPORT = re.compile(rb"(?:ERROR|WARNING|SUMMARY): \w*Sanitizer|: runtime error: "
@@ -22,12 +23,14 @@ REPORT = re.compile(rb"(?:ERROR|WARNING|SUMMARY): \w*Sanitizer|: runtime error: 
 
 
 class Verdict(NamedTuple):
-    """On one input. `said`: how it is given, in words of the shell."""
+    """On one input. `said`: how it is given, in words of the shell. `together`: the numbers of all
+    that are needed for what is wrong, if it is not this one alone."""
 
     number: int
     accepted: bool
     said: str
     wrong: tuple[str, ...]
+    together: str = ""
 
 
 def name_of(number: int) -> str:
@@ -51,6 +54,10 @@ def ends_in_time(done: Done) -> str:
     return f"still running after {done.seconds:.0f} s" if done.overdue else ""
 
 
+def takes_little_memory(done: Done) -> str:
+    return f"took {done.memory_bytes >> 20} MB" if done.memory_bytes > MOST_BYTES else ""
+
+
 def reports_no_fault(done: Done) -> str:
     found = REPORT.search(done.stderr)
     return f"says '{found[0].decode()}'" if found else ""
@@ -67,7 +74,7 @@ def says_why(done: Done) -> str:
     return f"a refusal of {size} bytes" if size > PAGE_BYTES else ""
 
 
-RULES = (ends_by_itself, ends_in_time, reports_no_fault, says_why)
+RULES = (ends_by_itself, ends_in_time, takes_little_memory, reports_no_fault, says_why)
 
 
 def broken(done: Done) -> list[str]:

@@ -12,7 +12,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import monotonic
 from types import FrameType
@@ -20,7 +20,9 @@ from typing import NamedTuple
 
 from children import PR_SET_PDEATHSIG, end_session
 
-MEMORY_BYTES = 4 << 30  # of address space: what asks for more is refused, instead of the machine
+ADDRESS_BYTES = 4 << 30  # what asks for more is refused
+MEMORY_BYTES = 4 << 30  # what has more is ended, before the machine is at its end
+LOOK_S = 0.1
 MOST_OUTPUT_BYTES = 64 << 20
 running: set[int] = set()  # sessions
 
@@ -33,6 +35,7 @@ class Done(NamedTuple):
     seconds: float
     stdout: bytes = b""
     stderr: bytes = b""
+    memory_bytes: int = 0
 
     @property
     def accepted(self) -> bool:
@@ -54,7 +57,7 @@ def prepare_worker(sanitized: bool) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.set_int_max_str_digits(0)
     if not sanitized:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_BYTES, ADDRESS_BYTES))
 
 
 def ends_within(pid: int, limit_s: float) -> bool:
@@ -66,7 +69,8 @@ def ends_within(pid: int, limit_s: float) -> bool:
 
 
 @contextlib.contextmanager
-def memory_file(name: str):  # type: ignore[no-untyped-def]
+def memory_file(name: str) -> Iterator[int]:
+    """A descriptor."""
     descriptor = os.memfd_create(name)
     try:
         yield descriptor
@@ -82,14 +86,23 @@ def start(command: Sequence[str | Path], folder: Path, stdout: int, stderr: int,
     return child
 
 
-def finish(child: subprocess.Popen[bytes], limit_s: float) -> bool:
-    """Whether it ended within the limit; if not, it is ended."""
+def memory_of(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def finish(child: subprocess.Popen[bytes], limit_s: float) -> tuple[bool, int]:
+    """Whether it ended within the limit, if not, it is ended; and the most memory it had."""
+    deadline = monotonic() + limit_s
     try:
-        in_time = ends_within(child.pid, limit_s)
-        if not in_time:
-            end_session(child.pid, 0)
-        child.wait()
-        return in_time
+        while not (ended := ends_within(child.pid, min(LOOK_S, deadline - monotonic()))):
+            if monotonic() > deadline or memory_of(child.pid) > MEMORY_BYTES:
+                end_session(child.pid, 0)
+                break
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        return ended or monotonic() < deadline, usage.ru_maxrss << 10
     finally:
         running.discard(child.pid)
 
@@ -104,6 +117,7 @@ def run(command: Sequence[str | Path], folder: Path, limit_s: float, stdout: str
         finally:
             if stdout:
                 os.close(out)
-        in_time = finish(child, limit_s)
+        in_time, memory_bytes = finish(child, limit_s)
         return Done(child.returncode, not in_time, monotonic() - begin,
-                    os.pread(kept, MOST_OUTPUT_BYTES, 0), os.pread(errors, MOST_OUTPUT_BYTES, 0))
+                    os.pread(kept, MOST_OUTPUT_BYTES, 0), os.pread(errors, MOST_OUTPUT_BYTES, 0),
+                    memory_bytes)

@@ -92,6 +92,15 @@ def with_field_changed(rng: random.Random, record: dict[str, Any]) -> str:
     return text.replace(f'"{HOLE}"', token)
 
 
+def deep(rng: random.Random, whole: bytes) -> bytes:
+    """By itself, or where a field of the record is."""
+    depth = DEPTHS[2]
+    nested = rng.choice((b"[" * depth, b"[" * depth + b"]" * depth,
+                         b'{"a":' * depth + b"1" + b"}" * depth))
+    field = rng.choice((b"", b'"schema":1', b'"failure":null', b'"losses":[', b'"options":{'))
+    return whole.replace(field, field[:field.find(b":") + 1] + nested, 1) if field else nested
+
+
 def line(subject: Subject, number: int) -> bytes:
     rng = values.random_of(subject.seed, KIND, number)
     whole = rng.choice(subject.records.splitlines())
@@ -102,10 +111,8 @@ def line(subject: Subject, number: int) -> bytes:
         changed = with_field_changed(rng, json.loads(whole)).encode(errors="surrogatepass")
     elif draw < 0.95:
         changed = values.damaged(rng, whole)
-    elif draw < 0.952:
-        changed = b"[" * DEPTHS[2]
     elif draw < 0.954:
-        changed = b'{"a":' * DEPTHS[2] + b"1" + b"}" * DEPTHS[2]
+        changed = deep(rng, whole)
     else:
         changed = rng.choice((b"", b" \t\r", b"null", b"[]", b"{}", b"0", b'""', b"#",
                               b"\xef\xbb\xbf" + whole, b"\xff\xfe", whole + b"\r",
@@ -217,7 +224,8 @@ def judged(subject: Subject, lines: dict[int, bytes], folder: Path) -> list[Verd
         wrong = tuple(first + together.of_lines.get(number, []))
         shown = text[:60].decode(errors="backslashreplace") + ("..." if len(text) > 60 else "")
         said = f"regatta {' '.join(CSV)}  # {len(lines)} lines, this one of {len(text)}: {shown}"
-        verdicts.append(Verdict(number, number in together.rows, said, wrong))
+        needed = f"{min(lines)}-{max(lines)}" if first and len(lines) > 1 else ""
+        verdicts.append(Verdict(number, number in together.rows, said, wrong, needed))
     return verdicts
 
 

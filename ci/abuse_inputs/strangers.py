@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A race over processes, and connections to its ports by strangers who have no token. The race has
-to end as if there were none: exit code 0, the same losses, little more memory, nothing left.
+"""Connections to the ports of a race by strangers who have no token. The race has to end as if
+there were none: exit code 0, the same losses, little more memory, nothing left.
 
 An input of the kind `http2` is a frame of HTTP/2 or a flood of one; of the kind `frames` it is a
 call with a message in it. Up to ten are sent over one connection, and what follows one that was
 hung up on over another. How it ends is drawn, too: closed, reset, or left open to the end of the
-race. Ports of mpirun itself are left alone.
+race. Thousands come to one race; what is wrong with it is traced to the fewest that are enough.
 """
 
 import collections
-import contextlib
-import json
 import os
 import random
 import select
@@ -21,25 +19,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from children import in_session
+from typing import NamedTuple
 
 from . import http2, values
-from .folder import RECORDS
 from .oracle import Verdict, broken, quoted
-from .processes import Done, ends_within, finish, memory_file, run, start
-from .subject import Subject, Unusable
+from .processes import Done, finish, memory_file
+from .race import (PROCESSES, RACE_S, Race, ends_all, losses_of, peak_bytes, ports_of, race_of,
+                   record_in)
+from .subject import Subject
 
-RACE = ("run", "--workload", "parabola")
-STRATEGIES = (("--strategy", "parameter_server", "--workers", "2"),
-              ("--strategy", "all_reduce", "--workers", "2"))
-PROCESSES = ("--processes", "2")
-PROBE_STEPS = 2_000
-RACE_S = 3  # of training that strangers may disturb
-SLOWER = 4  # the race with strangers and after them, before it counts as hanging
-START_S = 30
 SENDING_S = 2  # for a connection's input
+SLOWER = 4  # the race with strangers and after them, before it counts as hanging
 MORE_MEMORY_BYTES = 200 << 20
 BATCH = 3_000
 AT_A_TIME = 4  # strangers; those who stay come on top
@@ -47,70 +37,7 @@ ATTEMPTS = 3  # races that end before a stranger comes
 PER_CONNECTION = 10
 STREAMS = 100_000  # from one input of a connection to the next
 ANSWER_MS = 1
-LISTENING = "0A"
 LINGER = struct.pack("ii", 1, 0)
-
-
-def ports_of(pid: int) -> list[int]:
-    """That the process listens at."""
-    inodes = set()
-    with contextlib.suppress(OSError):
-        for entry in os.listdir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):  # closed meanwhile
-                inodes.add(os.readlink(f"/proc/{pid}/fd/{entry}").removeprefix("socket:[")[:-1])
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return [int(line[1].split(":")[1], 16) for line in lines
-            if line[3] == LISTENING and line[9] in inodes]
-
-
-def peak_bytes(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) << 10
-    return 0
-
-
-class Race:
-    """One that is under way, and the most memory of each of its processes."""
-
-    def __init__(self, subject: Subject, words: Sequence[str], folder: Path, stdout: int,
-                 stderr: int) -> None:
-        self.program = str(subject.program)
-        self.stdout = stdout
-        self.child = start([subject.program, *words], folder, stdout, stderr)
-        self.peaks: dict[int, int] = {}
-        self.over = False
-
-    def pids(self) -> list[int]:
-        """Of the program itself, not of mpirun."""
-        found = []
-        for pid in in_session(self.child.pid):
-            with contextlib.suppress(OSError):
-                if os.readlink(f"/proc/{pid}/exe") == self.program:
-                    found.append(pid)
-        return found
-
-    def await_training(self) -> bool:
-        deadline = time.monotonic() + START_S
-        while time.monotonic() < deadline and not ends_within(self.child.pid, 0.02):
-            if b"step 0 " in os.pread(self.stdout, 10_000, 0):
-                return True
-        return False
-
-    def watch(self, calm: dict[int, int]) -> None:
-        """The memory of these processes, from now on."""
-        self.peaks = dict(calm)
-        threading.Thread(target=self.sample, daemon=True).start()
-
-    def sample(self) -> None:
-        while not self.over:
-            for pid in self.peaks:
-                self.peaks[pid] = max(self.peaks[pid], peak_bytes(pid))
-            time.sleep(0.02)
-
-    def is_over(self) -> bool:
-        return ends_within(self.child.pid, 0)
 
 
 class Connection(NamedTuple):
@@ -236,12 +163,9 @@ class Crowd:
             peer.close()
 
 
-class Outcome(NamedTuple):
-    done: Done
-    wrong: list[str]
-
-
-def disturbed(subject: Subject, words: Sequence[str], crowd: Crowd, here: Path) -> Outcome:
+def disturbed(subject: Subject, words: Sequence[str], crowd: Crowd,
+              here: Path) -> tuple[Done, list[str]]:
+    """How the race ended, and what its end does not tell."""
     begin = time.monotonic()
     with memory_file("stdout") as stdout, memory_file("stderr") as stderr:
         race = Race(subject, words, here, stdout, stderr)
@@ -250,7 +174,7 @@ def disturbed(subject: Subject, words: Sequence[str], crowd: Crowd, here: Path) 
             calm = {pid: peak_bytes(pid) for pid in race.pids()}
             race.watch(calm)
             crowd.come(race)
-        in_time = finish(race.child, subject.limit_s + SLOWER * RACE_S)
+        in_time, _ = finish(race.child, subject.limit_s + SLOWER * RACE_S)
         race.over = True
         wrong = [] if ends_all(race.child.pid) else ["it leaves processes"]
         wrong += [f"a process took {(race.peaks[pid] - calm[pid]) >> 20} MB more"
@@ -258,76 +182,77 @@ def disturbed(subject: Subject, words: Sequence[str], crowd: Crowd, here: Path) 
         crowd.go()
         done = Done(race.child.returncode, not in_time, time.monotonic() - begin,
                     os.pread(stdout, 1 << 20, 0), os.pread(stderr, 1 << 20, 0))
-    return Outcome(done, wrong)
+    return done, wrong
 
 
-def ends_all(session: int) -> bool:
-    """Soon."""
-    deadline = time.monotonic() + 5
-    while in_session(session):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+class Meeting:
+    """A race and the strangers who come to it, of one kind."""
+
+    def __init__(self, subject: Subject, kind: str, number: int, folder: Path) -> None:
+        self.subject = subject
+        self.kind = kind
+        self.folder = folder
+        words, self.losses = race_of(subject, number // BATCH, folder.parent)
+        self.words = [*words, *PROCESSES]
+
+    def hold(self, strangers: list[Connection]) -> tuple[Crowd, list[str]]:
+        """And what was wrong with the race."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        crowd = Crowd(strangers)
+        done, wrong = disturbed(self.subject, [*self.words, "--out", "."], crowd, self.folder)
+        wrong += broken(done)
+        if done.code != 0 and not wrong:
+            wrong.append(f"exit code {done.code}: {done.stderr[-200:]!r}")
+        if done.code == 0 and losses_of(record_in(self.folder)) != self.losses:
+            wrong.append("the losses are others than without strangers")
+        return crowd, wrong
+
+    def to_blame(self, strangers: list[Connection]) -> list[Connection]:
+        """The fewest, by halves, to whom the race again does not stand up."""
+        while len(strangers) > 1:
+            middle = len(strangers) // 2
+            halves = (strangers[:middle], strangers[middle:])
+            half = next((half for half in halves if self.hold(half)[1]), None)
+            if half is None:
+                break
+            strangers = half
+        return strangers
 
 
-def record_in(folder: Path) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((folder / RECORDS).read_bytes().splitlines()[-1])
-    return record
+blamed: set[str] = set()  # kinds; once is enough for a worker, for it takes minutes
 
 
-def losses_of(record: dict[str, Any]) -> list[float]:
-    return [evaluation["loss"] for evaluation in record["evaluations"]]
-
-
-def alone(subject: Subject, words: Sequence[str], folder: Path) -> dict[str, Any]:
-    """The record of a run that nobody disturbs. Throws: Unusable."""
-    folder.mkdir(parents=True, exist_ok=True)
-    done = run([subject.program, *words, "--out", "."], folder, START_S + 2 * subject.limit_s)
-    if done.code != 0:
-        raise Unusable(f"regatta {' '.join(words)}: exit code {done.code}: {done.stderr[-300:]!r}")
-    return record_in(folder)
-
-
-def race_of(subject: Subject, number: int, here: Path) -> tuple[list[str], list[float]]:
-    """One of some seconds, and the losses that it has to have, which processes do not change."""
-    strategy = STRATEGIES[number % len(STRATEGIES)]
-    kept = here / f"alone_{number % len(STRATEGIES)}.json"
-    if not kept.exists():
-        probe = alone(subject, (*RACE, *strategy, *PROCESSES, "--steps", str(PROBE_STEPS)), here)
-        steps = max(PROBE_STEPS, round(RACE_S * 1e9 * PROBE_STEPS / probe["training_ns"]))
-        words = (*RACE, *strategy, "--steps", str(steps))
-        losses = losses_of(alone(subject, (*words, "--processes", "1"), here))
-        kept.write_text(json.dumps([words, losses]))
-    words, losses = json.loads(kept.read_text())
-    return words, losses
+def with_finding(verdicts: list[Verdict], wrong: list[str],
+                 guilty: list[Connection]) -> list[Verdict]:
+    """On the first of those who are to blame, together with the others."""
+    numbers = sorted(number for one in guilty for number in one.parts)
+    first = numbers[0] if numbers else verdicts[0].number
+    together = f"{first}-{numbers[-1]}" if len(numbers) > 1 else ""
+    return [verdict._replace(wrong=tuple(wrong), together=together)
+            if verdict.number == first else verdict for verdict in verdicts]
 
 
 def judged(subject: Subject, kind: str, numbers: Sequence[int], folder: Path) -> list[Verdict]:
     """All of them in one race, or in more if it ends before they have come."""
-    words, losses = race_of(subject, numbers[0] // BATCH, folder.parent)
+    meeting = Meeting(subject, kind, numbers[0], folder)
     strangers = connections(subject, kind, numbers)
     verdicts: list[Verdict] = []
     attempts = 0
     while strangers:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        crowd = Crowd(strangers)
-        outcome = disturbed(subject, [*words, *PROCESSES, "--out", "."], crowd, folder)
-        wrong = outcome.wrong + broken(outcome.done)
-        if outcome.done.code != 0 and not wrong:
-            wrong.append(f"exit code {outcome.done.code}: {outcome.done.stderr[-200:]!r}")
-        if outcome.done.code == 0 and losses_of(record_in(folder)) != losses:
-            wrong.append("the losses are others than without strangers")
+        crowd, wrong = meeting.hold(strangers)
+        guilty = [one for one in strangers if crowd.sent & set(one.parts)] or strangers[:1]
+        if wrong and crowd.sent and kind not in blamed:
+            blamed.add(kind)
+            guilty = meeting.to_blame(guilty)
         attempts += 0 if crowd.sent else 1
-        if attempts == ATTEMPTS:
+        if attempts == ATTEMPTS:  # a finding, which needs an input
             wrong.append("no stranger could come")
             crowd.sent |= {number for stranger in strangers for number in stranger.parts}
-        tried = sorted(crowd.sent)
-        said = f"regatta {quoted([*words, *PROCESSES])}  # {crowd.came} strangers" + (
-            f" with {kind}:{tried[0]}-{tried[-1]}" if tried else "")
-        verdicts += [Verdict(number, number in crowd.taken, said, tuple(wrong if i == 0 else ()))
-                     for i, number in enumerate(tried)]
+        said = f"regatta {quoted(meeting.words)}  # and {crowd.came} strangers"
+        verdicts += [Verdict(number, number in crowd.taken, said, ()) for number in crowd.sent]
+        if wrong:
+            verdicts = with_finding(verdicts, wrong, guilty)
         strangers = list(crowd.waiting) if attempts < ATTEMPTS else []
     return verdicts
 

@@ -69,6 +69,8 @@ def values_of(value: Any) -> list[str]:
 
 def blocks_of(table: dict[str, Any], name: str, flags: set[str]) -> list[dict[str, list[str]]]:
     blocks = table.get(name, [])
+    if blocks == [] and name in table:
+        raise Unsure
     if not isinstance(blocks, list) or not all(isinstance(each, dict) for each in blocks):
         raise Refused(f"{name} is no list of tables")
     for key in (key for block in blocks for key in block):
