@@ -106,7 +106,7 @@ def made_up_program() -> Path:
 def found(fault: str, inputs: int = 5) -> str:
     """What is wrong with command lines that a program with this fault was given."""
     os.environ["FAULT"] = fault
-    subject = made_up(program=made_up_program(), limit_s=0.5)
+    subject = made_up(program=made_up_program(), limit_s=0.5 if fault == "hang" else 30)
     verdicts = commands.judge(subject, range(inputs), Path(SCRATCH.name))
     return "\n".join(wrong for verdict in verdicts for wrong in verdict.wrong)
 

@@ -30,9 +30,9 @@ KINDS = (
     Kind("frames", strangers.judge_frames, strangers.BATCH, first=0.1, later=0.1, needs="mpirun"),
     Kind("data", data.judge, 1, first=0.004, later=0.001),
     Kind("commands", commands.judge, 20, first=0.2, later=0.12),
-    Kind("matrices", matrices.judge, 10, first=0.06, later=0.03),
+    Kind("matrices", matrices.judge, 10, first=0.06, later=0.02),
     Kind("checkpoints", checkpoints.judge, 20, first=0.06, later=0.03),
-    Kind("records", records.judge, records.BATCH, first=0.376, later=0.519),
+    Kind("records", records.judge, records.BATCH, first=0.376, later=0.529),
 )
 
 
