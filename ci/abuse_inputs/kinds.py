@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of input: what each is, how many are tried at once, and its share of all."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from . import checkpoints, commands, data, matrices, records, strangers
+from .oracle import Verdict
+from .subject import Subject
+
+
+class Kind(NamedTuple):
+    """`batch`: inputs that one worker takes at a time; for records, http2 and frames those of one
+    file or race. `first`, `later`: shares of the first 10,000 inputs and of those beyond, by what
+    one costs."""
+
+    name: str
+    judge: Callable[[Subject, Sequence[int], Path], list[Verdict]]
+    batch: int
+    first: float
+    later: float
+    needs: str = ""  # a program that has to be there
+
+
+FIRST = 10_000
+# Those that take longest come first.
+KINDS = (
+    Kind("http2", strangers.judge_http2, strangers.BATCH, first=0.2, later=0.2, needs="mpirun"),
+    Kind("frames", strangers.judge_frames, strangers.BATCH, first=0.1, later=0.1, needs="mpirun"),
+    Kind("data", data.judge, 1, first=0.004, later=0.001),
+    Kind("commands", commands.judge, 20, first=0.2, later=0.12),
+    Kind("matrices", matrices.judge, 10, first=0.06, later=0.02),
+    Kind("checkpoints", checkpoints.judge, 20, first=0.06, later=0.03),
+    Kind("records", records.judge, records.BATCH, first=0.376, later=0.529),
+)
+
+
+def counts(inputs: int, kinds: Sequence[Kind]) -> dict[str, int]:
+    """How many of each, at least one."""
+    first, later = min(inputs, FIRST), max(inputs - FIRST, 0)
+    all_first = sum(kind.first for kind in kinds)
+    all_later = sum(kind.later for kind in kinds)
+    return {kind.name: max(1, round(first * kind.first / all_first
+                                    + later * kind.later / all_later)) for kind in kinds}
