@@ -205,10 +205,20 @@ class Records(Hostile):
 
     def test_of_great_depth_are_no_records(self) -> None:
         line, = self.lines_of(folder_of_runs())
-        deep = '{"schema":1,"x":' + "[" * 100_000 + "]" * 100_000 + "}\n"
-        done = regatta("report", str(self.write([deep, line])), "--format", "json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("records.jsonl:1: no record", done.stderr)
+        depth = "[" * 100_000 + "]" * 100_000
+        for deep in ('{"schema":1,"x":' + depth + "}\n",
+                     line.replace('"schema":1', '"schema":' + depth)):
+            done = regatta("report", str(self.write([deep, line])), "--format", "json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("records.jsonl:1: no record", done.stderr)
+
+    def test_are_kept_in_regular_files_only(self) -> None:
+        folder = fresh_folder()
+        os.mkfifo(folder / "records.jsonl")
+        self.assert_refused("run", *SHORT, "--out", str(folder), says="it is no regular file")
+        (folder / "records.jsonl").unlink()
+        (folder / "records.jsonl").symlink_to("/dev/zero")
+        self.assert_refused("run", *SHORT, "--out", str(folder), says="it is no regular file")
 
 
 class Paths(Hostile):

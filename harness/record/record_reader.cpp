@@ -160,12 +160,13 @@ Record record_from_json(std::string_view line) {
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) throw NotARecord("it is not JSON, or cut short");
   require_essentials(json);
-  if (const nlohmann::json schema = json.value("schema", nlohmann::json(Record::kSchema));
-      schema != Record::kSchema) {
+  std::int64_t schema = Record::kSchema;
+  if (json.contains("schema")) read(json["schema"], "schema", schema);
+  if (schema != Record::kSchema) {
     throw RunError(ErrorKind::Data,
                    fmt::format("schema {}, but this program knows {}; use the commit that wrote "
                                "it, named in its software.git_commit",
-                               schema.dump(), Record::kSchema));
+                               schema, Record::kSchema));
   }
   Record record;
   record.cell.fusion = "off";  // records from before it lack the field

@@ -33,6 +33,10 @@ class LockedFile {
   explicit LockedFile(fs::path path) : path_(std::move(path)) {
     descriptor_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (descriptor_ < 0) fail_to_write(path_);
+    if (struct stat facts{}; fstat(descriptor_, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+      close(descriptor_);
+      fail_to_write(path_, "it is no regular file");
+    }
     int locked;
     do {
       locked = flock(descriptor_, LOCK_EX);
