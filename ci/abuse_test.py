@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from abuse_inputs import checkpoints, commands, http2, matrices, records, toml, values
+from abuse_inputs import checkpoints, commands, http2, known, matrices, records, toml, values
 from abuse_inputs.asked import other_work, read, why_to_refuse
 from abuse_inputs.folder import Treasures, lost
 from abuse_inputs.oracle import broken
@@ -180,9 +180,11 @@ class Words(unittest.TestCase):
         self.assertIn("command is another", other_work(asked, words, record)[0])
 
     def test_follow_from_the_seed_and_the_number(self) -> None:
-        drawn = [commands.drawn(made_up(), number) for number in range(50)]
-        self.assertEqual(drawn, [commands.drawn(made_up(), number) for number in range(50)])
-        self.assertNotEqual(drawn, [commands.drawn(made_up(seed=2), n) for n in range(50)])
+        drawn = [commands.drawn(made_up(), number) for number in range(100)]
+        self.assertEqual(drawn, [commands.drawn(made_up(), number) for number in range(100)])
+        others = [commands.drawn(made_up(seed=2), number) for number in range(100)]
+        self.assertEqual([line == other for line, other in zip(drawn, others)].index(False),
+                         len(known.COMMANDS))
 
 
 class Files(unittest.TestCase):
@@ -272,7 +274,8 @@ class Bytes(unittest.TestCase):
                          b"\0\0\x08\x06\0\0\0\0\0" + b"12345678")
         self.assertEqual(http2.integer(1337, 5), b"\x1f\x9a\x0a")  # RFC 7541, C.1.2
         rng = values.random_of(1, "http2", 3)
-        self.assertEqual(http2.element(rng, 1), http2.element(values.random_of(1, "http2", 3), 1))
+        self.assertEqual(http2.element(rng, 1),
+                         http2.element(values.random_of(1, "http2", 3), 1))
 
     def test_of_a_checkpoint_are_sealed_by_the_hash_of_all_before(self) -> None:
         self.assertEqual(checkpoints.fnv1a(b"foobar"), 0x85944171F73967E8)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from . import values
+from . import known, values
 from .asked import REAL, Folder, read, wrong_work
 from .folder import ABSOLUTE, Treasures, devices_lost, lost
 from .oracle import Verdict, broken, quoted
@@ -16,7 +16,6 @@ from .processes import run
 from .subject import Flag, Subject
 
 KIND = "commands"
-FULL = "/dev/full"
 SERVED = "parameter_server"  # with processes of their own, which take a second to start
 RARE = 100  # of as many lines one may take seconds
 ATTEMPTS = 50
@@ -173,6 +172,9 @@ def fits(words: list[str], subject: Subject, rare: bool) -> bool:
 
 
 def drawn(subject: Subject, number: int) -> Line:
+    if number < len(known.COMMANDS):
+        words, stdout = known.COMMANDS[number]
+        return Line(list(words), stdout)
     rng = values.random_of(subject.seed, KIND, number)
     rare = number % RARE == 0
     for _ in range(ATTEMPTS):
@@ -181,7 +183,7 @@ def drawn(subject: Subject, number: int) -> Line:
             make_wrong(rng, words, subject)
             words = words or ["run"]
         if fits(words, subject, rare):
-            return Line(words, FULL if rng.random() < 0.05 else "")
+            return Line(words, known.FULL if rng.random() < 0.05 else "")
     return Line(["list"], "")
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import toml, values
+from . import known, toml, values
 from .folder import RECORDS, lost, state_of
 from .oracle import Verdict, broken
 from .processes import Done, run
@@ -102,6 +102,8 @@ CHANGES: tuple[tuple[float, Callable[[random.Random, str], str]], ...] = (
 
 
 def file(subject: Subject, number: int) -> bytes:
+    if number < len(known.MATRICES):
+        return known.MATRICES[number].encode()
     rng = values.random_of(subject.seed, KIND, number)
     text = sound(rng, subject)
     draw = rng.random()

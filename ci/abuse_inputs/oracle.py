@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from .processes import Done
 
-CODES = range(5)  # harness/main.cpp
+CODES = range(6)  # harness/main.cpp
 USAGE = 1
 SIGNALLED = 128
 PAGE_BYTES = 4_000
-MOST_BYTES = 2 << 30  # no work that is asked for here needs a tenth of it
+MOST_BYTES = 3 << 29  # no work that is asked for here needs a tenth of it
 WARNING = re.compile(rb"records\.jsonl:(\d+): (?:no record: |the same run as )")
 MOST_WORD = 120
 REPORT = re.compile(rb"(?:ERROR|WARNING|SUMMARY): \w*Sanitizer|: runtime error: "

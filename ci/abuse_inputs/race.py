@@ -23,20 +23,26 @@ STRATEGIES = (("--strategy", "parameter_server", "--workers", "2"),
               ("--strategy", "all_reduce", "--workers", "2"))
 PROCESSES = ("--processes", "2")
 PROBE_STEPS = 2_000
-RACE_S = 3  # of training
+RACE_S = 5  # of training
 START_S = 30
 END_S = 5  # for the last process
 LOOK_S = 0.02
 LISTENING = "0A"  # in /proc/net/tcp
 
 
-def ports_of(pid: int) -> list[int]:
-    """That the process listens at."""
-    inodes = set()
+def sockets_of(pid: int) -> set[str]:
+    """Inodes, and other things that are open."""
+    found = set()
     with contextlib.suppress(OSError):
         for entry in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):  # closed meanwhile
-                inodes.add(os.readlink(f"/proc/{pid}/fd/{entry}").removeprefix("socket:[")[:-1])
+                found.add(os.readlink(f"/proc/{pid}/fd/{entry}").removeprefix("socket:[")[:-1])
+    return found
+
+
+def ports_of(pids: Sequence[int]) -> list[int]:
+    """That the processes listen at. The table takes long to read."""
+    inodes = set().union(*(sockets_of(pid) for pid in pids))
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return [int(line[1].split(":")[1], 16) for line in lines
             if line[3] == LISTENING and line[9] in inodes]

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from . import http2, values
+from . import http2, known, values
 from .oracle import Verdict, broken, quoted
 from .processes import Done, finish, memory_file
 from .race import (PROCESSES, RACE_S, Race, ends_all, losses_of, peak_bytes, ports_of, race_of,
@@ -29,14 +29,16 @@ from .race import (PROCESSES, RACE_S, Race, ends_all, losses_of, peak_bytes, por
 from .subject import Subject
 
 SENDING_S = 2  # for a connection's input
-SLOWER = 4  # the race with strangers and after them, before it counts as hanging
+SLOWER = 3  # the race with strangers and after them, before it counts as hanging
 MORE_MEMORY_BYTES = 200 << 20
-BATCH = 3_000
+BATCH = 5_000
 AT_A_TIME = 4  # strangers; those who stay come on top
 ATTEMPTS = 3  # races that end before a stranger comes
 PER_CONNECTION = 10
+KNOWN = 2  # connections, to each port one, begin with what is known
 STREAMS = 100_000  # from one input of a connection to the next
 ANSWER_MS = 1
+ENDS = ("close", "close", "reset", "open")
 LINGER = struct.pack("ii", 1, 0)
 
 
@@ -62,9 +64,13 @@ def connections(subject: Subject, kind: str, numbers: Sequence[int]) -> list[Con
         for number in members:
             stream = 1 + STREAMS * (number % PER_CONNECTION)
             parts[number] = make(values.random_of(subject.seed, kind, number), stream)
+        end = rng.choice(ENDS)
+        if kind == "http2" and group < KNOWN:
+            end = "open"
+            known_parts = enumerate(known.frames(), start=group * PER_CONNECTION)
+            parts |= {number: part for number, part in known_parts if number in parts}
         opening = http2.opening(rng) if kind == "http2" else http2.SOUND_OPENING
-        found.append(Connection(opening, parts, rng.choice(("close", "close", "reset", "open")),
-                                rng.random() < 0.5))
+        found.append(Connection(opening, parts, end, rng.random() < 0.5))
     return found
 
 
@@ -131,7 +137,7 @@ class Crowd:
 
     def come(self, race: Race) -> None:
         """As long as there are any and the race goes on."""
-        ports = [port for pid in race.pids() for port in ports_of(pid)]
+        ports = ports_of(race.pids())
         threads = [threading.Thread(target=self.queue, args=(race, ports))
                    for _ in range(AT_A_TIME)]
         for thread in threads:

@@ -86,7 +86,7 @@ class LockedFile {
     if (static_cast<std::size_t>(written) < text.size()) {
       reason = "it took " + std::to_string(written) + " of " + std::to_string(text.size()) +
                " bytes, the disk is probably full";
-    } else if (fsync(descriptor_) != 0 && errno != EINVAL) {  // EINVAL: not a file on a disk
+    } else if (fsync(descriptor_) != 0) {
       reason = std::strerror(errno);
     }
     if (reason.empty()) return;
