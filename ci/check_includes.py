@@ -54,9 +54,9 @@ RULES = (
          ("fmt/", "nlohmann/")),
     Rule("harness", ENGINE, ("CLI/", "fmt/", "nlohmann/")),
 )
-# Tests and benchmarks, and what they share, may include whatever they test; the rest may not
+# Tests, fuzz targets and benchmarks, and what they share, may include whatever they test; the rest may not
 # include them.
-TEST = re.compile(r"(_test|_bench|/test_support)\.(cpp|cu|h)$")
+TEST = re.compile(r"(_test|_bench|_fuzz|/test_support)\.(cpp|cu|h)$")
 # A comparison with a name decides by it. Claims are about strategies by name; `single` is what all
 # others are compared with.
 STRATEGY = re.compile(r'constinit const Strategy \w+ = \{\s*\.name = "(\w+)"')

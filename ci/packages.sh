@@ -32,7 +32,7 @@ certificates for a test of TLS: openssl
 a Debian package, for a test: dpkg-dev file
 browser for a test of the page of the report: chromium
 serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
-# The one version that all three have; from 16 on it compiles the library of g++ in C++20.
+# Debian 12 and 13 have both this version; from 16 on it compiles the library of g++ in C++20.
 readonly kFuzz='compiler with libFuzzer: clang-19 libclang-rt-19-dev libomp-19-dev
 names of lines in what it reports: llvm-19'
 

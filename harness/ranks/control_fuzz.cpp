@@ -3,6 +3,8 @@
 // What a rank or a coordinator says is read as bytes from the network. Any bytes, taken for a
 // message to either, and for those of a report: what is read, is written so that it reads the same,
 // and what is refused, is refused as a lost peer's.
+#include <google/protobuf/stubs/logging.h>
+
 #include <cstring>
 
 #include "harness/ranks/control_messages.h"
@@ -92,6 +94,8 @@ void read(const control::ToRank& message) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace control = regatta::control;
+  // Else it prints a line for each text that is not UTF-8.
+  [[maybe_unused]] static const auto kLog = google::protobuf::SetLogHandler(nullptr);
   if (control::FromRank message; message.ParseFromArray(data, static_cast<int>(size))) {
     regatta::read(message);
   }
