@@ -54,8 +54,8 @@ RULES = (
          ("fmt/", "nlohmann/")),
     Rule("harness", ENGINE, ("CLI/", "fmt/", "nlohmann/")),
 )
-# Tests, fuzz targets and benchmarks, and what they share, may include whatever they test; the rest may not
-# include them.
+# Tests, fuzz targets and benchmarks, and what they share, may include whatever they test; the rest
+# may not include them.
 TEST = re.compile(r"(_test|_bench|_fuzz|/test_support)\.(cpp|cu|h)$")
 # A comparison with a name decides by it. Claims are about strategies by name; `single` is what all
 # others are compared with.
