@@ -58,6 +58,8 @@ def refuse(text):
 def run(seed):
     out = pathlib.Path(flags.get("--out", "out"))
     out.mkdir(parents=True, exist_ok=True)
+    if (out / "records.jsonl").exists() and not (out / "records.jsonl").is_file():
+        refuse("regatta: no file\\n")
     record["cell"]["seed"] = seed
     with open(out / "records.jsonl", "a") as file:
         print(json.dumps(record), file=file)
