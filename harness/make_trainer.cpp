@@ -12,6 +12,7 @@
 #include "harness/ranks/remote_trainer.h"
 #include "harness/run/backend.h"
 #include "harness/run/local_trainer.h"
+#include "harness/system/input_file.h"
 #include "harness/system/run_id.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/nccl/nccl_settings.h"
@@ -19,6 +20,8 @@
 
 namespace regatta {
 namespace {
+
+constexpr std::uintmax_t kMostHostfile = 1 << 20;  // bytes
 
 constexpr int kTokenBytes = 32;
 
@@ -42,6 +45,7 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
   const RaceRequest& request = wanted.request;
   const Placement& placement = wanted.placement;
   RemoteOptions remote;
+  if (!request.hosts.empty()) open_input(request.hosts, kMostHostfile);
   remote.launch = launch_of(wanted);
   remote.identity = {.run_id = wanted.run_id, .token = random_hexadecimal(kTokenBytes)};
   if (!request.listen.empty()) remote.listen = request.listen;

@@ -22,7 +22,6 @@
 #include "harness/run/trace_file.h"
 #include "harness/run/training_clock.h"
 #include "harness/summary.h"
-#include "harness/system/input_file.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
@@ -35,8 +34,6 @@
 namespace regatta {
 namespace {
 
-constexpr std::uintmax_t kMostHostfile = 1 << 20;  // bytes
-
 class Race {
  public:
   Race(const RaceRequest& request, const RaceHooks& hooks)
@@ -48,12 +45,13 @@ class Race {
     cores_used_ = std::ssize(cores_);
     data_ = load_data(workload, dataset, files_of(request));
     placement_ = place(request, data_.train.count);
-    if (!request.hosts.empty()) open_input(request.hosts, kMostHostfile);
     check_allocation();
     if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
     placement_.recipe.train = &data_.train;
     describe(dataset);
-    create_trace();
+    if (!request.trace.empty()) {
+      trace_.create(request.trace, request.if_there, placement_.processes);
+    }
     build();
     if (hooks.ready) hooks.ready();
     unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
@@ -75,7 +73,6 @@ class Race {
 
  private:
   void check_allocation() const;
-  void create_trace();
   void describe(const std::string& dataset);
   std::int64_t come_to(std::int64_t planned) const;
   void build();
@@ -120,18 +117,6 @@ void Race::check_allocation() const {
                                        " processes, but this run has " +
                                        std::to_string(placement_.processes) +
                                        "; --processes and --servers say how many it has");
-}
-
-/// Of several processes each has its own.
-void Race::create_trace() {
-  if (request_.trace.empty()) return;
-  if (placement_.processes == 1) {
-    trace_.create(request_.trace, request_.if_there);
-    return;
-  }
-  for (int rank = 0; rank < placement_.processes; ++rank) {
-    require_free(trace_options(trace_of_rank(request_.trace, rank), request_.if_there));
-  }
 }
 
 void Race::describe(const std::string& dataset) {

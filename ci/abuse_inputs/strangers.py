@@ -215,7 +215,7 @@ class Meeting:
         return crowd, wrong
 
     def to_blame(self, strangers: list[Connection]) -> list[Connection]:
-        """The fewest, by halves, to whom the race again does not stand up."""
+        """A part of them that breaks the race again, as small as halving finds one."""
         while len(strangers) > 1:
             middle = len(strangers) // 2
             halves = (strangers[:middle], strangers[middle:])

@@ -11,7 +11,6 @@
 #include <set>
 
 #include "harness/record/record_reader.h"
-#include "harness/system/input_file.h"
 #include "harness/system/output_file.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
@@ -62,6 +61,11 @@ void check_flags(const ExportFormat& format, const ExportRequest& request) {
       throw RunError(ErrorKind::Usage,
                      fmt::format("--format {} has no place for {}", format.name, flag));
     }
+  }
+  const bool is_file = format.output == ExportFormat::Output::File && !request.out.empty();
+  if (request.if_there == IfThere::Replace && !is_file) {
+    throw RunError(ErrorKind::Usage,
+                   "--overwrite replaces the one file of --out, and this export has none");
   }
   if (format.output == ExportFormat::Output::Folder && request.out.empty()) {
     throw RunError(

@@ -10,7 +10,6 @@
 #include "harness/judge/judgement.h"
 #include "harness/record/record_reader.h"
 #include "harness/system/child.h"
-#include "harness/system/input_file.h"
 #include "harness/system/output_file.h"
 #include "harness/system/program_files.h"
 #include "kernels/graph/error.h"
@@ -59,6 +58,9 @@ int run_python(std::vector<std::string> arguments) {
 
 int run_report(const ReportRequest& request) {
   if (request.format == ReportFormat::Page) require_free_page(request);
+  if (request.format == ReportFormat::Json && request.if_there == IfThere::Replace) {
+    throw RunError(ErrorKind::Usage, "--overwrite replaces a page, and --format json writes none");
+  }
   const fs::path page_maker = request.format == ReportFormat::Page ? find_page_maker() : fs::path();
   std::vector<Record> records;
   std::vector<std::string> warnings;

@@ -156,7 +156,10 @@ std::vector<FinishedRun> committed_runs(const MachineFacts& machine) {
                                          fs::directory_options::skip_permission_denied, unreadable);
   for (; !unreadable && entry != fs::end(entry); entry.increment(unreadable)) {
     if (!entry->is_directory(unreadable) || !is_of(machine, entry->path())) continue;
-    for (FinishedRun& run : finished_runs(entry->path()).runs) all.push_back(std::move(run));
+    try {
+      for (FinishedRun& run : finished_runs(entry->path()).runs) all.push_back(std::move(run));
+    } catch (const RunError&) {  // of another schema: then so many fewer are known
+    }
   }
   return all;
 }

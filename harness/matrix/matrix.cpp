@@ -19,9 +19,9 @@
 #include "harness/matrix/matrix_figure.h"
 #include "harness/matrix/matrix_plan.h"
 #include "harness/matrix/matrix_table.h"
+#include "harness/matrix/resume_command.h"
 #include "harness/record/record_writer.h"
 #include "harness/system/child.h"
-#include "harness/system/command_text.h"
 #include "harness/system/duration.h"
 #include "harness/system/folder_lock.h"
 #include "harness/system/machine.h"
@@ -79,7 +79,6 @@ class Matrix {
   void draw();
   int interrupted(int signal) const;
   void say_what_was_left_out() const;
-  std::string how_to_resume(const std::string& more_flags) const;
 
   const Clock::time_point begin_ = Clock::now();
   Interrupts interrupts_;
@@ -230,20 +229,6 @@ std::string Matrix::what_fits() const {
                             fmt::join(names, ", "));
 }
 
-std::string Matrix::how_to_resume(const std::string& more_flags) const {
-  std::vector<std::string> words = {"regatta", "matrix"};
-  const auto add = [&words](std::initializer_list<std::string> more) {
-    words.insert(words.end(), more);
-  };
-  if (request_.file.empty()) add({"--tier", request_.tier});
-  if (!request_.file.empty()) add({request_.file});
-  if (request_.seeds) add({"--seeds", std::to_string(*request_.seeds)});
-  if (request_.data_dir != RaceRequest().data_dir) add({"--data-dir", request_.data_dir});
-  add({"--out", request_.out});
-  if (figure_) add({"--draw"});
-  return command_text(words) + more_flags + " --resume";
-}
-
 int Matrix::dry_run() {
   describe();
   const int signal = interrupts_.received();  // while a short run was timed
@@ -327,8 +312,9 @@ void Matrix::require_folder() const {
 
 /// Nothing that follows could be kept.
 void Matrix::stop_for(const std::string& reason) const {
-  throw RunError(ErrorKind::Io, fmt::format("{}; {} of {} runs are kept. To go on: {}", reason,
-                                            there(), planned(), how_to_resume("")));
+  throw RunError(ErrorKind::Io,
+                 fmt::format("{}; {} of {} runs are kept. To go on: {}", reason, there(), planned(),
+                             resume_command(request_, request_.within)));
 }
 
 void Matrix::draw() {
@@ -338,7 +324,7 @@ void Matrix::draw() {
 
 int Matrix::interrupted(int signal) const {
   fmt::print("interrupted; {} of {} runs are kept. To go on: {}\n", there(), planned(),
-             how_to_resume(request_.within ? " --within " + *request_.within : ""));
+             resume_command(request_, request_.within));
   return kSignalled + signal;
 }
 
@@ -350,7 +336,7 @@ void Matrix::say_what_was_left_out() const {
   for (const std::string& line : lines_of_fewer(plan_, runs_of_cell_, plan_.seeds.size())) {
     fmt::print("{}\n", line);
   }
-  fmt::print("{}. To go on: {}\n", left_text(), how_to_resume(""));
+  fmt::print("{}. To go on: {}\n", left_text(), resume_command(request_, std::nullopt));
 }
 
 }  // namespace

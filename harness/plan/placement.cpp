@@ -232,6 +232,11 @@ void check_checkpoints(const RaceRequest& request) {
   }
 }
 
+void check_trace(const RaceRequest& request) {
+  if (request.if_there == IfThere::Refuse || !request.trace.empty()) return;
+  throw usage("--overwrite replaces the file of --trace, and this run has none; leave it out");
+}
+
 void check_stragglers(const RaceRequest& request, std::int64_t backups) {
   for (const auto& [worker, factor] : request.stragglers) {
     const std::int64_t workers = request.workers + backups;
@@ -273,6 +278,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.launch = launch_of_steps(request, placement);
   placement.engines = engine_rule_of(request);
   check_checkpoints(request);
+  check_trace(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
   return placement;
 }

@@ -68,6 +68,14 @@ class Outputs(Hostile):
             self.assertEqual(sorted(path.name for path in folder.iterdir()),
                              ["mine.txt", "records.jsonl"])
 
+    def test_that_are_none_cannot_be_replaced(self) -> None:
+        folder = str(folder_of_runs())
+        for more in (("csv",), ("github", "--out", folder)):
+            self.assert_refused("export", folder, "--overwrite", "--format", *more,
+                                says="--overwrite replaces the one file of --out")
+        self.assert_refused("report", folder, "--format", "json", "--overwrite",
+                            says="--overwrite replaces a page, and --format json writes none")
+
     def test_of_a_report_spare_the_page_of_another(self) -> None:
         folder, page = folder_of_runs(), fresh_folder()
         (page / "index.html").write_text("mine")

@@ -124,5 +124,6 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy parameter_server --servers two", r"--servers: 'two' is not a whole number"),
     ("--threads 9999", r"--threads is 9999; this process may use \d+ cores"),
     ("--threads -1", r"--threads is 0 or more"),
+    ("--overwrite", r"--overwrite replaces the file of --trace, and this run has none"),
     ("--workers 1 --workers 1", r"--workers is given twice"),
 ]

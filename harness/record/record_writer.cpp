@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "harness/system/input_file.h"
+#include "harness/system/output_file.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {

@@ -5,12 +5,23 @@
 
 namespace regatta {
 
-OutputOptions trace_options(const std::string& path, IfThere if_there) {
+namespace {
+
+OutputOptions options_of(const std::string& path, IfThere if_there) {
   return {.path = path, .flag = "--trace", .if_there = if_there};
 }
 
+}  // namespace
+
 void TraceFile::create(const std::string& path, IfThere if_there) {
-  file_.emplace(trace_options(path, if_there));
+  file_.emplace(options_of(path, if_there));
+}
+
+void TraceFile::create(const std::string& path, IfThere if_there, int processes) {
+  if (processes == 1) create(path, if_there);
+  for (int rank = 0; processes > 1 && rank < processes; ++rank) {
+    require_free(options_of(trace_of_rank(path, rank), if_there));
+  }
 }
 
 void TraceFile::write(Trainer& trainer) {

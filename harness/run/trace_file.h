@@ -17,6 +17,10 @@ class TraceFile {
   /// Throws: RunError(Usage), RunError(Io) as OutputFile does.
   void create(const std::string& path, IfThere if_there);
 
+  /// Of a run of so many processes: of several each has its own, for which there has to be room.
+  /// Throws: the same.
+  void create(const std::string& path, IfThere if_there, int processes);
+
   /// Writes the trainer's trace, if create() was called.
   /// Throws: RunError(Io) when it cannot be written completely.
   void write(Trainer& trainer);
@@ -27,8 +31,5 @@ class TraceFile {
 
 /// Of one of several processes.
 std::string trace_of_rank(const std::string& path, int rank);
-
-/// How --trace names its file.
-OutputOptions trace_options(const std::string& path, IfThere if_there);
 
 }  // namespace regatta

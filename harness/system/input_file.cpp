@@ -50,12 +50,4 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-void create_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error) return;
-  throw RunError(ErrorKind::Io, "cannot create the folder " + folder.string() + ": " +
-                                    error.message() + "; choose another one with --out");
-}
-
 }  // namespace regatta

@@ -21,7 +21,4 @@ std::string text_of(const std::filesystem::path& path, std::uintmax_t most_bytes
 bool is_there(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);
 
-/// Creates the folder and those above it, where they are missing. Throws: RunError(Io).
-void create_folder(const std::filesystem::path& folder);
-
 }  // namespace regatta

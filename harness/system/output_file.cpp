@@ -116,4 +116,12 @@ void write_output(const OutputOptions& options, std::string_view text) {
   file.commit();
 }
 
+void create_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return;
+  throw RunError(ErrorKind::Io, "cannot create the folder " + folder.string() + ": " +
+                                    error.message() + "; choose another one with --out");
+}
+
 }  // namespace regatta

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace regatta {
 
@@ -49,5 +50,8 @@ class OutputFile {
 void require_free(const OutputOptions& options);
 
 void write_output(const OutputOptions& options, std::string_view text);
+
+/// Creates the folder and those above it, where they are missing. Throws: RunError(Io).
+void create_folder(const std::filesystem::path& folder);
 
 }  // namespace regatta

@@ -84,5 +84,17 @@ TEST_F(OutputFileTest, SaysWhatKeepsItFromBeingWritten) {
               ThrowsMessage<RunError>(HasSubstr("/dev/full: No space left on device")));
 }
 
+TEST_F(OutputFileTest, CreatesFoldersOrSaysWhyNot) {
+  create_folder(folder_.path() / "a" / "b");
+  EXPECT_TRUE(fs::is_directory(folder_.path() / "a" / "b"));
+  const fs::path loop = folder_.path() / "loop";
+  fs::create_symlink(loop, loop);
+  for (const fs::path& path :
+       {loop, fs::path(std::string(100'000, 'x')), fs::path("/dev/null/a")}) {
+    EXPECT_THAT([&] { create_folder(path); },
+                ThrowsMessage<RunError>(HasSubstr("choose another one with --out")));
+  }
+}
+
 }  // namespace
 }  // namespace regatta

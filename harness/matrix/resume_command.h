@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What to type to go on with a matrix that ended before its last run.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/matrix/matrix.h"
+
+namespace regatta {
+
+/// `within`: the time for what is left; empty: as long as it takes.
+std::string resume_command(const MatrixRequest& request, const std::optional<std::string>& within);
+
+}  // namespace regatta
