@@ -5,6 +5,7 @@
 // where there is one. What they exchange passes through host memory beside the GPU's.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -98,12 +99,15 @@ TEST_P(ServersOfGpus, ApplyEveryAsynchronousPushAndCountItsStaleness) {
   Cluster on_gpus = cluster(training_of("parabola", 48, options.steps), options);
   on_gpus.run();
   std::int64_t pushes = 0;
+  float first = 0, last = 0;  // of the workers: one that comes late begins where others ended
   for (int worker = 0; worker < deal.workers; ++worker) {
     const std::vector<LoopReport> loops = on_gpus.executor(deal.servers + worker).loops();
     ASSERT_EQ(loops.size(), 1U);
-    EXPECT_LT(loops[0].losses.back(), loops[0].losses.front() / 2);
+    first = std::max(first, loops[0].losses.front());
+    last = std::max(last, loops[0].losses.back());
     pushes += loops[0].steps;
   }
+  EXPECT_LT(last, first / 2);
   EXPECT_GE(pushes, deal.workers * options.steps);
   std::uint64_t updates = 0;
   for (int server = 0; server < deal.servers; ++server) {
