@@ -79,7 +79,6 @@ class Race {
   void unless_a_peer_is_lost(const std::function<void()>& set_up);
   void start_trainer(const Step& placed, std::vector<Step> parts);
   void train();
-  std::int64_t next_evaluation(std::int64_t examples) const;
   void advance_to(std::int64_t examples);
   EvaluationResult judge();
   void evaluate(std::int64_t examples);
@@ -98,6 +97,7 @@ class Race {
   std::int64_t cores_used_ = 0;  ///< over all hosts of the run
   DataSets data_;
   Placement placement_;
+  EvaluationPoints evaluation_points_;
   std::unique_ptr<Backend> evaluation_backend_;
   std::unique_ptr<Trainer> trainer_;
   std::unique_ptr<Evaluator> evaluator_;
@@ -150,14 +150,14 @@ void Race::build() {
   record_.graph = graph_record(parts);
   record_.graph.build_ns = now_ns() - build_begin;
 
-  const std::int64_t every = evaluation_period(placement_);
+  evaluation_points_ = evaluation_points_of(placement_);
   evaluator_ = std::make_unique<Evaluator>(
       *placement_.workload,
       as_computed(placement_, placement_.workload->evaluation(placement_.recipe)), data_.test,
       *evaluation_backend_,
       EvaluatorOptions{
           .cores = cores_,
-          .evaluations = placement_.recipe.total_examples / every + 3,
+          .evaluations = most_evaluations(evaluation_points_),
           .groups = dealt_groups(placed.global_batch / placed.normalization_group,
                                  placement_.options.replicas, backup_workers_of(placement_))});
   unless_a_peer_is_lost([&] {
@@ -216,10 +216,12 @@ void Race::train() {
   const Ticker ticker([this] { report(trainer_->examples_seen(), nullptr); });
   for (std::int64_t examples = begin.examples; examples < total;) {
     const std::int64_t due = checkpoints_.next_after(examples, placement_.recipe.global_batch);
-    const std::int64_t planned = std::min(next_evaluation(examples), due);
+    const std::int64_t next =
+        next_evaluation(evaluation_points_, record_.target, record_.evaluations, examples);
+    const std::int64_t planned = std::min(next, due);
     advance_to(planned);
     examples = come_to(planned);
-    if (examples >= total || planned % evaluation_period(placement_) == 0) evaluate(examples);
+    if (examples >= total || planned == next) evaluate(examples);
     if (planned != due || examples >= total) continue;
     checkpoints_.write({.examples = examples,
                         .training_ns = training_clock_.elapsed_ns(),
@@ -228,12 +230,6 @@ void Race::train() {
   }
   check_replicas_agree(*trainer_, placement_);
   record_.status = record_.examples_to_target ? Status::Reached : Status::Missed;
-}
-
-/// The first count of examples after this one at which there is an evaluation.
-std::int64_t Race::next_evaluation(std::int64_t examples) const {
-  const std::int64_t every = evaluation_period(placement_);
-  return std::min((examples / every + 1) * every, placement_.recipe.total_examples);
 }
 
 void Race::advance_to(std::int64_t examples) {

@@ -73,9 +73,7 @@ def draw_curves(runs: list[Run]) -> Figure:
                     color=INK)
     for axes in (above, below):
         tidy(axes)
-    figure.text(0.02, 0.03, footer(runs).replace("Marks: median time of the first evaluation at "
-                "the target; a run without one counts as infinite.", ""), fontsize=8, color=FAINT,
-                va="top")
+    figure.text(0.02, 0.03, footer(runs, marks=""), fontsize=8, color=FAINT, va="top")
     return tell(figure, {"": others})
 
 

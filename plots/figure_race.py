@@ -3,7 +3,7 @@
 
 A line is the median over the runs (seeds) of a strategy: every run is evaluated at the same counts
 of examples, so for each count x is the median of the training times and y the median of the
-metrics; the band spans all runs. A mark on the target line is the median time to target, with a run
+metrics; the band spans all runs. A mark on the target line is the mean time to target, with a run
 that missed as infinite. Lines exclude failed runs; a cross shows where one ended.
 """
 
@@ -133,7 +133,7 @@ def draw_panel(axes: Axes, workload: str, runs: list[Run],
     axes.autoscale_view(scalex=False)
     axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False,
                 fontsize=9.5, handlelength=4.2, labelspacing=0.75, borderaxespad=0,
-                title="median training time to target", title_fontsize=9.5,
+                title="mean training time to target", title_fontsize=9.5,
                 alignment="left")
     dataset = ", ".join(sorted({run.variant.dataset for run in runs} - {""}))
     batch = counts_text(run.variant.global_batch for run in runs)
@@ -149,7 +149,11 @@ def _workers(runs: list[Run]) -> str:
     return counts_text(counts) + (" worker" if counts == {1} else " workers")
 
 
-def footer(runs: list[Run]) -> str:
+MARKS = ("Marks: mean time of the first evaluation at the target; a run without one counts as "
+         "infinite.")
+
+
+def footer(runs: list[Run], marks: str = MARKS) -> str:
     """The footer: machine, date and source of the numbers."""
     counts = {len({run.seed for run in group}) for workload in {run.workload for run in runs}
               for group in group_runs(run for run in runs if run.workload == workload).values()}
@@ -160,9 +164,7 @@ def footer(runs: list[Run]) -> str:
     dates = sorted({run.date for run in runs})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     text = (f"Lines: median over {seeds} seed{'s' * (seeds != '1')}; bands: lowest to highest. "
-            "Marks: median time of the first evaluation at the target; a run without one counts as "
-            "infinite.\n"
-            f"{'; '.join(machines)}. {when}. Commit {', '.join(commits)}.")
+            f"{marks}\n{'; '.join(machines)}. {when}. Commit {', '.join(commits)}.")
     if len(machines) > 1:
         text += " Different machines: times are not comparable."
     return text

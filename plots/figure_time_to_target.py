@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time to target: one mark for each run, a bar at the median, one row for each cell.
+"""Time to target: one mark for each run, a bar at the geometric mean, one row for each cell.
 
 Runs that missed the target are hollow marks in a column on the right, and failed ones are crosses
-beside them. Both count as infinitely slow, so a median can lie there, too.
+beside them. Then the bar is at the median, which can lie there, too.
 """
 
 import math
@@ -125,5 +125,5 @@ def draw(runs: list[Run]) -> Figure | None:
     if len(reached) < len(runs):
         axes.annotate("hollow: missed", (1, 0), xytext=(20, -6), va="top", fontsize=8,
                       color=FAINT, xycoords="axes fraction", textcoords="offset points")
-    entitle(axes, "Every run, and the median")
+    entitle(axes, "Every run, and the mean")
     return tell(figure, {"": others})

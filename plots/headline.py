@@ -5,21 +5,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from palette import style_of
-from wording import longer_text, plural, tied, time_text
+from wording import longer_text, plural, span_text, tied, time_text
 
 Json = dict[str, Any]
 
-BADGES = {"sure": "sure", "close": "a tie in practice", "open": "not told apart",
-          "too_few": "too few runs to be sure", "alone": "no other to compare with",
+BADGES = {"sure": "sure", "close": "sure, but a small difference",
+          "level": "no significant difference", "open": "no significant difference",
+          "too_few": "not enough data", "alone": "no other to compare with",
           "not_reached": "not reached"}
+MOST_NAMED = 4  # of a group
+GROUPS = ("level", "open", "too_few")
 
 
 @dataclass
 class Headline:
-    winner: str  # empty: none reached the target
-    colour: str
+    winners: list[tuple[str, str]]  # names and colours; several cannot be told apart, none: missed
+    more: int  # cells of the group that are not named
     time: str
-    against: str  # how it stands to the second
+    against: str  # how it stands to the others
     certainty: str  # key of BADGES
     badge: str
     sure: str  # a sentence or two
@@ -36,36 +39,74 @@ def _percent(value: float) -> str:
     return f"{100 * value:.1f} %" if value < 0.1 else f"{100 * value:.0f} %"
 
 
-def _p(value: float) -> str:
-    return "p\u00a0<\u00a00.001" if value < 0.001 else f"p\u00a0=\u00a0{value:.2g}"
+def _interval(against: Json) -> str:
+    """` (70 to 97 %)`, longer than the first; nothing where no interval is known."""
+    low, high = against.get("low"), against.get("high")
+    if not low or not high:
+        return ""
+    if high >= 1.5:
+        return f" ({low:.2f} to {high:.2f} times)"
+    return f" ({100 * (low - 1):.1f} to {100 * (high - 1):.1f} %)"
 
 
 def _counts(judged: Json) -> str:
-    counts = [cell["count"] for cell in judged["cells"][:2]]
-    if len(set(counts)) == 1:
-        return f"{plural(counts[0], 'run')} each"
-    return f"{counts[0]} and {counts[1]} runs"
+    counts = {cell["count"] for cell in _group(judged)} or {cell["count"]
+                                                             for cell in judged["cells"][:2]}
+    return f"{plural(counts.pop(), 'run')} each" if len(counts) == 1 else (
+        f"{min(counts)} to {max(counts)} runs each")
 
 
-def _more_seeds(count: int) -> str:
-    if count < 5:
-        return "more seeds, five at least (regatta matrix --seeds 5)."
-    return "more seeds, or fewer workloads on one page, which the correction counts."
+def _group(judged: Json) -> list[Json]:
+    """The first, and what is not told from it."""
+    return [cell for cell in judged["cells"]
+            if cell["against_first"]["standing"] in ("first", "level", "open")]
 
 
-def _how_sure(judged: Json, second: str) -> str:
+def _names(judged: Json, names: list[str], *standings: str) -> list[tuple[str, Json]]:
+    return [(name, cell) for name, cell in zip(names, judged["cells"])
+            if cell["against_first"]["standing"] in standings]
+
+
+def _longer(name: str, cell: Json) -> str:
+    against = cell["against_first"]
+    if "time" not in against:
+        return f"{name} missed the target in {cell['count'] - cell['reached']} of {cell['count']} runs"
+    return f"{name} took {longer_text(against['time'])}{_interval(against)}"
+
+
+def _against(judged: Json, names: list[str]) -> str:
+    """How the first stands to the second, or a group to the nearest that is not in it."""
+    slower = _names(judged, names, "slower")
+    if judged["first"]["certainty"] in GROUPS:
+        if judged["first"]["certainty"] == "too_few" or not slower:
+            return ""
+        return f"Slower: {_longer(*slower[0])}" + (
+            f", and {len(slower) - 1} more cells." if len(slower) > 1 else ".")
+    name, cell = list(zip(names, judged["cells"]))[1]
+    return (f"{_longer(name, cell)}." if judged["first"]["ahead"] is not None else
+            f"{name} came second: it did not reach the target in the median.")
+
+
+def _how_sure(judged: Json) -> str:
     first = judged["first"]
+    least = min(cell["count"] for cell in judged["cells"][:2])
     shown = first["detectable"]
-    could = f" They would have shown a difference of {_percent(shown)}." if shown else ""
+    detectable = f"Smallest detectable difference: {_percent(shown)}. " if shown else ""
+    if first["coarse"]:
+        decide = ("More seeds would not tell: between two evaluations too many examples pass, so "
+                  "that the crossing is not known better.")
+    elif first["seeds"]:
+        decide = f"About {first['seeds']} seeds would tell (regatta matrix --seeds)."
+    else:
+        decide = ""
+    intervals = (f"{_counts(judged)}, paired by seed; all comparisons of this page together are "
+                 "95 % sure.")
     return {
-        "sure": f"{_counts(judged)} tell it from {second}: {_p(first['p'])} "
-                "(Mann-Whitney, corrected over the workloads of this page).",
-        "close": f"{_counts(judged)} tell it from {second} ({_p(first['p'])}), but the "
-                 "difference is smaller than one that matters.",
-        "open": f"{_counts(judged)} do not tell it from {second}: {_p(first['p'])} "
-                f"(Mann-Whitney, corrected over the workloads of this page).{could}",
-        "too_few": f"With {_counts(judged)} no difference could be called sure, however large: "
-                   + _more_seeds(min(cell["count"] for cell in judged["cells"][:2])),
+        "sure": intervals, "close": intervals,
+        "level": f"Less than 3 % apart: {intervals}",
+        "open": f"{_counts(judged)}, paired by seed. {detectable}{decide}",
+        "too_few": f"{plural(least, 'run')} of a cell tell nothing apart. "
+                   "fix: five seeds at least (regatta matrix --seeds 5).",
         "alone": "No other cell of this workload is here.",
         "not_reached": "",
     }[first["certainty"]]
@@ -83,24 +124,20 @@ def _not_reached(judged: Json, names: list[str]) -> str:
 
 
 def headline_of(judged: Json, names: list[str]) -> Headline:
-    first = judged["first"]
-    certainty = first["certainty"]
+    certainty = judged["first"]["certainty"]
     if certainty == "not_reached":
-        return Headline("", "#666666", "", tied(_not_reached(judged, names)), certainty,
+        return Headline([], 0, "", tied(_not_reached(judged, names)), certainty,
                         BADGES[certainty], "")
-    winner, runs = judged["cells"][0], judged["cells"][0]["count"]
-    second = names[1] if len(names) > 1 else ""
-    if certainty == "alone":
-        against = f"median of {plural(runs, 'run')}"
-    elif first["ahead"] is None:
-        against = f"{second} came second: it did not get there in the median."
-    else:
-        against = f"{second} came second and took {longer_text(first['ahead'])}."
-    how_sure = _how_sure(judged, second)
-    return Headline(winner=names[0], colour=style_of(winner["cell"]["strategy"]).colour,
-                    time=time_text(winner["seconds_to_target"]["median"]), against=tied(against),
-                    certainty=certainty, badge=BADGES[certainty],
-                    sure=tied(how_sure[:1].upper() + how_sure[1:]))
+    group = (_names(judged, names, "first", "level", "open") if certainty in GROUPS
+             else _names(judged, names, "first"))
+    times = [cell["typical_seconds"] for _, cell in group]
+    winners = [(name, style_of(cell["cell"]["strategy"]).colour) for name, cell in group]
+    shown = winners if len(winners) <= MOST_NAMED else winners[:MOST_NAMED - 1]
+    against = (f"of {plural(judged['cells'][0]['count'], 'run')}" if certainty == "alone"
+               else _against(judged, names))
+    return Headline(winners=shown, more=len(winners) - len(shown),
+                    time=span_text(min(times), max(times), time_text), against=tied(against),
+                    certainty=certainty, badge=BADGES[certainty], sure=tied(_how_sure(judged)))
 
 
 def _unoccupied(cell: Json) -> float | None:
@@ -111,21 +148,39 @@ def _unoccupied(cell: Json) -> float | None:
 
 
 def why_of(judged: Json, names: list[str]) -> str:
-    """Compares the first with the second: examples, time per example, time not spent on
-    computing."""
-    if judged["first"]["certainty"] in ("not_reached", "alone") or judged["first"]["ahead"] is None:
+    """Why the nearest of those that are surely slower is: its factors, and time not spent on
+    computing. Nothing where none is."""
+    slower = [(name, cell) for name, cell in _names(judged, names, "slower")
+              if "time" in cell["against_first"]]
+    if not slower:
         return ""
-    one, two = judged["cells"][:2]
-    if not (one["seconds_per_example"] and two["seconds_per_example"]):
-        return ""
-    if None in (one["examples_to_target"]["median"], two["examples_to_target"]["median"]):
-        return ""
-    examples = one["examples_to_target"]["median"] / two["examples_to_target"]["median"]
-    each = one["seconds_per_example"]["median"] / two["seconds_per_example"]["median"]
-    text = (f"Against {names[1]}, {names[0]} needed {examples:.2f} times the examples and "
-            f"{each:.2f} times the time for each.")
-    idle = [_unoccupied(one), _unoccupied(two)]
+    name, cell = slower[0]
+    against = cell["against_first"]
+    text = (f"Against {names[0]}, {name} needed {against['examples']:.2f} times the examples and "
+            f"{against['each']:.2f} times the time for each, so {against['time']:.2f} times the "
+            "time.")
+    idle = [_unoccupied(cell), _unoccupied(judged["cells"][0])]
     if None not in idle:
         text += (f" Of a worker's step, exchange and waiting take {_percent(idle[0])} under "
-                 f"{names[0]} and {_percent(idle[1])} under {names[1]}.")
+                 f"{name} and {_percent(idle[1])} under {names[0]}.")
     return tied(text)
+
+
+def factors_text(cell: Json) -> str:
+    """`1.83 = 1.00 × 1.83`: time to the target, examples, time for each, against the first's."""
+    against = cell["against_first"]
+    if against["standing"] == "first":
+        return "1"
+    if "time" not in against:
+        return "–"
+    return f"{against['time']:.2f} = {against['examples']:.2f} × {against['each']:.2f}"
+
+
+def standing_text(cell: Json) -> str:
+    """`slower (1.70 to 1.97)`"""
+    against = cell["against_first"]
+    word = {"first": "first", "slower": "slower", "level": "less than 3 % apart",
+            "open": "no significant difference", "missed": "missed the target",
+            "no_claim": "–"}[against["standing"]]
+    low, high = against.get("low"), against.get("high")
+    return word if low is None or high is None else f"{word} ({low:.2f} to {high:.2f})"

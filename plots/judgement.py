@@ -93,7 +93,8 @@ class Machine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The runs of one cell on one machine, which differ in their seeds, and their medians."""
+    """The runs of one cell on one machine, which differ in their seeds, and what is
+    typical of them: medians, but for times to the target."""
 
     workload: str
     variant: Variant
@@ -101,7 +102,7 @@ class Cell:
     target_metric: str
     target: float
     claims_time: bool
-    seconds_to_target: float
+    seconds_to_target: float  # geometric mean, or the median where a run missed it; ranks cells
     examples_to_target: float
     seconds_per_example: float  # nan where no run tells
     metric: float  # at the end; nan where no run tells
@@ -188,7 +189,7 @@ def _cell(workload: Json, cell: Json) -> Cell:
         machine=Machine(machine["cpu"], machine["cores_used"], tuple(machine["gpus"])),
         target_metric=target["metric"], target=target["value"],
         claims_time=cell["claims_time"],
-        seconds_to_target=_median(cell["seconds_to_target"], math.inf),
+        seconds_to_target=_number(cell["typical_seconds"], math.inf),
         examples_to_target=_median(cell["examples_to_target"], math.inf),
         seconds_per_example=_median(cell["seconds_per_example"], math.nan),
         metric=_median(cell["metric"], math.nan),

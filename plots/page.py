@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from headline import Headline, headline_of, why_of
+from headline import Headline, factors_text, headline_of, standing_text, why_of
 from palette import styles_of
 from labels import labels
 from judgement import Variant, variant_of
@@ -17,9 +17,8 @@ from wording import (bytes_text, count_text, counts_text, metric_text, plural, s
 
 Json = dict[str, Any]
 
-VERDICTS = {"holds": "holds here", "does not hold here": "does not hold here",
-            "undecided": "cannot be told yet"}
-SUGGESTED = {"holds": "seems to hold here", "does not hold here": "seems not to hold here"}
+VERDICTS = {"holds": "holds here", "does not hold here": "does not hold here", "mixed": "mixed",
+            "undecided": "not decided"}
 
 
 @dataclass
@@ -55,7 +54,8 @@ class CellRow:
     colour: str
     values: list[Value]
     runs: list[RunRow]
-    product: str  # examples to target x time per example
+    factors: str  # time, examples and time for each, against the first's
+    standing: str  # against the first, with an interval of the time
     bytes: str
     last: str  # the worker that is last to exchanges, and its mean lateness
     wait: str  # at a collective
@@ -100,9 +100,10 @@ class Claim:
     verdict: str
     verdict_text: str
     because: str
+    decided: str  # how many comparisons are for it, against it, and not decided
     numbers: list[str]  # a line for each comparison
     figure: str
-    missing: list[str]
+    missing: str  # the command that would decide it; empty: it is decided, or none would
     graphic: Graphic | None = None
     see: str = ""  # the claim above that has the figure
 
@@ -117,6 +118,8 @@ class Page:
     dates: str
     coverage: str
     claims: list[Claim] = field(default_factory=list)
+    decides: str = ""  # the command that would decide the claims that are not
+    measurements: list[WorkloadView] = field(default_factory=list)
     graphs: list[Graphic] = field(default_factory=list)
 
 
@@ -138,8 +141,17 @@ def _middle(interval: Json | None) -> float | None:
     return None if interval is None else interval["median"]
 
 
+def _spread(cell: Json) -> str:
+    """From the fastest run to the slowest."""
+    times = [run["seconds_to_target"] for run in cell["runs"]]
+    if len(times) < 2:
+        return ""
+    return span_text(min(time for time in times if time is not None),
+                     None if None in times else max(times), time_text)
+
+
 def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
-    time, examples = cell["seconds_to_target"], cell["examples_to_target"]
+    time, examples = cell["typical_seconds"], cell["examples_to_target"]
     claims, each = cell["claims_time"], cell["seconds_per_example"]
     end, count = cell["metric"], cell["count"]
     missed = Value("missed" if claims else "no claim", None,
@@ -153,8 +165,7 @@ def _values(place: int, label: str, cell: Json, metric: str) -> list[Value]:
         Value(label, label),
         Value(str(cell["cell"]["workers"]), cell["cell"]["workers"],
               f"{processes} processes" if processes > 1 else ""),
-        Value(time_text(_middle(time)), _middle(time), _interval(time, time_text))
-        if claims and _middle(time) is not None else missed,
+        Value(time_text(time), time, _spread(cell)) if claims and time is not None else missed,
         Value("–", None) if times is None else Value(f"{times:.2f}", times),
         Value(f"{cell['reached']} of {count}", cell["reached"] / count,
               ", ".join(filter(None, [failed, f"{left} fell back" if left else ""]))),
@@ -202,15 +213,13 @@ def _times(spans: Json | None) -> str:
 
 
 def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> CellRow:
-    examples, each = _middle(cell["examples_to_target"]), _middle(cell["seconds_per_example"])
     stale = cell["staleness"]
     updates = [f"{cell[key]:,} {word}" for key, word in
                (("updates_dropped", "dropped"), ("lost_updates", "lost")) if cell[key]]
     return CellRow(
         label=label, colour=colour,
         values=_values(place, label, cell, metric), runs=[_run_row(run) for run in cell["runs"]],
-        product=f"{count_text(examples)} × {time_text(each)}" if examples else
-                f"– × {time_text(each)}",
+        factors=factors_text(cell), standing=standing_text(cell),
         bytes="nothing" if not cell["bytes_per_step_counted"] else
               f"{bytes_text(cell['bytes_per_step_computed'])} / "
               f"{bytes_text(cell['bytes_per_step_counted'])}",
@@ -307,27 +316,36 @@ def _coverage(judgement: Json) -> str:
 
 
 def page_of(judgement: Json) -> Page:
-    runs = [run for judged in judgement["workloads"] for cell in judged["cells"]
+    every = [*judgement["workloads"], *judgement["measurements"]]
+    runs = [run for judged in every for cell in judged["cells"]
             for run in cell["runs"]]
     views = [_view(i, one) for i, one in enumerate(judgement["workloads"])]
+    measured = [_view(len(views) + i, one) for i, one in enumerate(judgement["measurements"])]
     titles = [view.title for view in views]
     for view in views:
         view.apart = view.conditions if titles.count(view.title) > 1 else ""
     days = sorted({run["timestamp"][:10] for run in runs} - {""})
     return Page(folders=judgement["folders"], runs=len(runs), warnings=judgement["warnings"],
-                workloads=views,
-                failures=_failures(judgement), coverage=_coverage(judgement),
+                workloads=views, measurements=measured, claims=claims_of(judgement),
+                decides=command_that_decides(judgement), failures=_failures(judgement),
+                coverage=_coverage(judgement),
                 dates=" to ".join(dict.fromkeys([days[0], days[-1]])) if days else "")
 
 
-def _verdict_text(claim: Json) -> str:
-    suggested = SUGGESTED.get(claim["verdict"]) if claim["support"] == "suggested" else None
-    return suggested or VERDICTS[claim["verdict"]]
+def _decided(claim: Json) -> str:
+    """`3 for, 1 against, 2 not decided`"""
+    counts = [(claim["yes"], "for"), (claim["no"], "against"), (claim["unclear"], "not decided")]
+    return ", ".join(f"{count} {word}" for count, word in counts if count) or "no comparison"
 
 
 def claims_of(judgement: Json) -> list[Claim]:
     return [Claim(one["name"], one["name"].replace("_", " "), one["taught"],
-                  one["verdict"].replace(" ", "_"),
-                  _verdict_text(one), one["because"], one["numbers"],
-                  one["figure"], one["missing"])
+                  one["verdict"].replace(" ", "_"), VERDICTS[one["verdict"]],
+                  one["because"], _decided(one), one["numbers"], one["figure"], one["missing"])
             for one in judgement["claims"]]
+
+
+def command_that_decides(judgement: Json) -> str:
+    """Of the undecided claims' commands the one with the most seeds; empty: all are decided."""
+    undecided = [one for one in judgement["claims"] if one["missing"]]
+    return max(undecided, key=lambda one: one["seeds"])["missing"] if undecided else ""

@@ -27,17 +27,17 @@ from matplotlib.figure import Figure  # noqa: E402
 from figure_files import save_figure  # noqa: E402
 from graphs import write_pictures  # noqa: E402
 from inline_svg import colour_rules, colour_variable, inline_svg  # noqa: E402
-from page import COLUMNS, Claim, Graphic, Page, claims_of, page_of  # noqa: E402
+from page import COLUMNS, Claim, Graphic, Page, page_of  # noqa: E402
 from judgement import Run, read_judgement, runs_of  # noqa: E402
 from strategies import PlotsError  # noqa: E402
 
 PLOTS = Path(__file__).resolve().parent
 # By section: what is drawn for each workload, where its records hold something for it. Each is
 # plots/figure_NAME.py; what its picture shows, in a sentence.
-RESULT = {"time_to_target": "Training time to the target, every run a mark, a bar at each median."}
+RESULT = {"time_to_target": "Training time to the target, every run a mark, a bar at the mean."}
 WHY = {
     "race": "The target's metric against training time, a line for each strategy, bands over runs; "
-            "a mark on the target's line: the median time of the first evaluation that was there.",
+            "a mark on the target's line: the mean time of the first evaluation that was there.",
     "time_split": "A worker's step, split into compute, exposed communication, wait, input and "
                   "update.",
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
@@ -121,7 +121,7 @@ def render(judgement_file: Path) -> tuple[Path, Page]:
         runs += own
         view.result = figures.draw_all(RESULT, own, view.slug)
         view.figures = figures.draw_all(WHY, own, view.slug)
-    page.claims = claims_of(judgement)
+    runs += runs_of(judgement["measurements"])
     picture_claims(page.claims, runs, figures)
     page.graphs = graph_pictures(figures.folder)
     loader = jinja2.FileSystemLoader(PLOTS)
@@ -143,9 +143,13 @@ def in_short(page: Page) -> list[str]:
     lines = []
     for view in page.workloads[:MOST_IN_SHORT]:
         head = view.headline
-        first = f"{head.winner}, {head.time} ({head.badge})" if head.winner else head.badge
+        first = head.badge
+        if head.winners:
+            more = [f"{head.more} more"] * bool(head.more)
+            names = ", ".join([*(name for name, _ in head.winners), *more])
+            first = f"{names}, {head.time} ({head.badge})"
         lines.append(f"{view.title}: {first}")
-        lines += [f"  {text}" for text in (view.apart, head.against) if text]
+        lines += [f"  {text}" for text in (view.apart, head.against, head.sure) if text]
     if len(page.workloads) > MOST_IN_SHORT:
         lines.append(f"and {len(page.workloads) - MOST_IN_SHORT} more on the page")
     return [line.replace("\u00a0", " ") for line in lines]

@@ -84,7 +84,7 @@ def render_workload(workload: str, runs: list[Run]) -> str:
 
 def render_table(runs: list[Run]) -> str:
     workloads = dict.fromkeys(run.workload for run in runs)
-    note = ("to target: median training time; a run that missed it counts as infinite (-)\n"
+    note = ("to target: training time, geometric mean; the median where a run missed it (-)\n"
             "vs single: how many times as fast as single\n"
             "step %: compute / exposed communication / wait / input / update of a worker")
     return "\n\n".join([*(render_workload(name, [run for run in runs if run.workload == name])

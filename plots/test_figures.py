@@ -20,7 +20,7 @@ import figure_straggler
 import figure_time_split
 import figure_time_to_target
 from curves import draw_curves
-from headline import headline_of, why_of
+from headline import factors_text, headline_of, standing_text, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
 from made_up import made_up_failure, made_up_record, made_up_runs
 from palette import styles_of
@@ -211,40 +211,63 @@ class ThousandCells(unittest.TestCase):
         self.assertEqual(len(set(looks)), MOST_LINES)
 
 
-def judged(certainty: str, count: int, ahead: float | None, *medians: float | None) -> Any:
-    """The part of a judgement that headlines use; a cell for each median."""
-    cells = [{"cell": {"strategy": "single"}, "count": count, "claims_time": True,
-              "seconds_to_target": {"median": median}, "seconds_per_example": {"median": 1e-3},
-              "examples_to_target": {"median": median and 1000 * median},
-              "step_seconds": {"compute": 3, "exposed_communication": 1, "wait": 0}}
-             for median in medians]
-    return {"target": {"metric": "accuracy", "value": 60.0}, "cells": cells,
-            "first": {"certainty": certainty, "ahead": ahead, "p": 0.016, "detectable": 0.12}}
+def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any) -> Any:
+    """The part of a judgement that headlines use; a standing, a median, and a factor each."""
+    rows = [{"cell": {"strategy": "single"}, "count": 5, "reached": 5, "claims_time": True,
+             "against_first": {"standing": standing, "p": 0.01, "pairs": 5, "time": factor,
+                               "examples": factor / 0.8, "each": 0.8, "low": factor - 0.1,
+                               "high": factor + 0.1},
+             "typical_seconds": median, "seconds_per_example": {"median": 1e-3},
+             "step_seconds": {"compute": 3, "exposed_communication": 1, "wait": 0}}
+            for standing, median, factor in cells]
+    return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows,
+            "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
+                      "coarse": False, **first}}
 
 
 class Headlines(unittest.TestCase):
-    def test_say_how_sure_the_first_place_is(self) -> None:
-        names = ["a", "b"]
-        said = {certainty: headline_of(judged(certainty, count, 2.0, 3.0, 6.0), names)
-                for certainty, count in (("sure", 5), ("close", 5), ("open", 5), ("too_few", 3))}
-        for headline in said.values():
-            self.assertEqual((headline.winner, headline.time), ("a", "3.00 s"))
-            self.assertIn("b came second and took 2.00\u00a0times as long", headline.against)
-        self.assertIn("5 runs each tell it from b: p\u00a0=\u00a00.016", said["sure"].sure)
-        self.assertIn("would have shown a difference of 12\u00a0%", said["open"].sure)
-        self.assertIn("more seeds, five at least", said["too_few"].sure)
-        self.assertIn("exchange and waiting take 25\u00a0%",
-                      why_of(judged("sure", 5, 2.0, 3.0, 6.0), names))
+    def test_name_who_is_first_and_how_much_longer_the_second_took(self) -> None:
+        sure = judged("sure", ("first", 3.0, 1.0), ("slower", 6.0, 2.0))
+        headline = headline_of(sure, ["a", "b"])
+        self.assertEqual(([name for name, _ in headline.winners], headline.time), (["a"], "3.00 s"))
+        self.assertEqual(headline.against,
+                         "b took 2.00\u00a0times as long (1.90 to 2.10\u00a0times).")
+        self.assertIn("5 runs each, paired by seed", headline.sure)
+        why = why_of(sure, ["a", "b"])
+        self.assertIn("needed 2.50\u00a0times the examples and 0.80\u00a0times the time for each, so "
+                      "2.00\u00a0times the time", why)
+        self.assertIn("exchange and waiting take 25\u00a0%", why)
+        self.assertEqual(factors_text(sure["cells"][1]), "2.00 = 2.50 × 0.80")
+        self.assertEqual(standing_text(sure["cells"][1]), "slower (1.90 to 2.10)")
 
-    def test_say_who_was_alone_or_that_none_got_there(self) -> None:
-        alone = headline_of(judged("alone", 1, None, 3.0), ["a"])
-        self.assertEqual((alone.winner, alone.against), ("a", "median of 1 run"))
-        missed = headline_of(judged("not_reached", 3, None, None), ["a"])
-        self.assertEqual(missed.winner, "")
+    def test_name_all_that_cannot_be_told_apart(self) -> None:
+        open_ = judged("open", ("first", 3.0, 1.0), ("open", 3.1, 1.03), ("slower", 6.0, 2.0),
+                       detectable=0.12, seeds=9)
+        headline = headline_of(open_, ["a", "b", "c"])
+        self.assertEqual([name for name, _ in headline.winners], ["a", "b"])
+        self.assertEqual((headline.badge, headline.time),
+                         ("no significant difference", "3.00–3.10 s"))
+        self.assertIn("Slower: c took", headline.against)
+        self.assertIn("Smallest detectable difference: 12\u00a0%. About 9 seeds", headline.sure)
+        many = judged("open", *[("first" if i == 0 else "open", 3.0, 1.0) for i in range(9)],
+                      coarse=True)
+        headline = headline_of(many, list("abcdefghi"))
+        self.assertEqual((len(headline.winners), headline.more), (3, 6))
+        self.assertIn("More seeds would not tell", headline.sure)
+        self.assertEqual(why_of(many, list("abcdefghi")), "")
+
+    def test_say_what_is_missing(self) -> None:
+        few = headline_of(judged("too_few", ("first", 3.0, 1.0), ("open", 6.0, 2.0)), ["a", "b"])
+        self.assertEqual(few.badge, "not enough data")
+        self.assertIn("fix: five seeds at least", few.sure)
+        alone = headline_of(judged("alone", ("first", 3.0, 1.0)), ["a"])
+        self.assertEqual(alone.against, "of 5 runs")
+        missed = headline_of(judged("not_reached", ("missed", None, 1.0)), ["a"])
+        self.assertEqual(missed.winners, [])
         self.assertIn("No cell reached accuracy 60\u00a0% in the median", missed.against)
-        late = headline_of(judged("sure", 5, None, 3.0, None), ["a", "b"])
-        self.assertIn("b came second: it did not get there", late.against)
-        self.assertEqual(why_of(judged("sure", 5, None, 3.0, None), ["a", "b"]), "")
+        late = judged("sure", ("first", 3.0, 1.0), ("missed", None, 1.0), ahead=None)
+        self.assertIn("b came second: it did not reach the target",
+                      headline_of(late, ["a", "b"]).against)
 
 
 class Wording(unittest.TestCase):

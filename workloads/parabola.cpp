@@ -53,7 +53,7 @@ Workload parabola() {
           .dtypes = {"f32"},
           .global_batch = 50,
           .epochs = 2000,
-          .evaluation_every = 2500,
+          .evaluation_every = 1000,
           .evaluation_batch = 50,
           .metric = Metric::Loss,
           .target = 0.05,  // 19 of 20 reference runs reach it (results/xeon-2-cores/reference)

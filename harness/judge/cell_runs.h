@@ -15,6 +15,8 @@
 
 namespace regatta {
 
+inline constexpr std::int64_t kFewestSteps = 10;  ///< of a run that tell its speed
+
 /// False for `independent`, whose replicas learn apart: a ceiling on speed, no claim about a
 /// target.
 bool claims_target(const Record& record);

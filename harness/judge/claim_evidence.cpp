@@ -8,15 +8,13 @@
 #include <set>
 
 #include "harness/judge/cell_runs.h"
+#include "harness/judge/judgement.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
 
-constexpr double kAlpha = 0.05;
-constexpr std::int64_t kFewestSteps = 10;  ///< that tell a speed
-constexpr std::size_t kFewestSeeds = 3;    ///< that decide anything
-constexpr std::size_t kEnoughInPairs = 5;  ///< seeds from which pairs alone decide
+constexpr std::size_t kMostSeeds = 50;  ///< that are worth asking for
 
 /// By name; what all runs of a field share.
 using Setting = std::vector<std::pair<std::string, std::string>>;
@@ -67,23 +65,23 @@ const Strategy* strategy_of(const std::string& name) {
 }
 
 /// One value a seed: the median of its runs.
-std::map<std::uint64_t, double> by_seed(const Runs& runs, const Measure& measure) {
-  std::map<std::uint64_t, std::vector<double>> all;
+std::map<std::uint64_t, Measured> by_seed(const Runs& runs, const Measure& measure) {
+  struct Values {
+    std::vector<double> values, least;
+  };
+  std::map<std::uint64_t, Values> all;
   for (const Record* run : runs) {
-    if (const auto value = measure(*run)) all[run->cell.seed].push_back(*value);
+    const auto measured = measure(*run);
+    if (!measured) continue;
+    all[run->cell.seed].values.push_back(measured->value);
+    all[run->cell.seed].least.push_back(measured->least);
   }
-  std::map<std::uint64_t, double> result;
-  for (const auto& [seed, values] : all) result[seed] = median_interval(values).median;
+  std::map<std::uint64_t, Measured> result;
+  for (const auto& [seed, each] : all) {
+    result.emplace(
+        seed, Measured(median_interval(each.values).median, median_interval(each.least).median));
+  }
   return result;
-}
-
-Side side_of(const RatioComparison& comparison) {
-  const std::size_t seeds = comparison.ratios.size();
-  if (seeds < kFewestSeeds) return Side::Unclear;
-  if (seeds < kEnoughInPairs && !comparison.apart) return Side::Unclear;
-  if (comparison.interval.low > comparison.boundary) return Side::Above;
-  if (comparison.interval.high < comparison.boundary) return Side::Below;
-  return Side::Unclear;
 }
 
 std::string number(double value) {
@@ -91,49 +89,16 @@ std::string number(double value) {
   return value < 9.995 ? fmt::format("{:.2f}", value) : fmt::format("{:.0f}", value);
 }
 
-Side opposite(Side side) { return side == Side::Above ? Side::Below : Side::Above; }
-
-/// One sentence on the comparisons that decided; empty where nothing is decided.
-std::string sureness(std::span<const RatioComparison> comparisons, Says says, Claim& claim) {
-  if (claim.verdict == ClaimVerdict::Undecided) return "";
-  const bool holds = claim.verdict == ClaimVerdict::Holds;
-  const bool one_is_enough = holds == (says.of == Says::Of::Some);
-  std::vector<double> p_values;
-  for (const RatioComparison& each : comparisons) p_values.push_back(each.p);
-  const std::vector<double> corrected = holm(p_values);
-  std::optional<std::size_t> decisive;
-  for (std::size_t i = 0; i < comparisons.size(); ++i) {
-    if (comparisons[i].side != (holds ? says.truth : opposite(says.truth))) continue;
-    const bool clearer = decisive && corrected[i] < corrected[*decisive];
-    if (!decisive || clearer == one_is_enough) decisive = i;
-  }
-  const RatioComparison& one = comparisons[*decisive];
-  const std::string which = one_is_enough ? "The clearest" : "The least clear";
-  if (one.ratios.size() <= kFewestSeeds) {
-    return " Three seeds are too few for a test to be significant; the samples lie apart.";
-  }
-  const std::string test = fmt::format(
-      "p = {:.2g} by Mann-Whitney's test with Holm's correction "
-      "over {}",
-      corrected[*decisive], comparisons.size());
-  if (corrected[*decisive] < kAlpha) {
-    claim.support = Support::Significant;
-    return fmt::format(" {} is significant: {}.", which, test);
-  }
-  return fmt::format(
-      " {} lies on its side seed by seed (the median's interval covers {:.1f} %), "
-      "but the samples are not told apart: {}.",
-      which, 100 * one.interval.coverage, test);
-}
-
 /// How many comparisons lie on which side, and each of them, by side.
 void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Account& account) {
-  claim.because = fmt::format("{} Of {} comparisons:", account.measure, comparisons.size());
+  claim.because = fmt::format("{} Of {} comparison{}:", account.measure, comparisons.size(),
+                              comparisons.size() == 1 ? "" : "s");
   std::string comma = " ";
   for (const auto& [side, word] :
        {std::pair(Side::Above, account.above), std::pair(Side::Below, account.below),
-        std::pair(Side::Unclear, std::string("cannot be told"))}) {
-    const std::size_t here = count(comparisons, side);
+        std::pair(Side::Unclear, std::string("not decided"))}) {
+    const auto here = std::count_if(comparisons.begin(), comparisons.end(),
+                                    [&](const auto& one) { return one.side == side; });
     if (here == 0) continue;
     claim.because += fmt::format("{}{} {}", comma, here, word);
     comma = ", ";
@@ -142,8 +107,27 @@ void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Acco
       claim.numbers.push_back(fmt::format("{}: {} {}", word, each.what, ratio_text(each)));
     }
   }
-  claim.because += '.';
+  claim.because += "; together they are 95 % sure.";
   claim.numbers.insert(claim.numbers.end(), account.more.begin(), account.more.end());
+}
+
+/// That would decide one more than half of the comparisons; 0: none would.
+std::size_t seeds_that_decide(std::span<const RatioComparison> comparisons) {
+  std::vector<std::size_t> needed;
+  const double alpha = kAlpha / static_cast<double>(std::max<std::size_t>(1, comparisons.size()));
+  for (const RatioComparison& each : comparisons) {
+    if (each.side != Side::Unclear) {
+      needed.push_back(0);
+    } else if (each.pairs) {
+      const double distance = std::abs(std::log(each.pairs->value / each.boundary));
+      needed.push_back(pairs_for(*each.pairs, distance, alpha).value_or(kMostSeeds + 1));
+    } else {
+      needed.push_back(each.seeds < kFewestPairs ? kFewestPairs + 1 : kMostSeeds + 1);
+    }
+  }
+  std::sort(needed.begin(), needed.end());
+  const std::size_t most = needed[needed.size() / 2];
+  return most <= kMostSeeds ? most : 0;
 }
 
 }  // namespace
@@ -209,84 +193,113 @@ bool is_told(const Record& record) {
   return record.status != Status::Failed || (record.failure && record.failure->kind == "diverged");
 }
 
-std::optional<double> examples_to_target(const Record& record) {
+std::optional<Measured> examples_to_target(const Record& record) {
   if (!is_told(record)) return std::nullopt;
-  return record.examples_to_target ? static_cast<double>(*record.examples_to_target) : kInfinity;
+  if (!record.examples_to_target) return kInfinity;
+  const auto examples = static_cast<double>(*record.examples_to_target);
+  const auto crossing = crossing_of(record);
+  if (!crossing || !crossing->before) return examples;
+  return Measured(examples, static_cast<double>(crossing->before->examples));
 }
 
-std::optional<double> seconds_to_target(const Record& record) {
+std::optional<Measured> seconds_to_target(const Record& record) {
   if (!is_told(record)) return std::nullopt;
   if (!record.training_time_to_target_ns) return kInfinity;
-  return static_cast<double>(*record.training_time_to_target_ns) * 1e-9;
+  const double seconds = static_cast<double>(*record.training_time_to_target_ns) * 1e-9;
+  const auto crossing = crossing_of(record);
+  if (!crossing || !crossing->before) return seconds;
+  return Measured(seconds, static_cast<double>(crossing->before->training_time_ns) * 1e-9);
 }
 
 RatioComparison compare_runs(const std::string& what, const Runs& first, const Runs& other,
                              const Measure& measure, double boundary) {
-  RatioComparison result{.what = what, .boundary = boundary, .ratios = {}, .interval = {}};
-  const std::map<std::uint64_t, double> others = by_seed(other, measure);
-  std::vector<double> a;
-  std::vector<double> b;
-  for (const auto& [seed, value] : by_seed(first, measure)) {
+  RatioComparison result{.what = what, .boundary = boundary};
+  const std::map<std::uint64_t, Measured> others = by_seed(other, measure);
+  std::vector<double> a, b, ratios;
+  std::vector<LogRatio> logarithms;
+  for (const auto& [seed, own] : by_seed(first, measure)) {
     const auto found = others.find(seed);
-    if (found == others.end() || (std::isinf(value) && std::isinf(found->second))) continue;
-    if (found->second == 0) continue;
-    result.ratios.push_back(value / found->second);
-    a.push_back(value);
-    b.push_back(found->second * boundary);
+    if (found == others.end() || (std::isinf(own.value) && std::isinf(found->second.value)))
+      continue;
+    if (found->second.value == 0) continue;
+    a.push_back(own.value);
+    b.push_back(found->second.value * boundary);
+    ratios.push_back(own.value / found->second.value);
+    logarithms.push_back({.value = std::log(ratios.back()),
+                          .low = std::log(own.least / found->second.value),
+                          .high = std::log(own.value / found->second.least)});
   }
-  if (a.empty()) return result;
-  result.interval = median_interval(result.ratios);
-  result.apart = *std::min_element(a.begin(), a.end()) > *std::max_element(b.begin(), b.end()) ||
-                 *std::max_element(a.begin(), a.end()) < *std::min_element(b.begin(), b.end());
-  result.p = mann_whitney_p(a, b);
-  result.side = side_of(result);
+  result.seeds = ratios.size();
+  if (ratios.empty()) return result;
+  result.ratio = median_interval(ratios).median;
+  const bool finite = std::all_of(logarithms.begin(), logarithms.end(),
+                                  [](const LogRatio& each) { return std::isfinite(each.value); });
+  if (!finite || result.seeds < 2) {
+    result.p = mann_whitney_p(a, b);
+    return result;
+  }
+  result.pairs = mean_ratio(logarithms);
+  result.ratio = result.pairs->value;
+  result.p = p_of(*result.pairs, boundary);
   return result;
 }
 
 void keep(std::vector<RatioComparison>& comparisons, RatioComparison one) {
-  if (!one.ratios.empty()) comparisons.push_back(std::move(one));
+  if (one.seeds > 0) comparisons.push_back(std::move(one));
+}
+
+void decide(std::vector<RatioComparison>& comparisons) {
+  const double alpha = kAlpha / static_cast<double>(std::max<std::size_t>(1, comparisons.size()));
+  for (RatioComparison& each : comparisons) {
+    if (each.pairs) each.interval = interval_of(*each.pairs, alpha);
+    if (each.seeds < kFewestPairs || each.p >= alpha) continue;
+    each.side = each.ratio > each.boundary ? Side::Above : Side::Below;
+  }
 }
 
 std::string ratio_text(const RatioComparison& comparison) {
-  const std::size_t seeds = comparison.ratios.size();
-  if (seeds == 0) return "no pair of runs";
-  if (seeds == 1) return number(comparison.interval.median) + " (1 seed)";
-  return fmt::format("{} ({} to {}, {} seeds)", number(comparison.interval.median),
-                     number(comparison.interval.low), number(comparison.interval.high), seeds);
+  const std::size_t seeds = comparison.seeds;
+  const std::string count = fmt::format("{} seed{}", seeds, seeds == 1 ? "" : "s");
+  if (!comparison.interval) return fmt::format("{} ({})", number(comparison.ratio), count);
+  return fmt::format("{} ({} to {}, {})", number(comparison.ratio),
+                     number(comparison.interval->low), number(comparison.interval->high), count);
 }
 
-std::size_t count(std::span<const RatioComparison> comparisons, Side side) {
-  return static_cast<std::size_t>(std::count_if(comparisons.begin(), comparisons.end(),
-                                                [&](const auto& one) { return one.side == side; }));
-}
-
-ClaimVerdict verdict_on(std::span<const RatioComparison> comparisons, Says says) {
-  const std::size_t yes = count(comparisons, says.truth);
-  const std::size_t no = count(comparisons, opposite(says.truth));
-  const std::size_t unclear = count(comparisons, Side::Unclear);
-  if (says.of == Says::Of::Some) {
-    if (yes > 0) return ClaimVerdict::Holds;
-    return no > 0 && unclear == 0 ? ClaimVerdict::DoesNotHold : ClaimVerdict::Undecided;
+Balance balance_of(std::span<const RatioComparison> comparisons, Side truth) {
+  Balance balance;
+  for (const RatioComparison& each : comparisons) {
+    ++(each.side == Side::Unclear ? balance.unclear
+       : each.side == truth       ? balance.yes
+                                  : balance.no);
   }
-  if (no > 0) return ClaimVerdict::DoesNotHold;
-  return yes > unclear ? ClaimVerdict::Holds : ClaimVerdict::Undecided;
+  return balance;
 }
 
-void conclude(Claim& claim, std::span<const RatioComparison> comparisons, Says says,
+ClaimVerdict verdict_on(const Balance& balance) {
+  if (balance.yes + balance.no <= balance.unclear) return ClaimVerdict::Undecided;
+  if (balance.yes > 0 && balance.no > 0) return ClaimVerdict::Mixed;
+  return balance.yes > 0 ? ClaimVerdict::Holds : ClaimVerdict::DoesNotHold;
+}
+
+void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth,
               const Account& account, const std::string& needs) {
-  claim.verdict = verdict_on(comparisons, says);
+  decide(comparisons);
+  claim.balance = balance_of(comparisons, truth);
+  claim.verdict = verdict_on(claim.balance);
   if (comparisons.empty()) {
     claim.because = "These records hold no " + needs + ".";
   } else {
     tell(claim, comparisons, account);
-    claim.because += sureness(comparisons, says, claim);
   }
   if (claim.verdict != ClaimVerdict::Undecided) return;
-  const bool wavers = std::any_of(comparisons.begin(), comparisons.end(), [](const auto& each) {
-    return each.side == Side::Unclear && each.ratios.size() >= kEnoughInPairs;
-  });
-  claim.missing = {wavers ? "regatta matrix --tier claims --seeds 10 --out out/claims --resume"
-                          : "regatta matrix --tier claims --out out/claims --resume"};
+  const bool wavers = std::any_of(comparisons.begin(), comparisons.end(),
+                                  [](const auto& each) { return each.seeds >= kFewestPairs; });
+  if (wavers) claim.seeds = seeds_that_decide(comparisons);
+  if (wavers && claim.seeds == 0) {
+    claim.because += fmt::format(" {} seeds would not decide it.", kMostSeeds);
+  }
+  claim.missing = "regatta matrix --tier claims --out out/claims --resume";
+  if (claim.seeds > 0) claim.missing += fmt::format(" --seeds {}", claim.seeds);
 }
 
 }  // namespace regatta

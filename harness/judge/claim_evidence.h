@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records dealt into what may be compared, and comparisons of two contestants seed by seed: a seed
-// is the same first weights and the same data in the same order, and a matrix runs its cells of one
-// seed after another, so the ratio within a seed is freer of chance than two samples are.
+// Records dealt into what may be compared, and comparisons of two contestants seed by seed, as
+// paired_ratio.h does.
 //
 // A comparison has a boundary: the ratio on whose sides the claim is true and false. It is decided
-// when the order-statistic interval of the ratios' median lies on one side: for 3 to 5 seeds that
-// is all of them. Below 5 seeds the two samples must lie apart as well, not only their pairs; below
-// 3 nothing is decided.
+// when the interval of the ratio lies on one side. All comparisons of a claim together are wrong in
+// 5 % of cases at most: each has its share of that (Bonferroni).
 #pragma once
 
 #include <compare>
@@ -22,6 +20,7 @@
 #include <vector>
 
 #include "harness/judge/claims.h"
+#include "harness/judge/paired_ratio.h"
 #include "harness/judge/statistics.h"
 #include "harness/record/record.h"
 
@@ -66,24 +65,34 @@ bool is_asynchronous(const Contestant& contestant);
 /// Equal in workers, threads, straggler and whether they share cores, whatever the strategy.
 bool same_resources(const Contestant& a, const Contestant& b);
 
-using Measure = std::function<std::optional<double>(const Record&)>;
+/// What a run says. What is seen at an evaluation came between that and the one before.
+struct Measured {
+  double value = 0;
+  double least = 0;
+
+  Measured(double known) : value(known), least(known) {}  // NOLINT: a number is one
+  Measured(double seen, double before) : value(seen), least(before) {}
+};
+using Measure = std::function<std::optional<Measured>(const Record&)>;
 /// Units: examples/s; nothing of a failed run and of one of very few steps.
 std::optional<double> speed(const Record& record);
 /// False for a run that a crash or a lost peer ended: it says nothing about learning.
 bool is_told(const Record& record);
-std::optional<double> examples_to_target(const Record& record);  ///< infinite when not reached
-std::optional<double> seconds_to_target(const Record& record);   ///< of the training clock
+std::optional<Measured> examples_to_target(const Record& record);  ///< infinite when not reached
+std::optional<Measured> seconds_to_target(const Record& record);   ///< of the training clock
 
 enum class Side { Above, Below, Unclear };
 
 struct RatioComparison {
-  std::string what;            ///< such as `in_graph on resnet9_thin`
-  double boundary = 1;         ///< of the ratio
-  std::vector<double> ratios;  ///< one a seed, in the order of seeds
-  MedianInterval interval;     ///< of the ratios; meaningless without one
-  Side side = Side::Unclear;
-  bool apart = false;  ///< all of one sample from all of the other, times the boundary
-  double p = 1;        ///< Mann-Whitney of the first against the other times the boundary
+  std::string what;     ///< such as `in_graph on resnet9_thin`
+  double boundary = 1;  ///< of the ratio
+  std::size_t seeds = 0;
+  double ratio = 1;                ///< geometric mean; the median where it is infinite at a seed
+  std::optional<MeanRatio> pairs;  ///< with two seeds at least, all of them finite
+  double p = 1;                    ///< that it is on its side by chance; by Mann-Whitney of the two
+                                   ///< samples where it is infinite at a seed
+  std::optional<RatioInterval> interval;  ///< of `ratio`, by decide()
+  Side side = Side::Unclear;              ///< by decide()
 };
 
 /// The first's measure in terms of the other's. Seeds that one lacks are left out, and those at
@@ -94,20 +103,19 @@ RatioComparison compare_runs(const std::string& what, const Runs& first, const R
 /// Appends it unless no seed is in it.
 void keep(std::vector<RatioComparison>& comparisons, RatioComparison one);
 
+/// Sets intervals and sides, by all comparisons of a claim.
+void decide(std::vector<RatioComparison>& comparisons);
+
 /// `0.33 (0.32 to 0.35, 5 seeds)`; infinite ratios as `never`.
 std::string ratio_text(const RatioComparison& comparison);
 
 std::size_t count(std::span<const RatioComparison> comparisons, Side side);
 
-/// What a claim says of its comparisons.
-struct Says {
-  enum class Of {
-    All,  ///< holds when more than half are on the true side and none on the other
-    Some  ///< holds when one is on the true side; does not when all are on the other
-  } of = Of::All;
-  Side truth = Side::Above;
-};
-ClaimVerdict verdict_on(std::span<const RatioComparison> comparisons, Says says);
+/// On which side the claim is true.
+Balance balance_of(std::span<const RatioComparison> comparisons, Side truth);
+
+/// Nothing is decided unless most comparisons are.
+ClaimVerdict verdict_on(const Balance& balance);
 
 /// How a claim tells of its comparisons.
 struct Account {
@@ -117,11 +125,9 @@ struct Account {
   std::vector<std::string> more = {};  ///< lines after those of the comparisons
 };
 
-/// Sets verdict, reasons with how sure they are, numbers, and what is missing. How sure:
-/// Mann-Whitney with Holm's correction over all comparisons of the claim; of examples and
-/// counterexamples the clearest counts, of what holds for all the least clear. `needs`: what runs
+/// Decides the comparisons; sets verdict, reasons, numbers, and what is missing. `needs`: what runs
 /// the claim wants, for one that has no comparison.
-void conclude(Claim& claim, std::span<const RatioComparison> comparisons, Says says,
+void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth,
               const Account& account, const std::string& needs);
 
 }  // namespace regatta

@@ -25,10 +25,10 @@ Claim model_parallel_scales_poorly(std::span<const Field> fields);
 /// False when at equal examples the loss of an asynchronous strategy changes by less than 1.1 times
 /// what that of its synchronous sibling does, from one to the next.
 Claim asynchronous_is_jittery(std::span<const Field> fields);
-/// False when no asynchronous strategy needs 1.02 times the examples of its synchronous sibling, or
-/// ends at 1.02 times its loss.
+/// False when an asynchronous strategy needs less than 1.02 times the examples of its synchronous
+/// sibling or, where neither reaches the target, ends at less than 1.02 times its loss.
 Claim asynchronous_needs_more_examples(std::span<const Field> fields);
-/// False when every asynchronous strategy takes more than 1.05 times the training time to target of
+/// False when an asynchronous strategy takes more than 1.05 times the training time to target of
 /// its synchronous sibling.
 Claim asynchronous_in_equal_time(std::span<const Field> fields);
 

@@ -11,16 +11,8 @@ std::string_view to_string(ClaimVerdict verdict) {
   switch (verdict) {
     case ClaimVerdict::Holds: return "holds";
     case ClaimVerdict::DoesNotHold: return "does not hold here";
+    case ClaimVerdict::Mixed: return "mixed";
     case ClaimVerdict::Undecided: return "undecided";
-  }
-  return "unknown";
-}
-
-std::string_view to_string(Support support) {
-  switch (support) {
-    case Support::Suggested: return "suggested";
-    case Support::Significant: return "significant";
-    case Support::Certain: return "certain";
   }
   return "unknown";
 }

@@ -13,28 +13,32 @@
 
 namespace regatta {
 
-enum class ClaimVerdict { Holds, DoesNotHold, Undecided };
-/// `holds`, `does not hold here`, `undecided`
+enum class ClaimVerdict {
+  Holds,
+  DoesNotHold,
+  Mixed,      ///< some comparisons are on one side, some on the other
+  Undecided,  ///< most comparisons do not tell
+};
+/// `holds`, `does not hold here`, ...
 std::string_view to_string(ClaimVerdict verdict);
 
-/// What a verdict rests on.
-enum class Support {
-  Suggested,    ///< comparisons on one side seed by seed, none of them significant
-  Significant,  ///< the comparison that decides is, corrected for all of the claim
-  Certain,      ///< chance plays no part
+/// How many comparisons, or facts, are for a claim, against it, and do not tell.
+struct Balance {
+  std::size_t yes = 0;
+  std::size_t no = 0;
+  std::size_t unclear = 0;
 };
-/// `suggested`, ...
-std::string_view to_string(Support support);
 
 struct Claim {
   std::string name;    ///< such as `waits_for_slowest`
   std::string taught;  ///< one sentence, as textbooks say it
   ClaimVerdict verdict = ClaimVerdict::Undecided;
-  Support support = Support::Suggested;
+  Balance balance;
   std::string because;               ///< what was compared, how it went, how sure
   std::vector<std::string> numbers;  ///< a line for each comparison
   std::string figure;                ///< plots/figure_<figure>.py shows it
-  std::vector<std::string> missing;  ///< commands that would decide it; empty when it is decided
+  std::size_t seeds = 0;             ///< that would decide it; 0: no number would, or it is decided
+  std::string missing;               ///< the command that would decide it; empty when it is decided
 };
 
 /// All claims, always in the same order. Runs are compared only within one workload, data set,

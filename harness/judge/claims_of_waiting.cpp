@@ -106,10 +106,7 @@ std::vector<std::string> idle_shares(std::span<const Field> fields, const std::s
 Claim waits_for_slowest(std::span<const Field> fields) {
   Claim claim{.name = "waits_for_slowest",
               .taught = "Synchronous training waits for the slowest worker in every step.",
-              .because = {},
-              .numbers = {},
-              .figure = "straggler",
-              .missing = {}};
+              .figure = "straggler"};
   std::vector<RatioComparison> comparisons;
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
@@ -130,7 +127,7 @@ Claim waits_for_slowest(std::span<const Field> fields) {
            compare_runs(what, runs, found->second, speed, std::sqrt(*waiting * losing)));
     }
   }
-  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
+  conclude(claim, std::move(comparisons), Side::Below,
            {.measure = "What each keeps of its speed without the slow worker; in brackets what it "
                        "would keep if it waited for that worker, and if it lost only its share.",
             .above = "does not wait",
@@ -143,12 +140,9 @@ Claim waits_for_slowest(std::span<const Field> fields) {
 Claim asynchronous_uses_hardware(std::span<const Field> fields) {
   Claim claim{.name = "asynchronous_uses_hardware",
               .taught = "Asynchronous training uses the hardware fully: no worker waits.",
-              .because = {},
-              .numbers = {},
-              .figure = "scaling",
-              .missing = {}};
-  const auto comparisons = of_ceiling(fields, kFully, is_asynchronous);
-  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Above},
+              .figure = "scaling"};
+  auto comparisons = of_ceiling(fields, kFully, is_asynchronous);
+  conclude(claim, std::move(comparisons), Side::Above,
            {.measure = fmt::format("Speed in terms of independent with the same workers, where "
                                    "fully means above {}.",
                                    kFully),
@@ -159,16 +153,14 @@ Claim asynchronous_uses_hardware(std::span<const Field> fields) {
 }
 
 Claim model_parallel_scales_poorly(std::span<const Field> fields) {
-  Claim claim{.name = "model_parallel_scales_poorly",
-              .taught = "Model parallelism pays for communication and scales poorly.",
-              .because = {},
-              .numbers = {},
-              .figure = "scaling",
-              .missing = {}};
-  const auto comparisons = of_ceiling(fields, kPoorly, [](const Contestant& contestant) {
+  Claim claim{
+      .name = "model_parallel_scales_poorly",
+      .taught = "Model parallelism without pipelining scales poorly: a stage waits for the others.",
+      .figure = "scaling"};
+  auto comparisons = of_ceiling(fields, kPoorly, [](const Contestant& contestant) {
     return contestant.strategy == "model_parallel";
   });
-  conclude(claim, comparisons, {.of = Says::Of::All, .truth = Side::Below},
+  conclude(claim, std::move(comparisons), Side::Below,
            {.measure = fmt::format("Speed in terms of independent with the same workers, where "
                                    "poor means below {}.",
                                    kPoorly),

@@ -47,8 +47,7 @@ TEST(Claims, AreUndecidedWithoutRecordsAndNameTheRunsThatDecideThem) {
   for (const Claim& claim : claims) {
     EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.name;
     EXPECT_THAT(claim.because, HasSubstr("These records hold no "));
-    ASSERT_EQ(claim.missing.size(), 1U);
-    EXPECT_THAT(claim.missing.front(), HasSubstr("regatta matrix --tier claims"));
+    EXPECT_THAT(claim.missing, HasSubstr("regatta matrix --tier claims"));
   }
 }
 
@@ -59,7 +58,7 @@ TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
   expect(plain, "waits_for_slowest", ClaimVerdict::Undecided);
   const auto both = computing(runs("in_graph", 900), 1) + slowed("in_graph", 600);
   const Claim mixed = judged(plain + slowed("all_reduce", 335) + both, "waits_for_slowest");
-  EXPECT_EQ(mixed.verdict, ClaimVerdict::DoesNotHold);  // one counterexample is enough
+  EXPECT_EQ(mixed.verdict, ClaimVerdict::Mixed);
   EXPECT_THAT(mixed.numbers,
               Contains(HasSubstr("waits: all_reduce x2 with straggler 1:3 on resnet9_thin "
                                  "[waiting 0.33, not 0.67] 0.3")));
@@ -139,7 +138,7 @@ TEST(Claims, TakeEvaluationsForJitterWhereTrainingLossesWereThinnedOut) {
               Contains(HasSubstr("(evaluations)")));
 }
 
-TEST(Claims, SayThatAsynchronousTrainingCanNeedMoreWhenOneDoes) {
+TEST(Claims, CompareExamplesToTheTarget) {
   const auto sync = reaching(runs("all_reduce", 1000), 4096, 4);
   const std::string name = "asynchronous_needs_more_examples";
   expect(sync + reaching(runs("async_shared", 1000), 5120, 5), name, ClaimVerdict::Holds);
@@ -148,8 +147,7 @@ TEST(Claims, SayThatAsynchronousTrainingCanNeedMoreWhenOneDoes) {
     record.evaluations = {{.loss = 2}, {.examples = 8192, .epoch = 2, .loss = 1}};
   });
   expect(sync + missed, name, ClaimVerdict::Holds);
-  EXPECT_THAT(judged(sync + missed, name).numbers,
-              Contains(HasSubstr("never (never to never, 5 seeds)")));
+  EXPECT_THAT(judged(sync + missed, name).numbers, Contains(HasSubstr("never (5 seeds)")));
   expect(sync, name, ClaimVerdict::Undecided);
 }
 
@@ -165,10 +163,9 @@ TEST(Claims, CompareEachSeedWithItself) {
   const Claim claim = judged(records, "asynchronous_needs_more_examples");
   EXPECT_EQ(claim.verdict, ClaimVerdict::Holds);
   EXPECT_THAT(claim.numbers, Contains(HasSubstr("1.10 (1.10 to 1.10, 5 seeds)")));
-  EXPECT_THAT(claim.because, HasSubstr("but the samples are not told apart"));
 }
 
-TEST(Claims, SayThatAsynchronousTrainingIsNotNecessarilyWorseWhenOneIsNot) {
+TEST(Claims, CompareTimeToTheTarget) {
   const auto sync = reaching(runs("parameter_server", 1000), 4096, 4);
   const std::string name = "asynchronous_in_equal_time";
   const std::string strategy = "parameter_server_async";
@@ -182,6 +179,22 @@ TEST(Claims, SayThatAsynchronousTrainingIsNotNecessarilyWorseWhenOneIsNot) {
                                    [](Record& record) { record.cell.options["servers"] = 2; });
   const auto by_one = with(sync, [](Record& record) { record.cell.options["servers"] = 1; });
   expect(by_one + by_two_servers, name, ClaimVerdict::Undecided);  // not its sibling
+}
+
+TEST(Claims, KnowExamplesToTheTargetAsExactlyAsTheEvaluationsDo) {
+  const auto seen = [](const std::string& strategy, std::int64_t examples, std::int64_t every) {
+    return with(reaching(runs(strategy, 1000), examples, 4), [&](Record& record) {
+      record.examples_to_target = examples;
+      record.evaluations = {{.metric = 0},
+                            {.examples = examples - every, .metric = 50},
+                            {.examples = examples, .metric = 61}};
+    });
+  };
+  const std::string name = "asynchronous_needs_more_examples";
+  // 1.12 times the examples; by evaluations each 512, it may be 1.0.
+  expect(seen("all_reduce", 4096, 512) + seen("async_shared", 4608, 512), name,
+         ClaimVerdict::Undecided);
+  expect(seen("all_reduce", 4096, 64) + seen("async_shared", 4608, 64), name, ClaimVerdict::Holds);
 }
 
 /// One run by 2 and one by 4 workers, of which the busiest place sends so many bytes in a step.

@@ -10,35 +10,22 @@
 #include <tuple>
 
 #include "harness/judge/cell_identity.h"
-#include "harness/judge/compare.h"
+#include "harness/judge/cell_runs.h"
+#include "harness/judge/first_place.h"
 
 namespace regatta {
 namespace {
-
-constexpr std::size_t kNeverSignificant = 3;  // runs of a cell
-constexpr std::size_t kManyRuns = 20;         // show what matters; what they could show takes long
-
-using Sample = std::vector<double>;
-
-Sample seconds_to_target(const CellJudgement& cell) {
-  Sample sample;
-  for (const Record* run : cell.runs) {
-    const auto& ns = run->training_time_to_target_ns;
-    sample.push_back(ns ? static_cast<double>(*ns) * 1e-9 : kInfinity);
-  }
-  return sample;
-}
 
 double median_or_infinity(const std::optional<MedianInterval>& interval) {
   return interval ? interval->median : kInfinity;
 }
 
-/// Equal medians, as of cells that never came there: who got there more often, who is faster.
+/// Of equal times, as of cells that never came there: who got there more often, who is faster.
 void rank(std::vector<CellJudgement>& cells) {
   const auto order = [](const CellJudgement& cell) {
     const double reached =
         static_cast<double>(cell.reached) / static_cast<double>(cell.runs.size());
-    return std::tuple(!cell.claims_time, median_or_infinity(cell.seconds_to_target), -reached,
+    return std::tuple(!cell.claims_time, cell.typical_seconds, -reached,
                       median_or_infinity(cell.seconds_per_example));
   };
   std::stable_sort(cells.begin(), cells.end(),
@@ -46,67 +33,22 @@ void rank(std::vector<CellJudgement>& cells) {
   double single = kInfinity;
   for (const CellJudgement& cell : cells) {
     if (cell.runs.front()->cell.strategy != "single") continue;
-    single = std::min(single, median_or_infinity(cell.seconds_to_target));
+    single = std::min(single, cell.typical_seconds);
   }
   for (CellJudgement& cell : cells) {
-    const double own = median_or_infinity(cell.seconds_to_target);
+    const double own = cell.typical_seconds;
     if (std::isfinite(single) && std::isfinite(own) && own > 0) cell.times_single = single / own;
   }
 }
 
-/// The least p value that samples of these sizes can have.
-double least_p(std::size_t a, std::size_t b) {
-  return mann_whitney_p(Sample(a, 0.0), Sample(b, 1.0));
-}
-
-/// Whether there is a first and a second, and what all this says before it is tested.
-bool has_contest(WorkloadJudgement& workload) {
-  std::size_t contestants = 0;
-  for (const CellJudgement& cell : workload.cells) contestants += cell.claims_time ? 1 : 0;
-  if (contestants == 0 ||
-      std::isinf(median_or_infinity(workload.cells.front().seconds_to_target))) {
-    return false;
-  }
-  workload.first.certainty = Certainty::Alone;
-  if (contestants == 1) return false;
-  const double second = median_or_infinity(workload.cells[1].seconds_to_target);
-  const double first = median_or_infinity(workload.cells[0].seconds_to_target);
-  if (first > 0) workload.first.ahead = second / first;
-  return true;
-}
-
-void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
-  std::vector<WorkloadJudgement*> contests;
-  std::vector<double> p_values;
-  for (WorkloadJudgement& workload : workloads) {
-    if (!has_contest(workload)) continue;
-    const CellJudgement& a = workload.cells[0];
-    const CellJudgement& b = workload.cells[1];
-    if (std::min(a.runs.size(), b.runs.size()) <= kNeverSignificant) {
-      workload.first.certainty = Certainty::TooFew;  // and no other test pays for it
-      continue;
-    }
-    contests.push_back(&workload);
-    p_values.push_back(mann_whitney_p(seconds_to_target(a), seconds_to_target(b)));
-  }
-  const CompareOptions options;  // what matters here matters there
-  const double alpha = options.alpha / std::max<double>(1, static_cast<double>(contests.size()));
-  const std::vector<double> corrected = holm(p_values);
-  for (std::size_t i = 0; i < contests.size(); ++i) {
-    FirstPlace& first = contests[i]->first;
-    const auto& cells = contests[i]->cells;
-    first.p = corrected[i];
-    if (cells[0].runs.size() <= kManyRuns) {
-      first.detectable = detectable_slowdown(seconds_to_target(cells[0]), alpha);
-    }
-    if (first.p < options.alpha) {
-      const bool matters = first.ahead.value_or(1) >= 1 + options.speed_effect;
-      first.certainty = matters ? Certainty::Sure : Certainty::Close;
-    } else {
-      const bool could = least_p(cells[0].runs.size(), cells[1].runs.size()) < alpha;
-      first.certainty = could ? Certainty::Open : Certainty::TooFew;
+bool is_race(const WorkloadJudgement& workload) {
+  for (const CellJudgement& cell : workload.cells) {
+    for (const Record* run : cell.runs) {
+      const std::int64_t steps = run->step_time_ns.count;  // 0: not known
+      if (run->status != Status::Missed || steps == 0 || steps >= kFewestSteps) return true;
     }
   }
+  return false;
 }
 
 /// Sums that runs of one seed and batch must share, by what differs.
@@ -223,8 +165,21 @@ std::string_view to_string(Certainty certainty) {
     case Certainty::Alone: return "alone";
     case Certainty::TooFew: return "too_few";
     case Certainty::Open: return "open";
+    case Certainty::Level: return "level";
     case Certainty::Close: return "close";
     case Certainty::Sure: return "sure";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Standing standing) {
+  switch (standing) {
+    case Standing::First: return "first";
+    case Standing::Slower: return "slower";
+    case Standing::Level: return "level";
+    case Standing::Open: return "open";
+    case Standing::Missed: return "missed";
+    case Standing::NoClaim: return "no_claim";
   }
   return "unknown";
 }
@@ -232,11 +187,13 @@ std::string_view to_string(Certainty certainty) {
 Judgement judge(std::span<const Record> records) {
   Judgement judgement;
   for (auto& cells : grouped(records, judgement.warnings)) {
-    WorkloadJudgement& workload = judgement.workloads.emplace_back();
+    WorkloadJudgement workload;
     for (auto& runs : cells) workload.cells.push_back(judge_cell(std::move(runs)));
     rank(workload.cells);
     workload.same_start = compare_starts(workload);
     workload.warnings = warnings_of(workload);
+    (is_race(workload) ? judgement.workloads : judgement.measurements)
+        .push_back(std::move(workload));
   }
   judge_first_places(judgement.workloads);
   judgement.claims = judge_claims(records);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a report says, as numbers: for each workload its cells, ranked by the median time to the
-// target, each with how many of its runs reached it, medians with their intervals, where a step's
-// time went, and what travelled; and how sure the first place is. Runs of one workload are held
-// against each other where data set, target, length, stragglers and machine are the same; a run
-// that missed its target or failed counts as infinitely slow.
+// What a report says, as numbers: for each workload its cells, ranked by the time to the target,
+// each with how many of its runs reached it, medians with their intervals, where a step's time
+// went, and what travelled; and how sure the first place is (first_place.h). Runs of one workload
+// are held against each other where data set, target, length, stragglers and machine are the same;
+// a run that missed its target or failed counts as infinitely slow.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "harness/judge/claims.h"
+#include "harness/judge/paired_ratio.h"
 #include "harness/judge/statistics.h"
 #include "harness/record/record.h"
 
@@ -72,6 +73,25 @@ struct CurvePoint {
 inline constexpr std::array<std::string_view, 5> kStepParts = {"compute", "exposed_communication",
                                                                "wait", "input", "update"};
 
+/// How a cell stands to the first of its workload.
+enum class Standing {
+  First,
+  Slower,  ///< surely
+  Level,   ///< surely by less than a difference that matters, either way
+  Open,    ///< the runs do not tell
+  Missed,  ///< the target, in the median
+  NoClaim,
+};
+/// `first`, `slower`, ...
+std::string_view to_string(Standing standing);
+
+struct AgainstFirst {
+  Standing standing = Standing::NoClaim;
+  std::optional<PairedRatio> ratio;       ///< to the first's; empty where a run missed its target
+  std::optional<RatioInterval> interval;  ///< of its time, by FirstPlace::confidence
+  double p = 1;                           ///< two-sided, corrected over the page
+};
+
 /// The runs of one cell. Medians are empty where no run tells them.
 struct CellJudgement {
   std::vector<const Record*> runs;  ///< the cell is that of the first; its seed means nothing
@@ -86,6 +106,8 @@ struct CellJudgement {
   std::optional<MedianInterval> seconds_per_example;
   std::optional<MedianInterval> metric;  ///< of the last evaluation
   std::vector<CurvePoint> curve;         ///< over the runs that did not fail
+  double typical_seconds = kInfinity;    ///< to the target: ranks cells (typical_seconds_of)
+  AgainstFirst against_first;
   std::optional<double> times_single;    ///< as fast as the fastest cell of `single`
   std::array<double, 5> step_seconds{};  ///< means over steps of all workers and runs
   double bytes_per_step_computed = 0;
@@ -101,23 +123,28 @@ struct CellJudgement {
 /// Of runs of one cell, of which there is one at least.
 CellJudgement judge_cell(std::vector<const Record*> runs);
 
+/// How sure the first place of a workload is, over all comparisons of the page.
 enum class Certainty {
   NotReached,  ///< by no cell in the median
   Alone,       ///< no other cell to compare with
   TooFew,      ///< runs for any difference to show
-  Open,        ///< the runs do not tell the first from the second
-  Close,       ///< they do, but the difference is smaller than one that matters
+  Open,        ///< the runs do not tell the first from some others
+  Level,       ///< those others take less than a difference that matters more or less
+  Close,       ///< the runs tell it from all others, but the difference is smaller than that
   Sure,
 };
 /// `not_reached`, `alone`, ...
 std::string_view to_string(Certainty certainty);
 
-/// The first cell of a ranking against the second.
+/// The first cell of a ranking against the others.
 struct FirstPlace {
   Certainty certainty = Certainty::NotReached;
-  std::optional<double> ahead;       ///< the second's median over the first's; may be infinite
-  double p = 1;                      ///< Mann-Whitney, corrected over the workloads
-  std::optional<double> detectable;  ///< the least difference that so few runs could have shown
+  std::size_t group = 0;        ///< cells from the first on that it is not told from, itself too
+  std::optional<double> ahead;  ///< the second's time over the first's; may be infinite
+  double confidence = 0;        ///< of the intervals of one comparison, for 95 % of all
+  std::optional<double> detectable;  ///< the least difference that the runs of the group would show
+  std::optional<std::size_t> seeds;  ///< that would tell, by the spread of these
+  bool coarse = false;               ///< more seeds would not: evaluations are too far apart
 };
 
 /// Whether all cells began from the same weights and saw the same examples in the same order.
@@ -134,8 +161,11 @@ struct WorkloadJudgement {
 };
 
 struct Judgement {
-  std::vector<WorkloadJudgement> workloads;  ///< in the order of the records
-  std::vector<Claim> claims;                 ///< that are taught, all of them
+  std::vector<WorkloadJudgement> workloads;  ///< races, in the order of the records
+  /// Of runs that were made to count or to measure something: of so few steps that they tell no
+  /// speed, and none of which reached its target. Claims use them; nothing is said of who is first.
+  std::vector<WorkloadJudgement> measurements;
+  std::vector<Claim> claims;  ///< that are taught, all of them
   std::vector<std::string> warnings;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "harness/judge/cell_runs.h"
@@ -31,6 +32,19 @@ double scaled(const std::optional<std::int64_t>& value, double unit) {
   return value ? static_cast<double>(*value) * unit : kInfinity;
 }
 
+/// The geometric mean of times to the target, as ratios of cells are of such means; the median
+/// where a run missed it.
+double typical_seconds_of(const std::vector<const Record*>& runs) {
+  Sample sample;
+  double logarithms = 0;
+  for (const Record* run : runs) {
+    sample.push_back(scaled(run->training_time_to_target_ns, kNs));
+    logarithms += std::log(sample.back());
+  }
+  const double mean = std::exp(logarithms / static_cast<double>(runs.size()));
+  return std::isfinite(mean) ? mean : median_interval(sample).median;
+}
+
 void measure_target(CellJudgement& cell) {
   for (const Record* run : cell.runs) {
     if (run->status == Status::Reached) ++cell.reached;
@@ -38,6 +52,7 @@ void measure_target(CellJudgement& cell) {
     if (const auto crossing = crossing_of(*run); crossing && crossing->held) ++cell.held;
   }
   if (!cell.claims_time) return;
+  cell.typical_seconds = typical_seconds_of(cell.runs);
   cell.seconds_to_target = median_over(cell, [](const Record& run) -> Number {
     return scaled(run.training_time_to_target_ns, kNs);
   });

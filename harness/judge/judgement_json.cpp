@@ -162,6 +162,29 @@ Json step_json(const CellJudgement& cell) {
   return parts;
 }
 
+Json to_json(const AgainstFirst& against) {
+  Json json = {{"standing", to_string(against.standing)}, {"p", against.p}};
+  if (const auto& ratio = against.ratio) {
+    json.update({{"pairs", ratio->time.pairs},
+                 {"time", ratio->time.value},
+                 {"examples", ratio->examples},
+                 {"each", ratio->each},
+                 {"low", finite(against.interval->low)},
+                 {"high", finite(against.interval->high)}});
+  }
+  return json;
+}
+
+Json to_json(const FirstPlace& first) {
+  return {{"certainty", to_string(first.certainty)},
+          {"group", first.group},
+          {"ahead", finite(first.ahead)},
+          {"confidence", first.confidence},
+          {"detectable", finite(first.detectable)},
+          {"seeds", plain(first.seeds)},
+          {"coarse", first.coarse}};
+}
+
 Json to_json(const CellJudgement& cell) {
   Json runs = Json::array();
   for (const Record* run : cell.runs) runs.push_back(run_json(*run));
@@ -178,6 +201,8 @@ Json to_json(const CellJudgement& cell) {
           {"seconds_per_example", to_json(cell.seconds_per_example)},
           {"metric", to_json(cell.metric)},
           {"curve", curve_json(cell)},
+          {"typical_seconds", finite(cell.typical_seconds)},
+          {"against_first", to_json(cell.against_first)},
           {"times_single", finite(cell.times_single)},
           {"step_seconds", step_json(cell)},
           {"bytes_per_step_computed", cell.bytes_per_step_computed},
@@ -217,11 +242,7 @@ Json to_json(const WorkloadJudgement& workload) {
           {"target", object_of(record.target)},
           {"machine", object_of(record.machine)},
           {"software", software_of(workload)},
-          {"first",
-           {{"certainty", to_string(workload.first.certainty)},
-            {"ahead", finite(workload.first.ahead)},
-            {"p", workload.first.p},
-            {"detectable", finite(workload.first.detectable)}}},
+          {"first", to_json(workload.first)},
           {"same_start",
            {{"compared", workload.same_start.compared}, {"differs", workload.same_start.differs}}},
           {"warnings", workload.warnings},
@@ -229,14 +250,11 @@ Json to_json(const WorkloadJudgement& workload) {
 }
 
 Json to_json(const Claim& claim) {
-  return {{"name", claim.name},
-          {"taught", claim.taught},
-          {"verdict", to_string(claim.verdict)},
-          {"support", to_string(claim.support)},
-          {"because", claim.because},
-          {"numbers", claim.numbers},
-          {"figure", claim.figure},
-          {"missing", claim.missing}};
+  return {
+      {"name", claim.name},       {"taught", claim.taught},   {"verdict", to_string(claim.verdict)},
+      {"yes", claim.balance.yes}, {"no", claim.balance.no},   {"unclear", claim.balance.unclear},
+      {"because", claim.because}, {"numbers", claim.numbers}, {"figure", claim.figure},
+      {"seeds", claim.seeds},     {"missing", claim.missing}};
 }
 
 /// Of the program's table, each with the graph that it makes of a step of the parabola.
@@ -255,16 +273,18 @@ Json strategies_json() {
 }  // namespace
 
 std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders) {
-  Json workloads = Json::array();
-  for (const WorkloadJudgement& workload : judgement.workloads) {
-    workloads.push_back(to_json(workload));
-  }
+  const auto all = [](const std::vector<WorkloadJudgement>& workloads) {
+    Json array = Json::array();
+    for (const WorkloadJudgement& each : workloads) array.push_back(to_json(each));
+    return array;
+  };
   Json claims = Json::array();
   for (const Claim& claim : judgement.claims) claims.push_back(to_json(claim));
   const Json json = {{"strategies", strategies_json()},
                      {"folders", folders},
                      {"warnings", judgement.warnings},
-                     {"workloads", workloads},
+                     {"workloads", all(judgement.workloads)},
+                     {"measurements", all(judgement.measurements)},
                      {"claims", claims}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

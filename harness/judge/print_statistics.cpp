@@ -3,6 +3,7 @@
 // Answers questions about samples, a line each, for harness/program_tests/statistics_scipy_test.py:
 //   mann_whitney 1 2 3 / 4 5 6     the p value
 //   signed_rank 1 -2 3             the p value
+//   student_t 2.5 4                p value and, of that, the quantile; degrees of freedom last
 //   median_interval 1 2 3          median, low, high, coverage
 #include <iostream>
 #include <sstream>
@@ -32,6 +33,10 @@ void answer(const std::string& line) {
     std::cout << mann_whitney_p(sample, next_sample(words)) << '\n';
   } else if (question == "signed_rank") {
     std::cout << signed_rank_p(sample) << '\n';
+  } else if (question == "student_t") {
+    const auto freedom = static_cast<std::size_t>(sample.at(1));
+    const double p = student_t_p(sample.at(0), freedom);
+    std::cout << p << ' ' << student_t_quantile(p, freedom) << '\n';
   } else {
     const MedianInterval interval = median_interval(sample);
     std::cout << interval.median << ' ' << interval.low << ' ' << interval.high << ' '

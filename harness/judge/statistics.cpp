@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <numeric>
 
 #include "kernels/graph/error.h"
@@ -227,6 +228,33 @@ std::optional<double> detectable_shift(std::span<const double> differences, doub
   };
   const auto first = std::partition_point(shifts.begin(), shifts.end(), hidden);
   return first == shifts.end() ? std::nullopt : std::optional(*first);
+}
+
+double student_t_p(double t, std::size_t freedom) {
+  check(freedom > 0, "two values at least have a spread");
+  const double angle = std::atan(std::abs(t) / std::sqrt(static_cast<double>(freedom)));
+  const double square = std::pow(std::cos(angle), 2);
+  const bool odd = freedom % 2 == 1;
+  double term = odd ? std::cos(angle) : 1;
+  double sum = freedom > 1 ? term : 0;
+  for (std::size_t k = odd ? 3 : 2; k < freedom; k += 2) {
+    term *= square * static_cast<double>(k - 1) / static_cast<double>(k);
+    sum += term;
+  }
+  sum *= std::sin(angle);
+  return std::clamp(1 - (odd ? 2 / std::numbers::pi * (angle + sum) : sum), 0.0, 1.0);
+}
+
+double student_t_quantile(double p, std::size_t freedom) {
+  check(p > 0 && p <= 1, "a probability");
+  double low = 0;
+  double high = 1;
+  while (student_t_p(high, freedom) > p && high < 1e15) high *= 2;
+  for (int halvings = 0; halvings < 100; ++halvings) {
+    const double middle = (low + high) / 2;
+    (student_t_p(middle, freedom) > p ? low : high) = middle;
+  }
+  return high;
 }
 
 std::vector<double> holm(std::span<const double> p_values) {

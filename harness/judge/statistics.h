@@ -52,6 +52,13 @@ double signed_rank_p(std::span<const double> differences);
 /// less their median, plus f are told from 0 at level `alpha`. Nothing where no shift could.
 std::optional<double> detectable_shift(std::span<const double> differences, double alpha);
 
+/// Two-sided p value of Student's t distribution with `freedom` degrees of freedom, at least 1.
+/// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.3 and 26.7.4.
+double student_t_p(double t, std::size_t freedom);
+
+/// The t whose two-sided p value is `p`, in (0, 1].
+double student_t_quantile(double p, std::size_t freedom);
+
 /// Holm's correction for several tests at once: adjusted p values in the order given.
 /// Source: Holm, Scandinavian Journal of Statistics 6 (1979).
 std::vector<double> holm(std::span<const double> p_values);

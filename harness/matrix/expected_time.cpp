@@ -83,20 +83,20 @@ RunLength run_length(const MatrixCell& cell) {
   const Placement placement = placement_of(cell);
   const Recipe& recipe = placement.recipe;
   const std::string dataset = dataset_of(request, *placement.workload);
-  const std::int64_t every = evaluation_period(placement);
   Record record;
   record.cell = cell_of(request, placement, {.dataset = dataset});
   record.target.value = request.target.value_or(placement.workload->target);
   record.command = request.command;
-  return {.cell = cell_name(record),
-          .workload = request.workload,
-          .strategy = request.strategy,
-          .dtype = request.dtype,
-          .device = request.device,
-          .dataset = dataset,
-          .straggler = straggler_text(record.cell.straggler),
-          .examples = static_cast<double>(recipe.total_examples),
-          .evaluations = static_cast<double>((recipe.total_examples + every - 1) / every)};
+  return {
+      .cell = cell_name(record),
+      .workload = request.workload,
+      .strategy = request.strategy,
+      .dtype = request.dtype,
+      .device = request.device,
+      .dataset = dataset,
+      .straggler = straggler_text(record.cell.straggler),
+      .examples = static_cast<double>(recipe.total_examples),
+      .evaluations = static_cast<double>(expected_evaluations(evaluation_points_of(placement)))};
 }
 
 std::string to_string(Basis basis) {

@@ -289,9 +289,9 @@ std::optional<std::string> nccl_algorithm(const RaceRequest& request) {
   return algorithm;
 }
 
-std::int64_t evaluation_period(const Placement& placement) {
-  const std::int64_t batch = placement.recipe.global_batch;
-  return std::max<std::int64_t>(1, placement.workload->evaluation_every / batch) * batch;
+EvaluationPoints evaluation_points_of(const Placement& placement) {
+  return evaluation_points(placement.workload->evaluation_every, placement.recipe.global_batch,
+                           placement.recipe.total_examples);
 }
 
 Step as_computed(const Placement& placement, const Step& step) {

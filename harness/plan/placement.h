@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/plan/evaluation_points.h"
 #include "harness/plan/race_request.h"
 #include "harness/plan/step_facts.h"
 #include "kernels/graph/graph.h"
@@ -51,9 +52,8 @@ Placement place(const RaceRequest& request, std::int64_t train_examples);
 /// if the host would.
 std::optional<std::string> nccl_algorithm(const RaceRequest& request);
 
-/// Examples between two evaluations: a multiple of the global batch, so that every strategy is
-/// evaluated after the same numbers of examples.
-std::int64_t evaluation_period(const Placement& placement);
+/// Equal under every strategy.
+EvaluationPoints evaluation_points_of(const Placement& placement);
 
 /// Applies `--fusion` and `--winograd` to a step.
 Step as_computed(const Placement& placement, const Step& step);

@@ -150,6 +150,7 @@ class Page(Opened):
         self.assertEqual(self.chromium.ask(paper), "rgb(255, 255, 255)")
 
     def test_selects_or_copies_a_command(self) -> None:
+        self.chromium.click("#reproduce details.workload summary")
         self.chromium.click("details.runs summary")
         self.chromium.click("details.runs button.copy")
         said = self.chromium.ask(
@@ -234,7 +235,7 @@ class OfClaims(Opened):
         names = re.findall(r"\nClaim (\w+)\(", Path("harness/judge/claim_list.h").read_text())
         self.assertEqual(len(names), 11)
         self.assertCountEqual(self.chromium.ask(
-            "[...document.querySelectorAll('#claims article.claim')].filter(claim => "
+            "[...document.querySelectorAll('#claims tr.claim')].filter(claim => "
             "claim.querySelector('.badge').textContent.trim() && claim.offsetHeight > 0)"
             ".map(claim => claim.id)"), [f"claim-{name}" for name in names])
 

@@ -97,6 +97,18 @@ class SignedRank(unittest.TestCase):
         self.compare(70, 120, mode="approx", correction=True)
 
 
+class StudentT(unittest.TestCase):
+    def test_is_scipys_for_few_and_many_degrees_of_freedom(self) -> None:
+        chance = random.Random(SEED)
+        cases = [(chance.uniform(0, 12), freedom) for freedom in (*range(1, 40), 100, 999)]
+        ours = answers([f"student_t {t!r} {freedom}" for t, freedom in cases])
+        self.assertEqual(len(ours), len(cases))
+        for (t, freedom), (p, quantile) in zip(cases, ours):
+            self.assertAlmostEqual(p, 2 * float(stats.t.sf(t, freedom)), places=12)
+            if p > 1e-6:
+                self.assertAlmostEqual(quantile, t, places=6, msg=f"{freedom} degrees of freedom")
+
+
 class MedianInterval(unittest.TestCase):
     def test_has_the_coverage_of_the_binomial_distribution(self) -> None:
         chance = random.Random(SEED)

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/first_place.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/judge/compare.h"
+
+namespace regatta {
+namespace {
+
+using Sample = std::vector<double>;
+
+/// The least difference that matters, as a logarithm; of speed in `regatta compare`, too.
+double that_matters() { return std::log1p(CompareOptions().speed_effect); }
+
+Sample seconds_to_target(const CellJudgement& cell) {
+  Sample sample;
+  for (const Record* run : cell.runs) {
+    const auto& ns = run->training_time_to_target_ns;
+    sample.push_back(ns ? static_cast<double>(*ns) * 1e-9 : kInfinity);
+  }
+  return sample;
+}
+
+/// A workload's first against the others, before anything is tested.
+struct Contest {
+  WorkloadJudgement* workload;
+  std::vector<CellJudgement*> others;  ///< that the first is told from, or not
+
+  CellJudgement& first() const { return workload->cells.front(); }
+};
+
+/// Whether there is a first, and who is compared with it: who reached the target in the median, or
+/// the second where only the first did.
+std::optional<Contest> contest_of(WorkloadJudgement& workload) {
+  std::vector<CellJudgement>& cells = workload.cells;
+  const auto end = std::find_if(cells.begin(), cells.end(),
+                                [](const CellJudgement& cell) { return !cell.claims_time; });
+  for (auto cell = cells.begin(); cell != end; ++cell) {
+    const bool reached = std::isfinite(cell->typical_seconds);
+    cell->against_first.standing = reached ? Standing::Open : Standing::Missed;
+  }
+  if (end == cells.begin() || std::isinf(cells.front().typical_seconds)) return std::nullopt;
+  cells.front().against_first.standing = Standing::First;
+  workload.first.certainty = Certainty::Alone;
+  workload.first.group = 1;
+  if (end - cells.begin() == 1) return std::nullopt;
+  if (const double first = cells[0].typical_seconds; first > 0) {
+    workload.first.ahead = cells[1].typical_seconds / first;
+  }
+  Contest contest{.workload = &workload, .others = {&cells[1]}};
+  for (auto cell = cells.begin() + 2; cell < end; ++cell) {
+    if (std::isfinite(cell->typical_seconds)) contest.others.push_back(&*cell);
+  }
+  return contest;
+}
+
+bool has_enough_runs(const CellJudgement& first, const CellJudgement& other) {
+  return std::min(first.runs.size(), other.runs.size()) >= kFewestPairs;
+}
+
+/// The interval is at level `alpha`; `comparisons` correct the p value.
+void hold_against(const CellJudgement& first, CellJudgement& cell, double alpha,
+                  std::size_t comparisons) {
+  AgainstFirst& against = cell.against_first;
+  against.ratio = paired_ratio(cell.runs, first.runs);
+  if (against.ratio) against.interval = interval_of(against.ratio->time, alpha);
+  if (!has_enough_runs(first, cell)) return;
+  const double p = against.ratio
+                       ? p_of(against.ratio->time)
+                       : mann_whitney_p(seconds_to_target(cell), seconds_to_target(first));
+  against.p = std::min(1.0, p * static_cast<double>(comparisons));
+  if (against.standing == Standing::Missed) return;
+  const double matters = std::exp(that_matters());
+  if (against.p < kAlpha) {
+    against.standing = Standing::Slower;
+  } else if (against.ratio && against.interval->high < matters &&
+             against.interval->low > 1 / matters) {
+    against.standing = Standing::Level;
+  }
+}
+
+/// What would tell the group apart, and what these runs could have told.
+void look_ahead(FirstPlace& first, const CellJudgement& cell, double alpha) {
+  const AgainstFirst& against = cell.against_first;
+  if (!against.ratio || against.standing == Standing::Level) return;
+  const double shown = against.ratio->time.value / against.interval->low - 1;
+  first.detectable = std::max(first.detectable.value_or(0), shown);
+  // A smaller difference does not matter: then it is to be shown that it is one.
+  const double difference = std::abs(std::log(against.ratio->time.value));
+  const double distance = std::max(difference, that_matters() - difference);
+  const std::optional<std::size_t> seeds = pairs_for(against.ratio->time, distance, alpha);
+  first.coarse |= !seeds;
+  first.seeds = std::max(first.seeds.value_or(0), seeds.value_or(0));
+}
+
+bool is_told(const CellJudgement* cell) {
+  return cell->against_first.standing == Standing::Slower ||
+         cell->against_first.standing == Standing::Missed;
+}
+
+Certainty certainty_of(const Contest& contest) {
+  const auto& others = contest.others;
+  const bool enough = std::any_of(others.begin(), others.end(), [&](const CellJudgement* cell) {
+    return has_enough_runs(contest.first(), *cell);
+  });
+  if (!enough) return Certainty::TooFew;
+  const bool only = others.front()->against_first.standing == Standing::Missed;
+  if (only) return others.front()->against_first.p < kAlpha ? Certainty::Sure : Certainty::Open;
+  if (std::all_of(others.begin(), others.end(), is_told)) {
+    const double ahead = contest.workload->first.ahead.value_or(1);
+    return std::log(ahead) >= that_matters() ? Certainty::Sure : Certainty::Close;
+  }
+  const bool level = std::all_of(others.begin(), others.end(), [](const CellJudgement* cell) {
+    return is_told(cell) || cell->against_first.standing == Standing::Level;
+  });
+  return level ? Certainty::Level : Certainty::Open;
+}
+
+}  // namespace
+
+void judge_first_places(std::vector<WorkloadJudgement>& workloads) {
+  std::vector<Contest> contests;
+  std::size_t comparisons = 0;
+  for (WorkloadJudgement& workload : workloads) {
+    std::optional<Contest> contest = contest_of(workload);
+    if (!contest) continue;
+    contests.push_back(std::move(*contest));
+    for (const CellJudgement* other : contests.back().others) {
+      comparisons += has_enough_runs(contests.back().first(), *other) ? 1 : 0;
+    }
+  }
+  const double alpha = kAlpha / static_cast<double>(std::max<std::size_t>(1, comparisons));
+  for (Contest& contest : contests) {
+    FirstPlace& first = contest.workload->first;
+    first.confidence = 1 - alpha;
+    for (CellJudgement* other : contest.others) {
+      hold_against(contest.first(), *other, alpha, comparisons);
+    }
+    first.certainty = certainty_of(contest);
+    for (const CellJudgement* other : contest.others) {
+      if (is_told(other)) continue;
+      ++first.group;
+      look_ahead(first, *other, alpha);
+    }
+  }
+}
+
+}  // namespace regatta

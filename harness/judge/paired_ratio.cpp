@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/paired_ratio.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/judgement.h"
+#include "harness/judge/statistics.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+constexpr double kSameMetric = 1e-2;  // relative: rounding moves an accuracy by a few examples
+constexpr std::size_t kMostPairs = 1000;
+
+/// Between which times a run came to its target.
+struct Arrival {
+  double examples = 0;
+  double before = 0;  ///< seconds; 0: it may have been there from the start
+  double at = 0;
+};
+
+std::optional<Arrival> arrival_of(const Record& run) {
+  if (!run.training_time_to_target_ns || !run.examples_to_target) return std::nullopt;
+  Arrival arrival{.examples = static_cast<double>(*run.examples_to_target),
+                  .at = static_cast<double>(*run.training_time_to_target_ns) * 1e-9};
+  if (arrival.examples <= 0 || arrival.at <= 0) return std::nullopt;
+  if (const auto crossing = crossing_of(run); crossing && crossing->before) {
+    arrival.before = static_cast<double>(crossing->before->training_time_ns) * 1e-9;
+  }
+  return arrival;
+}
+
+bool same(const Evaluation& a, const Evaluation& b) {
+  return a.examples == b.examples &&
+         std::abs(a.metric - b.metric) <= kSameMetric * std::abs(a.metric);
+}
+
+/// Whether they came there at the same example, as far as their evaluations show.
+bool cross_together(const Record& one, const Record& other) {
+  const auto a = crossing_of(one), b = crossing_of(other);
+  if (!a || !b || !same(a->at, b->at) || a->before.has_value() != b->before.has_value()) {
+    return false;
+  }
+  return !a->before || same(*a->before, *b->before);
+}
+
+using Pair = std::pair<const Record*, const Record*>;
+
+std::vector<Pair> pairs_of(std::span<const Record* const> runs,
+                           std::span<const Record* const> others) {
+  std::map<std::uint64_t, std::vector<const Record*>> by_seed;
+  for (const Record* run : others) by_seed[run->cell.seed].push_back(run);
+  std::map<std::uint64_t, std::size_t> taken;
+  std::vector<Pair> pairs;
+  for (const Record* run : runs) {
+    const auto& of_seed = by_seed[run->cell.seed];
+    std::size_t& next = taken[run->cell.seed];
+    if (next < of_seed.size()) pairs.emplace_back(run, of_seed[next++]);
+  }
+  return pairs;
+}
+
+/// Half the width that chance gives an interval of the logarithm.
+double chance_of(const MeanRatio& ratio, std::size_t pairs, double alpha) {
+  if (ratio.spread == 0) return 0;
+  return student_t_quantile(alpha, pairs - 1) * ratio.spread /
+         std::sqrt(static_cast<double>(pairs));
+}
+
+}  // namespace
+
+MeanRatio mean_ratio(std::span<const LogRatio> ratios) {
+  check(ratios.size() > 1, "one pair has no spread");
+  const auto n = static_cast<double>(ratios.size());
+  LogRatio mean;
+  for (const LogRatio& each : ratios) {
+    mean.value += each.value / n;
+    mean.low += each.low / n;
+    mean.high += each.high / n;
+  }
+  double squares = 0;
+  for (const LogRatio& each : ratios) squares += std::pow(each.value - mean.value, 2);
+  return {.pairs = ratios.size(),
+          .value = std::exp(mean.value),
+          .spread = std::sqrt(squares / (n - 1)),
+          .bracket_low = std::exp(mean.low),
+          .bracket_high = std::exp(mean.high)};
+}
+
+std::optional<PairedRatio> paired_ratio(std::span<const Record* const> runs,
+                                        std::span<const Record* const> others) {
+  const std::vector<Pair> pairs = pairs_of(runs, others);
+  if (pairs.size() < 2) return std::nullopt;
+  std::vector<LogRatio> times;
+  double examples = 0, each = 0;  // means of logarithms
+  const auto n = static_cast<double>(pairs.size());
+  for (const auto& [run, other] : pairs) {
+    const auto a = arrival_of(*run), b = arrival_of(*other);
+    if (!a || !b) return std::nullopt;
+    const double time = std::log(a->at / b->at);
+    const bool together = cross_together(*run, *other);
+    times.push_back({.value = time,
+                     .low = together ? time : std::log(a->before / b->at),
+                     .high = together ? time : std::log(a->at / b->before)});
+    examples += std::log(a->examples / b->examples) / n;
+    each += std::log((a->at / a->examples) / (b->at / b->examples)) / n;
+  }
+  return PairedRatio{
+      .time = mean_ratio(times), .examples = std::exp(examples), .each = std::exp(each)};
+}
+
+RatioInterval interval_of(const MeanRatio& ratio, double alpha) {
+  const double chance = std::exp(chance_of(ratio, ratio.pairs, alpha));
+  return {.low = ratio.bracket_low / chance, .high = ratio.bracket_high * chance};
+}
+
+double p_of(const MeanRatio& ratio, double boundary) {
+  const double away =
+      std::max(std::log(ratio.bracket_low / boundary), std::log(boundary / ratio.bracket_high));
+  if (away <= 0) return 1;
+  if (ratio.spread == 0) return 0;
+  const double error = ratio.spread / std::sqrt(static_cast<double>(ratio.pairs));
+  return student_t_p(away / error, ratio.pairs - 1);
+}
+
+std::optional<std::size_t> pairs_for(const MeanRatio& ratio, double distance, double alpha) {
+  const double left = distance - std::log(ratio.value / ratio.bracket_low);
+  if (left <= 0) return std::nullopt;
+  const auto counts = std::views::iota(kFewestPairs, kMostPairs + 1);
+  const auto found = std::ranges::partition_point(
+      counts, [&](std::size_t pairs) { return chance_of(ratio, pairs, alpha) >= left; });
+  return found == counts.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace regatta

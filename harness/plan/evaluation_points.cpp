@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/evaluation_points.h"
+
+#include <algorithm>
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kFiner = 8;
+
+bool reaches(const Target& target, double metric) {
+  return target.metric == "loss" ? metric <= target.value : metric >= target.value;
+}
+
+/// Whether the metric would reach the target in this period, at the pace of the one before.
+bool is_near(const EvaluationPoints& points, const Target& target,
+             std::span<const Evaluation> evaluations, std::int64_t examples) {
+  const auto reached = [&](const Evaluation& each) { return reaches(target, each.metric); };
+  if (std::any_of(evaluations.begin(), evaluations.end(), reached)) return false;
+  const auto first_from = [&](std::int64_t count) {
+    return std::find_if(evaluations.begin(), evaluations.end(),
+                        [&](const Evaluation& each) { return each.examples >= count; });
+  };
+  const std::int64_t began = examples / points.period * points.period;
+  const auto last = first_from(began);
+  const auto before = first_from(began - points.period);
+  if (began == 0 || last == evaluations.end() || before->examples == last->examples) return false;
+  const double pace =
+      (last->metric - before->metric) / static_cast<double>(last->examples - before->examples);
+  return reaches(target, last->metric + pace * static_cast<double>(points.period));
+}
+
+}  // namespace
+
+EvaluationPoints evaluation_points(std::int64_t period, std::int64_t global_batch,
+                                   std::int64_t total) {
+  const auto batches = [&](std::int64_t examples) {
+    return std::max<std::int64_t>(1, examples / global_batch) * global_batch;
+  };
+  return {.period = batches(period), .fine = batches(period / kFiner), .total = total};
+}
+
+std::int64_t most_evaluations(const EvaluationPoints& points) {
+  return points.total / points.fine + 3;
+}
+
+std::int64_t expected_evaluations(const EvaluationPoints& points) {
+  constexpr std::int64_t kNear = 2;  // periods
+  const std::int64_t once_a_period = (points.total + points.period - 1) / points.period;
+  return std::min(points.total / points.fine + 1,
+                  once_a_period + kNear * (points.period / points.fine - 1));
+}
+
+std::int64_t next_evaluation(const EvaluationPoints& points, const Target& target,
+                             std::span<const Evaluation> evaluations, std::int64_t examples) {
+  const std::int64_t next = (examples / points.period + 1) * points.period;
+  if (!is_near(points, target, evaluations, examples)) return std::min(next, points.total);
+  const std::int64_t fine = (examples / points.fine + 1) * points.fine;
+  return std::min({fine, next, points.total});
+}
+
+}  // namespace regatta

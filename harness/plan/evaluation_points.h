@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// After how many examples a run is evaluated: once a period, and eight times as often where the
+// target is near, so that the time to the target is known as exactly. Near: a period more at the
+// pace of the last one would reach it. Curves of training flatten out, so this looks ahead far
+// enough. When the target is reached, once a period again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "harness/record/record.h"
+
+namespace regatta {
+
+/// Units: examples, in whole global batches.
+struct EvaluationPoints {
+  std::int64_t period = 1;
+  std::int64_t fine = 1;  ///< near the target
+  std::int64_t total = 1;
+};
+
+EvaluationPoints evaluation_points(std::int64_t period, std::int64_t global_batch,
+                                   std::int64_t total);
+
+/// At most so many.
+std::int64_t most_evaluations(const EvaluationPoints& points);
+
+/// As many as usual: the target is near for two periods.
+std::int64_t expected_evaluations(const EvaluationPoints& points);
+
+/// The first count of examples after `examples` at which there is an evaluation, by those so far.
+/// Independent of how the run came there, so that a resumed run is evaluated where others are.
+std::int64_t next_evaluation(const EvaluationPoints& points, const Target& target,
+                             std::span<const Evaluation> evaluations, std::int64_t examples);
+
+}  // namespace regatta

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/evaluation_points.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace regatta {
+namespace {
+
+const Target kAccuracy{.metric = "accuracy", .value = 90};
+const Target kLoss{.metric = "loss", .value = 0.05};
+
+/// Of a run whose metric after so many examples is that of `curve`.
+template <typename Curve>
+std::vector<std::int64_t> points_of(const EvaluationPoints& points, const Target& target,
+                                    const Curve& curve) {
+  std::vector<Evaluation> evaluations = {{.examples = 0, .metric = curve(0)}};
+  std::vector<std::int64_t> at;
+  for (std::int64_t examples = 0; examples < points.total;) {
+    examples = next_evaluation(points, target, evaluations, examples);
+    at.push_back(examples);
+    evaluations.push_back({.examples = examples, .metric = curve(examples)});
+  }
+  return at;
+}
+
+TEST(EvaluationPoints, AreWholeBatchesAndEightTimesAsCloseNearTheTarget) {
+  const EvaluationPoints points = evaluation_points(1000, 64, 8000);
+  EXPECT_EQ(points.period, 15 * 64);
+  EXPECT_EQ(points.fine, 1 * 64);
+  EXPECT_EQ(evaluation_points(50, 64, 8000).period, 64);
+  EXPECT_EQ(evaluation_points(50, 64, 8000).fine, 64);
+}
+
+TEST(EvaluationPoints, AreCloseBeforeTheTargetAndNowhereElse) {
+  const EvaluationPoints points = evaluation_points(800, 100, 4000);
+  // 20 % a period: it is near from 72 % on, after 3 periods at 60 % it is not.
+  const auto at = points_of(points, kAccuracy, [](auto examples) { return static_cast<double>(examples) / 40; });
+  EXPECT_EQ(at, (std::vector<std::int64_t>{800, 1600, 2400, 3200, 3300, 3400, 3500, 3600, 4000}));
+}
+
+TEST(EvaluationPoints, ExpectLossesToGoOnFalling) {
+  const EvaluationPoints points = evaluation_points(800, 100, 4000);
+  const auto at = points_of(points, kLoss, [](auto examples) {
+    return examples < 800 ? 1.0 : examples < 1600 ? 0.5 : examples < 2000 ? 0.1 : 0.04;
+  });
+  EXPECT_EQ(at, (std::vector<std::int64_t>{800, 900, 1000, 1100, 1200, 1300, 1400, 1500, 1600, 1700,
+                                           1800, 1900, 2000, 2400, 3200, 4000}));
+}
+
+TEST(EvaluationPoints, AreThoseOfAResumedRunToo) {
+  const EvaluationPoints points = evaluation_points(800, 100, 4000);
+  const std::vector<Evaluation> evaluations = {{.examples = 0, .metric = 0},
+                                               {.examples = 800, .metric = 50},
+                                               {.examples = 900, .metric = 55}};
+  EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 900), 1000);
+  EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 950), 1000);  // from a checkpoint
+}
+
+TEST(EvaluationPoints, AreCountedForTimeAndRoom) {
+  const EvaluationPoints points = evaluation_points(800, 100, 4000);
+  EXPECT_EQ(expected_evaluations(points), 5 + 2 * 7);
+  EXPECT_GE(most_evaluations(points), 40 + 1);
+}
+
+}  // namespace
+}  // namespace regatta
