@@ -70,7 +70,8 @@ def _names(judged: Json, names: list[str], *standings: str) -> list[tuple[str, J
 def _longer(name: str, cell: Json) -> str:
     against = cell["against_first"]
     if "time" not in against:
-        return f"{name} missed the target in {cell['count'] - cell['reached']} of {cell['count']} runs"
+        missed = cell["count"] - cell["reached"]
+        return f"{name} missed the target in {missed} of {cell['count']} runs"
     return f"{name} took {longer_text(against['time'])}{_interval(against)}"
 
 
@@ -81,7 +82,7 @@ def _against(judged: Json, names: list[str]) -> str:
         if judged["first"]["certainty"] == "too_few" or not slower:
             return ""
         return f"Slower: {_longer(*slower[0])}" + (
-            f", and {len(slower) - 1} more cells." if len(slower) > 1 else ".")
+            f", and {plural(len(slower) - 1, 'more cell')}." if len(slower) > 1 else ".")
     name, cell = list(zip(names, judged["cells"]))[1]
     return (f"{_longer(name, cell)}." if judged["first"]["ahead"] is not None else
             f"{name} came second: it did not reach the target in the median.")

@@ -234,8 +234,8 @@ class Headlines(unittest.TestCase):
                          "b took 2.00\u00a0times as long (1.90 to 2.10\u00a0times).")
         self.assertIn("5 runs each, paired by seed", headline.sure)
         why = why_of(sure, ["a", "b"])
-        self.assertIn("needed 2.50\u00a0times the examples and 0.80\u00a0times the time for each, so "
-                      "2.00\u00a0times the time", why)
+        self.assertIn("needed 2.50\u00a0times the examples and 0.80\u00a0times the time for "
+                      "each, so 2.00\u00a0times the time", why)
         self.assertIn("exchange and waiting take 25\u00a0%", why)
         self.assertEqual(factors_text(sure["cells"][1]), "2.00 = 2.50 × 0.80")
         self.assertEqual(standing_text(sure["cells"][1]), "slower (1.90 to 2.10)")

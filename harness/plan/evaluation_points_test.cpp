@@ -36,7 +36,8 @@ TEST(EvaluationPoints, AreWholeBatchesAndEightTimesAsCloseNearTheTarget) {
 TEST(EvaluationPoints, AreCloseBeforeTheTargetAndNowhereElse) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
   // 20 % a period: it is near from 72 % on, after 3 periods at 60 % it is not.
-  const auto at = points_of(points, kAccuracy, [](auto examples) { return static_cast<double>(examples) / 40; });
+  const auto curve = [](std::int64_t examples) { return static_cast<double>(examples) / 40; };
+  const auto at = points_of(points, kAccuracy, curve);
   EXPECT_EQ(at, (std::vector<std::int64_t>{800, 1600, 2400, 3200, 3300, 3400, 3500, 3600, 4000}));
 }
 

@@ -271,7 +271,8 @@ class Lines(unittest.TestCase):
         batch = record["cell"]["global_batch"]
         told = {int(step) * batch: int(speed) for step, speed in re.findall(
             r"seed 1: step (\d+)  loss \S+  (\d+) examples/s", said)}
-        self.assertEqual(list(told), list(spent))
+        self.assertEqual(len(told), 11)  # a tenth of the run each
+        self.assertLessEqual(set(told), set(spent))
         self.assertEqual(told.pop(0), 0)
         for examples, speed in told.items():
             self.assertAlmostEqual(speed, examples / spent[examples] * 1e9, delta=1)

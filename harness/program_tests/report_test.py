@@ -121,7 +121,8 @@ class Right(Reports):
         ran, out = report(folder_of("\n".join(few_lines())))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         page = (out / "index.html").read_text()
-        self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:|figures/|judgement.json)[^"]*"', page), [])
+        beside = r'(?:src|href)="(?!#|data:|figures/|judgement.json)[^"]*"'
+        self.assertEqual(re.findall(beside, page), [])
         self.assertNotIn("@import", page)
         linked = set(re.findall(r'href="(figures/[^"]+)"', page))
         self.assertGreaterEqual(len(linked), 4)
