@@ -158,6 +158,7 @@ void Race::build() {
       EvaluatorOptions{
           .cores = cores_,
           .evaluations = most_evaluations(evaluation_points_),
+          .models = static_cast<int>(record_.graph.models),
           .groups = dealt_groups(placed.global_batch / placed.normalization_group,
                                  placement_.options.replicas, backup_workers_of(placement_))});
   unless_a_peer_is_lost([&] {

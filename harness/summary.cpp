@@ -138,6 +138,13 @@ std::optional<std::int64_t> late_uncertainty_ns(const ExchangeTimes& times) {
   return times.late_uncertainty_ns;
 }
 
+/// Nothing for a worker that nothing delayed.
+std::optional<double> straggler_factor(const WorkerReport& worker) {
+  if (worker.delay_ns == 0) return std::nullopt;
+  return static_cast<double>(worker.compute_ns) /
+         static_cast<double>(std::max<std::int64_t>(1, worker.compute_ns - worker.delay_ns));
+}
+
 struct Updates {
   std::int64_t applied = 0;
   std::int64_t dropped = 0;
@@ -181,6 +188,7 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
         record.workers.emplace_back(WorkerRecord{.rank = rank,
                                                  .place = to_string(worker.place),
                                                  .replica = worker.place.replica,
+                                                 .straggler_factor = straggler_factor(worker),
                                                  .bytes_sent = bytes.sent,
                                                  .bytes_received = bytes.received,
                                                  .staleness_histogram = trimmed(worker.staleness),
@@ -212,6 +220,7 @@ GraphRecord graph_record(const std::vector<Step>& parts) {
     record.nodes_per_process.push_back(nodes);
     record.bytes_per_step_computed += bytes_per_step(part.graph);
   }
+  record.models = parts.front().partition.models;
   record.shard_imbalance = shard_imbalance(parts);
   return record;
 }
@@ -219,7 +228,7 @@ GraphRecord graph_record(const std::vector<Step>& parts) {
 Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed) {
   const std::vector<VariableCopy> copies = trainer.variables(Copies::ForEvaluation);
   std::set<std::string> parameters;
-  for (const auto& [variable, tensor, version] : copies) {
+  for (const auto& [variable, tensor, version, model] : copies) {
     if (variable->kind == VariableKind::Parameter) parameters.insert(variable->whole_name());
   }
   std::uint64_t weights = fnv1a("");
@@ -241,7 +250,7 @@ Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t see
 void check_replicas_agree(Trainer& trainer, const Placement& placement) {
   if (exchange_of(placement.strategies) != Exchange::Synchronous) return;
   std::map<std::string, Tensor> first;
-  for (const auto& [variable, tensor, version] : trainer.variables(Copies::All)) {
+  for (const auto& [variable, tensor, version, model] : trainer.variables(Copies::All)) {
     if (variable->kind != VariableKind::Parameter) continue;
     const auto [entry, is_new] = first.try_emplace(variable->name, tensor);
     if (is_new) continue;

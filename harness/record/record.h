@@ -120,6 +120,8 @@ struct WorkerRecord {
   std::int64_t replica = 0;
   std::int64_t steps = 0;
   std::int64_t compute_ns = 0;
+  std::int64_t delay_ns = 0;               ///< a straggler's delays, a part of compute_ns
+  std::optional<double> straggler_factor;  ///< true factor on its compute time; empty: no delay
   std::int64_t exposed_communication_ns = 0;
   std::int64_t wait_ns = 0;
   std::int64_t input_ns = 0;
@@ -147,6 +149,7 @@ struct ClockRecord {
 struct GraphRecord {
   std::int64_t nodes = 0;
   std::vector<std::int64_t> nodes_per_process;  ///< after partition, by rank
+  std::int64_t models = 1;  ///< trained apart; an evaluation is the mean over them
   std::int64_t build_ns = 0;
   std::int64_t bytes_per_step_computed = 0;  ///< from the graph
   double bytes_per_step_counted = 0;         ///< at the transports, mean over steps
