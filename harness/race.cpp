@@ -49,9 +49,7 @@ class Race {
     if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
     placement_.recipe.train = &data_.train;
     describe(dataset);
-    if (!request.trace.empty()) {
-      trace_.create(request.trace, request.if_there, placement_.processes);
-    }
+    if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
     build();
     if (hooks.ready) hooks.ready();
     unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });

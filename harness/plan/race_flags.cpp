@@ -89,8 +89,8 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
       "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0 (default: none)");
   add_value(
       app, "--trace", request.trace,
-      "file for a timeline in the Chrome trace format; over processes FILE.rank0 and so on, each "
-      "with its own zero (default: none)");
+      "file for a timeline of all processes in the Chrome trace format, which ui.perfetto.dev "
+      "opens (default: none)");
   add_overwrite(app, request.if_there, "the file of --trace");
   app.add_flag_callback(
       "--continue-on-loss", [&request] { request.on_loss = OnLoss::Continue; },

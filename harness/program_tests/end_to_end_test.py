@@ -6,7 +6,6 @@ Exits 77 (skipped) where python3-jsonschema is not installed.
 """
 
 import functools
-import json
 import os
 import pty
 import re
@@ -195,35 +194,6 @@ class AsyncShared(unittest.TestCase):
         steps = [w["steps"] for w in self.long_run("relaxed")["workers"]]
         self.assertEqual(sum(steps), 2 * self.STEPS)
         self.assertGreater(min(steps), sum(steps) // 20, steps)
-
-
-class Trace(unittest.TestCase):
-    def events(self, strategy: str) -> list[dict[str, Any]]:
-        file = fresh_folder() / "trace.json"
-        record_of(*PARABOLA, "--strategy", strategy, "--workers", "2", "--trace", str(file))
-        return json.loads(file.read_text())["traceEvents"]
-
-    def test_shows_computation_and_communication(self) -> None:
-        for strategy in ("all_reduce", "in_graph"):
-            events = self.events(strategy)
-            self.assertLessEqual({event["ph"] for event in events}, {"X", "M"})
-            spans = [event for event in events if event["ph"] == "X"]
-            self.assertLessEqual({"compute", "communication"}, {span["cat"] for span in spans})
-            rows = {e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
-            self.assertEqual(rows, {span["tid"] for span in spans})
-            steps = {span["args"]["step"] for span in spans}
-            self.assertEqual(steps, set(range(200)), strategy)
-
-    def test_has_no_two_spans_of_a_row_at_a_time(self) -> None:
-        rows: dict[int, list[tuple[float, float]]] = {}
-        for event in self.events("in_graph"):
-            if event["ph"] == "X":
-                self.assertGreaterEqual(event["dur"], 0)
-                rows.setdefault(event["tid"], []).append((event["ts"], event["dur"]))
-        for spans in rows.values():
-            spans.sort()
-            for (begin, duration), (following, _) in zip(spans, spans[1:]):
-                self.assertLessEqual(begin + duration, following + 0.002)  # rounded to 0.001 us
 
 
 class Records(unittest.TestCase):

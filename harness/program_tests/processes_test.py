@@ -8,7 +8,6 @@ What happens when a process dies: faults_test.py.
 
 import contextlib
 import itertools
-import json
 import os
 import re
 import subprocess
@@ -94,16 +93,6 @@ class Processes(unittest.TestCase):
         several = record_of(*cell, "--processes", "2")
         self.assertEqual(losses_of(several), losses_of(record_of(*cell)))
         self.assertEqual([worker["rank"] for worker in several["workers"]], [0, 0, 1, 1])
-
-    def test_write_a_trace_each(self) -> None:
-        file = fresh_folder() / "trace.json"
-        record_of(*PARABOLA, "--strategy", "all_reduce", "--workers", "2", "--processes", "2",
-                  "--trace", str(file))
-        for rank in (0, 1):
-            events = json.loads(Path(f"{file}.rank{rank}").read_text())["traceEvents"]
-            self.assertLessEqual({"compute", "communication"},
-                                 {event["cat"] for event in events if event["ph"] == "X"})
-        self.assertFalse(file.exists())
 
     def test_keep_what_ranks_print(self) -> None:
         folder = fresh_folder()

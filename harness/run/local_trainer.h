@@ -45,7 +45,7 @@ class LocalTrainer final : public Trainer {
   /// Ends all waits for a lost process. Threads: any.
   void lose(int process, const std::string& reason);
   TrainingReport report() override;
-  void write_trace(std::ostream& out) override { executor_.write_trace(out); }
+  std::vector<ProcessTrace> traces() override;
 
  private:
   std::unique_ptr<Backend> backend_;

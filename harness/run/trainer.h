@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <map>
 #include <set>
 #include <string>
@@ -18,6 +17,7 @@
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/measure/trace.h"
 
 namespace regatta {
 
@@ -130,7 +130,9 @@ class Trainer {
 
   /// The measurements of this trainer alone. Also works after a failure, with the data known then.
   virtual TrainingReport report() = 0;
-  virtual void write_trace(std::ostream& out) = 0;
+  /// The timelines of all processes, by one clock, in the order of their ranks. After a failure
+  /// those of the processes that still answer.
+  virtual std::vector<ProcessTrace> traces() = 0;
 };
 
 }  // namespace regatta

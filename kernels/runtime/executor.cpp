@@ -125,6 +125,7 @@ class Executor::Impl {
             .losses = losses_};
   }
 
+  const Moment built_ = moment();  ///< before the first step
   Step step_;
   PlacedDevices devices_;
   ExecutorOptions options_;
@@ -331,10 +332,11 @@ std::int64_t Executor::lost_updates() const {
   return static_cast<std::int64_t>(lost);
 }
 
-void Executor::write_trace(std::ostream& out) const {
+std::vector<TraceRow> Executor::trace() const {
+  const TickMap clock(impl_->built_, moment());
   std::vector<TraceRow> rows;
-  for (const auto& lane : impl_->lanes_) rows.push_back(lane->trace_row());
-  write_chrome_trace(out, rows);
+  for (const auto& lane : impl_->lanes_) rows.push_back(lane->trace_row(clock));
+  return rows;
 }
 
 }  // namespace regatta

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "kernels/runtime/loops/gate.h"
 #include "kernels/runtime/loops/loop_failures.h"
 #include "kernels/runtime/measure/reports.h"
+#include "kernels/runtime/measure/trace.h"
 #include "kernels/runtime/placed_devices.h"
 #include "kernels/runtime/plan.h"
 
@@ -113,7 +113,8 @@ class Executor {
   const std::set<KernelChoice>& kernel_choices() const;
   std::int64_t planned_bytes() const;   ///< arenas and variables
   std::int64_t unshared_bytes() const;  ///< the same without sharing of memory between values
-  void write_trace(std::ostream& out) const;
+  /// The rows of all lanes, by the steady clock. Not while run() runs.
+  std::vector<TraceRow> trace() const;
 
  private:
   class Impl;

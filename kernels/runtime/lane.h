@@ -115,7 +115,8 @@ class Lane {
   std::uint64_t total() const { return total_; }
   const std::vector<std::uint64_t>& step_ticks() const { return step_ticks_; }
   const std::vector<std::int64_t>& step_examples() const { return step_examples_; }
-  TraceRow trace_row() const;
+  /// By the steady clock.
+  TraceRow trace_row(const TickMap& clock) const;
   std::string name() const;
 
  private:
