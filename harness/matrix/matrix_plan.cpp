@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "harness/matrix/matrix.h"
+#include "harness/matrix/tiers.h"
 #include "harness/plan/race_flags.h"
 #include "harness/system/input_file.h"
 #include "kernels/graph/error.h"

@@ -115,8 +115,14 @@ TEST_F(Control, CarriesCommandsAndAnswers) {
 
 TEST_F(Control, HearsTheBeatsOfARankThatIsBusy) {
   ControlClient client(server_.address(), identity(), hello_of(0));
-  client.beat([] { return 123; });
+  client.beat([] {
+    control::Beat progress;
+    progress.set_examples(123);
+    progress.set_loss(0.5);
+    return progress;
+  });
   EXPECT_TRUE(soon([this] { return server_.state(0).examples == 123; }));
+  EXPECT_EQ(server_.state(0).loss, 0.5);
   EXPECT_FALSE(server_.next(milliseconds(0)).has_value());
 }
 

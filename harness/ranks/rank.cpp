@@ -175,7 +175,12 @@ void Rank::start(const control::Start& start) {
   trainer_ = std::make_unique<LocalTrainer>(parts_[own()], std::move(backend), options, rank_);
   trainer_->connect();
   started_ = true;
-  client_.beat([this] { return trainer_->examples_seen(); });
+  client_.beat([this] {
+    control::Beat progress;
+    progress.set_examples(trainer_->examples_seen());
+    if (const auto loss = trainer_->latest_loss()) progress.set_loss(*loss);
+    return progress;
+  });
   client_.send(message);
 }
 

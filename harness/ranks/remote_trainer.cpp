@@ -118,6 +118,18 @@ std::int64_t RemoteTrainer::examples_seen() const {
   return most;
 }
 
+/// By the last heartbeats.
+std::optional<double> RemoteTrainer::latest_loss() const {
+  double sum = 0;
+  for (int r = 0; r < ranks(); ++r) {
+    if (parts_[static_cast<std::size_t>(r)].losses.empty()) continue;
+    const std::optional<double> loss = server_->state(r).loss;
+    if (!loss) return std::nullopt;
+    sum += *loss;
+  }
+  return sum;
+}
+
 std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
   CopyChooser chooser(which);
   std::vector<VariableCopy> copies;

@@ -53,6 +53,7 @@ class RemoteTrainer final : public Trainer {
 
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
+  std::optional<double> latest_loss() const override;
   std::vector<VariableCopy> variables(Copies which) override;
   void look() override;
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;

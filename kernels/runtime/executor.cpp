@@ -4,6 +4,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -60,6 +63,7 @@ class Executor::Impl {
             }),
         quorums_(step_, plan_, loops_, options.loss, count_),
         gates_(static_cast<std::size_t>(plan_.loop_count())),
+        latest_losses_(step_.losses.size()),
         queues_(plan_, devices_) {
     ns_per_tick();                    // calibrates the clock before it is needed
     if (loops_.led_examples() > 0) {  // else it hears of all its steps
@@ -142,7 +146,8 @@ class Executor::Impl {
   Quorums quorums_;
   std::vector<Gate> gates_;
   std::set<KernelChoice> choices_;
-  std::vector<std::vector<float>> losses_;  // by loss of the step
+  std::vector<std::vector<float>> losses_;         // by loss of the step
+  std::vector<std::atomic<float>> latest_losses_;  ///< the same; not a number before its first
   LaneQueues queues_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<CapturedLoop>> captured_;  ///< by loop; empty where none is
@@ -251,8 +256,11 @@ class Executor::Impl {
       const Value loss = step_.losses[i];
       Lane& lane = *lanes_[static_cast<std::size_t>(plan_.lane_of(loss.node))];
       losses_[i].resize(static_cast<std::size_t>(max_steps(lane.plan().loop)));
-      lane.add_probe(
-          {.node = loss.node, .value = memory_.tensor(loss).f32(), .history = &losses_[i]});
+      latest_losses_[i] = std::numeric_limits<float>::quiet_NaN();
+      lane.add_probe({.node = loss.node,
+                      .value = memory_.tensor(loss).f32(),
+                      .history = &losses_[i],
+                      .latest = &latest_losses_[i]});
     }
   }
 
@@ -321,6 +329,14 @@ std::span<const float> Executor::loss_history(std::size_t index) const {
   const int lane = impl_->plan_.lane_of(impl_->step_.losses.at(index).node);
   const auto steps = impl_->lanes_[static_cast<std::size_t>(lane)]->steps();
   return std::span(impl_->losses_[index]).first(static_cast<std::size_t>(steps));
+}
+
+std::optional<double> Executor::latest_loss() const {
+  double sum = 0;
+  for (const std::atomic<float>& loss : impl_->latest_losses_) {
+    sum += static_cast<double>(loss.load(std::memory_order_relaxed));
+  }
+  return std::isnan(sum) ? std::nullopt : std::optional(sum);
 }
 
 std::int64_t Executor::lost_updates() const {

@@ -103,6 +103,9 @@ class Executor {
 
   std::vector<WorkerReport> workers() const;
   std::vector<LoopReport> loops() const;
+  /// Sum of what each loss last was, for a look at the run: their steps may differ. Empty before
+  /// the first step. Threads: any.
+  std::optional<double> latest_loss() const;
   /// Values of loss `index` by step.
   std::span<const float> loss_history(std::size_t index) const;
   /// An estimate of lost updates of shared variables: each update also increments a canary beside

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,6 +37,7 @@ struct LossProbe {
   NodeId node = -1;
   const float* value = nullptr;
   std::vector<float>* history = nullptr;  ///< entry k is step k; sized before the run
+  std::atomic<float>* latest = nullptr;   ///< for a look while lanes run
 };
 
 /// Data of one instruction for the diagnosis of a diverged run.
