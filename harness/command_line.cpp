@@ -198,7 +198,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   declare_cell(graph, command.request);
   add_value(graph, "--format", format, "text or dot")->check(one_of("format", {"text", "dot"}));
   CLI::App& doctor =
-      *app.add_subcommand("doctor", "what is missing for which feature, and what mends it");
+      *app.add_subcommand("doctor", "what is missing for which feature, and what fixes it");
   add_value(doctor, "--data-dir", command.request.data_dir, "folder of the CIFAR-10 binary files");
 
   try {

@@ -115,7 +115,7 @@ void Race::check_allocation() const {
   throw RunError(ErrorKind::Usage, "mpirun has started " + std::to_string(started) +
                                        " processes, but this run has " +
                                        std::to_string(placement_.processes) +
-                                       "; --processes and --servers say how many it has");
+                                       "; fix: --processes and --servers say how many it has");
 }
 
 void Race::describe(const std::string& dataset) {

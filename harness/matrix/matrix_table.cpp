@@ -18,7 +18,7 @@ constexpr std::size_t kLeastNameWidth = 16;
 constexpr std::size_t kLeastBarWidth = 8;
 constexpr std::size_t kMostBarWidth = 48;
 constexpr std::size_t kBarGap = 2;
-const std::vector<std::string> kHeads = {"cell",      "runs",   "hit",       "failed",
+const std::vector<std::string> kHeads = {"cell",      "runs",   "reached",   "failed",
                                          "to target", "metric", "examples/s"};
 constexpr std::size_t kFailed = 3;
 constexpr std::size_t kMetric = 5;

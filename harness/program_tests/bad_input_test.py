@@ -196,7 +196,7 @@ class OutputFolder(BadInput):
                 first = file.read_bytes()
             self.assertEqual(done.returncode, 5, done.stderr)
             self.assertRegex(done.stderr, "^regatta: cannot append to .*records already in it are "
-                                          "whole, .*--out\n$")
+                                          "whole; fix: .*--out\n$")
             self.assertEqual(file.read_bytes(), first)
             (disk / "filler").unlink()
             self.assertEqual(regatta("run", *SHORT, "--out", str(disk)).returncode, 0)

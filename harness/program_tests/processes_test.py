@@ -224,7 +224,7 @@ class BadInput(unittest.TestCase):
                 (("--strategy", "all_reduce", *two, "--hosts", "/dev/null", "--listen",
                   "127.0.0.1"), r"--listen 127\.0\.0\.1 .*cannot be reached from other"),
                 (("--strategy", "all_reduce", *two, "--listen", "203.0.113.1"),
-                 r"cannot listen at 203\.0\.113\.1:0: .*no address of this machine; give --listen"),
+                 r"cannot listen at 203\.0\.113\.1:0: .*no address of this machine; fix: give --l"),
         ):
             with self.subTest(arguments=arguments):
                 self.assertRegex(self.refusal(*PARABOLA, *arguments), text)

@@ -53,8 +53,9 @@ int number_of_this_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     if (const char* value = std::getenv(name)) return std::atoi(value);
   }
-  throw RunError(ErrorKind::Usage,
-                 "REGATTA_COORDINATOR is set, but mpirun has not started this process; unset it");
+  throw RunError(
+      ErrorKind::Usage,
+      "REGATTA_COORDINATOR is set, but mpirun has not started this process; fix: unset it");
 }
 
 control::Hello hello() {

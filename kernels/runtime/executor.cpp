@@ -101,7 +101,7 @@ class Executor::Impl {
     for (const LoopPosition& position : positions.loops) {
       if (position.number >= loops_.count_of_all()) {
         throw RunError(ErrorKind::Data,
-                       "the checkpoint has a loop that this run has not; give the "
+                       "the checkpoint has a loop that this run has not; fix: give the "
                        "flags that it began with");
       }
       if (bound_) bound_->finish(static_cast<std::size_t>(position.number), position.steps);
@@ -156,7 +156,7 @@ class Executor::Impl {
   void begin_loop_at(int loop, const LoopPosition& position) {
     if (position.steps > max_steps(loop)) {
       throw RunError(ErrorKind::Data,
-                     "the checkpoint has more steps than this run; give the flags "
+                     "the checkpoint has more steps than this run; fix: give the flags "
                      "that it began with");
     }
     if (loops_.leads(loop) && quorums_.empty())
