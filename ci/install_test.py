@@ -85,7 +85,7 @@ class Installed(unittest.TestCase):
 
     def test_names_its_own_script_for_missing_data(self) -> None:
         said = call(self.program, "doctor")
-        self.assertIn(f"mend: {self.files}/ci/fetch_cifar10 ", said)
+        self.assertIn(f"fix: {self.files}/ci/fetch_cifar10 ", said)
 
     def test_says_what_its_files_lack(self) -> None:
         cut = Path(WORK.name) / "cut"

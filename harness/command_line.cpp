@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "harness/help_format.h"
+#include "harness/matrix/tiers.h"
 #include "harness/plan/flag_values.h"
 #include "harness/plan/race_flags.h"
 #include "harness/system/machine.h"
@@ -24,7 +26,8 @@ CLI::Validator one_of(const std::string& what, const std::vector<std::string>& n
 
 void declare_matrix(CLI::App& app, MatrixRequest& request) {
   auto* file = add_value(app, "file", request.file, "TOML: which cells, how many seeds");
-  add_value(app, "--tier", request.tier, "instead of a file: quick, standard, full or claims")
+  add_value(app, "--tier", request.tier,
+            "instead of a file: " + CLI::detail::join(tier_names(), ", ") + " (regatta list tiers)")
       ->excludes(file);
   add_value(app, "--seeds", request.seeds, "seeds 1 to this many (default: the matrix' own)",
             NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
@@ -118,6 +121,22 @@ void declare_export(CLI::App& app, ExportRequest& request) {
             NumberRange<double>{.least = 0});
 }
 
+constexpr const char* kRunExamples =
+    R"(Examples:
+  regatta run --workload parabola --strategy all_reduce --workers 2
+  regatta run --workload resnet9_thin --strategy all_reduce --workers 2 \
+      --processes 2
+  regatta run --workload parabola --strategy async_shared --workers 2 \
+      --straggler 1:3 --trace trace.json
+What came of them: regatta report out)";
+
+constexpr const char* kMatrixExamples =
+    R"(Examples:
+  regatta matrix --tier quick --dry-run
+  regatta matrix --tier quick --within 3min --draw --out out/quick
+  regatta matrix races.toml --seeds 5 --out out/mine
+What tiers hold: regatta list tiers. What came of them: regatta report OUT)";
+
 CompareFormat compare_format(const std::string& name) {
   if (name == "markdown") return CompareFormat::Markdown;
   return name == "json" ? CompareFormat::Json : CompareFormat::Text;
@@ -125,9 +144,28 @@ CompareFormat compare_format(const std::string& name) {
 
 }  // namespace
 
+const char* const kFirstCommands =
+    R"(Regatta races parallel training strategies: the same model, the same data, the
+same first weights. Only the strategy differs. To begin:
+
+  regatta run --workload parabola --strategy all_reduce --workers 2
+      one race; it takes a moment
+  regatta matrix --tier quick --within 3min --out out/quick
+      every strategy, in three minutes
+  regatta report out/quick
+      who came first, and why
+
+What can race: regatta list. All commands: regatta --help.
+)";
+
 Command parse_command_line(int argc, const char* const* argv) {
   Command command;
-  CLI::App app{"Regatta races parallel training strategies on identical workloads."};
+  if (argc == 1) {
+    command.kind = Command::Kind::Start;
+    return command;
+  }
+  CLI::App app{"Regatta races parallel training strategies on identical workloads.", "regatta"};
+  app.formatter(help_format());
   app.require_subcommand(1);
   app.set_version_flag(
       "--version", [] { return version_line(software_facts()); },
@@ -137,8 +175,10 @@ Command parse_command_line(int argc, const char* const* argv) {
 
   CLI::App& run = *app.add_subcommand("run", "run one race and add its record to a folder");
   declare_run(run, command.request, texts);
+  run.footer(kRunExamples);
   CLI::App& matrix = *app.add_subcommand("matrix", "race many cells with several seeds each");
   declare_matrix(matrix, command.matrix);
+  matrix.footer(kMatrixExamples);
   CLI::App& report =
       *app.add_subcommand("report", "figures and one page that says who came first, and why");
   std::string report_format = "page";
@@ -149,8 +189,8 @@ Command parse_command_line(int argc, const char* const* argv) {
   CLI::App& exported = *app.add_subcommand("export", "records in the formats of others");
   declare_export(exported, command.exported);
   CLI::App& list = *app.add_subcommand("list", "what can race, and what this machine has");
-  add_value(list, "what", command.what, "workloads, strategies or devices")
-      ->check(one_of("list", {"workloads", "strategies", "devices"}));
+  add_value(list, "what", command.what, "workloads, strategies, tiers or devices")
+      ->check(one_of("list", {"workloads", "strategies", "tiers", "devices"}));
   std::string list_format = "text";
   add_value(list, "--format", list_format, "text or json")
       ->check(one_of("format", {"text", "json"}));
@@ -158,7 +198,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   declare_cell(graph, command.request);
   add_value(graph, "--format", format, "text or dot")->check(one_of("format", {"text", "dot"}));
   CLI::App& doctor =
-      *app.add_subcommand("doctor", "what is missing for which feature, and what mends it");
+      *app.add_subcommand("doctor", "what is missing for which feature, and what fixes it");
   add_value(doctor, "--data-dir", command.request.data_dir, "folder of the CIFAR-10 binary files");
 
   try {

@@ -21,7 +21,7 @@ enum class ListFormat { Text, Json };
 
 /// What was asked for.
 struct Command {
-  enum class Kind { Run, Matrix, Report, Compare, Export, List, Graph, Doctor, Nothing };
+  enum class Kind { Run, Matrix, Report, Compare, Export, List, Graph, Doctor, Start, Nothing };
   Kind kind = Kind::Nothing;
   RaceRequest request;      ///< run, graph
   std::string out = "out";  ///< run: folder of records.jsonl
@@ -29,12 +29,15 @@ struct Command {
   ReportRequest report;
   CompareRequest compare;
   ExportRequest exported;
-  std::string what;  ///< list: workloads, strategies, devices; empty: all
+  std::string what;  ///< list: workloads, strategies, tiers, devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
 };
 
 /// Prints help and version itself. Throws: RunError(Usage).
 Command parse_command_line(int argc, const char* const* argv);
+
+/// The commands to begin with, for who has typed none.
+extern const char* const kFirstCommands;
 
 }  // namespace regatta

@@ -28,11 +28,8 @@ std::string first_line_of(const std::vector<std::string>& words) {
 
 Diagnosis version_row(const std::string& feature, const std::string& version,
                       const std::string& purpose) {
-  return {.feature = feature,
-          .finding = Finding::Ok,
-          .detail = version,
-          .purpose = purpose,
-          .mend = ""};
+  return {
+      .feature = feature, .finding = Finding::Ok, .detail = version, .purpose = purpose, .fix = ""};
 }
 
 Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
@@ -42,7 +39,7 @@ Diagnosis diagnose_isa(const MachineFacts& machine, const std::string& name,
           .finding = found ? Finding::Ok : Finding::Absent,
           .detail = found ? "found" : "this CPU does not have it",
           .purpose = purpose,
-          .mend = ""};
+          .fix = ""};
 }
 
 Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
@@ -54,7 +51,7 @@ Diagnosis diagnose_mpirun(const SoftwareFacts& software) {
                                         software.open_mpi.value_or("no Open MPI"))
                           : "not in PATH",
           .purpose = "--processes: all_reduce and parameter servers over processes",
-          .mend = found ? "" : "apt-get install openmpi-bin"};
+          .fix = found ? "" : "apt-get install openmpi-bin"};
 }
 
 Diagnosis diagnose_python(const std::string& package, const std::string& purpose) {
@@ -65,7 +62,7 @@ Diagnosis diagnose_python(const std::string& package, const std::string& purpose
           .finding = found ? Finding::Ok : Finding::Missing,
           .detail = found ? version : "not importable by /usr/bin/python3",
           .purpose = purpose,
-          .mend = found ? "" : "apt-get install python3-" + package};
+          .fix = found ? "" : "apt-get install python3-" + package};
 }
 
 Diagnosis diagnose_cifar10(const std::string& folder) {
@@ -81,7 +78,7 @@ Diagnosis diagnose_cifar10(const std::string& folder) {
           .detail = fmt::format("{}: {} of {} files, {} genuine", folder,
                                 count(&FileCheck::size_ok), files.size(), genuine),
           .purpose = "--dataset cifar10 (--dataset shapes needs no file)",
-          .mend = ok ? "" : callable("ci/fetch_cifar10") + " " + folder};
+          .fix = ok ? "" : callable("ci/fetch_cifar10") + " " + folder};
 }
 
 std::string_view mark(Finding finding) {
@@ -143,8 +140,8 @@ int doctor(std::ostream& out, const std::string& data_dir) {
   for (const Diagnosis& row : rows) {
     out << fmt::format("{:<{}}  {:<7}  {}\n", row.feature, width, mark(row.finding), row.detail);
     out << fmt::format("{:<{}}           for {}\n", "", width, row.purpose);
-    if (!row.mend.empty()) {
-      out << fmt::format("{:<{}}           mend: {}\n", "", width, row.mend);
+    if (!row.fix.empty()) {
+      out << fmt::format("{:<{}}           fix: {}\n", "", width, row.fix);
     }
   }
   return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `regatta doctor`: what this machine has, what is missing for which feature, and the command that
-// mends it. It looks and changes nothing.
+// fixes it. It looks and changes nothing.
 #pragma once
 
 #include <istream>
@@ -15,7 +15,7 @@ namespace regatta {
 
 enum class Finding {
   Ok,
-  Missing,  ///< and `mend` brings it
+  Missing,  ///< and `fix` brings it
   Absent,   ///< and no command can bring it: hardware
 };
 
@@ -25,7 +25,7 @@ struct Diagnosis {
   Finding finding = Finding::Ok;
   std::string detail;  ///< what was found, or where it was looked for
   std::string purpose;
-  std::string mend;  ///< a command; empty unless missing
+  std::string fix;  ///< a command; empty unless missing
 };
 
 /// The name that /etc/os-release has for people.

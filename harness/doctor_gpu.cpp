@@ -16,7 +16,7 @@ Diagnosis diagnose_toolkit(const GpuFindings& found) {
       .finding = built ? Finding::Ok : Finding::Missing,
       .detail = built ? "built with " + found.toolkit : "not in this build",
       .purpose = kDevice,
-      .mend = built ? "" : "put nvcc on PATH, cmake -DREGATTA_CUDA=ON BUILD_FOLDER, build again"};
+      .fix = built ? "" : "put nvcc on PATH, cmake -DREGATTA_CUDA=ON BUILD_FOLDER, build again"};
 }
 
 Diagnosis diagnose_driver(const MachineFacts& machine, const GpuFindings& found) {
@@ -27,7 +27,7 @@ Diagnosis diagnose_driver(const MachineFacts& machine, const GpuFindings& found)
           .finding = loaded ? Finding::Ok : Finding::Absent,
           .detail = detail,
           .purpose = kDevice,
-          .mend = ""};
+          .fix = ""};
 }
 
 /// None that can be used: it is not there, or something else is not.
@@ -37,14 +37,14 @@ Diagnosis diagnose_no_gpu(const MachineFacts& machine, const GpuFindings& found)
             .finding = Finding::Absent,
             .detail = found.missing,
             .purpose = kDevice,
-            .mend = ""};
+            .fix = ""};
   }
   return {.feature = "CUDA GPU",
           .finding = Finding::Missing,
           .detail = fmt::format("{} x {}, which cannot be used", machine.gpus.size(),
                                 machine.gpus.front()),
           .purpose = kDevice,
-          .mend = found.missing};
+          .fix = found.missing};
 }
 
 std::string purpose_of(const std::string& library) {
@@ -59,9 +59,8 @@ Diagnosis diagnose_library(const GpuLibrary& library) {
           .finding = found ? Finding::Ok : Finding::Missing,
           .detail = found ? library.version : library.missing,
           .purpose = purpose_of(library.name),
-          .mend = found
-                      ? ""
-                      : fmt::format("apt-get install {}  (NVIDIA's repository)", library.package)};
+          .fix = found ? ""
+                       : fmt::format("apt-get install {}  (NVIDIA's repository)", library.package)};
 }
 
 /// What copies between it and the others of a run go by.
@@ -90,7 +89,7 @@ std::vector<Diagnosis> diagnose_gpus(const MachineFacts& machine, const GpuFindi
          .purpose = i == 0 ? kDevice
                            : fmt::format("{}: worker {} of one process, or process {} of a host",
                                          kDevice, i, i),
-         .mend = ""});
+         .fix = ""});
   }
   if (found.gpus.empty()) rows.push_back(diagnose_no_gpu(machine, found));
   for (const GpuLibrary& library : libraries) rows.push_back(diagnose_library(library));

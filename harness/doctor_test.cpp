@@ -51,7 +51,7 @@ TEST(Doctor, SaysHowToGetMissingData) {
   const Diagnosis row = find("CIFAR-10", {});
   EXPECT_EQ(row.finding, Finding::Missing);
   EXPECT_EQ(row.detail, "/nowhere: 0 of 6 files, 0 genuine");
-  EXPECT_EQ(row.mend, "ci/fetch_cifar10 /nowhere");
+  EXPECT_EQ(row.fix, "ci/fetch_cifar10 /nowhere");
 }
 
 const GpuFindings kH200{.toolkit = "13.0",
@@ -109,7 +109,7 @@ TEST(Doctor, TellsAMachineWithoutAGpuFromOneThatCannotUseIts) {
   const Diagnosis row = find_gpu_row("CUDA GPU", {.gpus = {"NVIDIA H200"}}, none);
   EXPECT_EQ(row.finding, Finding::Missing);
   EXPECT_EQ(row.detail, "1 x NVIDIA H200, which cannot be used");
-  EXPECT_EQ(row.mend, "build with CUDA");
+  EXPECT_EQ(row.fix, "build with CUDA");
 }
 
 TEST(Doctor, SaysWhichGpuLibraryToInstall) {
@@ -120,14 +120,14 @@ TEST(Doctor, SaysWhichGpuLibraryToInstall) {
   const Diagnosis nccl = find_gpu_row("NCCL", {}, kH200, libraries);
   EXPECT_EQ(nccl.finding, Finding::Missing);
   EXPECT_EQ(nccl.detail, "not found");
-  EXPECT_EQ(nccl.mend, "apt-get install libnccl2  (NVIDIA's repository)");
+  EXPECT_EQ(nccl.fix, "apt-get install libnccl2  (NVIDIA's repository)");
 }
 
 TEST(Doctor, OffersAMendForExactlyWhatIsMissing) {
   std::vector<Diagnosis> rows = diagnose({}, {}, "/nowhere");
   std::ranges::move(diagnose_gpus({}, find_gpus(), find_gpu_libraries()), std::back_inserter(rows));
   for (const Diagnosis& row : rows) {
-    EXPECT_EQ(row.finding == Finding::Missing, !row.mend.empty()) << row.feature;
+    EXPECT_EQ(row.finding == Finding::Missing, !row.fix.empty()) << row.feature;
     EXPECT_FALSE(row.purpose.empty()) << row.feature;
   }
 }
@@ -136,7 +136,7 @@ TEST(Doctor, PrintsATable) {
   std::ostringstream out;
   EXPECT_EQ(doctor(out, "/nowhere"), 0);
   for (const std::string_view part :
-       {"oneDNN", "python3-matplotlib", "mend: ci/fetch_cifar10", "CUDA", "NVIDIA driver"}) {
+       {"oneDNN", "python3-matplotlib", "fix: ci/fetch_cifar10", "CUDA", "NVIDIA driver"}) {
     EXPECT_NE(out.str().find(part), std::string::npos) << part;
   }
 }

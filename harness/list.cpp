@@ -3,13 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
+#include <string>
+#include <vector>
 
 #include "harness/doctor_gpu.h"
 #include "harness/list_json.h"
+#include "harness/matrix/tiers.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
 #include "harness/system/machine.h"
+#include "harness/system/terminal.h"
 #include "kernels/graph/dot.h"
 #include "kernels/graph/partition.h"
 #include "kernels/graph/text.h"
@@ -18,6 +23,9 @@
 
 namespace regatta {
 namespace {
+
+constexpr std::size_t kListColumns = 80;
+constexpr std::size_t kListIndent = 6;
 
 void list_workloads(std::ostream& out) {
   out << "workloads: tier, target, global batch, data sets\n";
@@ -42,6 +50,37 @@ void list_strategies(std::ostream& out) {
     if (!strategy->options.empty()) out << '\n';
   }
   out << "  a+b                    applies a, then b, such as all_reduce+model_parallel\n";
+}
+
+/// The values of a flag in the cells, each once, in their order; of cells without it none.
+std::vector<std::string> values_of(const MatrixPlan& plan, const std::string& flag) {
+  std::vector<std::string> values;
+  for (const MatrixCell& cell : plan.cells) {
+    const auto found = std::find(cell.arguments.begin(), cell.arguments.end(), flag);
+    if (found == cell.arguments.end()) continue;
+    const std::string& value = *(found + 1);
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+void list_tiers(std::ostream& out) {
+  out << "tiers of matrices: cells x seeds, workloads, workers, strategies\n";
+  for (const std::string& name : tier_names()) {
+    const MatrixPlan plan = tier_plan(name);
+    const std::size_t cells = plan.cells.size(), seeds = plan.seeds.size();
+    out << fmt::format("  {:18} {}\n", name, tier_summary(name));
+    const std::vector<std::string> facts = {
+        fmt::format("{} cells x {} seeds = {} runs", cells, seeds, cells * seeds),
+        fmt::format("of {}", fmt::join(values_of(plan, "--workload"), ", ")),
+        fmt::format("{} workers", fmt::join(values_of(plan, "--workers"), ", ")),
+        fmt::format("{}", fmt::join(values_of(plan, "--strategy"), ", "))};
+    const std::string text = fmt::format("{}", fmt::join(facts, "; "));
+    for (const std::string& line : wrapped(text, kListColumns - kListIndent)) {
+      out << std::string(kListIndent, ' ') << line << '\n';
+    }
+  }
+  out << "  how long one takes here: regatta matrix --tier quick --dry-run\n";
 }
 
 void list_devices(std::ostream& out) {
@@ -74,6 +113,7 @@ void list(std::ostream& out, const std::string& what, ListFormat format) {
   }
   if (what.empty() || what == "workloads") list_workloads(out);
   if (what.empty() || what == "strategies") list_strategies(out);
+  if (what.empty() || what == "tiers") list_tiers(out);
   if (what.empty() || what == "devices") list_devices(out);
 }
 

@@ -10,7 +10,7 @@
 
 namespace regatta {
 
-/// `what`: workloads, strategies, devices, or empty for all three.
+/// `what`: workloads, strategies, tiers, devices, or empty for all.
 void list(std::ostream& out, const std::string& what, ListFormat format);
 
 /// The placed and partitioned graph as text or DOT; text ends with bytes and messages by place.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/doctor_gpu.h"
+#include "harness/matrix/tiers.h"
 #include "harness/system/machine.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "strategies/strategy.h"
@@ -65,6 +66,20 @@ Json strategies() {
   return all;
 }
 
+Json tiers() {
+  Json all = Json::array();
+  for (const std::string& name : tier_names()) {
+    const MatrixPlan plan = tier_plan(name);
+    Json cells = Json::array();
+    for (const MatrixCell& cell : plan.cells) cells.push_back(cell.arguments);
+    all.push_back({{"name", name},
+                   {"summary", tier_summary(name)},
+                   {"seeds", plan.seeds},
+                   {"cells", std::move(cells)}});
+  }
+  return all;
+}
+
 Json devices() {
   const MachineFacts machine = machine_facts();
   Json gpus = Json::array();
@@ -81,6 +96,7 @@ void list_as_json(std::ostream& out, const std::string& what) {
   Json json = Json::object();
   if (what.empty() || what == "workloads") json["workloads"] = workloads();
   if (what.empty() || what == "strategies") json["strategies"] = strategies();
+  if (what.empty() || what == "tiers") json["tiers"] = tiers();
   if (what.empty() || what == "devices") json["devices"] = devices();
   out << json.dump(2) << '\n';
 }

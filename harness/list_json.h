@@ -8,7 +8,8 @@
 
 namespace regatta {
 
-/// An object with a member for each of workloads, strategies and devices, or for `what` of them.
+/// An object with a member for each of workloads, strategies, tiers and devices, or for `what` of
+/// them.
 void list_as_json(std::ostream& out, const std::string& what);
 
 }  // namespace regatta

@@ -2,13 +2,17 @@
 #include "harness/live.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
+
+#include "harness/system/command_text.h"
+#include "harness/system/duration.h"
+#include "harness/system/terminal.h"
 
 namespace regatta {
 namespace {
+
+constexpr std::chrono::milliseconds kBetweenDrawings{100};
 
 std::string colored(const std::string& text, const char* code) {
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
@@ -19,61 +23,168 @@ std::string seconds(std::int64_t ns) {
   return value < 1 ? fmt::format("{:.1f} ms", value * 1e3) : fmt::format("{:.2f} s", value);
 }
 
-std::string metric_text(const Record& record, double metric) {
-  return record.target.metric == "accuracy" ? fmt::format("accuracy {:.2f} %", metric)
-                                            : fmt::format("loss {:.4g}", metric);
+/// `0:07`, `12:30`, `1:02:03`
+std::string elapsed_text(double elapsed_s) {
+  const auto s = static_cast<std::int64_t>(elapsed_s);
+  if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
+  return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
+
+bool is_accuracy(const Target& target) { return target.metric == "accuracy"; }
+
+std::string metric_text(const Target& target, double metric) {
+  return is_accuracy(target) ? fmt::format("accuracy {:.2f} %", metric)
+                             : fmt::format("loss {:.4g}", metric);
+}
+
+std::string target_text(const RaceProgress& progress) {
+  std::string text = fmt::format("target {:g}", progress.target.value);
+  if (is_accuracy(progress.target)) text += " %";
+  if (progress.reached_at_step)
+    text += fmt::format(" reached at step {}", *progress.reached_at_step);
+  return text;
+}
+
+std::string verdict_text(const Record& record, const std::string& status,
+                         const std::string& folder) {
+  std::string text = status;
+  if (record.failure) text += ": " + record.failure->text;
+  if (record.training_time_to_target_ns) {
+    text += fmt::format(" {} in {} of training", metric_text(record.target, record.target.value),
+                        seconds(*record.training_time_to_target_ns));
+  }
+  if (!record.evaluations.empty()) {
+    text += fmt::format("; ended at {} after {}, {:.0f} examples/s",
+                        metric_text(record.target, record.evaluations.back().metric),
+                        seconds(record.training_ns), record.examples_per_s);
+  }
+  return text + fmt::format("; record in {}/records.jsonl", folder);
+}
+
+/// Empty where nothing tells, and at the end.
+std::string left_text(const RaceProgress& progress) {
+  if (!progress.seconds_left || *progress.seconds_left < 0.05) return "";
+  return fmt::format("about {} left", rough_duration(*progress.seconds_left));
 }
 
 }  // namespace
 
+std::string name_of_run(const RaceRequest& request) {
+  return fmt::format("{} {}, {} worker{}, seed {}", request.workload, request.strategy,
+                     request.workers, request.workers == 1 ? "" : "s", request.seed);
+}
+
+std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress,
+                                     double elapsed_s) {
+  std::vector<std::string> pieces = {elapsed_text(elapsed_s)};
+  if (!progress) {
+    pieces.emplace_back("preparing");
+    return pieces;
+  }
+  pieces.push_back(fmt::format("step {} of {}", progress->step, progress->steps));
+  if (progress->training_loss) {
+    pieces.push_back(fmt::format("training loss {:.4g}", *progress->training_loss));
+  }
+  pieces.push_back(fmt::format("{}{} at step {}", is_accuracy(progress->target) ? "" : "test ",
+                               metric_text(progress->target, progress->evaluation.metric),
+                               progress->evaluation.step));
+  pieces.push_back(target_text(*progress));
+  if (progress->examples_per_s > 0) {
+    pieces.push_back(fmt::format("{:.0f} examples/s", progress->examples_per_s));
+  }
+  if (const std::string left = left_text(*progress); !left.empty()) pieces.push_back(left);
+  return pieces;
+}
+
 LiveLine::LiveLine(const RaceRequest& request)
-    : name_(fmt::format("{} {} x{} seed {}", request.workload, request.strategy, request.workers,
-                        request.seed)),
-      terminal_(isatty(STDOUT_FILENO) != 0),
-      color_(terminal_ && std::getenv("NO_COLOR") == nullptr) {}
+    : name_(name_of_run(request)), terminal_(is_terminal()), color_(shows_color()) {
+  if (!terminal_) return;
+  std::setvbuf(stdout, nullptr, _IOFBF, BUFSIZ);  // what is drawn comes as one
+  draw();
+  ticker_.emplace([this] {
+    const std::lock_guard lock(mutex_);
+    draw();
+  });
+}
+
+LiveLine::~LiveLine() {
+  ticker_.reset();
+  clear();
+  std::fflush(stdout);
+}
+
+/// From the first line of those that were drawn. What is printed next replaces them.
+void LiveLine::clear() {
+  if (drawn_ > 1) fmt::print("\x1b[{}A", drawn_ - 1);
+  if (drawn_ > 0) fmt::print("\r\x1b[J");
+  drawn_ = 0;
+}
+
+void LiveLine::draw() {
+  const std::size_t columns = terminal_size().columns - 1;  // a full line would move the cursor on
+  std::vector<std::string> lines = wrapped(name_, columns);
+  const double elapsed_s = std::chrono::duration<double>(Clock::now() - begin_).count();
+  for (const auto& line : wrapped(live_pieces(progress_, elapsed_s), "  ", columns)) {
+    lines.push_back(line.substr(0, columns));
+  }
+  clear();
+  std::string text;
+  for (const std::string& line : lines) {
+    text += (text.empty() ? "" : "\n") + line.substr(0, columns);
+  }
+  fmt::print("{}", text);
+  std::fflush(stdout);
+  drawn_ = lines.size();
+  drawn_at_ = Clock::now();
+}
 
 void LiveLine::show(const RaceProgress& progress) {
-  if (!terminal_ && !progress.loss) return;
-  if (progress.loss) {
-    judged_ = fmt::format("  loss {:.4f}", *progress.loss);
-    if (progress.metric != progress.loss) {
-      judged_ += fmt::format("  accuracy {:.2f} %", *progress.metric);
-    }
-  }
-  std::string line = fmt::format("{}: step {}{}", name_, progress.step, judged_);
-  line += fmt::format("  {:.0f} examples/s  {:.0f} s left", progress.examples_per_s,
-                      progress.seconds_left);
-  const std::int64_t tenth = progress.examples * 10 / progress.total_examples;
+  const std::lock_guard lock(mutex_);
+  const bool begins = !progress_;
+  progress_ = progress;
   if (terminal_) {
-    fmt::print("\r\x1b[K{}", line);
-  } else if (tenth != last_tenth_) {
-    last_tenth_ = tenth;
-    fmt::print("{}\n", line);
+    if (begins || Clock::now() - drawn_at_ > kBetweenDrawings) draw();
+    return;
   }
+  const std::int64_t tenth = progress.step * 10 / progress.steps;
+  if (progress.occasion != Occasion::Evaluation || tenth == last_tenth_) return;
+  last_tenth_ = tenth;
+  std::string line = fmt::format("{}: step {} of {}  loss {:.4f}", name_, progress.step,
+                                 progress.steps, progress.evaluation.loss);
+  if (is_accuracy(progress.target)) {
+    line += fmt::format("  accuracy {:.2f} %", progress.evaluation.metric);
+  }
+  line += fmt::format("  {:.0f} examples/s", progress.examples_per_s);
+  if (const std::string left = left_text(progress); !left.empty()) line += "  " + left;
+  fmt::print("{}\n", line);
   std::fflush(stdout);
 }
 
 void LiveLine::tell(const std::string& line) {
-  fmt::print("{}{}\n", terminal_ ? "\r\x1b[K" : "", line);
+  const std::lock_guard lock(mutex_);
+  clear();
+  if (!line.empty()) fmt::print("{}\n", line);
+  if (!line.empty() && terminal_) draw();
   std::fflush(stdout);
 }
 
 void LiveLine::conclude(const Record& record, const std::string& folder) {
-  if (terminal_) fmt::print("\r\x1b[K");
+  ticker_.reset();
+  const std::lock_guard lock(mutex_);
+  clear();
   std::string verdict(to_string(record.status));
   if (color_) verdict = colored(verdict, record.status == Status::Reached ? "32" : "31");
-  std::string line = fmt::format("{}: {}", name_, verdict);
-  if (record.failure) line += ": " + record.failure->text;
-  if (record.training_time_to_target_ns) {
-    line += fmt::format(" {} in {} of training", metric_text(record, record.target.value),
-                        seconds(*record.training_time_to_target_ns));
+  const std::string text = name_ + ": " + verdict_text(record, verdict, folder);
+  if (!terminal_) {
+    fmt::print("{}\n", text);
+    return;
   }
-  if (!record.evaluations.empty()) {
-    line += fmt::format("; ended at {} after {}, {:.0f} examples/s",
-                        metric_text(record, record.evaluations.back().metric),
-                        seconds(record.training_ns), record.examples_per_s);
+  for (const std::string& line : wrapped(text, terminal_size().columns - 1)) {
+    fmt::print("{}\n", line);
   }
-  fmt::print("{}; record in {}/records.jsonl\n", line, folder);
+  if (record.status == Status::Failed) return;
+  const std::vector<std::string> next = {"regatta", "report", folder};
+  fmt::print("to see who came first, and why: {}\n", command_text(next));
 }
 
 }  // namespace regatta

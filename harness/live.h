@@ -1,30 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a person sees while a race runs: one line that is rewritten on a terminal, plain lines after
-// each evaluation on a pipe. NO_COLOR is honoured.
+// What a person sees while a race runs. On a terminal: a few lines that are rewritten, from the
+// first moment on, and at the end what came of the run and the next command. On a pipe: a line
+// after each evaluation, at most one for each tenth of the run, and one at the end. NO_COLOR is
+// honoured.
+// Threads: any.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/race.h"
+#include "harness/run/ticker.h"
 
 namespace regatta {
+
+/// `resnet9_thin all_reduce, 2 workers, seed 1`
+std::string name_of_run(const RaceRequest& request);
+
+/// What is known of a run that is under way, as the pieces of its lines. `elapsed_s`: since it was
+/// started. Without progress the run is being prepared.
+std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress, double elapsed_s);
 
 class LiveLine {
  public:
   explicit LiveLine(const RaceRequest& request);
+  /// Leaves no line behind that was to be rewritten.
+  ~LiveLine();
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
   void show(const RaceProgress& progress);
-  /// A line that stays.
+  /// A line that stays; without one, room for what others print.
   void tell(const std::string& line);
-  /// The last line: reached, missed or failed, and where the record is.
+  /// The end: reached, missed or failed, where the record is, and the next command.
   void conclude(const Record& record, const std::string& folder);
 
  private:
+  void clear();
+  void draw();
+
+  using Clock = std::chrono::steady_clock;
+
   std::string name_;
-  std::string judged_;  ///< loss and metric of the last evaluation
   bool terminal_ = false;
   bool color_ = false;
-  std::int64_t last_tenth_ = -1;  ///< a pipe gets a line for each tenth of the run
+  Clock::time_point begin_ = Clock::now();
+  std::mutex mutex_;  ///< guards what follows
+  std::optional<RaceProgress> progress_;
+  std::size_t drawn_ = 0;  ///< lines on the terminal now
+  Clock::time_point drawn_at_;
+  std::int64_t last_tenth_ = -1;  ///< of the run that a pipe has heard of
+  std::optional<Ticker> ticker_;  ///< on a terminal; last, because its thread uses the rest
 };
 
 }  // namespace regatta

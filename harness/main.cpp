@@ -52,7 +52,9 @@ int run(const regatta::Command& command) {
   const auto get_ready = [&] {
     regatta::require_writable(command.out);
     const std::string warning = regatta::warning_of(command.request, regatta::machine_facts());
-    if (!warning.empty()) std::cerr << regatta::kWarning << warning << std::endl;
+    if (warning.empty()) return;
+    live.tell("");
+    std::cerr << regatta::kWarning << warning << std::endl;
   };
   try {
     const regatta::Record record = regatta::race(
@@ -82,6 +84,7 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
     case regatta::Command::Kind::Doctor:
       return regatta::doctor(std::cout, command.request.data_dir);
+    case regatta::Command::Kind::Start: std::cout << regatta::kFirstCommands; return kGood;
     case regatta::Command::Kind::Nothing: return kGood;  // help or version
   }
   return kUsage;

@@ -52,6 +52,7 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
   remote.tls = exchange::tls_files_in(request.tls);
   exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
   remote.fingerprint = wanted.fingerprint;
+  if (!request.trace.empty()) remote.traces = RemoteOptions::Traces::Kept;
   remote.tell = wanted.tell;
   for (int p = 0; p < placement.processes; ++p) {
     remote.workers.push_back(workers_in(placement, p));

@@ -49,9 +49,7 @@ class Race {
     if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
     placement_.recipe.train = &data_.train;
     describe(dataset);
-    if (!request.trace.empty()) {
-      trace_.create(request.trace, request.if_there, placement_.processes);
-    }
+    if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
     build();
     if (hooks.ready) hooks.ready();
     unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
@@ -82,7 +80,8 @@ class Race {
   void advance_to(std::int64_t examples);
   EvaluationResult judge();
   void evaluate(std::int64_t examples);
-  void report(std::int64_t examples, const Evaluation* evaluation);
+  void report(std::int64_t examples, Occasion occasion);
+  std::optional<double> training_loss() const;
   void tell(const std::string& line);
   void fail(const RunError& error);
   TrainingReport last_report();
@@ -116,7 +115,7 @@ void Race::check_allocation() const {
   throw RunError(ErrorKind::Usage, "mpirun has started " + std::to_string(started) +
                                        " processes, but this run has " +
                                        std::to_string(placement_.processes) +
-                                       "; --processes and --servers say how many it has");
+                                       "; fix: --processes and --servers say how many it has");
 }
 
 void Race::describe(const std::string& dataset) {
@@ -213,8 +212,8 @@ void Race::train() {
   if (begin.examples == 0) {
     record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
   }
-  report(begin.examples, &record_.evaluations.back());
-  const Ticker ticker([this] { report(trainer_->examples_seen(), nullptr); });
+  report(begin.examples, Occasion::Evaluation);
+  const Ticker ticker([this] { report(trainer_->examples_seen(), Occasion::Tick); });
   for (std::int64_t examples = begin.examples; examples < total;) {
     const std::int64_t due = checkpoints_.next_after(examples, placement_.recipe.global_batch);
     const std::int64_t next =
@@ -265,33 +264,47 @@ void Race::evaluate(std::int64_t examples) {
                         .loss = judgement.loss,
                         .metric = judgement.metric};
   const bool reached = reaches(placement_.workload->metric, judgement.metric, record_.target.value);
-  if (reached && !record_.examples_to_target) {
-    record_.examples_to_target = evaluation.examples;
-    record_.training_time_to_target_ns = evaluation.training_time_ns;
-    record_.full_time_to_target_ns = evaluation.full_time_ns;
+  {
+    const std::lock_guard lock(progress_mutex_);  // a report looks at these
+    if (reached && !record_.examples_to_target) {
+      record_.examples_to_target = evaluation.examples;
+      record_.training_time_to_target_ns = evaluation.training_time_ns;
+      record_.full_time_to_target_ns = evaluation.full_time_ns;
+    }
+    record_.evaluations.push_back(evaluation);
   }
-  record_.evaluations.push_back(evaluation);
-  report(evaluation.examples, &evaluation);
+  report(evaluation.examples, Occasion::Evaluation);
 }
 
-void Race::report(std::int64_t examples, const Evaluation* evaluation) {
+void Race::report(std::int64_t examples, Occasion occasion) {
   if (!hooks_.progress) return;
   const std::lock_guard lock(progress_mutex_);
+  const std::int64_t total = placement_.recipe.total_examples;
+  const std::int64_t batch = placement_.recipe.global_batch;
+  const Evaluation& last = record_.evaluations.back();
   RaceProgress progress;
-  progress.examples = examples;
-  progress.total_examples = placement_.recipe.total_examples;
-  progress.step = examples / placement_.recipe.global_batch;
-  if (evaluation != nullptr) {
-    progress.loss = evaluation->loss;
-    progress.metric = evaluation->metric;
-  }
+  progress.occasion = occasion;
+  progress.step = examples / batch;
+  progress.steps = (total + batch - 1) / batch;
+  progress.training_loss = training_loss();
+  progress.evaluation = {.step = last.examples / batch, .loss = last.loss, .metric = last.metric};
+  progress.target = record_.target;
+  if (record_.examples_to_target) progress.reached_at_step = *record_.examples_to_target / batch;
   progress.examples_per_s = training_clock_.examples_per_s(examples);
-  if (examples > 0) {
+  if (examples > 0 && examples < total) {
     const double seconds = static_cast<double>(now_ns() - run_begin_ns_) * 1e-9;
-    const std::int64_t left = std::max<std::int64_t>(progress.total_examples - examples, 0);
-    progress.seconds_left = seconds * static_cast<double>(left) / static_cast<double>(examples);
+    progress.seconds_left =
+        seconds * static_cast<double>(total - examples) / static_cast<double>(examples);
   }
   hooks_.progress(progress);
+}
+
+/// Backup workers compute beside those whose shares make a batch.
+std::optional<double> Race::training_loss() const {
+  const std::optional<double> sum = trainer_->latest_loss();
+  if (!sum) return std::nullopt;
+  const auto replicas = static_cast<double>(placement_.options.replicas);
+  return *sum * replicas / (replicas + static_cast<double>(backup_workers_of(placement_)));
 }
 
 void Race::tell(const std::string& line) {

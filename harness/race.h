@@ -15,15 +15,26 @@
 
 namespace regatta {
 
+/// The last evaluation of a run that is under way.
+struct LastEvaluation {
+  std::int64_t step = 0;
+  double loss = 0;
+  double metric = 0;
+};
+
+enum class Occasion : std::uint8_t { Evaluation, Tick };
+
 /// Told after every evaluation, and every half second between. Threads: one call at a time.
 struct RaceProgress {
-  std::int64_t examples = 0;
-  std::int64_t total_examples = 0;
+  Occasion occasion = Occasion::Tick;
   std::int64_t step = 0;
-  std::optional<double> loss;  ///< both only after an evaluation
-  std::optional<double> metric;
-  double examples_per_s = 0;  ///< so far, by the training clock, as in the record
-  double seconds_left = 0;    ///< evaluations included
+  std::int64_t steps = 0;               ///< of the whole run
+  std::optional<double> training_loss;  ///< of the last step; empty before the first
+  LastEvaluation evaluation;
+  Target target;
+  std::optional<std::int64_t> reached_at_step;
+  double examples_per_s = 0;           ///< so far, by the training clock, as in the record
+  std::optional<double> seconds_left;  ///< evaluations included; empty while nothing tells
 };
 
 /// What a caller hears of a race; each may be empty.

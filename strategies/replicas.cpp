@@ -34,7 +34,7 @@ Replicas::Replicas(const Step& source, const ReplicaOptions& options)
   if (is_dealt_out(source.graph)) {
     throw RunError(ErrorKind::Usage, "strategy '" + std::string(options.strategy) +
                                          "' cannot be applied to a step that is already dealt to "
-                                         "replicas; put it first or leave one of them out");
+                                         "replicas; fix: put it first or leave one of them out");
   }
   result_.global_batch = source.global_batch;
   result_.normalization_group = source.normalization_group;

@@ -226,7 +226,7 @@ Step shard(const Step& step, std::int64_t servers, std::string_view strategy) {
     if (node.place.stage == 0) continue;
     throw RunError(ErrorKind::Usage,
                    "strategy '" + std::string(strategy) +
-                       "' cannot be applied to a step that is already dealt to stages; leave "
+                       "' cannot be applied to a step that is already dealt to stages; fix: leave "
                        "model_parallel out");
   }
   if (servers < 1) throw RunError(ErrorKind::Usage, "--servers is at least 1");

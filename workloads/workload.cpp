@@ -54,8 +54,9 @@ std::int64_t normalization_group_of(const Recipe& recipe, std::int64_t own) {
 
 void require_no_groups(const Recipe& recipe) {
   if (!recipe.normalization_group) return;
-  throw RunError(ErrorKind::Usage,
-                 "--normalization-group: this workload normalises nothing; leave the flag out");
+  throw RunError(
+      ErrorKind::Usage,
+      "--normalization-group: this workload normalises nothing; fix: leave the flag out");
 }
 
 std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas) {

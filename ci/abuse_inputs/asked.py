@@ -49,7 +49,8 @@ class Asked(NamedTuple):
 
     @property
     def is_help(self) -> bool:
-        return any(name in HELP for name, _ in self.flags)
+        """Also of no words, to which the program says how to begin."""
+        return self == Asked("", [], []) or any(name in HELP for name, _ in self.flags)
 
 
 def read(words: list[str], subject: Subject) -> Asked:

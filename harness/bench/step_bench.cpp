@@ -284,7 +284,8 @@ void declare(CLI::App& app, Options& options) {
 void save(const Json& report, const std::string& file) {
   std::ofstream out(file);
   out << report.dump() << std::endl;
-  if (!out) throw RunError(ErrorKind::Usage, "could not write " + file + "; give --save a file");
+  if (!out)
+    throw RunError(ErrorKind::Usage, "could not write " + file + "; fix: give --save a file");
 }
 
 int run(int argc, char** argv) {

@@ -63,8 +63,9 @@ void lay_out(std::vector<SavedVariable>& variables, Payload& payload) {
 }
 
 [[noreturn]] void refuse(const std::string& name, const std::string& what) {
-  throw RunError(ErrorKind::Data, "--resume " + name + ": this is " + what +
-                                      "; give another checkpoint, or start again without --resume");
+  throw RunError(ErrorKind::Data,
+                 "--resume " + name + ": this is " + what +
+                     "; fix: give another checkpoint, or start again without --resume");
 }
 
 /// The file between its first four words and its last.

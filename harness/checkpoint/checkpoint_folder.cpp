@@ -26,7 +26,7 @@ constexpr char kPartial[] = "checkpoint.partial";
 
 [[noreturn]] void fail(const fs::path& path, const std::string& reason) {
   throw RunError(ErrorKind::Io, "cannot write a checkpoint to " + path.string() + ": " + reason +
-                                    "; make room there, or choose another folder with --out");
+                                    "; fix: make room there, or choose another folder with --out");
 }
 
 /// A file that is closed at the end.
@@ -76,9 +76,10 @@ CheckpointFolder::CheckpointFolder(const fs::path& folder) : folder_(folder) {
   if (descriptor_ < 0) fail(folder, std::strerror(errno));
   if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0) return;
   close(descriptor_);
-  throw RunError(ErrorKind::Io, "another run writes its checkpoints to " + folder.string() +
-                                    ": it still runs, or has been resumed already; wait for its "
-                                    "end, or choose another folder with --out");
+  throw RunError(ErrorKind::Io,
+                 "another run writes its checkpoints to " + folder.string() +
+                     ": it still runs, or has been resumed already; fix: wait for its "
+                     "end, or choose another folder with --out");
 }
 
 CheckpointFolder::~CheckpointFolder() { close(descriptor_); }
@@ -127,7 +128,7 @@ Checkpoint read_checkpoint(const fs::path& path) {
   struct stat facts {};
   if (file.number() < 0 || fstat(file.number(), &facts) != 0) {
     throw RunError(ErrorKind::Usage, flag + std::strerror(errno) +
-                                         "; give a checkpoint, or its folder: "
+                                         "; fix: give a checkpoint, or its folder: "
                                          "OUT/checkpoints/RUN_ID");
   }
   if (!S_ISREG(facts.st_mode)) throw RunError(ErrorKind::Usage, flag + "this is not a file");

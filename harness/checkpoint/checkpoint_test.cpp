@@ -178,9 +178,10 @@ TEST(Checkpoint, IsRefusedWithAnyBitFlipped) {
 }
 
 TEST(Checkpoint, OfAnotherKindOrFormatIsRefused) {
-  EXPECT_EQ(error_of(std::string(1000, '\0')),
-            "--resume FILE: this is no checkpoint of Regatta; give another checkpoint, or start "
-            "again without --resume");
+  EXPECT_EQ(
+      error_of(std::string(1000, '\0')),
+      "--resume FILE: this is no checkpoint of Regatta; fix: give another checkpoint, or start "
+      "again without --resume");
   std::string other = text_of(sample());
   other[8] = static_cast<char>(Checkpoint::kFormat - 1);
   EXPECT_NE(error_of(other).find(fmt::format("of format {}, where this program reads format {}",
@@ -293,7 +294,7 @@ TEST_F(CheckpointFolders, IsOfOneRunAtATime) {
 TEST_F(CheckpointFolders, SaysWhatItCannotRead) {
   EXPECT_NE(error_of([&] {
               read_checkpoint(scratch_ / "none");
-            }).find("No such file or directory; give a checkpoint, or its folder"),
+            }).find("No such file or directory; fix: give a checkpoint, or its folder"),
             std::string::npos);
   EXPECT_NE(error_of([&] { read_checkpoint(scratch_); }).find("No such file"), std::string::npos);
   EXPECT_NE(error_of([&] { read_checkpoint("/dev/zero"); }).find("not a file"), std::string::npos);
@@ -314,7 +315,8 @@ TEST_F(CheckpointFolders, KeepsTheFormerOneWhereTheDiskIsFull) {
     const std::string large(100'000, 'x');
     checkpoint.variables[0].memory = large;
     const std::string error = error_of([&] { folder.write(checkpoint); });
-    EXPECT_NE(error.find("No space left on device; make room there"), std::string::npos) << error;
+    EXPECT_NE(error.find("No space left on device; fix: make room there"), std::string::npos)
+        << error;
     EXPECT_EQ(read_checkpoint(scratch_ / "run").examples, 150);
     EXPECT_FALSE(fs::exists(scratch_ / "run" / "checkpoint.partial"));
     std::ofstream(scratch_ / "filler") << std::string(fs::space(scratch_).available, 'x');

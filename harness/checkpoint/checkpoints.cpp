@@ -77,7 +77,7 @@ void Checkpoints::restore(Trainer& trainer, Record& record) {
   }
   if (!fits) {
     throw RunError(ErrorKind::Data, "--resume " + request_.resume +
-                                        ": its variables are not this run's; start again "
+                                        ": its variables are not this run's; fix: start again "
                                         "without --resume");
   }
   trainer.begin_at(variables, positions_of(*former_));

@@ -68,9 +68,9 @@ void check_flags(const ExportFormat& format, const ExportRequest& request) {
                    "--overwrite replaces the one file of --out, and this export has none");
   }
   if (format.output == ExportFormat::Output::Folder && request.out.empty()) {
-    throw RunError(
-        ErrorKind::Usage,
-        fmt::format("--format {} is several files; name a new folder with --out", format.name));
+    throw RunError(ErrorKind::Usage,
+                   fmt::format("--format {} is several files; fix: name a new folder with --out",
+                               format.name));
   }
 }
 
@@ -81,7 +81,7 @@ void require_new_or_empty(const fs::path& folder) {
   if (fs::is_empty(folder, error) && !error) return;
   throw RunError(ErrorKind::Usage, "cannot write " + folder.string() + ": " +
                                        (error ? error.message() : "the folder is not empty") +
-                                       "; choose another --out");
+                                       "; fix: choose another --out");
 }
 
 void write_folder(const fs::path& folder, const std::vector<ExportedFile>& files) {
@@ -174,7 +174,7 @@ void require_one_machine(std::span<const Record> records) {
   if (machines.size() <= 1) return;
   throw RunError(ErrorKind::Usage,
                  fmt::format("the records are of {} machines ({}), and this format has no place "
-                             "for that; export each machine's folder by itself",
+                             "for that; fix: export each machine's folder by itself",
                              machines.size(), fmt::join(machines, "; ")));
 }
 

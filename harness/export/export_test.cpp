@@ -289,7 +289,7 @@ TEST(Export, NeedsFlagsForWhatNoRecordHolds) {
   EXPECT_EQ(usage_error({.folder = "x", .format = "mllog", .out = {}, .submission = kSubmission}),
             "--format mllog has no place for --author-email");
   EXPECT_EQ(usage_error({.folder = "x", .format = "github", .out = {}, .submission = {}}),
-            "--format github is several files; name a new folder with --out");
+            "--format github is several files; fix: name a new folder with --out");
   EXPECT_NE(usage_error({.folder = "x", .format = "csvs", .out = {}, .submission = {}})
                 .find("did you mean 'csv'?"),
             std::string::npos);

@@ -237,10 +237,11 @@ int Matrix::dry_run() {
 
 int Matrix::run() {
   if (request_.mode == MatrixRequest::Mode::Run && missing_.size() < planned()) {
-    throw RunError(ErrorKind::Usage,
-                   fmt::format("{} holds {} of the {} runs already; --resume runs what is missing, "
-                               "another --out begins anew",
-                               request_.out, planned() - missing_.size(), planned()));
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("{} holds {} of the {} runs already; fix: --resume runs what is missing, "
+                    "another --out begins anew",
+                    request_.out, planned() - missing_.size(), planned()));
   }
   std::vector<MatrixCell> cells;
   for (const PlannedRun& run : missing_) cells.push_back(plan_.cells[run.cell]);

@@ -21,9 +21,10 @@ double seconds(std::chrono::steady_clock::duration span) {
 
 std::string find_script() {
   if (const auto script = find_program_file("plots/race.py")) return script->string();
-  throw RunError(ErrorKind::Unsupported,
-                 "--draw: this program has no plots/race.py beside it, which draws; leave the flag "
-                 "out, install Regatta again, or run it inside its checkout");
+  throw RunError(
+      ErrorKind::Unsupported,
+      "--draw: this program has no plots/race.py beside it, which draws; fix: leave the flag "
+      "out, install Regatta again, or run it inside its checkout");
 }
 
 }  // namespace

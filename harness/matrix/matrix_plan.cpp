@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "harness/matrix/matrix.h"
+#include "harness/matrix/tiers.h"
 #include "harness/plan/race_flags.h"
 #include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
@@ -50,7 +51,8 @@ class Reader {
       }
     }
     require_use(excluded);
-    if (plan.cells.empty()) throw error("no cell is left; add a [[race]] block with a workload");
+    if (plan.cells.empty())
+      throw error("no cell is left; fix: add a [[race]] block with a workload");
     return plan;
   }
 
@@ -138,7 +140,8 @@ class Reader {
 
   std::string text_of(std::string_view key, const toml::node& node) const {
     if (const auto text = node.value_exact<std::string>()) {
-      if (text->empty()) throw error(std::string(key) + " is empty; leave it out or give a value");
+      if (text->empty())
+        throw error(std::string(key) + " is empty; fix: leave it out or give a value");
       return *text;
     }
     if (const auto whole = node.value_exact<std::int64_t>()) return std::to_string(*whole);
@@ -155,8 +158,8 @@ class Reader {
       cells += product;
     }
     if (cells <= kMostCells) return;
-    throw error(fmt::format("{:.6g} cells, more than the {} of one matrix; shorten a list", cells,
-                            kMostCells));
+    throw error(fmt::format("{:.6g} cells, more than the {} of one matrix; fix: shorten a list",
+                            cells, kMostCells));
   }
 
   /// What excludes nothing is a mistake.
@@ -167,7 +170,7 @@ class Reader {
           if (used_.contains({i, flag, value})) continue;
           throw error(
               fmt::format("[[exclude]] number {}: no cell with {} = '{}' is excluded by it; "
-                          "correct it or take it out",
+                          "fix: correct it or take it out",
                           i + 1, flag.substr(2), value));
         }
       }

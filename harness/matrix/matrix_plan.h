@@ -51,9 +51,6 @@ MatrixPlan plan_of(const MatrixRequest& request);
 /// nearest valid one.
 MatrixPlan parse_matrix(const std::string& text, const std::string& source);
 
-/// Throws: RunError(Usage) that lists the tiers.
-MatrixPlan tier_plan(const std::string& name);
-
 /// The placement of a cell, without loading data. Throws: RunError(Usage), RunError(Unsupported).
 Placement placement_of(const MatrixCell& cell);
 

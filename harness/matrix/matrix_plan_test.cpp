@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/matrix/tiers.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
 

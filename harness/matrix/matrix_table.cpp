@@ -2,16 +2,14 @@
 #include "harness/matrix/matrix_table.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <sstream>
 
 #include "harness/judge/statistics.h"
+#include "harness/system/terminal.h"
 
 namespace regatta {
 namespace {
@@ -20,7 +18,7 @@ constexpr std::size_t kLeastNameWidth = 16;
 constexpr std::size_t kLeastBarWidth = 8;
 constexpr std::size_t kMostBarWidth = 48;
 constexpr std::size_t kBarGap = 2;
-const std::vector<std::string> kHeads = {"cell",      "runs",   "hit",       "failed",
+const std::vector<std::string> kHeads = {"cell",      "runs",   "reached",   "failed",
                                          "to target", "metric", "examples/s"};
 constexpr std::size_t kFailed = 3;
 constexpr std::size_t kMetric = 5;
@@ -69,23 +67,13 @@ std::string aligned(const std::vector<std::string>& columns,
   return text;
 }
 
-/// Columns and rows of the terminal.
-winsize terminal_size() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
-    size.ws_col = 80;
-    size.ws_row = 24;
-  }
-  return size;
-}
-
 }  // namespace
 
 MatrixTable::MatrixTable(const MatrixPlan& plan)
     : plan_(plan),
       rows_(plan.cells.size()),
-      terminal_(isatty(STDOUT_FILENO) != 0),
-      color_(terminal_ && std::getenv("NO_COLOR") == nullptr),
+      terminal_(is_terminal()),
+      color_(shows_color()),
       glyphs_(glyphs_of_locale()) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> by_workload;
   for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
@@ -155,7 +143,8 @@ MatrixTable::Columns MatrixTable::columns_of(const Row& row) const {
 }
 
 void MatrixTable::begin(std::size_t cell, std::uint64_t seed) {
-  under_way_ = fmt::format("{} seed {}", plan_.cells[cell].name, seed);
+  under_way_ = fmt::format("{} seed {}: preparing", plan_.cells[cell].name, seed);
+  if (terminal_) redraw();
 }
 
 void MatrixTable::progress(const std::string& line, const std::string& left) {
@@ -226,14 +215,14 @@ std::string MatrixTable::bar_of(double seconds, double fastest, double slowest,
 }
 
 void MatrixTable::redraw() {
-  const winsize size = terminal_size();
-  const Widths widths = widths_for(size.ws_col);
+  const TerminalSize size = terminal_size();
+  const Widths widths = widths_for(size.columns);
   std::vector<std::string> table = {aligned(kHeads, widths.columns).substr(0, widths.line)};
   for (const Group& group : groups_) {
     const std::vector<std::string> lines = lines_of(group, widths);
     table.insert(table.end(), lines.begin(), lines.end());
   }
-  const std::size_t room = size.ws_row > 5 ? size.ws_row - 2U : 3U;
+  const std::size_t room = size.rows > 5 ? size.rows - 2 : 3;
   if (table.size() > room) {
     const std::size_t hidden = table.size() - room + 1;
     table.resize(room - 1);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The built-in matrices: the tiers race `single` and every strategy with several workers; the tier
-// `claims` decides the claims of claims.h on two cores.
+#include "harness/matrix/tiers.h"
+
 #include <fmt/format.h>
 
-#include <string>
-#include <vector>
-
-#include "harness/matrix/matrix_plan.h"
 #include "kernels/graph/names.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
 
+/// A tier of races, each of which `single` and every strategy with several workers take part in.
+struct Races {
+  int seeds = 1;
+  std::vector<const char*> races;  ///< as TOML: a workload, and what else its cells are asked for
+  const char* workers = "2";       ///< as TOML
+};
+
 struct Tier {
   const char* name;
-  int seeds;
-  std::vector<const char*> races;  ///< as TOML: a workload, and what else its cells are asked for
-  const char* workers;             ///< as TOML
+  const char* summary;
+  std::string matrix;  ///< as TOML
 };
 
 /// Half of resnet9_thin's own examples in as many steps, so that a seed of all cells fits into
@@ -26,18 +27,6 @@ struct Tier {
 /// of 20 reference runs reach it (results/epyc-2-cores/quick_reference).
 constexpr const char* kShortThin =
     "workload = \"resnet9_thin\"\nglobal_batch = 32\nepochs = 1\ntarget = 40\n";
-
-const std::vector<Tier>& tiers() {
-  static const std::vector<Tier> tiers = {
-      {"quick", 5, {"workload = \"parabola\"\n", kShortThin}, "2"},
-      {"standard", 5, {R"(workload = ["airbench94", "mobilenet_v2"])"}, "2"},
-      {"full",
-       10,
-       {R"(workload = ["parabola", "resnet9_thin", "airbench94", "resnet9", "mobilenet_v2_full"])"},
-       "[2, 4]"},
-  };
-  return tiers;
-}
 
 /// 11 minutes on two cores. What grows with the workers takes a few steps only: it
 /// follows from the graph, and more workers than cores would tell nothing about time.
@@ -97,25 +86,54 @@ std::string parallel_strategies() {
   return fmt::format("[{}]", fmt::join(names, ", "));
 }
 
+std::string matrix_of(const Races& tier) {
+  std::string matrix = fmt::format("seeds = {}\n", tier.seeds);
+  for (const char* race : tier.races) {
+    matrix += fmt::format("[[race]]\n{}\nstrategy = \"single\"\n", race);
+  }
+  for (const char* race : tier.races) {
+    matrix += fmt::format("[[race]]\n{}\nstrategy = {}\nworkers = {}\n", race,
+                          parallel_strategies(), tier.workers);
+  }
+  return matrix;
+}
+
+const std::vector<Tier>& tiers() {
+  static const std::vector<Tier> tiers = {
+      {"quick", "a first look: small workloads, every strategy",
+       matrix_of({5, {"workload = \"parabola\"\n", kShortThin}, "2"})},
+      {"claims", "what textbooks say of the strategies, put to the test", kClaims},
+      {"standard", "two networks to their published accuracy, every strategy",
+       matrix_of({5, {R"(workload = ["airbench94", "mobilenet_v2"])"}, "2"})},
+      {"full", "complete recipes, with 2 and 4 workers",
+       matrix_of({10,
+                  {R"(workload = ["parabola", "resnet9_thin", "airbench94", "resnet9", )"
+                   R"("mobilenet_v2_full"])"},
+                  "[2, 4]"})},
+  };
+  return tiers;
+}
+
+/// Throws: RunError(Usage).
+const Tier& find_tier(const std::string& name) {
+  for (const Tier& tier : tiers()) {
+    if (tier.name == name) return tier;
+  }
+  throw unknown_name("tier", name, tier_names());
+}
+
 }  // namespace
 
+std::vector<std::string> tier_names() {
+  std::vector<std::string> names;
+  for (const Tier& tier : tiers()) names.emplace_back(tier.name);
+  return names;
+}
+
+std::string tier_summary(const std::string& name) { return find_tier(name).summary; }
+
 MatrixPlan tier_plan(const std::string& name) {
-  if (name == "claims") return parse_matrix(kClaims, "tier claims");
-  std::vector<std::string> names = {"claims"};
-  for (const Tier& tier : tiers()) {
-    names.emplace_back(tier.name);
-    if (tier.name != name) continue;
-    std::string matrix = fmt::format("seeds = {}\n", tier.seeds);
-    for (const char* race : tier.races) {
-      matrix += fmt::format("[[race]]\n{}\nstrategy = \"single\"\n", race);
-    }
-    for (const char* race : tier.races) {
-      matrix += fmt::format("[[race]]\n{}\nstrategy = {}\nworkers = {}\n", race,
-                            parallel_strategies(), tier.workers);
-    }
-    return parse_matrix(matrix, "tier " + name);
-  }
-  throw unknown_name("tier", name, names);
+  return parse_matrix(find_tier(name).matrix, "tier " + name);
 }
 
 }  // namespace regatta

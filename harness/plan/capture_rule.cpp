@@ -30,7 +30,7 @@ LaunchSteps launch_of_steps(const RaceRequest& request, const Placement& placeme
   const std::string why_not = why_not_captured(request, placement);
   if (request.cuda_graph == "on" && !why_not.empty()) {
     throw RunError(ErrorKind::Usage, "--cuda-graph on cannot be: " + why_not +
-                                         "; leave it out, or give --cuda-graph off");
+                                         "; fix: leave it out, or give --cuda-graph off");
   }
   const bool captures = request.cuda_graph != "off" && why_not.empty();
   return captures ? LaunchSteps::AsOne : LaunchSteps::ByKernel;

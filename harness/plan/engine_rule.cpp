@@ -21,8 +21,8 @@ std::optional<EngineRule> engine_rule_of(const RaceRequest& request) {
     return asked == valid[0] ? EngineRule::Timed : EngineRule::Heuristic;
   }
   if (request.cudnn_engine) {
-    throw RunError(ErrorKind::Usage,
-                   "--cudnn-engine " + asked + " cannot be: it is for --device cuda; leave it out");
+    throw RunError(ErrorKind::Usage, "--cudnn-engine " + asked +
+                                         " cannot be: it is for --device cuda; fix: leave it out");
   }
   return std::nullopt;
 }

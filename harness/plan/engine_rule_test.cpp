@@ -56,7 +56,7 @@ TEST(EngineRule, IsNoneOfTheCpus) {
   for (const char* asked : {"timed", "heuristic"}) {
     request.cudnn_engine = asked;
     EXPECT_EQ(error_of(request), std::string("--cudnn-engine ") + asked +
-                                     " cannot be: it is for --device cuda; leave it out");
+                                     " cannot be: it is for --device cuda; fix: leave it out");
   }
 }
 

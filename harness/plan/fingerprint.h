@@ -16,7 +16,7 @@
 namespace regatta {
 
 /// Version of the protocol between coordinator and ranks (ranks/control.proto).
-inline constexpr char kProtocolVersion[] = "1";
+inline constexpr char kProtocolVersion[] = "2";
 
 /// Lines of name and value.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;

@@ -23,7 +23,7 @@ void require_no_empty_word(int argc, const char* const* argv) {
     } else {
       continue;
     }
-    throw RunError(ErrorKind::Usage, where + " is empty; give a value, or leave it out");
+    throw RunError(ErrorKind::Usage, where + " is empty; fix: give a value, or leave it out");
   }
 }
 

@@ -46,7 +46,7 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
   if (is_gpu(request.device) && placement.processes == 1 && placement.facts.has_quorum) {
     throw RunError(ErrorKind::Usage,
                    "--backup-workers beside GPUs wants servers in processes of their own, which "
-                   "compute on the CPU; leave --processes out, or give --processes 2 or more");
+                   "compute on the CPU; fix: leave --processes out, or give --processes 2 or more");
   }
   placement.by_nccl = placement.facts.sums_gradients && nccl_algorithm(request);
   if (!placement.by_nccl) return;
@@ -56,12 +56,12 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
                            " between GPUs is NCCL's, which wants a GPU for each ";
   if (placement.options.stages > 1) {
     throw RunError(ErrorKind::Usage,
-                   nccl + "stage, but stages of a replica share one; use " + kInstead);
+                   nccl + "stage, but stages of a replica share one; fix: use " + kInstead);
   }
   if (placement.options.replicas > placement.worker_processes) {
     throw RunError(
         ErrorKind::Usage,
-        fmt::format("{}worker, but workers of a process share one; give --processes {}, or "
+        fmt::format("{}worker, but workers of a process share one; fix: give --processes {}, or "
                     "use {}",
                     nccl, placement.options.replicas, kInstead));
   }

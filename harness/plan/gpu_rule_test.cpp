@@ -124,13 +124,15 @@ TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
     }
     return "";
   };
-  EXPECT_EQ(error_of(placement),
-            "--cuda-graph on cannot be: the run's places are on 2 GPUs, and a captured step is of "
-            "one (CUDA_VISIBLE_DEVICES=0 shows a single one); leave it out, or give --cuda-graph "
-            "off");
-  EXPECT_EQ(error_of(placement_of("central_storage", 2)),
-            "--cuda-graph on cannot be: the host holds and updates the parameters; leave it out, "
-            "or give --cuda-graph off");
+  EXPECT_EQ(
+      error_of(placement),
+      "--cuda-graph on cannot be: the run's places are on 2 GPUs, and a captured step is of "
+      "one (CUDA_VISIBLE_DEVICES=0 shows a single one); fix: leave it out, or give --cuda-graph "
+      "off");
+  EXPECT_EQ(
+      error_of(placement_of("central_storage", 2)),
+      "--cuda-graph on cannot be: the host holds and updates the parameters; fix: leave it out, "
+      "or give --cuda-graph off");
   const RaceRequest automatic{.device = "cuda"};
   EXPECT_EQ(launch_of_steps(automatic, placement), LaunchSteps::ByKernel);
   EXPECT_EQ(launch_of_steps(automatic, placement_of("central_storage", 2)), LaunchSteps::ByKernel);

@@ -51,12 +51,13 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
   if (stages &&
       std::any_of(placement.strategies.begin(), placement.strategies.end(),
                   [](const Strategy* each) { return each->processes == Processes::WithServers; })) {
-    throw usage("strategy '" + request.strategy +
-                "' cannot be: the parameters of stages have no servers; leave model_parallel out");
+    throw usage(
+        "strategy '" + request.strategy +
+        "' cannot be: the parameters of stages have no servers; fix: leave model_parallel out");
   }
   if (!replicas && !stages && request.workers != 1) {
     throw usage(
-        "strategy 'single' runs on one worker; leave --workers out or choose a strategy "
+        "strategy 'single' runs on one worker; fix: leave --workers out or choose a strategy "
         "with several (regatta list strategies)");
   }
   if (request.stages && !(replicas && stages)) {
@@ -71,7 +72,7 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
   const std::int64_t wanted = request.stages.value_or(0);
   if (wanted < 1 || request.workers % wanted != 0) {
     throw usage("strategy '" + request.strategy + "' deals " + std::to_string(request.workers) +
-                " workers to replicas of --stages stages each; give --stages a divisor of the "
+                " workers to replicas of --stages stages each; fix: give --stages a divisor of the "
                 "workers, such as --workers 4 --stages 2");
   }
   options.stages = wanted;
@@ -144,7 +145,7 @@ void check_drawn(const Placement& placement, std::int64_t group) {
   if (drawn <= recipe.train_examples) return;
   throw usage(fmt::format(
       "{} workers and {} backup workers draw {} examples for a step with a global batch of {}, but "
-      "the data set has {}; use a smaller --global-batch",
+      "the data set has {}; fix: use a smaller --global-batch",
       replicas, backups, drawn, recipe.global_batch, recipe.train_examples));
 }
 
@@ -157,10 +158,10 @@ bool goes_on_after_a_loss(const Placement& placement) {
 void check_algorithm(const RaceRequest& request, const Placement& placement) {
   const std::string algorithm = placement.options.choice(kAlgorithm);
   if (algorithm == kMpi && request.processes.value_or(1) <= 1) {
-    throw usage("--all-reduce mpi works between processes; give --processes 2 or more");
+    throw usage("--all-reduce mpi works between processes; fix: give --processes 2 or more");
   }
   if (algorithm == kNccl && !is_gpu(request.device)) {
-    throw usage("--all-reduce nccl works between GPUs; give --device cuda");
+    throw usage("--all-reduce nccl works between GPUs; fix: give --device cuda");
   }
 }
 
@@ -194,7 +195,7 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   }
   if (processes > 1 && !spans_processes(placement)) {
     throw usage("strategy '" + request.strategy +
-                "' runs in one process; leave --processes out, or choose one of " +
+                "' runs in one process; fix: leave --processes out, or choose one of " +
                 names_of_those_over_processes());
   }
   if (processes > replicas) {
@@ -209,12 +210,12 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   if (placement.processes > 1) return;
   if (!request.hosts.empty() || !request.listen.empty() || !request.tls.empty()) {
     throw usage(
-        "--hosts, --listen and --tls are for runs over processes; this one has one, give "
-        "--processes 2 or more");
+        "--hosts, --listen and --tls are for runs over processes; this one has one; fix: "
+        "give --processes 2 or more");
   }
   if (request.on_loss == OnLoss::Continue) {
     throw usage(
-        "--continue-on-loss: with one process there is none to lose; give --processes 2 or "
+        "--continue-on-loss: with one process there is none to lose; fix: give --processes 2 or "
         "more");
   }
 }
@@ -234,7 +235,7 @@ void check_checkpoints(const RaceRequest& request) {
 
 void check_trace(const RaceRequest& request) {
   if (request.if_there == IfThere::Refuse || !request.trace.empty()) return;
-  throw usage("--overwrite replaces the file of --trace, and this run has none; leave it out");
+  throw usage("--overwrite replaces the file of --trace, and this run has none; fix: leave it out");
 }
 
 void check_stragglers(const RaceRequest& request, std::int64_t backups) {

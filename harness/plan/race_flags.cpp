@@ -34,30 +34,55 @@ void declare(CLI::App& app, const Option& option, OptionValues& given) {
   if (usual) flag->default_str(to_text(*usual));
 }
 
-}  // namespace
+/// What follows belongs to the group, in the help.
+void begin_group(CLI::App& app, const char* title) { app.option_defaults()->group(title); }
 
-void declare_cell(CLI::App& app, RaceRequest& request) {
+constexpr const char* kCell = "What races";
+constexpr const char* kOptions = "Options of strategies";
+constexpr const char* kLength = "Length and target";
+constexpr const char* kData = "Data";
+constexpr const char* kCompute = "What computes, and how";
+constexpr const char* kHosts = "Processes and hosts";
+constexpr const char* kOutput = "Output";
+constexpr const char* kOwn = "Options";  // of a subcommand that has some of these flags, and --help
+
+void declare_what_races(CLI::App& app, RaceRequest& request) {
+  begin_group(app, kCell);
   add_value(app, "--workload", request.workload, "what to train (regatta list workloads)")
       ->required();
   add_value(app, "--strategy", request.strategy,
             "how to train it in parallel (regatta list strategies); a+b applies a, then b");
   add_value(app, "--workers", request.workers,
             "replicas, or stages of model_parallel, or both of a composition");
+  add_value(app, "--stages", request.stages,
+            "stages of each replica in a composition with model_parallel (default: none)");
+}
+
+void declare_processes(CLI::App& app, RaceRequest& request) {
+  begin_group(app, kHosts);
   add_value(app, "--processes", request.processes,
             "processes that the workers are dealt to, started by mpirun; 1: all is in this one "
             "(default: 1; a worker each with parameter servers)");
-  add_value(app, "--stages", request.stages,
-            "stages of each replica in a composition with model_parallel (default: none)");
-  for (const Option* option : all_options()) declare(app, *option, request.options);
+}
+
+void declare_length(CLI::App& app, RaceRequest& request) {
+  begin_group(app, kLength);
+  add_value(app, "--epochs", request.epochs, "passes over the data (default: the workload's)");
+  add_value(app, "--steps", request.steps,
+            "length of the run in steps, instead of --epochs (default: --epochs)");
   add_value(app, "--global-batch", request.global_batch,
             "examples in a step over all workers (default: the workload's)");
+}
+
+void declare_compute(CLI::App& app, RaceRequest& request) {
+  begin_group(app, kCompute);
+  add_value(app, "--device", request.device, "what computes: cpu, or cuda (an NVIDIA GPU)");
   add_value(app, "--dtype", request.dtype, "element type of activations and weights: f32 or bf16");
   add_value(app, "--fusion", request.fusion,
             "normalise, activate, pool and add in one op each: on or off");
   add_value(app, "--winograd", request.winograd,
             "convolutions that gain by it on the CPU by Winograd's algorithm: on, off, or auto, "
             "which is on where there are any, but for bf16 where the processor has AMX");
-  add_value(app, "--device", request.device, "what computes: cpu, or cuda (an NVIDIA GPU)");
   add_value(app, "--cuda-graph", request.cuda_graph,
             "each step on a GPU as one launch: on, off, or auto, which is on where the host "
             "has no part in a step");
@@ -65,38 +90,19 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
             "cuDNN's engine for each convolution on a GPU: timed, the fastest by trials "
             "before the clock starts, or heuristic, the first that the library names, which "
             "gives the same bits in every run (default: timed)");
-  add_value(app, "--epochs", request.epochs, "passes over the data (default: the workload's)");
-  add_value(app, "--steps", request.steps,
-            "length of the run in steps, instead of --epochs (default: --epochs)");
 }
 
-void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
-  declare_cell(app, request);
-  add_value(app, "--seed", request.seed, "of weights, order and augmentation");
+void declare_data(CLI::App& app, RaceRequest& request) {
+  begin_group(app, kData);
   add_value(app, "--dataset", request.dataset, "cifar10, shapes, ... (default: the workload's)");
   add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");
   add_value(app, "--data", request.data,
             "verified: of files those that their authors published; unverified: others, too, and "
             "the record tells their digest");
-  add_value(app, "--target", request.target,
-            "value of the metric that has to be reached (default: the workload's)");
-  add_value(app, "--normalization-group", request.normalization_group,
-            "examples that are normalised together (default: the workload's)");
-  add_value(app, "--rate-scale", request.rate_scale, "multiplies the recipe's learning rate");
-  add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
-  add_value(
-      app, "--straggler", texts.stragglers,
-      "WORKER:FACTOR[,...]: delays a worker, so that computing takes it FACTOR times as long, such "
-      "as 1:2.0; the record has the true factor (default: none)");
-  add_value(
-      app, "--trace", request.trace,
-      "file for a timeline in the Chrome trace format; over processes FILE.rank0 and so on, each "
-      "with its own zero (default: none)");
-  add_overwrite(app, request.if_there, "the file of --trace");
-  app.add_flag_callback(
-      "--continue-on-loss", [&request] { request.on_loss = OnLoss::Continue; },
-      "parameter_server_async, or parameter_server with backup workers, goes on without a worker's "
-      "process that is lost");
+}
+
+void declare_hosts(CLI::App& app, RaceRequest& request) {
+  begin_group(app, kHosts);
   add_value(app, "--hosts", request.hosts,
             "Open MPI hostfile of the machines to run on (default: this one)");
   add_value(app, "--listen", request.listen,
@@ -104,13 +110,58 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   add_value(app, "--tls", request.tls,
             "folder of ca.pem, cert.pem and key.pem by which processes talk over TLS; what "
             "Open MPI carries stays plain (default: no TLS)");
+  app.add_flag_callback(
+      "--continue-on-loss", [&request] { request.on_loss = OnLoss::Continue; },
+      "parameter_server_async, or parameter_server with backup workers, goes on without a worker's "
+      "process that is lost");
+}
+
+void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
+  begin_group(app, kOutput);
+  add_value(app, "--out", texts.out, "folder whose records.jsonl the record is added to");
+  add_value(app, "--trace", request.trace,
+            "file for a timeline of all processes in the Chrome trace format, which "
+            "ui.perfetto.dev opens (default: none)");
+  add_overwrite(app, request.if_there, "the file of --trace");
   add_value(app, "--checkpoint-every", request.checkpoint_every,
             "steps from one checkpoint to the next; the last is kept in "
             "OUT/checkpoints/RUN_ID until the run has finished (default: none)");
   add_value(app, "--resume", request.resume,
             "a checkpoint, or its folder: the run goes on from there, with the flags that it "
             "began with (default: none)");
-  add_value(app, "--out", texts.out, "folder whose records.jsonl the record is added to");
+}
+
+}  // namespace
+
+void declare_cell(CLI::App& app, RaceRequest& request) {
+  declare_what_races(app, request);
+  begin_group(app, kOptions);
+  for (const Option* option : all_options()) declare(app, *option, request.options);
+  declare_length(app, request);
+  declare_compute(app, request);
+  declare_processes(app, request);
+  begin_group(app, kOwn);
+}
+
+void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
+  declare_cell(app, request);
+  begin_group(app, kCell);
+  add_value(app, "--seed", request.seed, "of weights, order and augmentation");
+  begin_group(app, kLength);
+  add_value(app, "--target", request.target,
+            "value of the metric that has to be reached (default: the workload's)");
+  add_value(app, "--rate-scale", request.rate_scale, "multiplies the recipe's learning rate");
+  add_value(app, "--normalization-group", request.normalization_group,
+            "examples that are normalised together (default: the workload's)");
+  begin_group(app, kCompute);
+  add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
+  add_value(
+      app, "--straggler", texts.stragglers,
+      "WORKER:FACTOR[,...]: delays a worker, so that computing takes it FACTOR times as long, such "
+      "as 1:2.0; the record has the true factor (default: none)");
+  declare_data(app, request);
+  declare_hosts(app, request);
+  declare_output(app, request, texts);
 }
 
 void complete(RaceRequest& request, const RunTexts& texts, int argc, const char* const* argv) {

@@ -22,7 +22,7 @@ UseWinograd use_of_winograd(const RaceRequest& request, const Placement& placeme
   const std::string why_not = why_not_winograd(request, placement);
   if (request.winograd == "on" && !why_not.empty()) {
     throw RunError(ErrorKind::Usage, "--winograd on cannot be: " + why_not +
-                                         "; leave it out, or give --winograd off");
+                                         "; fix: leave it out, or give --winograd off");
   }
   const bool on = request.winograd == "on" ||
                   (why_not.empty() && !cpu_favours_direct_convolutions(placement.recipe.element));

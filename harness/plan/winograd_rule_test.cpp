@@ -64,7 +64,7 @@ TEST(WinogradRule, RefusesWhatCannotBeAndSaysWhy) {
   request.device = "cuda";
   EXPECT_EQ(
       refusal_of(request),
-      "--winograd on cannot be: it is for --device cpu; leave it out, or give --winograd off");
+      "--winograd on cannot be: it is for --device cpu; fix: leave it out, or give --winograd off");
   request = wide();
   request.workload = "mobilenet_v2";
   EXPECT_NE(refusal_of(request).find("no convolution of mobilenet_v2 gains in f32"),

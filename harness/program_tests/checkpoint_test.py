@@ -336,7 +336,7 @@ class Disks(unittest.TestCase):
             record = records_in(disk)[0]
             self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "io"))
             self.assertRegex(record["failure"]["text"],
-                             r"No space left on device; make room .* --resume .*/checkpoints/")
+                             r"No space left on device; fix: make room .* --resume .*/checkpoints/")
             folder = next((disk / "checkpoints").iterdir())
             whole = record_of(*PARABOLA, *PARABOLA_EVERY, "--resume", str(folder),
                               folder=fresh_folder())

@@ -6,16 +6,13 @@ Exits 77 (skipped) where python3-jsonschema is not installed.
 """
 
 import functools
-import json
-import os
-import pty
 import re
 import shutil
 import subprocess
 import unittest
 from typing import Any, NamedTuple
 
-from test_support import (PARABOLA, REGATTA, fresh_folder, losses_of, output_of, record_of,
+from test_support import (PARABOLA, fresh_folder, losses_of, output_of, record_of,
                           record_validator, records_in, regatta, run_tests)
 
 VALIDATOR = record_validator()
@@ -208,35 +205,6 @@ class AsyncShared(unittest.TestCase):
         self.assertGreater(min(steps), sum(steps) // 20, steps)
 
 
-class Trace(unittest.TestCase):
-    def events(self, strategy: str) -> list[dict[str, Any]]:
-        file = fresh_folder() / "trace.json"
-        record_of(*PARABOLA, "--strategy", strategy, "--workers", "2", "--trace", str(file))
-        return json.loads(file.read_text())["traceEvents"]
-
-    def test_shows_computation_and_communication(self) -> None:
-        for strategy in ("all_reduce", "in_graph"):
-            events = self.events(strategy)
-            self.assertLessEqual({event["ph"] for event in events}, {"X", "M"})
-            spans = [event for event in events if event["ph"] == "X"]
-            self.assertLessEqual({"compute", "communication"}, {span["cat"] for span in spans})
-            rows = {e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
-            self.assertEqual(rows, {span["tid"] for span in spans})
-            steps = {span["args"]["step"] for span in spans}
-            self.assertEqual(steps, set(range(200)), strategy)
-
-    def test_has_no_two_spans_of_a_row_at_a_time(self) -> None:
-        rows: dict[int, list[tuple[float, float]]] = {}
-        for event in self.events("in_graph"):
-            if event["ph"] == "X":
-                self.assertGreaterEqual(event["dur"], 0)
-                rows.setdefault(event["tid"], []).append((event["ts"], event["dur"]))
-        for spans in rows.values():
-            spans.sort()
-            for (begin, duration), (following, _) in zip(spans, spans[1:]):
-                self.assertLessEqual(begin + duration, following + 0.002)  # rounded to 0.001 us
-
-
 class Records(unittest.TestCase):
     def test_are_only_added_to(self) -> None:
         folder = fresh_folder()
@@ -249,68 +217,19 @@ class Records(unittest.TestCase):
         self.assertEqual([record["cell"]["seed"] for record in records_in(folder)], [1, 2])
 
 
-class Lines(unittest.TestCase):
-    def on_terminal(self, environment: dict[str, str]) -> str:
-        """What a run prints to a terminal."""
-        ours, its = pty.openpty()
-        command = [REGATTA, "run", *PARABOLA, "--out", str(fresh_folder())]
-        inherited = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-        with subprocess.Popen(command, stdout=its, env=inherited | environment):
-            os.close(its)
-            text = b""
-            try:
-                while piece := os.read(ours, 4096):
-                    text += piece
-            except OSError:  # EIO: the program closed its end
-                pass
-        os.close(ours)
-        return text.decode()
-
-    def test_on_a_pipe_are_plain(self) -> None:
-        done = regatta("run", *PARABOLA, "--out", str(fresh_folder()))
-        self.assertEqual(done.stderr, "")
-        self.assertRegex(done.stdout, r"(?m)^parabola single x1 seed 1: step 200  loss \d")
-        self.assertRegex(done.stdout, r"(?m)^parabola single x1 seed 1: missed; .*records\.jsonl$")
-        self.assertNotRegex(done.stdout, r"[\x1b\r]")
-
-    def test_tell_one_speed_by_the_training_clock(self) -> None:
-        """Which evaluations are not in: of the parabola they take as long as the training."""
-        out = fresh_folder()
-        said = output_of("run", *PARABOLA, "--out", str(out))
-        (record,) = records_in(out)
-        spent = {one["examples"]: one["training_time_ns"] for one in record["evaluations"]}
-        batch = record["cell"]["global_batch"]
-        told = {int(step) * batch: int(speed) for step, speed in re.findall(
-            r"seed 1: step (\d+)  loss \S+  (\d+) examples/s", said)}
-        self.assertEqual(len(told), 11)  # a tenth of the run each
-        self.assertLessEqual(set(told), set(spent))
-        self.assertEqual(told.pop(0), 0)
-        for examples, speed in told.items():
-            self.assertAlmostEqual(speed, examples / spent[examples] * 1e9, delta=1)
-        (last,) = re.findall(r"ended at .*, (\d+) examples/s; record in", said)
-        self.assertEqual(int(last), told[max(told)])
-        self.assertAlmostEqual(int(last), record["examples_per_s"], delta=1)
-
-    def test_on_a_terminal_are_one_line_with_a_coloured_verdict(self) -> None:
-        text = self.on_terminal({})
-        self.assertEqual(text.count("\n"), 1)
-        self.assertIn("\x1b[31mmissed\x1b[0m", text)
-
-    def test_honour_no_color(self) -> None:
-        self.assertNotRegex(self.on_terminal({"NO_COLOR": "1"}), r"\x1b\[\d+m")
-
-
 class Commands(unittest.TestCase):
     def test_list_and_doctor_succeed(self) -> None:
         text = output_of("list")
         for name in (*WORKLOADS, *exchange_by_strategy(), "devices"):
             self.assertIn(name, text)
         self.assertIn(output_of("list", "strategies"), text)
+        self.assertIn(output_of("list", "tiers"), text)
         self.assertIn("oneDNN", output_of("doctor"))
 
     def test_lists_and_verdicts_fit_80_columns(self) -> None:
         quick = "results/xeon-no-amx-2-cores/quick"
         texts = [output_of("list", "workloads"), output_of("list", "strategies"),
+                 output_of("list", "tiers"),
                  regatta("compare", quick, f"{quick}_killed").stdout]
         for line in "\n".join(texts).splitlines():
             self.assertLessEqual(len(line), 80, line)

@@ -9,7 +9,7 @@ import re
 import unittest
 from pathlib import Path
 
-from test_support import PARABOLA, output_of, record_of, run_tests
+from test_support import PARABOLA, fresh_folder, output_of, record_of, run_tests
 
 # Every flag of every subcommand, with the default as --help prints it: CLI11 2.1 as `=1`, CLI11 2.4
 # as ` [1]`.
@@ -72,7 +72,8 @@ class Help(unittest.TestCase):
                 flags = {**flags, **options}
             text = output_of(subcommand, "--help")
             entries = re.split(r"\n  (?=-)", text)
-            by_name = {re.match(r"\S+", entry)[0]: entry for entry in entries[1:]}
+            by_name = {re.match(r"\S+", entry)[0]: " ".join(entry.split("\n\n")[0].split())
+                       for entry in entries[1:]}
             self.assertEqual(set(by_name), {"-h,--help", *flags}, subcommand)
             for flag, default in flags.items():
                 bracketed = re.sub("^=(.*)", r" [\1]", default)
@@ -84,6 +85,42 @@ class Help(unittest.TestCase):
 
     def test_names_the_flag_that_tells_the_version(self) -> None:
         self.assertRegex(output_of("--help"), r"(?m)^  --version +version, commit and libraries")
+
+
+    def test_has_the_flags_of_a_run_in_groups(self) -> None:
+        text = output_of("run", "--help")
+        groups: dict[str, list[str]] = {}
+        for line in text.split("Examples:")[0].splitlines():
+            if title := re.match(r"(\S.*):$", line):
+                groups[title[1]] = []
+            elif flag := re.match(r"  (--[a-z-]+)", line):
+                groups[list(groups)[-1]].append(flag[1])
+        self.assertEqual(groups.pop("Options"), [])  # --help
+        self.assertEqual(groups["What races"],
+                         ["--workload", "--strategy", "--workers", "--stages", "--seed"])
+        self.assertEqual(set(groups["Options of strategies"]), set(option_flags()))
+        self.assertEqual(groups["Output"][0], "--out")
+        self.assertGreaterEqual(len(groups), 6)
+        for title, flags in groups.items():
+            self.assertTrue(2 <= len(flags) <= 8, title)
+        graph = set(re.findall(r"(?m)^(\S.*):$", output_of("graph", "--help"))) - {"Options"}
+        self.assertLessEqual(graph, set(groups))
+
+
+class Tiers(unittest.TestCase):
+    def test_are_listed_as_a_matrix_runs_them(self) -> None:
+        listed = json.loads(output_of("list", "tiers", "--format", "json"))["tiers"]
+        text = output_of("list", "tiers")
+        self.assertIn("--tier", output_of("matrix", "--help"))
+        for tier in listed:
+            self.assertIn(tier["name"], output_of("matrix", "--help"))
+            cells, seeds = len(tier["cells"]), len(tier["seeds"])
+            self.assertIn(f"{cells} cells x {seeds} seeds = {cells * seeds} runs", text)
+        self.assertEqual({tier["name"] for tier in listed},
+                         {"quick", "standard", "full", "claims"})
+        planned = output_of("matrix", "--tier", "quick", "--dry-run", "--out", str(fresh_folder()))
+        quick = next(tier for tier in listed if tier["name"] == "quick")
+        self.assertIn(f"{len(quick['cells'])} cells", planned)
 
 
 class Version(unittest.TestCase):

@@ -114,7 +114,8 @@ class Values(Hostile):
         for flag in ("--tls", "--resume", "--steps", "--bucket-bytes", "--checkpoint-every",
                      "--target", "--global-batch", "--straggler", "--hosts", "--out", "--dataset"):
             for words in ((flag, ""), (f"{flag}=",)):
-                self.assert_refused("run", *SHORT[:2], *words, says=f"{flag} is empty; give a val")
+                self.assert_refused("run", *SHORT[:2], *words,
+                                    says=f"{flag} is empty; fix: give a val")
         self.assert_refused("report", "", says="an argument is empty")
         self.assert_refused("compare", "a", "b", "--alpha", "", says="--alpha is empty")
 

@@ -41,7 +41,7 @@ class Matrix(unittest.TestCase):
         ran = folder.run()
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn(f"{CELLS} cells x 3 seeds = {RUNS} runs", ran.stdout)
-        self.assertIn("[12/12] parabola async_shared x2 seed 3", ran.stdout)
+        self.assertIn("[12/12] parabola async_shared, 2 workers, seed 3", ran.stdout)
         self.assertIn(f"regatta report {folder.out}", ran.stdout)
         self.assertIn("parabola single x2 steps=2000: strategy 'single'", ran.stdout)  # the reason
         records = records_in(folder.out)

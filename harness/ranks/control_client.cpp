@@ -50,9 +50,9 @@ class ControlClient::Impl {
     finish();
   }
 
-  void set_examples(std::function<std::int64_t()> examples) {
+  void set_progress(std::function<control::Beat()> progress) {
     const std::lock_guard lock(beating_);
-    examples_ = std::move(examples);
+    progress_ = std::move(progress);
   }
 
   void send(const control::FromRank& message) {
@@ -86,7 +86,7 @@ class ControlClient::Impl {
     std::unique_lock lock(beating_);
     while (!stopped_.wait_for(lock, kBeatPeriod, [this] { return stop_; })) {
       control::FromRank message;
-      message.mutable_beat()->set_examples(examples_ ? examples_() : 0);
+      *message.mutable_beat() = progress_ ? progress_() : control::Beat();
       send(message);
     }
   }
@@ -99,7 +99,7 @@ class ControlClient::Impl {
   std::mutex beating_;  ///< guards what follows
   std::condition_variable stopped_;
   bool stop_ = false;
-  std::function<std::int64_t()> examples_;
+  std::function<control::Beat()> progress_;
   std::thread beater_;
 };
 
@@ -107,8 +107,8 @@ ControlClient::ControlClient(const std::string& address, const RunIdentity& iden
                              const control::Hello& hello, const TlsFiles& tls)
     : impl_(std::make_unique<Impl>(address, identity, hello, tls)) {}
 ControlClient::~ControlClient() = default;
-void ControlClient::beat(std::function<std::int64_t()> examples) {
-  impl_->set_examples(std::move(examples));
+void ControlClient::beat(std::function<control::Beat()> progress) {
+  impl_->set_progress(std::move(progress));
 }
 void ControlClient::send(const control::FromRank& message) { impl_->send(message); }
 std::optional<control::ToRank> ControlClient::read() { return impl_->read(); }

@@ -28,9 +28,8 @@ class ControlClient {
   ControlClient(const ControlClient&) = delete;
   ControlClient& operator=(const ControlClient&) = delete;
 
-  /// Sets the source of the number of examples that heartbeats report. The heartbeat thread calls
-  /// `examples`.
-  void beat(std::function<std::int64_t()> examples);
+  /// Sets the source of what heartbeats report. The heartbeat thread calls `progress`.
+  void beat(std::function<control::Beat()> progress);
   /// Sends a message. If the session is broken, the message is lost and read() returns empty.
   void send(const control::FromRank& message);
   /// Waits for the next message; empty if the session is broken.

@@ -17,8 +17,8 @@ namespace {
 constexpr int kRank = 3;
 
 /// The messages in which a report is sent.
-std::vector<control::ReportPiece> pieces_of(const TrainingReport& report) {
-  std::vector<control::ReportPiece> pieces;
+std::vector<control::BytesPiece> pieces_of(const TrainingReport& report) {
+  std::vector<control::BytesPiece> pieces;
   send_report(report,
               [&](const control::FromRank& message) { pieces.push_back(message.report_piece()); });
   return pieces;
@@ -32,14 +32,14 @@ void require_sound(const TrainingReport& report) {
   for (const LoopHistory& loop : report.loops) {
     check(loop.losses.empty() || loop.losses.size() == loop.examples.size(), "a loss is a step's");
   }
-  const std::vector<control::ReportPiece> pieces = pieces_of(report);
+  const std::vector<control::BytesPiece> pieces = pieces_of(report);
   check(pieces.size() == 1 && pieces[0].last(), "a report of a small message is small");
   const std::optional<TrainingReport> again = ReportReader().take(pieces[0], kRank);
   check(again && pieces_of(*again)[0].data() == pieces[0].data(),
         "a report is read as it was written");
 }
 
-void read(const control::ReportPiece& piece) {
+void read(const control::BytesPiece& piece) {
   std::optional<TrainingReport> report;
   try {
     report = ReportReader().take(piece, kRank);
@@ -48,6 +48,20 @@ void read(const control::ReportPiece& piece) {
     return;
   }
   if (report) require_sound(*report);
+}
+
+void read_as_trace(const control::BytesPiece& piece) {
+  try {
+    const std::optional<ProcessTrace> trace = TraceReader().take(piece, kRank);
+    if (!trace) return;
+    check(trace->rank == kRank, "a rank traces itself");
+    send_trace(*trace, [&](const control::FromRank& message) {
+      const std::optional<ProcessTrace> again = TraceReader().take(message.trace_piece(), kRank);
+      check(again.has_value(), "a trace is read as it was written");
+    });
+  } catch (const RunError& error) {
+    check(error.kind() == ErrorKind::PeerLost, "who sends what is no trace is lost");
+  }
 }
 
 /// A process whose part has two variables, of 8 and 4 bytes.
@@ -72,6 +86,7 @@ void read(const control::Piece& piece) {
 
 void read(const control::FromRank& message) {
   read(message.report_piece());
+  read_as_trace(message.trace_piece());
   read(message.piece());
   kind_of(message.trouble());
   control::Join again;
@@ -102,9 +117,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (control::ToRank message; message.ParseFromArray(data, static_cast<int>(size))) {
     regatta::read(message);
   }
-  control::ReportPiece piece;
+  control::BytesPiece piece;
   piece.set_data(data, size);
   piece.set_last(true);
   regatta::read(piece);
+  regatta::read_as_trace(piece);
   return 0;
 }

@@ -10,6 +10,48 @@
 #include "kernels/graph/error.h"
 
 namespace regatta {
+namespace {
+
+std::vector<control::BytesPiece> pieces_of(const std::string& bytes) {
+  constexpr auto kPiece = static_cast<std::size_t>(kPieceBytes);
+  std::vector<control::BytesPiece> pieces;
+  for (std::size_t begin = 0; begin < bytes.size(); begin += kPiece) {
+    pieces.emplace_back().set_data(bytes.substr(begin, kPiece));
+    pieces.back().set_last(begin + kPiece >= bytes.size());
+  }
+  return pieces;
+}
+
+/// It is written as JSON as it is.
+bool is_plain(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](char each) {
+    return each >= ' ' && each <= '~' && each != '"' && each != '\\';
+  });
+}
+
+/// Throws: RunError(Data).
+void require_whole(const ProcessTrace& trace) {
+  bool names_are_plain = is_plain(trace.name);
+  for (const TraceRow& row : trace.rows) {
+    names_are_plain = names_are_plain && is_plain(row.name);
+    for (const TraceLabel& label : row.labels) {
+      names_are_plain = names_are_plain && is_plain(label.name) && is_plain(label.category);
+    }
+    const std::size_t spans = row.label.size();
+    if (row.step.size() != spans || row.begin_ns.size() != spans || row.end_ns.size() != spans) {
+      throw RunError(ErrorKind::Data, "the histories of a lane differ in length");
+    }
+    for (std::size_t i = 0; i < spans; ++i) {
+      if (row.label[i] >= row.labels.size()) throw RunError(ErrorKind::Data, "a span has no label");
+      if (row.end_ns[i] < row.begin_ns[i] || (i > 0 && row.begin_ns[i] < row.end_ns[i - 1])) {
+        throw RunError(ErrorKind::Data, "a span begins before the one before it ends");
+      }
+    }
+  }
+  if (!names_are_plain) throw RunError(ErrorKind::Data, "a name has characters that none has");
+}
+
+}  // namespace
 
 void set_fingerprint(control::Join& join, const Fingerprint& fingerprint) {
   for (const auto& [name, value] : fingerprint) {
@@ -63,26 +105,38 @@ Positions positions_in(const control::BeginAt& message) {
 
 void send_report(const TrainingReport& report,
                  const std::function<void(const control::FromRank&)>& send) {
-  constexpr auto kPiece = static_cast<std::size_t>(kPieceBytes);
-  const std::string bytes = bytes_of(report);
-  for (std::size_t begin = 0; begin < bytes.size(); begin += kPiece) {
+  for (control::BytesPiece& piece : pieces_of(bytes_of(report))) {
     control::FromRank message;
-    message.mutable_report_piece()->set_data(bytes.substr(begin, kPiece));
-    message.mutable_report_piece()->set_last(begin + kPiece >= bytes.size());
+    *message.mutable_report_piece() = std::move(piece);
     send(message);
   }
 }
 
-std::optional<TrainingReport> ReportReader::take(const control::ReportPiece& piece, int rank) {
+void send_trace(const ProcessTrace& trace,
+                const std::function<void(const control::FromRank&)>& send) {
+  for (control::BytesPiece& piece : pieces_of(bytes_of(trace))) {
+    control::FromRank message;
+    *message.mutable_trace_piece() = std::move(piece);
+    send(message);
+  }
+}
+
+std::optional<std::string> PieceReader::take(const control::BytesPiece& piece,
+                                             const std::string& what) {
   if (piece.data().size() > kMostReportBytes - bytes_.size()) {
-    throw RunError(ErrorKind::PeerLost, "its report is too long");
+    throw RunError(ErrorKind::PeerLost, "its " + what + " is too long");
   }
   bytes_ += piece.data();
   if (!piece.last()) return std::nullopt;
-  const std::string bytes = std::exchange(bytes_, {});
+  return std::exchange(bytes_, {});
+}
+
+std::optional<TrainingReport> ReportReader::take(const control::BytesPiece& piece, int rank) {
+  const std::optional<std::string> bytes = bytes_.take(piece, "report");
+  if (!bytes) return std::nullopt;
   TrainingReport report;
   try {
-    report = value_in<TrainingReport>(bytes);
+    report = value_in<TrainingReport>(*bytes);
     require_whole(report);
   } catch (const RunError& error) {
     throw RunError(ErrorKind::PeerLost, std::string("its report is damaged: ") + error.what());
@@ -90,6 +144,20 @@ std::optional<TrainingReport> ReportReader::take(const control::ReportPiece& pie
   for (RankedWorker& worker : report.workers) worker.rank = rank;
   if (!report.clocks.empty()) report.clocks = {{rank, report.clocks.begin()->second}};
   return report;
+}
+
+std::optional<ProcessTrace> TraceReader::take(const control::BytesPiece& piece, int rank) {
+  const std::optional<std::string> bytes = bytes_.take(piece, "trace");
+  if (!bytes) return std::nullopt;
+  ProcessTrace trace;
+  try {
+    trace = value_in<ProcessTrace>(*bytes);
+    require_whole(trace);
+  } catch (const RunError& error) {
+    throw RunError(ErrorKind::PeerLost, std::string("its trace is damaged: ") + error.what());
+  }
+  trace.rank = rank;
+  return trace;
 }
 
 ErrorKind kind_of(const control::Trouble& trouble) {

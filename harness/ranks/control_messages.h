@@ -30,15 +30,41 @@ Positions positions_in(const control::BeginAt& message);
 void send_report(const TrainingReport& report,
                  const std::function<void(const control::FromRank&)>& send);
 
+/// Sends the trace of one process in messages of bounded size.
+void send_trace(const ProcessTrace& trace,
+                const std::function<void(const control::FromRank&)>& send);
+
+/// Assembles bytes from pieces.
+class PieceReader {
+ public:
+  /// Adds a piece. Returns all bytes at the last piece.
+  /// Throws: RunError(PeerLost) that names `what` if there are too many.
+  std::optional<std::string> take(const control::BytesPiece& piece, const std::string& what);
+
+ private:
+  std::string bytes_;
+};
+
 /// Assembles a report from its messages.
 class ReportReader {
  public:
   /// Adds a piece. Returns the report of `rank` at its last piece.
   /// Throws: RunError(PeerLost) if the bytes are damaged or too many.
-  std::optional<TrainingReport> take(const control::ReportPiece& piece, int rank);
+  std::optional<TrainingReport> take(const control::BytesPiece& piece, int rank);
 
  private:
-  std::string bytes_;
+  PieceReader bytes_;
+};
+
+/// Assembles a trace from its messages.
+class TraceReader {
+ public:
+  /// Adds a piece. Returns the trace of `rank` at its last piece.
+  /// Throws: RunError(PeerLost) if the bytes are damaged or too many.
+  std::optional<ProcessTrace> take(const control::BytesPiece& piece, int rank);
+
+ private:
+  PieceReader bytes_;
 };
 
 /// The kind of a rank's error, from its name; PeerLost for an unknown name.

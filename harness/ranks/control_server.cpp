@@ -109,6 +109,7 @@ class ControlServer::Impl final : public control::Control::Service {
     ++state.beats;
     if (message.has_beat()) {
       state.examples = message.beat().examples();
+      if (message.beat().has_loss()) state.loss = message.beat().loss();
       return;
     }
     if (message.has_advanced()) state.examples = message.advanced().examples();

@@ -32,8 +32,9 @@ struct RankState {
   int ended_before = 0;  ///< if it has: number of sessions that ended earlier
   std::string host;
   std::int64_t pid = 0;
-  std::int64_t examples = 0;  ///< by its last heartbeat or answer
-  std::int64_t beats = 0;     ///< messages of any kind
+  std::int64_t examples = 0;   ///< by its last heartbeat or answer
+  std::int64_t beats = 0;      ///< messages of any kind
+  std::optional<double> loss;  ///< by its last heartbeat that had one
 };
 
 struct RankMessage {

@@ -115,8 +115,14 @@ TEST_F(Control, CarriesCommandsAndAnswers) {
 
 TEST_F(Control, HearsTheBeatsOfARankThatIsBusy) {
   ControlClient client(server_.address(), identity(), hello_of(0));
-  client.beat([] { return 123; });
+  client.beat([] {
+    control::Beat progress;
+    progress.set_examples(123);
+    progress.set_loss(0.5);
+    return progress;
+  });
   EXPECT_TRUE(soon([this] { return server_.state(0).examples == 123; }));
+  EXPECT_EQ(server_.state(0).loss, 0.5);
   EXPECT_FALSE(server_.next(milliseconds(0)).has_value());
 }
 
@@ -190,7 +196,7 @@ TEST(ControlServer, CannotListenOnAnAddressThatIsNotThisMachines) {
 std::optional<TrainingReport> taken(const std::string& bytes, std::size_t size) {
   ReportReader reader;
   for (std::size_t begin = 0; begin < bytes.size(); begin += size) {
-    control::ReportPiece piece;
+    control::BytesPiece piece;
     piece.set_data(bytes.substr(begin, size));
     piece.set_last(begin + size >= bytes.size());
     if (auto report = reader.take(piece, 4)) return report;
@@ -254,6 +260,71 @@ TEST(ControlMessages, TellTheRankThatHasReported) {
   const std::optional<TrainingReport> read = taken(bytes_of(report), 100);
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(bytes_of(*read), bytes_of(sample_report()));
+}
+
+ProcessTrace sample_trace() {
+  TraceRow row{.name = "replica3", .labels = {{"wait", "wait"}, {"dense one", "compute"}}};
+  row.label = {1, 0};
+  row.step = {0, 0};
+  row.begin_ns = {-5, 10};
+  row.end_ns = {10, 12};
+  return {.rank = 4, .name = "rank 4: replica3", .rows = {row}};
+}
+
+TEST(ControlMessages, CarryATrace) {
+  ProcessTrace trace = sample_trace();
+  TraceRow& row = trace.rows[0];
+  const std::size_t spans = kPieceBytes / 8;  // too many for one message
+  row.label.assign(spans, 1);
+  row.step.assign(spans, 7);
+  row.begin_ns.assign(spans, 20);
+  row.end_ns.assign(spans, 20);
+  trace.rank = 1;  // whatever it says
+  TraceReader reader;
+  std::optional<ProcessTrace> read;
+  send_trace(trace, [&](const control::FromRank& message) {
+    EXPECT_LT(message.ByteSizeLong(), static_cast<std::size_t>(kControlLimits.most_message_bytes));
+    EXPECT_FALSE(read.has_value());
+    read = reader.take(message.trace_piece(), 4);
+  });
+  ASSERT_TRUE(read.has_value());
+  EXPECT_EQ(read->rank, 4);
+  trace.rank = 4;
+  EXPECT_EQ(bytes_of(*read), bytes_of(trace));
+}
+
+std::string error_of(const ProcessTrace& trace) {
+  control::BytesPiece piece;
+  piece.set_data(bytes_of(trace));
+  piece.set_last(true);
+  try {
+    TraceReader().take(piece, 4);
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ControlMessages, RefuseATraceThatCouldNotBeWritten) {
+  EXPECT_EQ(error_of(sample_trace()), "no error");
+  const auto error_after = [](const auto& change) {
+    ProcessTrace trace = sample_trace();
+    change(trace, trace.rows[0]);
+    return error_of(trace);
+  };
+  EXPECT_EQ(error_after([](auto&, TraceRow& row) { row.step.pop_back(); }),
+            "its trace is damaged: the histories of a lane differ in length");
+  EXPECT_EQ(error_after([](auto&, TraceRow& row) { row.label[1] = 2; }),
+            "its trace is damaged: a span has no label");
+  EXPECT_EQ(error_after([](auto&, TraceRow& row) { row.begin_ns[1] = 9; }),
+            "its trace is damaged: a span begins before the one before it ends");
+  EXPECT_EQ(error_after([](auto&, TraceRow& row) { row.end_ns[1] = 9; }),
+            "its trace is damaged: a span begins before the one before it ends");
+  EXPECT_EQ(error_after([](ProcessTrace& trace, auto&) { trace.name = "a\"b"; }),
+            "its trace is damaged: a name has characters that none has");
+  EXPECT_EQ(error_after([](auto&, TraceRow& row) { row.labels[0].name = "a\nb"; }),
+            "its trace is damaged: a name has characters that none has");
 }
 
 TEST(ControlMessages, KeepTheKindOfEveryError) {

@@ -226,7 +226,7 @@ class Launcher::Impl {
       pid_ = 0;
       throw RunError(ErrorKind::Unsupported, std::string("cannot start mpirun: ") +
                                                  std::strerror(error) +
-                                                 "; apt-get install openmpi-bin");
+                                                 "; fix: apt-get install openmpi-bin");
     }
     running_mpirun = pid_;
     for (int signal : kEndingSignals) ::signal(signal, pass_on);

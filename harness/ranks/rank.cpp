@@ -24,7 +24,6 @@
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/rank_commands.h"
 #include "harness/run/local_trainer.h"
-#include "harness/run/trace_file.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
@@ -35,6 +34,7 @@
 #include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
+#include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {
@@ -53,16 +53,15 @@ int number_of_this_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     if (const char* value = std::getenv(name)) return std::atoi(value);
   }
-  throw RunError(ErrorKind::Usage,
-                 "REGATTA_COORDINATOR is set, but mpirun has not started this process; unset it");
+  throw RunError(
+      ErrorKind::Usage,
+      "REGATTA_COORDINATOR is set, but mpirun has not started this process; fix: unset it");
 }
 
 control::Hello hello() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
   control::Hello hello;
   hello.set_rank(number_of_this_rank());
-  hello.set_host(host.data());
+  hello.set_host(host_name());
   hello.set_pid(getpid());
   return hello;
 }
@@ -86,8 +85,8 @@ class Rank {
   void send_the_report(const control::SendReport& wanted);
   /// Of a loss, or that it has to stop. Threads: any.
   void hear(const control::ToRank& command);
-  /// What the run left in the trace, beside the file that it asks for.
-  void write_trace();
+  void tell_time();
+  void send_the_trace();
 
  private:
   std::size_t own() const { return static_cast<std::size_t>(rank_); }
@@ -106,13 +105,9 @@ class Rank {
   std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
   std::atomic<bool> stopped_{false};       ///< the run has failed
   std::atomic<bool> started_{false};       ///< the trainer is there
-  TraceFile trace_;
 };
 
 void Rank::join() {
-  if (!request_.trace.empty()) {
-    trace_.create(trace_of_rank(request_.trace, rank_), request_.if_there);
-  }
   const Workload& workload = find_workload(request_.workload);
   data_ = load_data(workload, dataset_of(request_, workload), files_of(request_));
   placement_ = place(request_, data_.train.count);
@@ -181,7 +176,12 @@ void Rank::start(const control::Start& start) {
   trainer_ = std::make_unique<LocalTrainer>(parts_[own()], std::move(backend), options, rank_);
   trainer_->connect();
   started_ = true;
-  client_.beat([this] { return trainer_->examples_seen(); });
+  client_.beat([this] {
+    control::Beat progress;
+    progress.set_examples(trainer_->examples_seen());
+    if (const auto loss = trainer_->latest_loss()) progress.set_loss(*loss);
+    return progress;
+  });
   client_.send(message);
 }
 
@@ -226,7 +226,6 @@ void Rank::begin_at(const control::BeginAt& begin) {
 }
 
 void Rank::send_the_report(const control::SendReport& wanted) {
-  if (stopped_) write_trace();  // the end of a failed run ends this process at once
   if (wanted.settle_arrivals()) trainer_->settle_arrivals();
   send_report(trainer_->report(), [this](const auto& message) { client_.send(message); });
 }
@@ -242,13 +241,16 @@ void Rank::hear(const control::ToRank& command) {
   if (started_) trainer_->lose(lost.process(), lost.reason());
 }
 
-void Rank::write_trace() {
-  if (!trainer_) return;
-  try {
-    trace_.write(*trainer_);
-  } catch (const RunError& error) {
-    say(error.what());
-  }
+void Rank::tell_time() {
+  control::FromRank message;
+  message.mutable_time()->set_steady_ns(now_ns());
+  client_.send(message);
+}
+
+void Rank::send_the_trace() {
+  ProcessTrace trace;
+  if (trainer_) trace = std::move(trainer_->traces().front());
+  send_trace(trace, [this](const auto& message) { client_.send(message); });
 }
 
 /// Returns false at the end of the run.
@@ -260,6 +262,8 @@ bool obey(Rank& rank, const control::ToRank& command) {
     case control::ToRank::kPiece: rank.take_piece(command.piece()); break;
     case control::ToRank::kBeginAt: rank.begin_at(command.begin_at()); break;
     case control::ToRank::kSendReport: rank.send_the_report(command.send_report()); break;
+    case control::ToRank::kTellTime: rank.tell_time(); break;
+    case control::ToRank::kSendTrace: rank.send_the_trace(); break;
     case control::ToRank::kEnd: return false;
     case control::ToRank::kLost:
     case control::ToRank::kStop:
@@ -309,7 +313,6 @@ int serve_as_rank(const RaceRequest& request) {
       const control::ToRank command = commands.next();
       guarded(client, [&] { goes_on = obey(rank, command); });
     }
-    rank.write_trace();
     client.beat({});  // the trainer it asks is about to go
   }
   client.finish();

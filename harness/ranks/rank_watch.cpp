@@ -22,11 +22,11 @@ std::string advice_on(const std::string& words) {
     return words.find(fmt::format("signal {} ", signal)) != words.npos;
   };
   if (says(SIGKILL)) {
-    return "; if it was not killed by hand, memory ran out (dmesg tells): fewer --workers or a "
-           "smaller "
-           "--global-batch need less";
+    return "; if it was not killed by hand, memory ran out (dmesg tells); fix: fewer --workers, or "
+           "a smaller --global-batch";
   }
-  if (says(SIGTERM) || says(SIGINT)) return "; somebody ended it: start the run again";
+  if (says(SIGTERM) || says(SIGINT))
+    return "; a person or a program ended it; fix: start the run again";
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) {
     if (says(signal)) return "; that is a bug of Regatta or of a library that it uses";
   }

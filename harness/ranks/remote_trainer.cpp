@@ -43,7 +43,8 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
       joined_(options_.fingerprint, options_.workers),
       incoming_(parts_),
       reports_(parts_.size()),
-      finished_reports_(parts_.size()) {
+      finished_reports_(parts_.size()),
+      traces_(static_cast<int>(parts_.size())) {
   server_ = std::make_unique<ControlServer>(ControlServerOptions{.identity = options_.identity,
                                                                  .listen = options_.listen,
                                                                  .ranks = ranks(),
@@ -84,9 +85,22 @@ void RemoteTrainer::start_all() {
     awaited_.insert(r);
   }
   await_all("to be ready", kReadyLimit);
+  if (options_.traces == RemoteOptions::Traces::Kept) compare_clocks();
   if (options_.launch.on_death == OnDeath::GoOn) {
     watch_->spare_workers(options_.servers,
                           {.by_rank = options_.workers, .needed = options_.needed_workers});
+  }
+}
+
+/// One rank after the other, so that an answer is taken as soon as it comes.
+void RemoteTrainer::compare_clocks() {
+  for (int r = 0; r < ranks(); ++r) {
+    for (int trip = 0; trip < RankTraces::kRoundTrips && !watch_->is_lost(r); ++trip) {
+      awaited_.insert(r);
+      server_->send(r, traces_.ask_time(r));
+      await_all("to tell their time", kAnswerLimit);
+    }
+    traces_.compare(r, server_->state(r).host);
   }
 }
 
@@ -102,6 +116,18 @@ std::int64_t RemoteTrainer::examples_seen() const {
   std::int64_t most = 0;
   for (int r = 0; r < ranks(); ++r) most = std::max(most, server_->state(r).examples);
   return most;
+}
+
+/// By the last heartbeats.
+std::optional<double> RemoteTrainer::latest_loss() const {
+  double sum = 0;
+  for (int r = 0; r < ranks(); ++r) {
+    if (parts_[static_cast<std::size_t>(r)].losses.empty()) continue;
+    const std::optional<double> loss = server_->state(r).loss;
+    if (!loss) return std::nullopt;
+    sum += *loss;
+  }
+  return sum;
 }
 
 std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
@@ -164,13 +190,13 @@ void RemoteTrainer::begin_at(const std::vector<VariableCopy>& variables,
 }
 
 TrainingReport RemoteTrainer::report() {
+  reports_.assign(parts_.size(), {});
+  finished_reports_.assign(parts_.size(), {});
+  control::ToRank message;
+  message.mutable_send_report()->set_settle_arrivals(!failed_);
   if (failed_) {
-    ask_the_living_to_report();
+    ask_the_living(message);
   } else {
-    control::ToRank message;
-    message.mutable_send_report()->set_settle_arrivals(true);
-    reports_.assign(parts_.size(), {});
-    finished_reports_.assign(parts_.size(), {});
     send_all(message);
     await_all("to report", kAnswerLimit);
   }
@@ -183,16 +209,25 @@ TrainingReport RemoteTrainer::report() {
   return all;
 }
 
+std::vector<ProcessTrace> RemoteTrainer::traces() {
+  control::ToRank message;
+  message.mutable_send_trace();
+  if (failed_) {
+    ask_the_living(message);
+  } else {
+    compare_clocks();
+    send_all(message);
+    await_all("to send their traces", kAnswerLimit);
+  }
+  return traces_.joined();
+}
+
 bool RemoteTrainer::is_reachable(int rank) const {
   return !ended_ && !watch_->is_lost(rank) && !server_->state(rank).broken;
 }
 
 /// After a failure; who does not answer soon is left out.
-void RemoteTrainer::ask_the_living_to_report() {
-  control::ToRank message;
-  message.mutable_send_report();
-  reports_.assign(parts_.size(), {});
-  finished_reports_.assign(parts_.size(), {});
+void RemoteTrainer::ask_the_living(const control::ToRank& message) {
   awaited_.clear();
   for (int r = 0; r < ranks(); ++r) {
     if (!is_reachable(r)) continue;
@@ -248,7 +283,17 @@ void RemoteTrainer::take(const RankMessage& message) {
     case control::FromRank::kAdvanced: awaited_.erase(message.rank); break;
     case control::FromRank::kPiece: take_piece(message.rank, message.body.piece()); break;
     case control::FromRank::kReportPiece:
-      take_report_piece(message.rank, message.body.report_piece());
+      take_piece_of_whole(message.rank, [&] {
+        return take_report_piece(message.rank, message.body.report_piece());
+      });
+      break;
+    case control::FromRank::kTracePiece:
+      take_piece_of_whole(message.rank,
+                          [&] { return traces_.take(message.rank, message.body.trace_piece()); });
+      break;
+    case control::FromRank::kTime:
+      traces_.take(message.rank, message.body.time());
+      awaited_.erase(message.rank);
       break;
     case control::FromRank::kTrouble: watch_->note(message.rank, message.body.trouble()); break;
     case control::FromRank::kHello:
@@ -268,18 +313,23 @@ void RemoteTrainer::take_piece(int rank, const control::Piece& piece) {
   if (!incoming_.expects_any(p)) awaited_.erase(rank);
 }
 
-void RemoteTrainer::take_report_piece(int rank, const control::ReportPiece& piece) {
-  const auto p = static_cast<std::size_t>(rank);
+/// `is_last` takes the piece.
+void RemoteTrainer::take_piece_of_whole(int rank, const std::function<bool()>& is_last) {
   try {
-    std::optional<TrainingReport> report = reports_[p].take(piece, rank);
-    if (!report) return;
-    finished_reports_[p] = std::move(*report);
-    awaited_.erase(rank);
+    if (is_last()) awaited_.erase(rank);
   } catch (const RunError& error) {
     control::Trouble trouble;
     trouble.set_text(error.what());
     watch_->note(rank, trouble);
   }
+}
+
+bool RemoteTrainer::take_report_piece(int rank, const control::BytesPiece& piece) {
+  const auto p = static_cast<std::size_t>(rank);
+  std::optional<TrainingReport> report = reports_[p].take(piece, rank);
+  if (!report) return false;
+  finished_reports_[p] = std::move(*report);
+  return true;
 }
 
 /// Waits a little for what tells the cause from its consequences, then throws it.

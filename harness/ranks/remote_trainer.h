@@ -21,6 +21,7 @@
 #include "harness/ranks/incoming_variables.h"
 #include "harness/ranks/joined_ranks.h"
 #include "harness/ranks/launcher.h"
+#include "harness/ranks/rank_traces.h"
 #include "harness/ranks/rank_watch.h"
 #include "harness/run/trainer.h"
 
@@ -35,6 +36,7 @@ struct RemoteOptions {
   std::vector<int> workers;         ///< by process
   int servers = 0;                  ///< which are the first processes and cannot be spared
   std::int64_t needed_workers = 1;  ///< without which the run cannot continue
+  enum class Traces { None, Kept } traces = Traces::None;  ///< what traces() will be asked for
   std::function<void(const std::string&)> tell;  ///< receives the last lines of failed ranks
 };
 
@@ -51,12 +53,12 @@ class RemoteTrainer final : public Trainer {
 
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;
+  std::optional<double> latest_loss() const override;
   std::vector<VariableCopy> variables(Copies which) override;
   void look() override;
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   TrainingReport report() override;
-  /// Writes nothing, because each rank writes its own trace.
-  void write_trace(std::ostream&) override {}
+  std::vector<ProcessTrace> traces() override;
 
  private:
   using Limit = std::chrono::seconds;
@@ -67,14 +69,16 @@ class RemoteTrainer final : public Trainer {
   void await_all(const std::string& what, Limit limit);
   void take(const RankMessage& message);
   void take_piece(int rank, const control::Piece& piece);
-  void take_report_piece(int rank, const control::ReportPiece& piece);
+  void take_piece_of_whole(int rank, const std::function<bool()>& is_last);
+  bool take_report_piece(int rank, const control::BytesPiece& piece);
   void start_all();
+  void compare_clocks();
   [[noreturn]] void fail();
   void show_end_of(int rank) const;
   void end_all(const std::string& reason);
   void go_on_without_the_lost();
   bool is_reachable(int rank) const;
-  void ask_the_living_to_report();
+  void ask_the_living(const control::ToRank& message);
 
   std::vector<Step> parts_;
   RemoteOptions options_;
@@ -86,6 +90,7 @@ class RemoteTrainer final : public Trainer {
   IncomingVariables incoming_;
   std::vector<ReportReader> reports_;
   std::vector<TrainingReport> finished_reports_;
+  RankTraces traces_;
   std::size_t known_losses_ = 0;
   std::string reason_;  ///< of a failure
   bool ended_ = false;

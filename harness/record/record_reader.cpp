@@ -163,10 +163,11 @@ Record record_from_json(std::string_view line) {
   std::int64_t schema = Record::kSchema;
   if (json.contains("schema")) read(json["schema"], "schema", schema);
   if (schema != Record::kSchema) {
-    throw RunError(ErrorKind::Data,
-                   fmt::format("schema {}, but this program knows {}; use the commit that wrote "
-                               "it, named in its software.git_commit",
-                               schema, Record::kSchema));
+    throw RunError(
+        ErrorKind::Data,
+        fmt::format("schema {}, but this program knows {}; fix: use the commit that wrote "
+                    "it, named in its software.git_commit",
+                    schema, Record::kSchema));
   }
   Record record;
   record.cell.fusion = "off";  // records from before it lack the field
@@ -217,12 +218,13 @@ ReadRecords read_records(const std::filesystem::path& folder) {
   try {
     open_input(path, kMostBytes);
   } catch (const RunError& error) {
-    throw RunError(error.kind(),
-                   error.what() + std::string("; name a folder that regatta run --out wrote to"));
+    throw RunError(
+        error.kind(),
+        error.what() + std::string("; fix: name a folder that regatta run --out wrote to"));
   }
   ReadRecords result = records_in(folder);
   if (result.records.empty()) {
-    throw RunError(ErrorKind::Data, path + " holds no whole record; run regatta run --out " +
+    throw RunError(ErrorKind::Data, path + " holds no whole record; fix: run regatta run --out " +
                                         folder.string() + " first");
   }
   return result;

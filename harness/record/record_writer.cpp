@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail_to_write(const fs::path& path, const std::string& reason) {
   throw RunError(ErrorKind::Io, "cannot append to " + path.string() + ": " + reason +
-                                    "; records already in it are whole, mend this or choose "
-                                    "another folder with --out");
+                                    "; records already in it are whole; fix: put this right, or "
+                                    "choose another folder with --out");
 }
 
 [[noreturn]] void fail_to_write(const fs::path& path) { fail_to_write(path, std::strerror(errno)); }

@@ -91,7 +91,7 @@ TEST_F(RecordWriter, NamesAFolderThatCannotBeCreated) {
   write(folder_ / "file", "");
   EXPECT_EQ(error_of(folder_ / "file" / "out"),
             "cannot create the folder " + (folder_ / "file" / "out").string() +
-                ": Not a directory; choose another one with --out");
+                ": Not a directory; fix: choose another one with --out");
 }
 
 TEST_F(RecordWriter, RefusesAnUnwritableFolder) {

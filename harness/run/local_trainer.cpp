@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "harness/plan/layout.h"
 #include "harness/system/process.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
@@ -78,6 +79,12 @@ TrainingReport LocalTrainer::report() {
     if (const auto clock = transport->clock()) report.clocks[rank_] = *clock;
   }
   return report;
+}
+
+std::vector<ProcessTrace> LocalTrainer::traces() {
+  return {{.rank = static_cast<int>(rank_),
+           .name = "rank " + std::to_string(rank_) + ": " + places_text(executor_.step()),
+           .rows = executor_.trace()}};
 }
 
 std::vector<VariableId> CopyChooser::choose(const Step& part) {

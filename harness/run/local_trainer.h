@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ class LocalTrainer final : public Trainer {
 
   void advance_to(std::int64_t examples) override { executor_.run(examples); }
   std::int64_t examples_seen() const override { return executor_.examples_seen(); }
+  std::optional<double> latest_loss() const override { return executor_.latest_loss(); }
   std::vector<VariableCopy> variables(Copies which) override;
   void return_variables() override { executor_.return_variables(); }
   /// The copy of a variable of the part's graph.
@@ -45,7 +47,7 @@ class LocalTrainer final : public Trainer {
   /// Ends all waits for a lost process. Threads: any.
   void lose(int process, const std::string& reason);
   TrainingReport report() override;
-  void write_trace(std::ostream& out) override { executor_.write_trace(out); }
+  std::vector<ProcessTrace> traces() override;
 
  private:
   std::unique_ptr<Backend> backend_;

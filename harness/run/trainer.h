@@ -2,12 +2,12 @@
 //
 // A trainer, in this process or in others, as a race uses it: it trains up to a number of examples
 // and stops at a step boundary; then its variables and measurements can be read.
-// Threads: one thread calls it; examples_seen() any.
+// Threads: one thread calls it; examples_seen() and latest_loss() any.
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +18,7 @@
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/measure/trace.h"
 
 namespace regatta {
 
@@ -113,6 +114,8 @@ class Trainer {
   /// Throws: RunError of the first failure.
   virtual void advance_to(std::int64_t examples) = 0;
   virtual std::int64_t examples_seen() const = 0;
+  /// The loss of the last steps, summed over the parts of the step. Empty before the first step.
+  virtual std::optional<double> latest_loss() const = 0;
 
   /// Copies of one variable stand in the order of their places. Valid until the next call of
   /// anything but examples_seen(). Throws: RunError(PeerLost).
@@ -132,7 +135,9 @@ class Trainer {
 
   /// The measurements of this trainer alone. Also works after a failure, with the data known then.
   virtual TrainingReport report() = 0;
-  virtual void write_trace(std::ostream& out) = 0;
+  /// The timelines of all processes, by one clock, in the order of their ranks. After a failure
+  /// those of the processes that still answer.
+  virtual std::vector<ProcessTrace> traces() = 0;
 };
 
 }  // namespace regatta

@@ -21,7 +21,7 @@ FolderLock::FolderLock(const std::string& folder) {
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     close(descriptor_);
     throw RunError(ErrorKind::Usage, "another matrix is at work in " + folder +
-                                         "; wait for it, or choose another folder with --out");
+                                         "; fix: wait for it, or choose another folder with --out");
   }
 }
 

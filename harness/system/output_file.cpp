@@ -25,7 +25,7 @@ RunError refusal(const OutputOptions& options, const std::string& why, const std
 
 [[noreturn]] void fail(const OutputOptions& options, const std::string& reason) {
   throw RunError(ErrorKind::Io, "cannot write " + options.path.string() + ": " + reason +
-                                    "; choose another file for " + options.flag);
+                                    "; fix: choose another file for " + options.flag);
 }
 
 /// A device, or a pipe such as /dev/stdout: what is written there replaces nothing.
@@ -121,7 +121,7 @@ void create_folder(const fs::path& folder) {
   fs::create_directories(folder, error);
   if (!error) return;
   throw RunError(ErrorKind::Io, "cannot create the folder " + folder.string() + ": " +
-                                    error.message() + "; choose another one with --out");
+                                    error.message() + "; fix: choose another one with --out");
 }
 
 }  // namespace regatta

@@ -77,9 +77,9 @@ TEST_F(OutputFileTest, NeverTakesThePlaceOfRecords) {
 
 TEST_F(OutputFileTest, SaysWhatKeepsItFromBeingWritten) {
   EXPECT_THAT([&] { OutputFile file({.path = folder_.path()}); },
-              ThrowsMessage<RunError>(HasSubstr("it is a directory; choose another file")));
+              ThrowsMessage<RunError>(HasSubstr("it is a directory; fix: choose another file")));
   EXPECT_THAT([&] { OutputFile file({.path = folder_.path() / "none" / "a"}); },
-              ThrowsMessage<RunError>(HasSubstr("No such file or directory; choose another")));
+              ThrowsMessage<RunError>(HasSubstr("No such file or directory; fix: choose another")));
   EXPECT_THAT([] { write_output({.path = "/dev/full"}, "text"); },
               ThrowsMessage<RunError>(HasSubstr("/dev/full: No space left on device")));
 }

@@ -17,7 +17,6 @@ std::int64_t peak_rss_bytes();
 
 /// The message for std::bad_alloc, with a remedy.
 inline constexpr char kNotEnoughMemory[] =
-    "there is not enough memory; fewer steps, a smaller --global-batch or fewer --workers need "
-    "less";
+    "there is not enough memory; fix: fewer steps, a smaller --global-batch or fewer --workers";
 
 }  // namespace regatta

@@ -14,8 +14,8 @@ namespace {
   throw RunError(ErrorKind::Unsupported,
                  "oneDNN: " + words + " (status " + std::to_string(static_cast<int>(status)) +
                      ") at " + where.file_name() + ":" + std::to_string(where.line()) +
-                     (missing ? "; it computes bf16 only with AVX-512: on other processors run "
-                                "with --dtype f32"
+                     (missing ? "; it computes bf16 only with AVX-512; fix: on other "
+                                "processors run with --dtype f32"
                               : ""));
 }
 

@@ -100,7 +100,7 @@ InputPlan::InputPlan(const Attributes& attributes, const DataSet* data_set,
     throw RunError(ErrorKind::Usage, "a global batch of " + std::to_string(slice.global_batch) +
                                          " examples is more than data set '" + data->name +
                                          "' has (" + std::to_string(data->count) +
-                                         "); use a smaller batch");
+                                         "); fix: use a smaller batch");
   }
   check(slice.offset >= 0 && slice.offset + slice.batch <= slice.global_batch,
         "an input's slice lies in the global batch");

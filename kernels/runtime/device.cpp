@@ -21,7 +21,7 @@ class CpuDevice final : public Device {
     if (memory == nullptr) {
       throw RunError(ErrorKind::Unsupported,
                      "out of memory: could not set " + std::to_string(size) +
-                         " bytes aside; use a smaller batch or fewer workers");
+                         " bytes aside; fix: use a smaller batch or fewer workers");
     }
     std::memset(memory, 0, size);
     return memory;

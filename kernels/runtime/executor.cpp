@@ -4,6 +4,9 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -62,6 +65,7 @@ class Executor::Impl {
         counts_(loops_),
         quorums_(step_, plan_, loops_, options.loss, counts_.of_quorum()),
         gates_(static_cast<std::size_t>(plan_.loop_count())),
+        latest_losses_(step_.losses.size()),
         queues_(plan_, devices_) {
     ns_per_tick();  // calibrates the clock before it is needed
     if (step_.staleness_bound) {
@@ -95,7 +99,7 @@ class Executor::Impl {
     for (const LoopPosition& position : positions.loops) {
       if (position.number >= loops_.count_of_all()) {
         throw RunError(ErrorKind::Data,
-                       "the checkpoint has a loop that this run has not; give the "
+                       "the checkpoint has a loop that this run has not; fix: give the "
                        "flags that it began with");
       }
       if (bound_) bound_->finish(static_cast<std::size_t>(position.number), position.steps);
@@ -123,6 +127,7 @@ class Executor::Impl {
             .losses = losses_};
   }
 
+  const Moment built_ = moment();  ///< before the first step
   Step step_;
   PlacedDevices devices_;
   ExecutorOptions options_;
@@ -139,7 +144,8 @@ class Executor::Impl {
   Quorums quorums_;
   std::vector<Gate> gates_;
   std::set<KernelChoice> choices_;
-  std::vector<std::vector<float>> losses_;  // by loss of the step
+  std::vector<std::vector<float>> losses_;         // by loss of the step
+  std::vector<std::atomic<float>> latest_losses_;  ///< the same; not a number before its first
   LaneQueues queues_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<CapturedLoop>> captured_;  ///< by loop; empty where none is
@@ -148,7 +154,7 @@ class Executor::Impl {
   void begin_loop_at(int loop, const LoopPosition& position) {
     if (position.steps > max_steps(loop)) {
       throw RunError(ErrorKind::Data,
-                     "the checkpoint has more steps than this run; give the flags "
+                     "the checkpoint has more steps than this run; fix: give the flags "
                      "that it began with");
     }
     if (loops_.leads(loop) && quorums_.empty())
@@ -248,8 +254,11 @@ class Executor::Impl {
       const Value loss = step_.losses[i];
       Lane& lane = *lanes_[static_cast<std::size_t>(plan_.lane_of(loss.node))];
       losses_[i].resize(static_cast<std::size_t>(max_steps(lane.plan().loop)));
-      lane.add_probe(
-          {.node = loss.node, .value = memory_.tensor(loss).f32(), .history = &losses_[i]});
+      latest_losses_[i] = std::numeric_limits<float>::quiet_NaN();
+      lane.add_probe({.node = loss.node,
+                      .value = memory_.tensor(loss).f32(),
+                      .history = &losses_[i],
+                      .latest = &latest_losses_[i]});
     }
   }
 
@@ -320,6 +329,14 @@ std::span<const float> Executor::loss_history(std::size_t index) const {
   return std::span(impl_->losses_[index]).first(static_cast<std::size_t>(steps));
 }
 
+std::optional<double> Executor::latest_loss() const {
+  double sum = 0;
+  for (const std::atomic<float>& loss : impl_->latest_losses_) {
+    sum += static_cast<double>(loss.load(std::memory_order_relaxed));
+  }
+  return std::isnan(sum) ? std::nullopt : std::optional(sum);
+}
+
 std::int64_t Executor::lost_updates() const {
   std::uint64_t lost = 0;
   for (VariableId id = 0; id < static_cast<VariableId>(step().graph.variables().size()); ++id) {
@@ -329,10 +346,11 @@ std::int64_t Executor::lost_updates() const {
   return static_cast<std::int64_t>(lost);
 }
 
-void Executor::write_trace(std::ostream& out) const {
+std::vector<TraceRow> Executor::trace() const {
+  const TickMap clock(impl_->built_, moment());
   std::vector<TraceRow> rows;
-  for (const auto& lane : impl_->lanes_) rows.push_back(lane->trace_row());
-  write_chrome_trace(out, rows);
+  for (const auto& lane : impl_->lanes_) rows.push_back(lane->trace_row(clock));
+  return rows;
 }
 
 }  // namespace regatta

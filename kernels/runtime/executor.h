@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "kernels/runtime/loops/gate.h"
 #include "kernels/runtime/loops/loop_failures.h"
 #include "kernels/runtime/measure/reports.h"
+#include "kernels/runtime/measure/trace.h"
 #include "kernels/runtime/placed_devices.h"
 #include "kernels/runtime/plan.h"
 
@@ -103,6 +103,9 @@ class Executor {
 
   std::vector<WorkerReport> workers() const;
   std::vector<LoopReport> loops() const;
+  /// Sum of what each loss last was, for a look at the run: their steps may differ. Empty before
+  /// the first step. Threads: any.
+  std::optional<double> latest_loss() const;
   /// Values of loss `index` by step.
   std::span<const float> loss_history(std::size_t index) const;
   /// An estimate of lost updates of shared variables: each update also increments a canary beside
@@ -113,7 +116,8 @@ class Executor {
   const std::set<KernelChoice>& kernel_choices() const;
   std::int64_t planned_bytes() const;   ///< arenas and variables
   std::int64_t unshared_bytes() const;  ///< the same without sharing of memory between values
-  void write_trace(std::ostream& out) const;
+  /// The rows of all lanes, by the steady clock. Not while run() runs.
+  std::vector<TraceRow> trace() const;
 
  private:
   class Impl;

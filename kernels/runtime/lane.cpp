@@ -244,17 +244,20 @@ void Lane::finish_queue() {
 void Lane::check_loss(const LossProbe& probe) {
   const float loss = options_.queue == nullptr ? *probe.value : options_.queue->fetched();
   (*probe.history)[static_cast<std::size_t>(step_)] = loss;
+  probe.latest->store(loss, std::memory_order_relaxed);
   if (!std::isfinite(loss)) diverged(probe);
 }
 
-TraceRow Lane::trace_row() const {
-  TraceRow row{
-      .name = name(), .instruction_names = {}, .instruction_categories = {}, .events = &trace_};
+TraceRow Lane::trace_row(const TickMap& clock) const {
+  TraceRow row;
+  row.name = name();
+  row.labels.push_back({.name = "wait", .category = "wait"});
   for (const Instruction& instruction : plan_.instructions) {
     const Node& node = graph_.node(instruction.node);
-    row.instruction_names.push_back(std::string(to_string(node.op)) + ' ' + node.layer);
-    row.instruction_categories.emplace_back(to_string(category_of(graph_, node)));
+    row.labels.push_back({.name = std::string(to_string(node.op)) + ' ' + node.layer,
+                          .category = std::string(to_string(category_of(graph_, node)))});
   }
+  add_spans(row, trace_, clock);
   return row;
 }
 

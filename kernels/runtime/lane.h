@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,6 +38,7 @@ struct LossProbe {
   NodeId node = -1;
   const float* value = nullptr;
   std::vector<float>* history = nullptr;  ///< entry k is step k; sized before the run
+  std::atomic<float>* latest = nullptr;   ///< for a look while lanes run
 };
 
 /// Data of one instruction for the diagnosis of a diverged run.
@@ -117,7 +119,8 @@ class Lane {
   std::uint64_t total() const { return total_; }
   const std::vector<std::uint64_t>& step_ticks() const { return step_ticks_; }
   const std::vector<std::int64_t>& step_examples() const { return step_examples_; }
-  TraceRow trace_row() const;
+  /// By the steady clock.
+  TraceRow trace_row(const TickMap& clock) const;
   std::string name() const;
 
  private:

@@ -24,7 +24,8 @@ constexpr std::size_t kFileBytes = kRecordsPerFile * kRecordBytes;
 constexpr int kClasses = 10;
 
 constexpr std::string_view kWaysOut =
-    "; get the data with `ci/fetch_cifar10 DIR` and pass `--data-dir DIR`, or train on generated "
+    "; fix: get the data with `ci/fetch_cifar10 DIR` and pass `--data-dir DIR`, or train on "
+    "generated "
     "pictures with `--dataset shapes`";
 
 struct KnownFile {
@@ -53,11 +54,12 @@ std::span<const KnownFile> files_of(Split split) {
 
 [[noreturn]] void refuse_other(const fs::path& path, const std::string& md5,
                                std::string_view published) {
-  throw RunError(ErrorKind::Data,
-                 "cifar10: " + path.string() + " is another file than the published one (MD5 " +
-                     md5 + " instead of " + std::string(published) +
-                     "); get it again with `ci/fetch_cifar10 DIR`, or train on it with `--data "
-                     "unverified`, which the record tells");
+  throw RunError(
+      ErrorKind::Data,
+      "cifar10: " + path.string() + " is another file than the published one (MD5 " + md5 +
+          " instead of " + std::string(published) +
+          "); fix: get it again with `ci/fetch_cifar10 DIR`, or train on it with `--data "
+          "unverified`, which the record tells");
 }
 
 void check_size(const fs::path& path) {

@@ -77,9 +77,10 @@ RunError why_not_bound(const DoorOptions& options, int code) {
   std::string advice;
   if (code == EADDRNOTAVAIL) {
     kind = ErrorKind::Usage;
-    advice = "; it is no address of this machine; give --listen one that others reach it by";
+    advice = "; it is no address of this machine; fix: give --listen one that others reach it by";
   } else if (code == EADDRINUSE && options.port == 0) {
-    advice = "; no port is free there: end what holds them, or widen net.ipv4.ip_local_port_range";
+    advice =
+        "; no port is free there; fix: end what holds them, or widen net.ipv4.ip_local_port_range";
   }
   return {kind, "cannot listen at " + with_port(options.listen, options.port) + ": " +
                     std::strerror(code) + advice};

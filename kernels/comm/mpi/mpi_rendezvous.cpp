@@ -81,7 +81,7 @@ std::vector<std::string> MpiRendezvous::exchange(const std::string& text,
     throw RunError(ErrorKind::Timeout, "process " + std::to_string(this->process()) +
                                            " waited in vain to meet process" +
                                            (who.empty() ? " it had sent its text to" : who) +
-                                           "; look at what that one printed last");
+                                           "; fix: look at what that one printed last");
   }
   return texts;
 }

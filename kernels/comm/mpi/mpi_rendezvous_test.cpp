@@ -40,7 +40,7 @@ TEST(MpiRendezvous, NamesTheRankThatDoesNotCome) {
       EXPECT_EQ(error.kind(), ErrorKind::Timeout);
       EXPECT_EQ(error.what(), "process " + std::to_string(session->rank()) +
                                   " waited in vain to meet process " + std::to_string(last) +
-                                  "; look at what that one printed last");
+                                  "; fix: look at what that one printed last");
     }
   }
   session->barrier();

@@ -116,17 +116,18 @@ void NcclCommunicator::abort() noexcept {
 void NcclCommunicator::fail(ncclResult_t result) {
   const bool is_peer = result == ncclRemoteError || result == ncclSystemError;
   const std::string words = nccl_words(*request_.calls, result, communicator_);
-  throw RunError(is_peer ? ErrorKind::PeerLost : ErrorKind::Device,
-                 "all_reduce by NCCL, " + request_.name + ": " + words +
-                     (is_peer ? "; another member or the network to it is gone: look at what the "
-                                "other processes printed last"
-                              : "; run again with NCCL_DEBUG=WARN, which says more"));
+  throw RunError(
+      is_peer ? ErrorKind::PeerLost : ErrorKind::Device,
+      "all_reduce by NCCL, " + request_.name + ": " + words +
+          (is_peer ? "; another member or the network to it is gone; fix: look at what the "
+                     "other processes printed last"
+                   : "; fix: run again with NCCL_DEBUG=WARN, which says more"));
 }
 
 void NcclCommunicator::give_up_waiting() {
   throw RunError(ErrorKind::Timeout,
                  "all_reduce by NCCL, " + request_.name +
-                     ": waited in vain for the others; look at what they printed last, and at "
+                     ": waited in vain for the others; fix: look at what they printed last, and at "
                      "NCCL_DEBUG=INFO for the network between them");
 }
 

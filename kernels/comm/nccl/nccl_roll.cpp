@@ -40,7 +40,7 @@ void refuse_shared_gpu(const std::string& title, const NcclClique& known) {
     throw RunError(ErrorKind::Usage,
                    title + ": members " + std::to_string(other->second) + " and " +
                        std::to_string(number) + " are both on GPU " + member.gpu +
-                       ", and NCCL wants a GPU for each; use fewer workers or more GPUs, or "
+                       ", and NCCL wants a GPU for each; fix: use fewer workers or more GPUs, or "
                        "--all-reduce reduce_to_one, which also reduces between workers of one GPU");
   }
 }
@@ -50,12 +50,12 @@ void refuse_another_order(const std::string& title, const NcclClique& known) {
   const auto& [first, expected] = *known.members.begin();
   for (const auto& [number, member] : known.members) {
     if (member.buckets == expected.buckets) continue;
-    throw RunError(ErrorKind::Unsupported, title + ": member " + std::to_string(first) +
-                                               " reduces the buckets " + expected.buckets +
-                                               ", member " + std::to_string(number) + " " +
-                                               member.buckets +
-                                               ", and NCCL wants one order; report this, and use "
-                                               "--all-reduce reduce_to_one until it is mended");
+    throw RunError(ErrorKind::Unsupported,
+                   title + ": member " + std::to_string(first) + " reduces the buckets " +
+                       expected.buckets + ", member " + std::to_string(number) + " " +
+                       member.buckets +
+                       ", and NCCL wants one order; fix: report this, and use "
+                       "--all-reduce reduce_to_one until that is done");
   }
 }
 

@@ -267,11 +267,12 @@ struct NcclTransport::State {
       }
       if (waiting.empty()) return;
       if (backoff.wait()) continue;
-      throw RunError(ErrorKind::Timeout,
-                     "NCCL did not connect member" + waiting + " to processes " + name +
-                         " within " + seconds(patience.limit_ns) +
-                         ", though all of them came; run again with NCCL_DEBUG=INFO, which names "
-                         "the network that was tried (NCCL_SOCKET_IFNAME chooses it)");
+      throw RunError(
+          ErrorKind::Timeout,
+          "NCCL did not connect member" + waiting + " to processes " + name + " within " +
+              seconds(patience.limit_ns) +
+              ", though all of them came; fix: run again with NCCL_DEBUG=INFO, which names "
+              "the network that was tried (NCCL_SOCKET_IFNAME chooses it)");
     }
   }
 

@@ -12,15 +12,16 @@ namespace {
 std::string_view what_to_do(cudaError_t status) {
   switch (status) {
     case cudaErrorMemoryAllocation:
-      return "; the GPU's memory is full: use a smaller batch or fewer workers, or end what else "
+      return "; the GPU's memory is full; fix: use a smaller batch or fewer workers, or end what "
+             "else "
              "runs on it (nvidia-smi)";
     case cudaErrorNoKernelImageForDevice:
-      return "; this build has no code for this GPU: build with its compute capability in "
+      return "; this build has no code for this GPU; fix: build with its compute capability in "
              "REGATTA_CUDA_ARCHITECTURES";
     case cudaErrorIllegalAddress:
     case cudaErrorAssert:
     case cudaErrorLaunchFailure:
-      return "; a kernel of a step failed: run ci/gpu sanitize, which names it";
+      return "; a kernel of a step failed; fix: run ci/gpu sanitize, which names it";
     default: return "";
   }
 }

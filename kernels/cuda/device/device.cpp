@@ -37,7 +37,7 @@ class Gpu final : public Device {
     if (concurrent == 0) {
       throw RunError(ErrorKind::Device,
                      "the driver does not let host and GPU share managed memory "
-                     "(concurrentManagedAccess is 0, as under WSL); use a Linux driver");
+                     "(concurrentManagedAccess is 0, as under WSL); fix: use a Linux driver");
     }
     location_ = {.type = cudaMemLocationTypeDevice, .id = device_};
   }
@@ -102,10 +102,11 @@ class PinnedHost final : public Device {
     const cudaError_t status = cudaHostAlloc(&memory, size, cudaHostAllocPortable);
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();  // else the next launch would be blamed for it
-      throw RunError(ErrorKind::Device,
-                     "the host has no " + std::to_string(size) +
-                         " bytes to pin for its GPUs; use a smaller batch or fewer workers, or "
-                         "raise the limit that holds (a container's memory, ulimit -l)");
+      throw RunError(
+          ErrorKind::Device,
+          "the host has no " + std::to_string(size) +
+              " bytes to pin for its GPUs; fix: use a smaller batch or fewer workers, or "
+              "raise the limit that holds (a container's memory, ulimit -l)");
     }
     cuda_call(status, "cudaHostAlloc");
     std::memset(memory, 0, size);

@@ -93,7 +93,7 @@ void launch_blocks(const Queue& queue, std::int64_t blocks, int threads, std::si
 /// A build for a sanitizer has no code for devices (REGATTA_CUDA=EMULATED).
 [[noreturn]] inline void refuse_to_launch() {
   throw RunError(ErrorKind::Unsupported,
-                 "this build emulates GPUs only; build with -D REGATTA_CUDA=ON");
+                 "this build emulates GPUs only; fix: build with -D REGATTA_CUDA=ON");
 }
 template <class Body>
 void launch_elements(const Queue&, std::int64_t, const Body&) {

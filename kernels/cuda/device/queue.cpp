@@ -98,7 +98,7 @@ class StreamQueue final : public Queue {
       throw RunError(ErrorKind::Timeout,
                      "the GPU has worked for " +
                          std::to_string(Patience().limit_ns / 1'000'000'000) +
-                         " s on what is the work of moments; look at nvidia-smi and dmesg");
+                         " s on what is the work of moments; fix: look at nvidia-smi and dmesg");
     }
     cuda_call(status, "cudaStreamQuery");
   }

@@ -83,7 +83,7 @@ KernelPointer sum(const KernelRequest& request) {
   if (request.inputs.size() > kMaxTerms) {
     throw RunError(ErrorKind::Unsupported,
                    "a GPU adds up at most " + std::to_string(kMaxTerms) + " values at once, not " +
-                       std::to_string(request.inputs.size()) + "; use fewer workers");
+                       std::to_string(request.inputs.size()) + "; fix: use fewer workers");
   }
   return with_element(request.outputs[0].type.element,
                       [&]<typename T>(T) { return build_sum<T>(request); });

@@ -182,7 +182,7 @@ KernelPointer build(const KernelRequest& request, const Tensor& result, const Ma
   if (result.elements() > std::numeric_limits<std::uint32_t>::max()) {
     throw RunError(ErrorKind::Unsupported, "a pool on a GPU yields fewer than 2^32 elements, not " +
                                                std::to_string(result.elements()) +
-                                               "; use a smaller batch");
+                                               "; fix: use a smaller batch");
   }
   return with_element(result.type.element, [&]<typename T>(T) {
     const auto with = [&](auto width) {

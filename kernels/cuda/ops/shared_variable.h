@@ -157,7 +157,7 @@ class Shards {
     if (variable.sharing == Sharing::Quorum) {
       throw RunError(ErrorKind::Unsupported,
                      "servers that have backup workers compute on the CPU, in processes of their "
-                     "own; leave --processes out, or give --processes 2 or more");
+                     "own; fix: leave --processes out, or give --processes 2 or more");
     }
     check((variable.sharing == Sharing::Locked) == (words_ != nullptr),
           "what is locked on a GPU has its locks in its memory");

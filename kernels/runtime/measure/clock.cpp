@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/runtime/measure/clock.h"
 
+#include <cmath>
 #include <limits>
 
 namespace regatta {
-namespace {
-
-struct Moment {
-  std::int64_t ns = 0;
-  std::uint64_t ticks = 0;
-};
-
-/// Both clocks at once: of several looks the one that took least, as a thread may lose its core
-/// between two readings.
+/// Of several looks the one that took least, as a thread may lose its core between two readings.
 Moment moment() {
   Moment best;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
@@ -27,7 +20,16 @@ Moment moment() {
   return best;
 }
 
-}  // namespace
+TickMap::TickMap(const Moment& begin, const Moment& end)
+    : begin_(begin),
+      ns_per_tick_(end.ticks > begin.ticks ? static_cast<double>(end.ns - begin.ns) /
+                                                 static_cast<double>(end.ticks - begin.ticks)
+                                           : ns_per_tick()) {}
+
+std::int64_t TickMap::ns(std::uint64_t ticks) const {
+  const auto since = static_cast<std::int64_t>(ticks - begin_.ticks);
+  return begin_.ns + std::llround(static_cast<double>(since) * ns_per_tick_);
+}
 
 double ns_per_tick() {
   static const double ratio = [] {

@@ -32,6 +32,26 @@ inline std::uint64_t ticks() {
 /// Calibrated against the steady clock over 20 ms, at the first call.
 double ns_per_tick();
 
+/// Both clocks at once.
+struct Moment {
+  std::int64_t ns = 0;
+  std::uint64_t ticks = 0;
+};
+
+Moment moment();
+
+/// Times of the steady clock for ticks between two moments, which it interpolates: a ratio that was
+/// calibrated over 20 ms would lead away from it with time. A later tick has no earlier time.
+class TickMap {
+ public:
+  TickMap(const Moment& begin, const Moment& end);
+  std::int64_t ns(std::uint64_t ticks) const;
+
+ private:
+  Moment begin_;
+  double ns_per_tick_ = 1;
+};
+
 inline std::int64_t ticks_to_ns(std::uint64_t span) {
   return static_cast<std::int64_t>(static_cast<double>(span) * ns_per_tick());
 }

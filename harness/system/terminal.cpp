@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/system/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <sstream>
+
+namespace regatta {
+
+bool is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+
+bool shows_color() { return is_terminal() && std::getenv("NO_COLOR") == nullptr; }
+
+TerminalSize terminal_size() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return {};
+  return {.columns = size.ws_col, .rows = size.ws_row};
+}
+
+std::vector<std::string> wrapped(const std::vector<std::string>& pieces, std::string_view separator,
+                                 std::size_t columns) {
+  std::vector<std::string> lines;
+  for (const std::string& piece : pieces) {
+    if (!lines.empty() && lines.back().size() + separator.size() + piece.size() <= columns) {
+      lines.back().append(separator).append(piece);
+    } else {
+      lines.push_back(piece);
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(stream, word, ' ');) words.push_back(word);
+  return wrapped(words, " ", columns);
+}
+
+}  // namespace regatta

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What standard output shows to a person: whether it is a terminal, its size, and text that fits
+// into it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regatta {
+
+bool is_terminal();
+/// On a terminal, unless NO_COLOR is set.
+bool shows_color();
+
+struct TerminalSize {
+  std::size_t columns = 80;
+  std::size_t rows = 24;
+};
+
+/// 80 columns and 24 rows where they are not known.
+TerminalSize terminal_size();
+
+/// Lines of at most `columns` columns, each as many pieces as fit with the separator between them.
+/// A piece that is wider still stands alone.
+std::vector<std::string> wrapped(const std::vector<std::string>& pieces, std::string_view separator,
+                                 std::size_t columns);
+
+/// The same with the words of a text, between which there are spaces. Within a line all of them
+/// stay, as they may be a path's.
+std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
+
+}  // namespace regatta

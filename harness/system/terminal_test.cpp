@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/system/terminal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace regatta {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Wrapped, FillsLinesWithoutBreakingAPiece) {
+  EXPECT_THAT(wrapped({"12 s", "step 1 of 2", "loss 3"}, "  ", 17),
+              ElementsAre("12 s  step 1 of 2", "loss 3"));
+  EXPECT_THAT(wrapped({"12 s", "step 1 of 2", "loss 3"}, "  ", 16),
+              ElementsAre("12 s", "step 1 of 2", "loss 3"));
+  EXPECT_THAT(wrapped("a  bc def", 5), ElementsAre("a  bc", "def"));
+}
+
+TEST(Wrapped, LeavesAPieceThatIsTooWideAlone) {
+  EXPECT_THAT(wrapped("a longword b c", 4), ElementsAre("a", "longword", "b c"));
+  EXPECT_TRUE(wrapped("", 4).empty());
+}
+
+}  // namespace
+}  // namespace regatta
