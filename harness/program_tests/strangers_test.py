@@ -203,7 +203,7 @@ class Ports(Strangers):
     def test_that_are_all_taken_end_a_run_before_a_rank_starts(self) -> None:
         error = self.refusal_with_few_ports((*SCARCE_PORTS, "take_all_but", "0", "0"), *SERVER)
         self.assertRegex(error, r"^regatta: cannot listen at 127\.0\.0\.1:0: .*no port is free "
-                                r"there: .*ip_local_port_range\n$")
+                                r"there; fix: .*ip_local_port_range\n$")
 
 
 if __name__ == "__main__":
