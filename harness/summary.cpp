@@ -138,6 +138,13 @@ std::optional<std::int64_t> late_uncertainty_ns(const ExchangeTimes& times) {
   return times.late_uncertainty_ns;
 }
 
+/// Nothing for a worker that nothing delayed.
+std::optional<double> straggler_factor(const WorkerReport& worker) {
+  if (worker.delay_ns == 0) return std::nullopt;
+  return static_cast<double>(worker.compute_ns) /
+         static_cast<double>(std::max<std::int64_t>(1, worker.compute_ns - worker.delay_ns));
+}
+
 struct Updates {
   std::int64_t applied = 0;
   std::int64_t dropped = 0;
@@ -181,6 +188,7 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
         record.workers.emplace_back(WorkerRecord{.rank = rank,
                                                  .place = to_string(worker.place),
                                                  .replica = worker.place.replica,
+                                                 .straggler_factor = straggler_factor(worker),
                                                  .bytes_sent = bytes.sent,
                                                  .bytes_received = bytes.received,
                                                  .staleness_histogram = trimmed(worker.staleness),

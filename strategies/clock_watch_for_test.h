@@ -18,11 +18,11 @@
 #include <thread>
 #include <utility>
 
-#include "kernels/runtime/kernel.h"
+#include "strategies/kernel_watch_for_test.h"
 
 namespace regatta::testing_support {
 
-class ClockWatch {
+class ClockWatch final : public KernelWatch {
  public:
   /// A worker whose updates on one server are delayed long after their gradients.
   struct Slow {
@@ -33,8 +33,7 @@ class ClockWatch {
 
   explicit ClockWatch(std::optional<Slow> slow = {}) : slow_(slow) {}
 
-  /// Watches all kernels built from the table from now on. The watch outlives them.
-  void attach(KernelTable& table) {
+  void attach(KernelTable& table) override {
     for (Op op : {Op::Input, Op::Read, Op::Sgd, Op::Adam}) {
       table.add(op, [this, op, make = table.factory(op)](const KernelRequest& request) {
         const bool updates = op == Op::Sgd || op == Op::Adam;

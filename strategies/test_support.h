@@ -19,7 +19,7 @@
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/initialize.h"
-#include "strategies/clock_watch_for_test.h"
+#include "strategies/kernel_watch_for_test.h"
 #include "strategies/strategy.h"
 #include "workloads/data/curve.h"
 #include "workloads/data/shapes.h"
@@ -69,11 +69,12 @@ struct TrialOptions {
   std::int64_t steps = 20;
   std::int64_t most_steps = 0;  ///< of the executor, if more than `steps`
   int threads_per_worker = 1;
+  std::vector<int> cores;  ///< of the executor; empty: no pinning
   std::map<int, double> stragglers;
   std::size_t trace_events = 0;
   OnLoss loss = OnLoss::End;
   PlanOptions plan = {};
-  ClockWatch* watch = nullptr;  ///< outlives the executors; null: none
+  KernelWatch* watch = nullptr;  ///< outlives the executors; null: none
   double rounding = 0;  ///< initial weights are multiplied by 1 + this and 1 - this, in turn
 };
 
@@ -82,6 +83,7 @@ inline constexpr std::uint64_t kSeed = 11;
 inline ExecutorOptions executor_options(const DataSet& data, const TrialOptions& run,
                                         std::int64_t examples) {
   ExecutorOptions options;
+  options.cores = run.cores;
   options.threads_per_worker = run.threads_per_worker;
   options.seed = kSeed;
   options.data = &data;

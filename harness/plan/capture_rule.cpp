@@ -21,7 +21,7 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
            placement.options.choice(kAlgorithm) +
            "; NCCL's ring and nccl can be captured, as can sums in one process";
   }
-  if (!request.stragglers.empty()) return "--straggler slows single kernels down";
+  if (!request.stragglers.empty()) return "--straggler delays a worker within its steps";
   if (!request.trace.empty()) return "--trace looks at single kernels";
   return "";
 }

@@ -8,7 +8,7 @@
 //     GPU, kernels/comm/collective/queued_sum.h)
 //   - if it chooses the pushes that count, for backup workers
 //   - if it holds and updates the parameters, under central_storage
-//   - if single kernels are slowed down or traced, by --straggler and --trace
+//   - if it delays a worker within its steps or looks at single kernels, by --straggler, --trace
 #pragma once
 
 #include <string>

@@ -86,7 +86,8 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   add_value(app, "--threads", request.threads, "cores that the run owns; 0: all available");
   add_value(
       app, "--straggler", texts.stragglers,
-      "WORKER:FACTOR[,...]: multiplies a worker's compute time, such as 1:2.0 (default: none)");
+      "WORKER:FACTOR[,...]: delays a worker, so that computing takes it FACTOR times as long, such "
+      "as 1:2.0; the record has the true factor (default: none)");
   add_value(
       app, "--trace", request.trace,
       "file for a timeline in the Chrome trace format; over processes FILE.rank0 and so on, each "

@@ -120,6 +120,8 @@ struct WorkerRecord {
   std::int64_t replica = 0;
   std::int64_t steps = 0;
   std::int64_t compute_ns = 0;
+  std::int64_t delay_ns = 0;               ///< a straggler's delays, a part of compute_ns
+  std::optional<double> straggler_factor;  ///< true factor on its compute time; empty: no delay
   std::int64_t exposed_communication_ns = 0;
   std::int64_t wait_ns = 0;
   std::int64_t input_ns = 0;

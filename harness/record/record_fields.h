@@ -108,6 +108,8 @@ void for_each_field(T& part, Field&& field) {
   field("replica", part.replica);
   field("steps", part.steps);
   field("compute_ns", part.compute_ns);
+  field("delay_ns", part.delay_ns);
+  field("straggler_factor", part.straggler_factor);
   field("exposed_communication_ns", part.exposed_communication_ns);
   field("wait_ns", part.wait_ns);
   field("input_ns", part.input_ns);

@@ -50,6 +50,8 @@ Record sample_record() {
   const WorkerRecord worker{.place = "replica0",
                             .steps = 20,
                             .compute_ns = 1'500'000'000,
+                            .delay_ns = 900'000'000,
+                            .straggler_factor = 2.5,
                             .exposed_communication_ns = 40'000'000,
                             .wait_ns = 30'000'000,
                             .input_ns = 5'000'000,

@@ -16,12 +16,6 @@ namespace {
 
 constexpr long kNapNs = 50'000'000;
 
-void pause_briefly() {
-#if defined(__x86_64__)
-  _mm_pause();
-#endif
-}
-
 /// The futex word is the count's low half (x86-64 and arm64 are little-endian).
 std::uint32_t* word_of(std::atomic<std::uint64_t>& value) {
   return reinterpret_cast<std::uint32_t*>(&value);

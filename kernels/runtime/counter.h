@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <exception>
 
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
@@ -18,6 +22,13 @@ class Aborted : public std::exception {
  public:
   const char* what() const noexcept override { return "the run was ended by another lane"; }
 };
+
+/// Between two looks of a thread that spins: another thread of its core gets on.
+inline void pause_briefly() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
 
 /// How to wait.
 struct Patience {

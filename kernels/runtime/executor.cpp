@@ -89,7 +89,7 @@ class Executor::Impl {
   void prepare() {
     if (options_.launch == LaunchSteps::ByKernel) return;
     check(options_.trace_events == 0 && options_.stragglers.empty(),
-          "who looks at single kernels does not launch steps as one");
+          "steps that are traced or delayed are not launched as one");
     captured_ = capture_loops(step_.graph, lanes_, expiries_, queues_.the_device());
   }
 

@@ -2,7 +2,6 @@
 #include "kernels/runtime/lane.h"
 
 #include <omp.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,23 +11,6 @@
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
-namespace {
-
-constexpr std::int64_t kSpinRatherThanSleepNs = 100'000;
-
-/// Lets `ns` pass: asleep while there is much to wait for, then looking at the clock.
-void dawdle(std::int64_t ns) {
-  const std::int64_t end = now_ns() + ns;
-  if (ns > kSpinRatherThanSleepNs) {
-    const std::int64_t nap = ns - kSpinRatherThanSleepNs;
-    const timespec span{.tv_sec = nap / 1'000'000'000, .tv_nsec = nap % 1'000'000'000};
-    nanosleep(&span, nullptr);
-  }
-  while (now_ns() < end) {
-  }
-}
-
-}  // namespace
 
 Category category_of(const Graph& graph, const Node& node) {
   if (node.op == Op::Input) return Category::Input;
@@ -48,7 +30,11 @@ std::string_view to_string(Category category) {
 }
 
 Lane::Lane(const Graph& graph, const LanePlan& plan, LaneOptions options)
-    : graph_(graph), plan_(plan), options_(std::move(options)), trace_(options_.trace_events) {}
+    : graph_(graph), plan_(plan), options_(std::move(options)), trace_(options_.trace_events) {
+  if (options_.slowdown > 1 && !plan_.communication) {
+    delay_.emplace(options_.slowdown, options_.patience.abort);
+  }
+}
 
 std::string Lane::name() const {
   return to_string(plan_.place) + (plan_.communication ? " communication" : "");
@@ -75,7 +61,7 @@ void Lane::begin_at(std::int64_t step, std::int64_t examples_before) {
 }
 
 void Lane::build_segments() {
-  const bool each = options_.trace_events > 0 || dawdles();
+  const bool each = options_.trace_events > 0;
   bool open = false;
   for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
     const Instruction& instruction = plan_.instructions[i];
@@ -218,16 +204,13 @@ void Lane::wait_for(Lane& other, std::uint64_t progress, std::string_view what) 
 std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& context,
                                 std::uint64_t now) {
   const std::uint64_t idle = counters_.peer_waits.until(now);
-  if (dawdles() && segment.category == Category::Compute) {
-    run_kernels_slowly(segment, context);
-  } else {
-    for (std::size_t i = segment.begin; i < segment.end; ++i) kernels_[i]->run(context);
-  }
+  for (std::size_t i = segment.begin; i < segment.end; ++i) kernels_[i]->run(context);
   if (options_.queue != nullptr) {
     if (segment.probe >= 0) options_.queue->fetch(probe_of(segment).value);
     finish_queue();
   }
-  const std::uint64_t end = ticks();
+  std::uint64_t end = ticks();
+  if (delay_ && segment.category == Category::Compute) end = delay_->after(end - now, end);
   std::uint64_t span = end - now;
   if (options_.trace_events > 0) {
     trace_.add({.instruction = static_cast<std::int32_t>(segment.begin),
@@ -248,17 +231,6 @@ std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& conte
                          segment.end);
   }
   return end;
-}
-
-/// A straggler: every compute kernel takes `slowdown` times as long.
-void Lane::run_kernels_slowly(const Segment& segment, const StepContext& context) {
-  for (std::size_t i = segment.begin; i < segment.end; ++i) {
-    const std::uint64_t begin = ticks();
-    kernels_[i]->run(context);
-    if (options_.queue != nullptr) finish_queue();
-    const auto spent = static_cast<double>(ticks_to_ns(ticks() - begin));
-    dawdle(static_cast<std::int64_t>(spent * (options_.slowdown - 1)));
-  }
 }
 
 void Lane::finish_queue() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One lane: a fixed list of kernels and the thread that runs it. Consecutive kernels of one
-// category form a segment; the clock is read between segments only, unless a trace or a straggler
-// needs a reading for every kernel. A lane with a queue finishes it at the end of every segment, so
-// that the time of a segment is that of its own work and readers of its results (a loss probe,
-// another lane, a communication kernel on the host, the end of the step) find it done.
+// category form a segment; the clock is read between segments only, unless a trace needs a reading
+// for every kernel. A lane with a queue finishes it at the end of every segment, so that the time
+// of a segment is that of its own work and readers of its results (a loss probe, another lane, a
+// communication kernel on the host, the end of the step) find it done.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/runtime/compute_delay.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/loops/gate.h"
@@ -45,7 +46,7 @@ struct Evidence {
 };
 
 struct LaneOptions {
-  double slowdown = 1;  ///< factor on the time of compute kernels
+  double slowdown = 1;  ///< factor on its compute time
   std::size_t trace_events = 0;
   Patience patience;
   std::vector<int> cores;          ///< that the thread is pinned to; empty: not pinned
@@ -110,6 +111,7 @@ class Lane {
   std::uint64_t spent(Category category) const {
     return spent_[static_cast<std::size_t>(category)];
   }
+  std::uint64_t delayed() const { return delay_ ? delay_->total() : 0; }
   std::uint64_t waited() const { return waited_; }
   std::uint64_t exposed() const { return exposed_; }
   std::uint64_t total() const { return total_; }
@@ -149,7 +151,6 @@ class Lane {
   std::uint64_t wait_for_dependencies(const Instruction& instruction, std::uint64_t now);
   void wait_for(Lane& other, std::uint64_t progress, std::string_view what);
   std::uint64_t run_segment(const Segment& segment, const StepContext& context, std::uint64_t now);
-  void run_kernels_slowly(const Segment& segment, const StepContext& context);
   /// Throws: RunError for an error that the device reports, naming step and lane.
   void finish_queue();
   std::string where_in_step() const {
@@ -160,11 +161,11 @@ class Lane {
   }
   void check_loss(const LossProbe& probe);
   [[noreturn]] void diverged(const LossProbe& probe);
-  bool dawdles() const { return options_.slowdown > 1 && !plan_.communication; }
 
   const Graph& graph_;
   const LanePlan& plan_;
   LaneOptions options_;
+  std::optional<ComputeDelay> delay_;  ///< of a straggler
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<Evidence> evidence_;
   std::vector<LossProbe> probes_;

@@ -22,6 +22,7 @@ std::vector<WorkerReport> worker_reports(const RunState& run) {
     report.place = lane->plan().place;
     report.steps = lane->steps() - lane->first_step();
     report.compute_ns = ticks_to_ns(lane->spent(Category::Compute));
+    report.delay_ns = ticks_to_ns(lane->delayed());
     report.exposed_communication_ns = ticks_to_ns(lane->exposed());
     report.wait_ns = ticks_to_ns(lane->waited());
     report.input_ns = ticks_to_ns(lane->spent(Category::Input));

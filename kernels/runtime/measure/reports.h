@@ -25,6 +25,7 @@ struct WorkerReport {
   Place place;
   std::int64_t steps = 0;
   std::int64_t compute_ns = 0;
+  std::int64_t delay_ns = 0;  ///< a straggler's delays, a part of compute_ns
   std::int64_t exposed_communication_ns = 0;
   std::int64_t wait_ns = 0;  ///< for others to arrive, to make a value or to end a step
   std::int64_t input_ns = 0;
@@ -41,6 +42,7 @@ void for_each_field(T& worker, Field&& field) {
   field("place", worker.place, Merging<KeepOwn>());
   field("steps", worker.steps, Merging<AddUp>());
   field("compute_ns", worker.compute_ns, Merging<AddUp>());
+  field("delay_ns", worker.delay_ns, Merging<AddUp>());
   field("exposed_communication_ns", worker.exposed_communication_ns, Merging<AddUp>());
   field("wait_ns", worker.wait_ns, Merging<AddUp>());
   field("input_ns", worker.input_ns, Merging<AddUp>());

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/compute_delay.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "kernels/runtime/counter.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+/// Shorter delays add up first: to begin and end one takes some 10 ns.
+constexpr double kLeastNs = 1'000;
+/// Shorter delays keep the core, as computing would; in longer ones other lanes may have it.
+constexpr double kSpinNs = 100'000;
+/// How late Linux wakes a thread: its timer slack. The rest of a delay is spun.
+constexpr double kWakesLateNs = 50'000;
+constexpr double kLongestNapNs = 50e6;  // between two looks at the abort flag
+
+}  // namespace
+
+ComputeDelay::ComputeDelay(double factor, const AbortFlag* abort)
+    : surplus_(factor - 1), abort_(abort), ns_per_tick_(ns_per_tick()) {}
+
+std::uint64_t ComputeDelay::after(std::uint64_t span, std::uint64_t end) {
+  owed_ += static_cast<double>(span) * surplus_;
+  if (owed_ * ns_per_tick_ < kLeastNs) return end;
+  const std::uint64_t now = wait_until(end + static_cast<std::uint64_t>(owed_));
+  owed_ -= static_cast<double>(now - end);
+  total_ += now - end;
+  return now;
+}
+
+std::uint64_t ComputeDelay::wait_until(std::uint64_t end) const {
+  for (;;) {
+    const std::uint64_t now = ticks();
+    if (now >= end) return now;
+    const double left_ns = static_cast<double>(end - now) * ns_per_tick_;
+    if (left_ns < kSpinNs) {
+      pause_briefly();
+      continue;
+    }
+    if (abort_ != nullptr && abort_->raised.load(std::memory_order_relaxed)) throw Aborted();
+    const timespec nap{
+        .tv_sec = 0, .tv_nsec = static_cast<long>(std::min(left_ns - kWakesLateNs, kLongestNapNs))};
+    nanosleep(&nap, nullptr);
+  }
+}
+
+}  // namespace regatta

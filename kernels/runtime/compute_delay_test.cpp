@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A straggler's delay by a clock of the test's own: microseconds and milliseconds add up to what is
+// owed, and an abort ends a long one.
+#include "kernels/runtime/compute_delay.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "kernels/runtime/counter.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr double kTolerance = 0.02;
+
+struct Spans {
+  std::int64_t each_ns = 0;
+  int count = 0;
+};
+
+/// The factor that spans of computing get, by the steady clock.
+double true_factor(double factor, const Spans& spans) {
+  ComputeDelay delay(factor, nullptr);
+  const auto span = static_cast<std::uint64_t>(static_cast<double>(spans.each_ns) / ns_per_tick());
+  const std::int64_t begin = now_ns();
+  std::uint64_t end = ticks();
+  for (int i = 0; i < spans.count; ++i) end = delay.after(span, end);
+  const auto delayed = static_cast<double>(now_ns() - begin);
+  const double computed = static_cast<double>(spans.each_ns) * spans.count;
+  EXPECT_NEAR(static_cast<double>(ticks_to_ns(delay.total())), delayed, 0.005 * computed);
+  return 1 + delayed / computed;
+}
+
+/// A thread that loses its core in the last delay comes late: the best of some tries.
+double nearest_factor(double factor, const Spans& spans) {
+  double nearest = 0;
+  for (int i = 0; i < 5; ++i) {
+    const double next = true_factor(factor, spans);
+    if (std::abs(next - factor) < std::abs(nearest - factor)) nearest = next;
+  }
+  return nearest;
+}
+
+TEST(ComputeDelay, MakesSpansOfAnyLengthTheirFactorTimesAsLong) {
+  for (const double factor : {1.01, 1.5, 2.0, 3.0}) {
+    for (const Spans spans :
+         {Spans{.each_ns = 1'000, .count = 20'000}, Spans{.each_ns = 30'000, .count = 1'000},
+          Spans{.each_ns = 300'000, .count = 100}, Spans{.each_ns = 10'000'000, .count = 5}}) {
+      EXPECT_NEAR(nearest_factor(factor, spans), factor, kTolerance * factor) << spans.each_ns;
+    }
+  }
+}
+
+/// Delays that came too long are made up for by the next ones.
+TEST(ComputeDelay, OwesLessAfterADelayThatWasTooLong) {
+  ComputeDelay delay(2, nullptr);
+  const auto ticks_of = [](std::int64_t ns) {
+    return static_cast<std::uint64_t>(static_cast<double>(ns) / ns_per_tick());
+  };
+  const std::uint64_t begin = ticks();
+  while (ticks() - begin < ticks_of(5'000'000)) {
+  }
+  const std::uint64_t woke = delay.after(ticks_of(1'000'000), begin);  // 4 ms too late
+  EXPECT_GE(delay.total(), ticks_of(5'000'000));
+  EXPECT_EQ(delay.after(ticks_of(1'000'000), woke), woke);
+}
+
+TEST(ComputeDelay, EndsEarlyWhenTheRunDoes) {
+  AbortFlag abort;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    abort.raised = true;
+  });
+  ComputeDelay delay(1000, &abort);
+  const std::int64_t begin = now_ns();
+  const auto second = static_cast<std::uint64_t>(1e9 / ns_per_tick());
+  EXPECT_THROW(delay.after(second, ticks()), Aborted);
+  EXPECT_LT(now_ns() - begin, 20'000'000'000);
+  other.join();
+}
+
+}  // namespace
+}  // namespace regatta

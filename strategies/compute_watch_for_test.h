@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests: how long a worker computes, by a clock around its kernels that the runtime knows
+// nothing of. A stretch lasts from the begin of a kernel that computes to the begin of the next one
+// of the same lane that does not; what of it is not spent in kernels is delay, and a little
+// overhead that is the same without a delay.
+// Threads: the kernels run on any lane; all other calls are made while no lane runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "kernels/graph/op.h"
+#include "kernels/runtime/measure/clock.h"
+#include "strategies/kernel_watch_for_test.h"
+
+namespace regatta::testing_support {
+
+class ComputeWatch final : public KernelWatch {
+ public:
+  explicit ComputeWatch(const Place& worker) : worker_(worker) {}
+
+  void attach(KernelTable& table) override {
+    for (int i = 0; i <= static_cast<int>(Op::Lookahead); ++i) {
+      const auto op = static_cast<Op>(i);
+      if (!table.has(op)) continue;
+      table.add(op, [this, make = table.factory(op)](const KernelRequest& request) {
+        auto kernel = make(request);
+        return request.node.place == worker_ ? watch(request.node, std::move(kernel))
+                                             : std::move(kernel);
+      });
+    }
+  }
+
+  double around_ns() const { return static_cast<double>(ticks_to_ns(around_)); }  ///< stretches
+  double inside_ns() const { return static_cast<double>(ticks_to_ns(inside_)); }  ///< kernels
+
+ private:
+  static bool computes(const Node& node) {
+    const bool talks = node.op == Op::Input || node.op == Op::Read || op_info(node.op).crosses;
+    return !talks && node.phase != Phase::Update;
+  }
+
+  std::unique_ptr<Kernel> watch(const Node& node, std::unique_ptr<Kernel> kernel) {
+    return make_kernel([this, counts = computes(node),
+                        inner = std::shared_ptr(std::move(kernel))](const StepContext& context) {
+      if (!counts) {
+        end_stretch();
+        inner->run(context);
+        return;
+      }
+      lane_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+      const std::uint64_t begin = ticks();
+      if (stretch_begin_ == 0) stretch_begin_ = begin;
+      inner->run(context);
+      stretch_inside_ += ticks() - begin;
+    });
+  }
+
+  /// Unless another lane of the worker carries its messages.
+  void end_stretch() {
+    const std::uint64_t now = ticks();
+    if (lane_.load(std::memory_order_relaxed) != std::this_thread::get_id()) return;
+    if (stretch_begin_ == 0) return;
+    around_ += now - stretch_begin_;
+    inside_ += stretch_inside_;
+    stretch_begin_ = stretch_inside_ = 0;
+  }
+
+  Place worker_;
+  std::atomic<std::thread::id> lane_;
+  std::uint64_t stretch_begin_ = 0;
+  std::uint64_t stretch_inside_ = 0;
+  std::uint64_t around_ = 0;
+  std::uint64_t inside_ = 0;
+};
+
+}  // namespace regatta::testing_support

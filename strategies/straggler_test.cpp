@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A straggler takes its factor of compute time, to within 2 %, on every workload under every
+// strategy: by what the executor reports, and by a clock around its kernels that the runtime knows
+// nothing of. That clock tells nothing where the worker's next kernel waits for others, and little
+// where more lanes than cores take these from one another between two kernels.
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "strategies/compute_watch_for_test.h"
+#include "strategies/test_support.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::ComputeWatch;
+using testing_support::data_of;
+using testing_support::identifier_of;
+using testing_support::training_of;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+constexpr double kTolerance = 0.02;
+constexpr int kRounds = 20;
+
+struct Case {
+  std::string workload;
+  std::string strategy;
+};
+
+void PrintTo(const Case& test, std::ostream* out) { *out << test.workload << ' ' << test.strategy; }
+
+std::string name_of(const testing::TestParamInfo<Case>& test) {
+  return test.param.workload + "_" + identifier_of(test.param.strategy);
+}
+
+/// Enough for a slow worker that has to share them with a fast one.
+std::int64_t steps_of(const Case& test) {
+  if (test.workload == "resnet9") return 1;
+  if (test.workload != "parabola") return 3;
+  const auto strategies = find_strategies(test.strategy);
+  return exchange_of(strategies) == Exchange::Synchronous ? 4'000 : 20'000;
+}
+
+/// That this process may use.
+std::vector<int> available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+/// Two workers that compute, or one.
+TrialOptions options_of(const Case& test) {
+  TrialOptions options;
+  options.strategy = test.strategy;
+  const auto strategies = find_strategies(test.strategy);
+  options.options.replicas = strategies.front()->workers == WorkersAre::Replicas ? 2 : 1;
+  options.options.stages = strategies.back()->workers == WorkersAre::Stages ? 2 : 1;
+  options.steps = steps_of(test);
+  options.cores = available_cores();
+  // The worker's own lane carries its messages: after computing it does not wait for another lane.
+  options.plan.inline_bytes = std::int64_t{1} << 40;
+  return options;
+}
+
+/// Whether the worker's next kernel after one that computes waits for others.
+bool waits_after_computing(const std::string& strategy) {
+  const std::set<std::string> without = {"single", "independent", "async_shared", "all_reduce"};
+  return !without.contains(strategy);
+}
+
+/// The last worker.
+Place slow_place(const TrialOptions& options) {
+  return {.replica = static_cast<int>(options.options.replicas - 1),
+          .stage = static_cast<int>(options.options.stages - 1)};
+}
+
+int slow_worker(const TrialOptions& options) {
+  return static_cast<int>(options.options.replicas * options.options.stages - 1);
+}
+
+struct Measured {
+  double stretch = 0;    ///< time around kernels that compute, in terms of the time inside
+  double computing = 0;  ///< by the executor, without the delay, in the same terms
+  double factor = 1;     ///< compute time by the executor, in terms of itself without the delay
+  double of_others = 1;
+  bool crowded = false;  ///< more lanes than cores
+};
+
+Measured measured(const Case& test, double factor) {
+  TrialOptions options = options_of(test);
+  ComputeWatch watch(slow_place(options));
+  options.watch = &watch;
+  options.stragglers[slow_worker(options)] = factor;
+  const std::int64_t batch = test.workload == "parabola" ? 50 : 64;
+  Trial run(training_of(test.workload, batch, options.steps), data_of(test.workload), options);
+  const std::vector<WorkerReport> workers = run.executor().workers();
+  Measured result{.stretch = watch.around_ns() / watch.inside_ns(),
+                  .crowded = workers.size() > options.cores.size()};
+  for (const WorkerReport& worker : workers) {
+    const auto compute = static_cast<double>(worker.compute_ns);
+    const double without = compute - static_cast<double>(worker.delay_ns);
+    if (worker.place == slow_place(options)) {
+      result.factor = compute / without;
+      result.computing = without / watch.inside_ns();
+    } else if (without > 0) {
+      result.of_others = std::max(result.of_others, compute / without);
+    }
+  }
+  return result;
+}
+
+/// What a straggler's run shows, each in terms of what it should be.
+struct Shown {
+  double factor = 0;
+  double computing = 1;
+  double stretch = 1;
+
+  bool is_true() const {
+    const auto near_one = [](double value) { return std::abs(value - 1) < kTolerance; };
+    return near_one(factor) && near_one(computing) && near_one(stretch);
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const Shown& shown) {
+  return out << "its compute time is " << shown.factor << " of what it should be by the executor, "
+             << shown.stretch << " by the clock around kernels; computing alone takes "
+             << shown.computing << " of the time without a delay\n";
+}
+
+Shown shown(const Case& test, double factor, const Measured& plain) {
+  const Measured slow = measured(test, factor);
+  EXPECT_EQ(slow.of_others, 1);
+  Shown result{.factor = slow.factor / factor};
+  if (slow.crowded) return result;
+  result.computing = slow.computing / plain.computing;
+  if (!waits_after_computing(test.strategy)) {
+    result.stretch = slow.stretch / plain.stretch / factor;
+  }
+  return result;
+}
+
+class Straggler : public testing::TestWithParam<Case> {};
+
+/// A machine that does something else now and then spoils a round, but not every one.
+TEST_P(Straggler, TakesItsFactorOfComputeTime) {
+  std::set<double> open = {1.01, 1.5, 2.0, 3.0};
+  for (int round = 0; round < kRounds && !open.empty(); ++round) {
+    const Measured plain = measured(GetParam(), 1);
+    EXPECT_EQ(plain.factor, 1);
+    std::erase_if(open, [&](double factor) {
+      const Shown found = shown(GetParam(), factor, plain);
+      if (!found.is_true()) std::cout << factor << ": " << found;
+      return found.is_true();
+    });
+    if (!open.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  for (const double factor : open) ADD_FAILURE() << "a factor of " << factor << " is not true";
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const char* workload : {"parabola", "resnet9_thin", "airbench94_narrow",
+                               "mobilenet_v2_narrow", "mobilenet_v2_full_narrow"}) {
+    for (const Strategy* strategy : all_strategies()) {
+      all.push_back({.workload = workload, .strategy = std::string(strategy->name)});
+    }
+    all.push_back({.workload = workload, .strategy = "all_reduce+model_parallel"});
+  }
+  all.push_back({.workload = "resnet9", .strategy = "single"});  // the full width costs seconds
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Straggler, testing::ValuesIn(cases()), name_of);
+
+}  // namespace
+}  // namespace regatta
