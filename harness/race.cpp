@@ -158,6 +158,7 @@ void Race::build() {
       EvaluatorOptions{
           .cores = cores_,
           .evaluations = placement_.recipe.total_examples / every + 3,
+          .models = static_cast<int>(record_.graph.models),
           .groups = dealt_groups(placed.global_batch / placed.normalization_group,
                                  placement_.options.replicas, backup_workers_of(placement_))});
   unless_a_peer_is_lost([&] {

@@ -220,6 +220,7 @@ GraphRecord graph_record(const std::vector<Step>& parts) {
     record.nodes_per_process.push_back(nodes);
     record.bytes_per_step_computed += bytes_per_step(part.graph);
   }
+  record.models = parts.front().partition.models;
   record.shard_imbalance = shard_imbalance(parts);
   return record;
 }
@@ -227,7 +228,7 @@ GraphRecord graph_record(const std::vector<Step>& parts) {
 Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed) {
   const std::vector<VariableCopy> copies = trainer.variables(Copies::ForEvaluation);
   std::set<std::string> parameters;
-  for (const auto& [variable, tensor, version] : copies) {
+  for (const auto& [variable, tensor, version, model] : copies) {
     if (variable->kind == VariableKind::Parameter) parameters.insert(variable->whole_name());
   }
   std::uint64_t weights = fnv1a("");
@@ -249,7 +250,7 @@ Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t see
 void check_replicas_agree(Trainer& trainer, const Placement& placement) {
   if (exchange_of(placement.strategies) != Exchange::Synchronous) return;
   std::map<std::string, Tensor> first;
-  for (const auto& [variable, tensor, version] : trainer.variables(Copies::All)) {
+  for (const auto& [variable, tensor, version, model] : trainer.variables(Copies::All)) {
     if (variable->kind != VariableKind::Parameter) continue;
     const auto [entry, is_new] = first.try_emplace(variable->name, tensor);
     if (is_new) continue;

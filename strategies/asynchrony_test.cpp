@@ -159,6 +159,27 @@ TEST(StalenessBound, NoWorkerLeadsTheSlowestByMoreThanTheBound) {
   }
 }
 
+/// Each trains a model of its own: none takes another's steps, and so each run is like the other.
+TEST(Independent, ReplicasTakeEqualStepsHoweverSlowOneIs) {
+  TrialOptions options;
+  options.strategy = "independent";
+  options.options.replicas = 3;
+  options.steps = 200;
+  const Step step = training_of("parabola", 50, options.steps);
+  Trial plain(step, data_of("parabola"), options);
+  options.stragglers[1] = 8;
+  Trial slow(step, data_of("parabola"), options);
+  const std::vector<LoopReport> loops = plain.executor().loops();
+  const std::vector<LoopReport> again = slow.executor().loops();
+  ASSERT_EQ(loops.size(), 3U);
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    EXPECT_EQ(loops[i].steps, 200);
+    EXPECT_EQ(loops[i].losses, again[i].losses);
+    EXPECT_EQ(loops[i].examples, again[i].examples);
+  }
+  EXPECT_EQ(plain.executor().examples_seen(), 200 * 50);
+}
+
 TEST(StalenessBound, OfZeroIsLockstep) {
   TrialOptions options;
   options.strategy = "async_shared";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// independent: n replicas, nothing exchanged; each trains its own parameters on its share. The
-// ceiling on speed: what n replicas could do if communication were free.
+// independent: n replicas, nothing exchanged; each trains a model of its own on its share, and all
+// take the same number of steps. The ceiling on speed: what n replicas could do if communication
+// were free.
 // Term: tf_cnn_benchmarks' --variable_update=independent.
 #include "strategies/replicas.h"
 #include "strategies/strategy.h"

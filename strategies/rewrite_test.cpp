@@ -44,6 +44,20 @@ TEST(AllReduce, PutsOneCollectiveForTheBucketBetweenGradientsAndUpdates) {
       << text;
 }
 
+TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {
+  for (const Strategy* strategy : all_strategies()) {
+    StrategyOptions options = replicas(strategy->workers == WorkersAre::Replicas ? 3 : 1);
+    const Step step = rewritten(std::string(strategy->name), options);
+    const int expected = strategy->exchange == Exchange::Nothing ? 3 : 1;
+    const Step whole = partition(step, Binding{}).front();
+    EXPECT_EQ(whole.partition.models, expected) << strategy->name;
+    for (VariableId v = 0; v < static_cast<VariableId>(whole.graph.variables().size()); ++v) {
+      const int replica = whole.graph.variable(v).place.replica;
+      EXPECT_EQ(whole.partition.model(v), expected == 1 ? 0 : replica) << strategy->name;
+    }
+  }
+}
+
 TEST(AllReduce, DealsFiftyPointsToThreeReplicasAs17_17_16) {
   std::vector<std::int64_t> batches;
   const Step step = rewritten("all_reduce", replicas(3));

@@ -58,13 +58,15 @@ bool has_replicas(const Contestant& contestant) {
          contestant.strategy != "model_parallel" && !is_unusual(contestant, "backup_workers");
 }
 
-/// Against `independent` with the same resources.
+/// Against `independent` with the same resources. It is no ceiling where its replicas, which take
+/// equal steps, have a slow one among them.
 std::vector<RatioComparison> of_ceiling(std::span<const Field> fields, double boundary,
                                         bool (*wanted)(const Contestant&)) {
   std::vector<RatioComparison> comparisons;
   for (const Field& field : fields) {
     for (const auto& [contestant, runs] : field.runs) {
       if (!wanted(contestant) || contestant.oversubscribed || contestant.workers < 2) continue;
+      if (!contestant.straggler.empty()) continue;
       const auto* ceiling = counterpart(field, contestant, "independent");
       if (ceiling == nullptr) continue;
       keep(comparisons,

@@ -15,8 +15,8 @@ import subprocess
 import unittest
 from typing import Any, NamedTuple
 
-from test_support import (PARABOLA, REGATTA, fresh_folder, output_of, record_of, record_validator,
-                          records_in, regatta, run_tests)
+from test_support import (PARABOLA, REGATTA, fresh_folder, losses_of, output_of, record_of,
+                          record_validator, records_in, regatta, run_tests)
 
 VALIDATOR = record_validator()
 
@@ -113,6 +113,17 @@ class Record(unittest.TestCase):
                 with self.subTest(workload=workload, cell=cell):
                     self.assertNotEqual(record["status"], "failed")
                     self.assertEqual(record["evaluations"][-1]["examples"], examples)
+
+    def test_of_independent_replicas_is_of_all_of_them_and_the_same_in_every_run(self) -> None:
+        for workload, flags in WORKLOADS.items():
+            cell = (*flags, "--strategy", "independent", "--workers", "2")
+            first, second = record_of(*cell), record_of(*cell, "--straggler", "1:3")
+            for record in (first, second):
+                self.assertEqual(record["graph"]["models"], 2, workload)
+                self.assertEqual(len({worker["steps"] for worker in record["workers"]}), 1)
+            self.assertEqual(losses_of(first), losses_of(second), workload)
+            self.assertEqual([sample["loss"] for sample in first["losses"]],
+                             [sample["loss"] for sample in second["losses"]], workload)
 
     def test_has_the_same_first_weights_and_order_for_every_strategy(self) -> None:
         for workload in WORKLOADS:

@@ -32,6 +32,13 @@ class Processes(unittest.TestCase):
         self.assertEqual(record["evaluations"][-1]["examples"], 200 * 50)
         self.assertEqual([worker["steps"] for worker in record["workers"]], [200, 200])
 
+    def test_of_independent_replicas_are_judged_as_in_one_process(self) -> None:
+        cell = (*PARABOLA, "--strategy", "independent", "--workers", "3")
+        one = record_of(*cell)
+        several = record_of(*cell, "--processes", "2")
+        self.assertEqual([several["graph"]["models"], one["graph"]["models"]], [3, 3])
+        self.assertEqual(losses_of(several), losses_of(one))
+
     def test_leave_a_record_that_satisfies_the_schema(self) -> None:
         record = record_of(*PARABOLA, "--strategy", "all_reduce", "--workers", "3",
                            "--processes", "2")

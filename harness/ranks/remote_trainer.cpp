@@ -112,7 +112,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
     const auto p = static_cast<std::size_t>(r);
     const Graph& graph = parts_[p].graph;
     control::ToRank message;
-    for (VariableId v : chooser.choose(graph)) {
+    for (VariableId v : chooser.choose(parts_[p])) {
       // The others' statistics stand for the whole.
       if (watch_->is_lost(r) && graph.variable(v).kind == VariableKind::Statistic) continue;
       copies.push_back(incoming_.expect(p, v));

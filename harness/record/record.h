@@ -149,6 +149,7 @@ struct ClockRecord {
 struct GraphRecord {
   std::int64_t nodes = 0;
   std::vector<std::int64_t> nodes_per_process;  ///< after partition, by rank
+  std::int64_t models = 1;  ///< trained apart; an evaluation is the mean over them
   std::int64_t build_ns = 0;
   std::int64_t bytes_per_step_computed = 0;  ///< from the graph
   double bytes_per_step_counted = 0;         ///< at the transports, mean over steps

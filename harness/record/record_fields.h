@@ -138,6 +138,7 @@ template <FieldsOf<GraphRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("nodes", part.nodes);
   field("nodes_per_process", part.nodes_per_process);
+  field("models", part.models);
   field("build_ns", part.build_ns);
   field("bytes_per_step_computed", part.bytes_per_step_computed);
   field("bytes_per_step_counted", part.bytes_per_step_counted);

@@ -92,6 +92,7 @@ Record sample_record() {
           .lost_processes = {"rank 2 (replica1, process 7 on vm) was lost after about 3 steps"},
           .graph = {.nodes = 120,
                     .nodes_per_process = {130},
+                    .models = 2,
                     .build_ns = 2'000'000,
                     .bytes_per_step_computed = 800'000,
                     .bytes_per_step_counted = 800'000,

@@ -9,7 +9,7 @@ std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name) {
   std::vector<std::vector<float>> all;
   std::vector<float> in_parts;
-  for (const auto& [variable, tensor, version] : copies) {
+  for (const auto& [variable, tensor, version, model] : copies) {
     if (variable->whole_name() != name) continue;
     const float* values = tensor.f32();
     if (!variable->part_of) {

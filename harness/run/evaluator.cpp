@@ -31,18 +31,22 @@ std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::siz
 
 Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
                      const Backend& backend, const EvaluatorOptions& options)
-    : metric_(workload.metric), groups_(options.groups), examples_(test.count) {
+    : metric_(workload.metric),
+      groups_(options.groups),
+      models_(options.models),
+      examples_(test.count) {
   check(test.count % evaluation.global_batch == 0, "evaluation batches cover the test set exactly");
   ExecutorOptions executor;
   executor.cores = options.cores;
   executor.threads_per_worker = std::max(1, static_cast<int>(options.cores.size()));
   executor.data = &test;
-  executor.max_examples = test.count * options.evaluations;
+  executor.max_examples = test.count * options.evaluations * options.models;
   executor_ = std::make_unique<Executor>(evaluation, backend.devices(), executor);
 }
 
-void Evaluator::adopt_variables(Trainer& training) {
-  const std::vector<VariableCopy> all = training.variables(Copies::ForEvaluation);
+void Evaluator::adopt_variables(Trainer& training, int model) {
+  std::vector<VariableCopy> all = training.variables(Copies::ForEvaluation);
+  std::erase_if(all, [&](const VariableCopy& copy) { return copy.model != model; });
   const Graph& graph = executor_->step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
@@ -64,7 +68,17 @@ void Evaluator::adopt_variables(Trainer& training) {
 }
 
 EvaluationResult Evaluator::judge(Trainer& training) {
-  adopt_variables(training);
+  EvaluationResult mean;
+  for (int model = 0; model < models_; ++model) {
+    const EvaluationResult one = judge_model(training, model);
+    mean.loss += one.loss / models_;
+    mean.metric += one.metric / models_;
+  }
+  return mean;
+}
+
+EvaluationResult Evaluator::judge_model(Trainer& training, int model) {
+  adopt_variables(training, model);
   const std::size_t done = executor_->loss_history(0).size();
   const std::int64_t all = executor_->examples_seen() + examples_;
   while (executor_->examples_seen() < all) {

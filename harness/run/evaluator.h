@@ -2,7 +2,9 @@
 //
 // Evaluates the parameters of a training run on the test set, on an executor of its own that uses
 // all cores. Parameters are taken from their first copy. Running statistics are averaged over
-// replicas, weighted by their shares, which is exact because their update is linear.
+// replicas, weighted by their shares, which is exact because their update is linear. Where replicas
+// train a model each, every model is judged by its own parameters and statistics, and the result is
+// their mean.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +21,14 @@ namespace regatta {
 struct Backend;
 
 struct EvaluationResult {
-  double loss = 0;    ///< mean over the examples
+  double loss = 0;    ///< mean over the examples, and over models
   double metric = 0;  ///< accuracy in percent, or the loss
 };
 
 struct EvaluatorOptions {
   std::vector<int> cores;
   std::int64_t evaluations = 1;            ///< planned number
+  int models = 1;                          ///< judged in each
   std::vector<std::int64_t> groups = {1};  ///< normalisation groups of each replica in a step
 };
 
@@ -40,11 +43,13 @@ class Evaluator {
   std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
 
  private:
-  void adopt_variables(Trainer& training);
+  EvaluationResult judge_model(Trainer& training, int model);
+  void adopt_variables(Trainer& training, int model);
 
   Metric metric_;
   std::vector<std::int64_t> groups_;  ///< by replica
-  std::int64_t examples_ = 0;         ///< in the test set
+  int models_ = 1;
+  std::int64_t examples_ = 0;  ///< in the test set
   std::unique_ptr<Executor> executor_;
 };
 

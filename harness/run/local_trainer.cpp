@@ -30,7 +30,7 @@ void LocalTrainer::connect() {
 std::vector<VariableCopy> LocalTrainer::variables(Copies which) {
   CopyChooser chooser(which);
   std::vector<VariableCopy> copies;
-  for (VariableId v : chooser.choose(executor_.step().graph)) copies.push_back(variable(v));
+  for (VariableId v : chooser.choose(executor_.step())) copies.push_back(variable(v));
   return copies;
 }
 
@@ -38,7 +38,8 @@ VariableCopy LocalTrainer::variable(VariableId id) {
   const VariableStorage& storage = executor_.variable(id);
   return {.variable = &executor_.step().graph.variable(id),
           .tensor = storage.tensor,
-          .version = storage.version};
+          .version = storage.version,
+          .model = executor_.step().partition.model(id)};
 }
 
 /// Lost updates are counted from here on.
@@ -79,11 +80,12 @@ TrainingReport LocalTrainer::report() {
   return report;
 }
 
-std::vector<VariableId> CopyChooser::choose(const Graph& graph) {
+std::vector<VariableId> CopyChooser::choose(const Step& part) {
+  const Graph& graph = part.graph;
   std::vector<VariableId> wanted;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
-    const bool is_first = found_.insert(variable.name).second;
+    const bool is_first = found_.insert({part.partition.model(v), variable.name}).second;
     if (is_first || which_ == Copies::All || variable.kind == VariableKind::Statistic) {
       wanted.push_back(v);
     }

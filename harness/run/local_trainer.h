@@ -59,11 +59,11 @@ class CopyChooser {
  public:
   explicit CopyChooser(Copies which) : which_(which) {}
   /// In the order of the graph. Throws: nothing.
-  std::vector<VariableId> choose(const Graph& graph);
+  std::vector<VariableId> choose(const Step& part);
 
  private:
   Copies which_;
-  std::set<std::string> found_;
+  std::set<std::pair<int, std::string>> found_;  ///< by model and name
 };
 
 /// The report of one process; the resident memory is its own.

@@ -26,11 +26,13 @@ struct VariableCopy {
   const Variable* variable = nullptr;
   Tensor tensor;
   std::uint64_t version = 0;  ///< updates so far, if loops share the variable
+  int model = 0;              ///< that it belongs to (kernels/graph/loops.h)
 };
 
 /// The copies of variables to fetch. Copies from other processes cost time.
 enum class Copies : std::uint8_t {
-  ForEvaluation,  ///< the first copy of each parameter and slot, every copy of a statistic
+  ForEvaluation,  ///< of each model the first copy of parameters and slots, every copy of
+                  ///< statistics
   All,
 };
 

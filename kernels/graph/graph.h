@@ -149,6 +149,7 @@ struct Trainable {
 /// A loop (loops.h) as one process sees it.
 struct LoopPart {
   int number = 0;                ///< in the whole graph
+  int model = 0;                 ///< that it trains, in the whole graph
   std::int64_t examples = 0;     ///< of one step, over all processes
   std::vector<int> processes{};  ///< that take part in the loop, ascending
 };
@@ -158,9 +159,15 @@ struct LoopPart {
 struct Partition {
   int process = 0;
   int loops = 0;                     ///< in the whole graph
+  int models = 1;                    ///< that the whole graph trains (loops.h)
   std::vector<int> loop_of;          ///< by node: an index into `parts`
   std::vector<LoopPart> parts;       ///< the loops that this process takes part in
+  std::vector<int> model_of;         ///< by variable: the model it belongs to
   std::vector<std::int64_t> expiry;  ///< by node, as the whole graph has it (expiry.h)
+
+  int model(VariableId id) const {
+    return model_of.empty() ? 0 : model_of.at(static_cast<std::size_t>(id));
+  }
 };
 
 /// A graph that runs once per training step, and what its caller needs to know of it.

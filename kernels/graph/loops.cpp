@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/loops.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -19,6 +21,16 @@ class Components {
     return index;
   }
   void join(int a, int b) { parent(root(a)) = root(b); }
+  /// The component of each, numbered from 0 in order of first appearance.
+  std::vector<int> numbers() {
+    std::vector<int> result;
+    std::map<int, int> numbers;
+    for (int index = 0; index < std::ssize(parents_); ++index) {
+      result.push_back(
+          numbers.try_emplace(root(index), static_cast<int>(numbers.size())).first->second);
+    }
+    return result;
+  }
 
  private:
   int& parent(int index) { return parents_[static_cast<std::size_t>(index)]; }
@@ -43,13 +55,20 @@ std::vector<int> loops(const Graph& graph) {
       components.join(id, variable_user.try_emplace({v, node.place}, id).first->second);
     }
   }
-  std::vector<int> result;
-  std::map<int, int> numbers;
-  for (NodeId id = 0; id < count; ++id) {
-    result.push_back(
-        numbers.try_emplace(components.root(id), static_cast<int>(numbers.size())).first->second);
+  return components.numbers();
+}
+
+std::vector<int> models(const Graph& graph) {
+  const std::vector<int> loop_of = loops(graph);
+  const int count = loop_of.empty() ? 0 : 1 + *std::max_element(loop_of.begin(), loop_of.end());
+  Components components(static_cast<std::size_t>(count));
+  std::map<VariableId, int> user;  // a loop
+  for (std::size_t id = 0; id < loop_of.size(); ++id) {
+    for (VariableId v : graph.nodes()[id].variables) {
+      components.join(loop_of[id], user.try_emplace(v, loop_of[id]).first->second);
+    }
   }
-  return result;
+  return components.numbers();
 }
 
 }  // namespace regatta

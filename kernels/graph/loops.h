@@ -15,4 +15,8 @@ namespace regatta {
 /// The loop of each node, numbered from 0 in order of first appearance.
 std::vector<int> loops(const Graph& graph);
 
+/// The model that each loop trains, by loop, numbered from 0 in order of first appearance. Loops
+/// that share a variable train one model together; a loop that shares none trains one of its own.
+std::vector<int> models(const Graph& graph);
+
 }  // namespace regatta

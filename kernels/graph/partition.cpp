@@ -41,11 +41,13 @@ Node communication(Op op, const Place& place, const std::string& layer) {
 /// Which loops the whole graph has, and who takes part in each.
 class LoopMap {
  public:
-  LoopMap(const Graph& graph, const Binding& binding) : of_node_(loops(graph)) {
+  LoopMap(const Graph& graph, const Binding& binding)
+      : of_node_(loops(graph)), models_(regatta::models(graph)) {
     for (std::size_t id = 0; id < graph.nodes().size(); ++id) {
       const Node& node = graph.nodes()[id];
       LoopPart& loop = loops_[of_node_[id]];
       loop.number = of_node_[id];
+      loop.model = models_[static_cast<std::size_t>(loop.number)];
       if (node.op == Op::Input) loop.examples += node.attributes.integer("batch");
       const int process = binding.process_of(node.place);
       const auto at = std::lower_bound(loop.processes.begin(), loop.processes.end(), process);
@@ -55,10 +57,12 @@ class LoopMap {
 
   int of(NodeId id) const { return of_node_[static_cast<std::size_t>(id)]; }
   int count() const { return static_cast<int>(loops_.size()); }
+  int models() const { return 1 + *std::max_element(models_.begin(), models_.end()); }
   const LoopPart& loop(int number) const { return loops_.at(number); }
 
  private:
   std::vector<int> of_node_;
+  std::vector<int> models_;  ///< by loop
   std::map<int, LoopPart> loops_;
 };
 
@@ -84,6 +88,7 @@ class Partitioner {
       parts_.back().normalization_group = step.normalization_group;
       parts_.back().partition.process = p;
       parts_.back().partition.loops = loops_.count();
+      parts_.back().partition.models = loops_.models();
     }
     for (std::size_t m = 0; m < messages_.size(); ++m) {
       unsent_[m] = messages_[m].values.size();
@@ -121,6 +126,7 @@ class Partitioner {
     }
     for (Step& part : parts_) {
       if (shares_variables(part.graph)) part.staleness_bound = step_.staleness_bound;
+      tell_models(part);
       verify(part, "partition");
     }
     return std::move(parts_);
@@ -241,6 +247,17 @@ class Partitioner {
     node.inputs = {copiers_[at(process)].value(value)};
     node.attributes = {{"from", coordinates(source)}};
     return travelled_[key] = {add(process, std::move(node), loops_.of(value.node)), 0};
+  }
+
+  static void tell_models(Step& part) {
+    Partition& partition = part.partition;
+    partition.model_of.resize(part.graph.variables().size());
+    for (std::size_t id = 0; id < part.graph.nodes().size(); ++id) {
+      const LoopPart& loop = partition.parts[static_cast<std::size_t>(partition.loop_of[id])];
+      for (VariableId v : part.graph.nodes()[id].variables) {
+        partition.model_of[static_cast<std::size_t>(v)] = loop.model;
+      }
+    }
   }
 
   void add_trainable(const Trainable& trainable) {

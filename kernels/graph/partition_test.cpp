@@ -207,5 +207,21 @@ TEST(Loops, AreConnectedByCollectivesAndSplitBySharedVariables) {
   EXPECT_EQ(loops(graph), (std::vector<int>{0, 1, 1}));
 }
 
+TEST(Models, AreTrainedTogetherByLoopsThatShareAVariable) {
+  Graph graph;
+  Variable variable;
+  variable.type.dims = {3};
+  Builder builder(graph);
+  variable.name = "alone";
+  builder.at({.replica = 2}).read(graph.add(variable));
+  variable.name = "shared";
+  variable.sharing = Sharing::Relaxed;
+  const VariableId shared = graph.add(variable);
+  builder.at({.replica = 0}).read(shared);
+  builder.at({.replica = 1}).read(shared);
+  EXPECT_EQ(loops(graph), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(models(graph), (std::vector<int>{0, 1, 1}));
+}
+
 }  // namespace
 }  // namespace regatta

@@ -17,6 +17,7 @@
 #include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
+#include "kernels/runtime/loops/example_counts.h"
 #include "kernels/runtime/loops/loop_failures.h"
 #include "kernels/runtime/loops/process_loops.h"
 #include "kernels/runtime/loops/quorums.h"
@@ -58,14 +59,11 @@ class Executor::Impl {
             [this](int loop) {
               if (options_.tickets != nullptr) options_.tickets->abandon(loops_.number(loop));
             }),
-        quorums_(step_, plan_, loops_, options.loss, count_),
+        counts_(loops_),
+        quorums_(step_, plan_, loops_, options.loss, counts_.of_quorum()),
         gates_(static_cast<std::size_t>(plan_.loop_count())),
         queues_(plan_, devices_) {
-    ns_per_tick();                    // calibrates the clock before it is needed
-    if (loops_.led_examples() > 0) {  // else it hears of all its steps
-      count_.led = loops_.led_examples();
-      count_.all = loops_.all_examples();
-    }
+    ns_per_tick();  // calibrates the clock before it is needed
     if (step_.staleness_bound) {
       check(loops_.count() == loops_.count_of_all(),
             "who bounds staleness has a part of all loops");
@@ -112,7 +110,7 @@ class Executor::Impl {
     check(examples <= options_.max_examples, "a run sees no more examples than it was built for");
     check(options_.launch == LaunchSteps::ByKernel || !captured_.empty(),
           "steps that are launched as one are recorded before the first");
-    count_.target = count_.of_led(examples);
+    counts_.set_target(examples);
     threads_->run();
   }
 
@@ -136,7 +134,7 @@ class Executor::Impl {
   std::set<Value> leaving_backward_;
   WorkerCores workers_;
   LoopFailures failures_;
-  ExampleCount count_;
+  ExampleCounts counts_;
   std::optional<StalenessBound> bound_;
   Quorums quorums_;
   std::vector<Gate> gates_;
@@ -154,7 +152,7 @@ class Executor::Impl {
                      "that it began with");
     }
     if (loops_.leads(loop) && quorums_.empty())
-      count_.claimed += position.steps * loops_.examples(loop);
+      counts_.of(loop).claimed += position.steps * loops_.examples(loop);
     for (const auto& lane : lanes_) {
       if (lane->plan().loop == loop) lane->begin_at(position.steps, position.last_examples);
     }
@@ -273,7 +271,7 @@ class Executor::Impl {
   Leadership leadership_of(int loop) {
     const bool alone = loops_.is_alone(loop);
     check(alone || options_.tickets != nullptr, "loops that span processes have a ticket post");
-    return {.count = count_,
+    return {.count = counts_.of(loop),
             .examples = loops_.examples(loop),
             .max_steps = max_steps(loop),
             .loop = loops_.number(loop),
@@ -304,7 +302,7 @@ void Executor::prepare() { impl_->prepare(); }
 void Executor::begin_at(const Positions& positions) { impl_->begin_at(positions); }
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
 void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
-std::int64_t Executor::examples_seen() const { return impl_->count_.of_all(impl_->count_.claimed); }
+std::int64_t Executor::examples_seen() const { return impl_->counts_.seen(); }
 std::vector<std::string> Executor::lost() const { return impl_->failures_.lost(); }
 const Step& Executor::step() const { return impl_->step_; }
 VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }

@@ -14,16 +14,16 @@
 
 namespace regatta {
 
-/// Examples claimed by the loops that this process leads, and the target. Other processes' loops
-/// are assumed to advance equally: of the `all` examples in one step of every loop, the loops led
-/// here have `led`.
-struct ExampleCount {
+/// Examples claimed by the loops of one model that this process leads, and the target. All other
+/// loops are taken to advance equally: of the `all` examples in one step of every loop, those
+/// counted here have `led`.
+struct alignas(64) ExampleCount {
   std::atomic<std::int64_t> claimed{0};
   std::atomic<std::int64_t> target{0};
   std::int64_t led = 1;
   std::int64_t all = 1;
 
-  /// Converts between examples of the loops led here and examples of all loops.
+  /// Converts between examples of the loops counted here and examples of all loops.
   std::int64_t of_all(std::int64_t here) const { return led == all ? here : here * all / led; }
   std::int64_t of_led(std::int64_t there) const { return led == all ? there : there * led / all; }
 };

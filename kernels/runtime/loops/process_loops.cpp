@@ -18,14 +18,19 @@ std::int64_t ProcessLoops::examples(int loop) const {
   return sum;
 }
 
-std::int64_t ProcessLoops::led_examples() const {
+std::int64_t ProcessLoops::led_examples(int model) const {
   std::int64_t sum = 0;
-  for (int loop = 0; loop < count(); ++loop) sum += leads(loop) ? examples(loop) : 0;
+  for (int loop = 0; loop < count(); ++loop) {
+    if (leads(loop) && this->model(loop) == model) sum += examples(loop);
+  }
   return sum;
 }
 
 std::int64_t ProcessLoops::all_examples() const {
-  return count() == count_of_all() ? led_examples() : part_.global_batch;
+  if (count() != count_of_all()) return part_.global_batch;
+  std::int64_t sum = 0;
+  for (int model = 0; model < models(); ++model) sum += led_examples(model);
+  return sum;
 }
 
 }  // namespace regatta

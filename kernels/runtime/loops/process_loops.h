@@ -21,6 +21,9 @@ class ProcessLoops {
   int count() const { return plan_.loop_count(); }
   int count_of_all() const { return told() ? part_.partition.loops : count(); }
   int number(int loop) const { return told() ? told_of(loop).number : loop; }
+  /// The models that the whole graph trains, and the one that a loop trains (graph/loops.h).
+  int models() const { return told() ? part_.partition.models : 1; }
+  int model(int loop) const { return told() ? told_of(loop).model : 0; }
   bool leads(int loop) const {
     return advances_alike() || told_of(loop).processes.front() == part_.partition.process;
   }
@@ -28,9 +31,9 @@ class ProcessLoops {
   bool is_alone(int loop) const { return advances_alike() || told_of(loop).processes.size() == 1; }
   /// Examples of one step in all processes. Throws: aborts when the loop has no input.
   std::int64_t examples(int loop) const;
-  /// Sum of the examples of one step of every loop that this process leads; the same over every
-  /// loop of the graph.
-  std::int64_t led_examples() const;
+  /// Sum of the examples of one step of every loop of a model that this process leads; the same
+  /// over every loop of the graph.
+  std::int64_t led_examples(int model) const;
   std::int64_t all_examples() const;
 
  private:
