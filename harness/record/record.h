@@ -156,7 +156,7 @@ struct GraphRecord {
 /// Equal for all runs of one workload and seed. Sixteen hexadecimal digits each.
 struct Checksums {
   std::string initial_weights;
-  std::string data_order;
+  std::string data_order;  ///< empty in records of version 1, which had another one
   std::string data;  ///< of training and test examples; 32 digits, empty in older records
 };
 
@@ -186,7 +186,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 1;
+  static constexpr std::int64_t kSchema = 2;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z
