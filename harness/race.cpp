@@ -162,7 +162,7 @@ void Race::build() {
                                  placement_.options.replicas, backup_workers_of(placement_))});
   unless_a_peer_is_lost([&] {
     start_trainer(placed, std::move(parts));
-    record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
+    record_.checksums.initial_weights = checksum_of_weights(*trainer_);
     record_.checksums.data = digest_of(data_);
     checkpoints_.restore(*trainer_, record_);
   });

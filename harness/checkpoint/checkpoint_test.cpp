@@ -42,7 +42,8 @@ TrainingReport sample_report() {
                                 .staleness = {2, 0, 1},
                                 .age = {},
                                 .updates_applied = 6,
-                                .updates_dropped = 4}}};
+                                .updates_dropped = 4,
+                                .data_order = 0xC000'0000'0000'0001}}};
   report.loops = {{.number = 4,
                    .share_of_batch = 1.0 / 3,
                    .step_ns = {100, 200, 300},
@@ -239,6 +240,7 @@ TEST(JoinedReports, AddUpAndFollowEachOther) {
   EXPECT_EQ(all.workers[0].report.update_ns, 100);
   EXPECT_EQ(all.workers[0].report.staleness, (std::vector<std::uint64_t>{4, 0, 2}));
   EXPECT_EQ(all.workers[0].report.age.sum(), 1'200);
+  EXPECT_EQ(all.workers[0].report.data_order, 0x8000'0000'0000'0002);  // modulo 2^64
   EXPECT_EQ(all.traffic.begin()->second.messages, 18);
   EXPECT_EQ(all.lost_updates, 22);
   EXPECT_EQ(all.planned_bytes, 77);

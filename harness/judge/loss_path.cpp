@@ -14,8 +14,16 @@ constexpr double kFirstTolerance = 0x1p-20;  // 16 roundings of f32
 constexpr double kGrowth = 3;                // with each step
 constexpr std::int64_t kSteps = 8;           // beyond them rounding alone can decide a pixel
 
-/// Of a name that this program does not know nothing is expected.
-bool is_synchronous(const std::string& strategy) {
+/// A run that failed consumed a part only, and older records do not tell.
+bool consumed_others(const FinishedRun& base, const FinishedRun& head) {
+  const std::string &before = base.checksums.data_order, &after = head.checksums.data_order;
+  const bool whole = base.status != Status::Failed && head.status != Status::Failed;
+  return whole && !before.empty() && !after.empty() && before != after;
+}
+
+}  // namespace
+
+bool steps_together(const std::string& strategy) {
   try {
     return exchange_of(find_strategies(strategy)) == Exchange::Synchronous;
   } catch (const RunError&) {
@@ -23,18 +31,16 @@ bool is_synchronous(const std::string& strategy) {
   }
 }
 
-}  // namespace
-
 bool must_follow(const FinishedRun& base, const FinishedRun& head) {
   const Checksums& before = base.checksums;
   const Checksums& after = head.checksums;
   return base.cell == head.cell && base.seed == head.seed && base.dtype == "f32" &&
-         !base.has_quorum && is_synchronous(base.strategy) && !before.initial_weights.empty() &&
-         before.initial_weights == after.initial_weights && before.data_order == after.data_order;
+         !base.has_quorum && steps_together(base.strategy) && !before.initial_weights.empty() &&
+         before.initial_weights == after.initial_weights;
 }
 
 PathComparison compare_paths(const FinishedRun& base, const FinishedRun& head) {
-  PathComparison result;
+  PathComparison result{.same_examples = !consumed_others(base, head)};
   if (base.losses.empty() || base.global_batch <= 0) return result;
   const std::int64_t first = base.losses.front().examples;
   for (const LossSample& before : base.losses) {

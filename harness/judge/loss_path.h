@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "harness/judge/finished_runs.h"
 
@@ -28,12 +29,17 @@ struct Departure {
 };
 
 struct PathComparison {
+  bool same_examples = true;  ///< consumed in the same order, as far as the records tell
   std::int64_t steps = 0;  ///< after the first one that were compared; 0 tells nothing
   std::optional<Departure> departure;
 };
 
+/// Whether the strategy is synchronous; of a name that this program does not know nothing is
+/// expected.
+bool steps_together(const std::string& strategy);
+
 /// Whether both must compute the same: one cell and seed in f32, under a synchronous strategy
-/// without backup workers, from equal weights on equal data.
+/// without backup workers, from equal weights.
 bool must_follow(const FinishedRun& base, const FinishedRun& head);
 
 /// Of two runs that must_follow() each other.

@@ -114,12 +114,29 @@ class Record(unittest.TestCase):
                     self.assertNotEqual(record["status"], "failed")
                     self.assertEqual(record["evaluations"][-1]["examples"], examples)
 
-    def test_has_the_same_first_weights_and_order_for_every_strategy(self) -> None:
+    def test_has_the_same_first_weights_and_data_for_every_strategy(self) -> None:
         for workload in WORKLOADS:
             expected = record_of(*WORKLOADS[workload], "--strategy", "single")["checksums"]
             for cell, record in records(workload).items():
                 with self.subTest(workload=workload, cell=cell):
-                    self.assertEqual(record["checksums"], expected)
+                    got = record["checksums"]
+                    self.assertEqual(got["initial_weights"], expected["initial_weights"])
+                    self.assertEqual(got["data"], expected["data"])
+                    self.assertRegex(got["data_order"], "^[0-9a-f]{16}$")
+
+    def test_of_a_synchronous_strategy_consumed_the_same_in_the_same_order(self) -> None:
+        for workload in WORKLOADS:
+            expected = record_of(*WORKLOADS[workload], "--strategy", "single")["checksums"]
+            for cell, record in records(workload).items():
+                if cell.is_synchronous():
+                    with self.subTest(workload=workload, cell=cell):
+                        self.assertEqual(record["checksums"], expected)
+
+    def test_tells_orders_of_another_batch_apart(self) -> None:
+        orders = [record_of("--workload", "parabola", "--global-batch", batch, "--epochs",
+                            epochs)["checksums"]["data_order"]
+                  for batch, epochs in (("16", "3"), ("50", "2.5"), ("50", "3"))]
+        self.assertEqual(len(set(orders)), 3, orders)
 
     def test_has_other_first_weights_and_order_for_another_seed(self) -> None:
         for workload, flags in WORKLOADS.items():

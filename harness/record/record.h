@@ -153,7 +153,10 @@ struct GraphRecord {
   std::optional<double> shard_imbalance;     ///< largest server / mean; empty without servers
 };
 
-/// Equal for all runs of one workload and seed. Sixteen hexadecimal digits each.
+/// Equal for all runs of one workload, batch and seed; sixteen hexadecimal digits each.
+/// `data_order` digests what input kernels consumed (kernels/graph/data_order.h), by the step of the
+/// loop that consumed it. Under a strategy whose loops step apart, and with backup workers, it says
+/// what that run consumed, and another run may have taken more steps of one loop.
 struct Checksums {
   std::string initial_weights;
   std::string data_order;  ///< empty in records of version 1, which had another one
