@@ -37,7 +37,8 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
     record = {
         "schema": 2,
         "timestamp": "2025-01-31T12:00:00Z",
-        "cell": {"workload": workload, "dataset": "curve" if loss_based else "shapes",
+        "cell": {"workload": workload, "recipe": 2 if workload == "resnet9_thin" else 1,
+                 "dataset": "curve" if loss_based else "shapes",
                  "strategy": strategy, "workers": workers, "seed": seed, "straggler": [],
                  "global_batch": batch, "device": "cpu", "dtype": "f32"},
         "status": "reached" if crossing else "missed",

@@ -26,6 +26,7 @@ struct Straggler {
 /// What was run: one cell of the matrix, with its seed.
 struct Cell {
   std::string workload;
+  std::int64_t recipe = 1;  ///< number of the workload's recipe; 1 in older records
   std::string dataset;
   std::optional<std::string> unverified_data;  ///< digest of files that others published
   std::string strategy;

@@ -19,6 +19,7 @@ void for_each_field(T& part, Field&& field) {
 template <FieldsOf<Cell> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("workload", part.workload);
+  field("recipe", part.recipe);
   field("dataset", part.dataset);
   field("unverified_data", part.unverified_data);
   field("strategy", part.strategy);

@@ -6,6 +6,7 @@ namespace {
 
 Cell sample_cell() {
   return {.workload = "resnet9_thin",
+          .recipe = 2,
           .dataset = "shapes",
           .strategy = "all_reduce",
           .options = {{"all_reduce", "ring"}, {"bucket_bytes", 65'536}},
