@@ -210,7 +210,8 @@ void Race::train() {
   record_.warmup_ns = now_ns() - warmup_begin;
   run_begin_ns_ = now_ns() - begin.full_ns;
   if (begin.examples == 0) {
-    record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
+    record_.evaluations.push_back(
+        {.loss = first.loss, .metric = first.metric, .parameter_norm = first.parameter_norm});
   }
   report(begin.examples, &record_.evaluations.back());
   const Ticker ticker([this] { report(trainer_->examples_seen(), nullptr); });
@@ -266,7 +267,8 @@ void Race::evaluate(std::int64_t examples) {
                         .training_time_ns = training_clock_.elapsed_ns(),
                         .full_time_ns = now_ns() - run_begin_ns_,
                         .loss = judgement.loss,
-                        .metric = judgement.metric};
+                        .metric = judgement.metric,
+                        .parameter_norm = judgement.parameter_norm};
   const bool reached = reaches(placement_.workload->metric, judgement.metric, record_.target.value);
   if (reached && !record_.examples_to_target) {
     record_.examples_to_target = evaluation.examples;

@@ -69,7 +69,7 @@ Checkpoint sample() {
           .training_ns = 1'000,
           .full_ns = 2'000,
           .checkpoints = {.written = 2, .time_ns = 300},
-          .evaluations = {{.loss = 2.3, .metric = 10},
+          .evaluations = {{.loss = 2.3, .metric = 10, .parameter_norm = 31.5},
                           {.examples = 50,
                            .epoch = 0.1,
                            .training_time_ns = 400,

@@ -133,11 +133,11 @@ void follow_losses(const std::pair<Runs, Runs>& pairs, Comparison& result) {
     if (!departs) continue;
     ++departed;
     if (!result.note.empty()) continue;
-    result.note =
-        path.same_examples
-            ? fmt::format("seed {}, step {}: loss {:.7g} became {:.7g}", base.seed,
-                          path.departure->step, path.departure->base, path.departure->head)
-            : fmt::format("seed {}: other examples, or in another order", base.seed);
+    result.note = path.same_examples
+                      ? fmt::format("seed {}, step {}: {} {:.7g} became {:.7g}", base.seed,
+                                    path.departure->step, path.departure->what,
+                                    path.departure->base, path.departure->head)
+                      : fmt::format("seed {}: other examples, or in another order", base.seed);
   }
   if (2 * departed <= told) {
     result.note.clear();

@@ -157,6 +157,19 @@ class Record(unittest.TestCase):
                     self.assertEqual(got["examples"], want["examples"])
                     self.assertLessEqual(abs(got["loss"] - want["loss"]), 1e-4 * want["loss"])
 
+    def test_has_the_norm_of_the_parameters_that_were_judged(self) -> None:
+        for workload in WORKLOADS:
+            expected = [evaluation["parameter_norm"] for evaluation in record_of(
+                *WORKLOADS[workload], "--strategy", "single")["evaluations"]]
+            self.assertGreater(expected[0], 0)
+            self.assertNotEqual(expected[-1], expected[0])
+            for cell, record in records(workload).items():
+                norms = [evaluation["parameter_norm"] for evaluation in record["evaluations"]]
+                with self.subTest(workload=workload, cell=cell):
+                    self.assertEqual(norms[0], expected[0])  # of equal first weights
+                    if cell.is_synchronous():
+                        self.assertAlmostEqual(norms[-1] / expected[-1], 1, delta=1e-4)
+
     def test_has_the_loss_of_each_of_the_first_steps_and_then_of_some(self) -> None:
         losses = record_of("--workload", "parabola", "--steps", "2000")["losses"]
         examples = [sample["examples"] for sample in losses]

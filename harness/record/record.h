@@ -79,6 +79,7 @@ struct Evaluation {
   std::int64_t full_time_ns = 0;
   double loss = 0;
   double metric = 0;
+  double parameter_norm = 0;  ///< Euclidean, of all parameters; 0 in older records
 };
 
 struct StepTimes {
@@ -155,13 +156,13 @@ struct GraphRecord {
 };
 
 /// Equal for all runs of one workload, batch and seed; sixteen hexadecimal digits each.
-/// `data_order` digests what input kernels consumed (kernels/graph/data_order.h), by the step of the
-/// loop that consumed it. Under a strategy whose loops step apart, and with backup workers, it says
-/// what that run consumed, and another run may have taken more steps of one loop.
+/// `data_order` digests what input kernels consumed (kernels/graph/data_order.h), by the step of
+/// the loop that consumed it. Under a strategy whose loops step apart, and with backup workers, it
+/// says what that run consumed, and another run may have taken more steps of one loop.
 struct Checksums {
   std::string initial_weights;
   std::string data_order;  ///< empty in records of version 1, which had another one
-  std::string data;  ///< of training and test examples; 32 digits, empty in older records
+  std::string data;        ///< of training and test examples; 32 digits, empty in older records
 };
 
 struct MemoryRecord {

@@ -66,6 +66,7 @@ void for_each_field(T& part, Field&& field) {
   field("full_time_ns", part.full_time_ns);
   field("loss", part.loss);
   field("metric", part.metric);
+  field("parameter_norm", part.parameter_norm);
 }
 
 template <FieldsOf<StepTimes> T, typename Field>

@@ -41,7 +41,8 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   executor_ = std::make_unique<Executor>(evaluation, backend.devices(), executor);
 }
 
-void Evaluator::adopt_variables(Trainer& training) {
+double Evaluator::adopt_variables(Trainer& training) {
+  double squares = 0;
   const std::vector<VariableCopy> all = training.variables(Copies::ForEvaluation);
   const Graph& graph = executor_->step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
@@ -57,14 +58,16 @@ void Evaluator::adopt_variables(Trainer& training) {
         sum += weights[c] * static_cast<double>(copies[c][static_cast<std::size_t>(i)]);
       }
       target[i] = static_cast<float>(sum);
+      if (variable.kind == VariableKind::Parameter) squares += sum * sum;
     }
   }
   executor_->return_variables();
   training.return_variables();
+  return std::sqrt(squares);
 }
 
 EvaluationResult Evaluator::judge(Trainer& training) {
-  adopt_variables(training);
+  const double parameter_norm = adopt_variables(training);
   const std::size_t done = executor_->loss_history(0).size();
   const std::int64_t all = executor_->examples_seen() + examples_;
   while (executor_->examples_seen() < all) {
@@ -75,7 +78,7 @@ EvaluationResult Evaluator::judge(Trainer& training) {
     const auto fresh = executor_->loss_history(index).subspan(done);
     return std::accumulate(fresh.begin(), fresh.end(), 0.0) / static_cast<double>(examples_);
   };
-  EvaluationResult judgement{.loss = mean_of(0), .metric = 0};
+  EvaluationResult judgement{.loss = mean_of(0), .metric = 0, .parameter_norm = parameter_norm};
   judgement.metric = metric_ == Metric::Accuracy ? 100 * mean_of(1) : judgement.loss;
   return judgement;
 }

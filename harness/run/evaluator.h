@@ -19,8 +19,9 @@ namespace regatta {
 struct Backend;
 
 struct EvaluationResult {
-  double loss = 0;    ///< mean over the examples
-  double metric = 0;  ///< accuracy in percent, or the loss
+  double loss = 0;            ///< mean over the examples
+  double metric = 0;          ///< accuracy in percent, or the loss
+  double parameter_norm = 0;  ///< Euclidean, of all parameters together
 };
 
 struct EvaluatorOptions {
@@ -40,7 +41,8 @@ class Evaluator {
   std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
 
  private:
-  void adopt_variables(Trainer& training);
+  /// Returns the norm of the parameters.
+  double adopt_variables(Trainer& training);
 
   Metric metric_;
   std::vector<std::int64_t> groups_;  ///< by replica
