@@ -32,16 +32,18 @@ constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example) {
                    static_cast<std::uint64_t>(example));
 }
 
+/// Two numbers below 2^31 as one.
+constexpr std::uint64_t paired(std::int32_t high, std::int32_t low) {
+  return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
+}
+
 /// The same of an image that was augmented, or could have been. Draw: AugmentationDraw (random.h).
 template <typename Draw>
 constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example, const Draw& draw) {
-  const auto pair = [](std::int32_t high, std::int32_t low) {
-    return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
-  };
-  const std::uint64_t moved =
-      scrambled(order_digest(place, example) ^ pair(draw.shift_y, draw.shift_x));
   const std::uint64_t flip = draw.flip ? std::uint64_t{1} << 63 : 0;
-  return scrambled(moved ^ pair(draw.cutout_y, draw.cutout_x) ^ flip);
+  const std::uint64_t moved =
+      scrambled(order_digest(place, example) ^ paired(draw.shift_y, draw.shift_x));
+  return scrambled(moved ^ paired(draw.cutout_y, draw.cutout_x) ^ flip);
 }
 
 }  // namespace regatta
