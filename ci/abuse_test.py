@@ -40,7 +40,7 @@ Options:
                               folder of files
   --out TEXT=out              folder
 """
-RECORD = {"schema": 1, "run_id": "a", "status": "missed", "command": "", "timestamp": "",
+RECORD = {"schema": 2, "run_id": "a", "status": "missed", "command": "", "timestamp": "",
           "cell": {"workload": "parabola", "strategy": "single", "workers": 1, "seed": 1,
                    "steps": 3, "global_batch": 50, "straggler": [], "options": {}},
           "target": {"metric": "loss", "value": 0.05},

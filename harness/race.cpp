@@ -162,7 +162,7 @@ void Race::build() {
                                  placement_.options.replicas, backup_workers_of(placement_))});
   unless_a_peer_is_lost([&] {
     start_trainer(placed, std::move(parts));
-    record_.checksums = checksums_of(*trainer_, placement_.recipe, request_.seed);
+    record_.checksums.initial_weights = checksum_of_weights(*trainer_);
     record_.checksums.data = digest_of(data_);
     checkpoints_.restore(*trainer_, record_);
   });
@@ -210,7 +210,8 @@ void Race::train() {
   record_.warmup_ns = now_ns() - warmup_begin;
   run_begin_ns_ = now_ns() - begin.full_ns;
   if (begin.examples == 0) {
-    record_.evaluations.push_back({.loss = first.loss, .metric = first.metric});
+    record_.evaluations.push_back(
+        {.loss = first.loss, .metric = first.metric, .parameter_norm = first.parameter_norm});
   }
   report(begin.examples, Occasion::Evaluation);
   const Ticker ticker([this] { report(trainer_->examples_seen(), Occasion::Tick); });
@@ -262,7 +263,8 @@ void Race::evaluate(std::int64_t examples) {
                         .training_time_ns = training_clock_.elapsed_ns(),
                         .full_time_ns = now_ns() - run_begin_ns_,
                         .loss = judgement.loss,
-                        .metric = judgement.metric};
+                        .metric = judgement.metric,
+                        .parameter_norm = judgement.parameter_norm};
   const bool reached = reaches(placement_.workload->metric, judgement.metric, record_.target.value);
   {
     const std::lock_guard lock(progress_mutex_);  // a report looks at these

@@ -173,6 +173,9 @@ void assign_equal_names(Part& part, const Measured& measured) {
 void summarize(const TrainingReport& report, std::int64_t examples, Record& record) {
   std::int64_t sent = 0;
   for (const auto& [place, traffic] : report.traffic) sent += traffic.sent;
+  std::uint64_t consumed = 0;
+  for (const auto& [rank, worker] : report.workers) consumed += worker.data_order;
+  if (examples > 0) record.checksums.data_order = hexadecimal(consumed);
   const double batches =
       static_cast<double>(examples) / static_cast<double>(record.cell.global_batch);
   if (batches > 0) record.graph.bytes_per_step_counted = static_cast<double>(sent) / batches;
@@ -225,7 +228,7 @@ GraphRecord graph_record(const std::vector<Step>& parts) {
   return record;
 }
 
-Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed) {
+std::string checksum_of_weights(Trainer& trainer) {
   const std::vector<VariableCopy> copies = trainer.variables(Copies::ForEvaluation);
   std::set<std::string> parameters;
   for (const auto& [variable, tensor, version, model] : copies) {
@@ -236,15 +239,7 @@ Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t see
     const std::vector<float> whole = assemble(copies, name).front();  // of replica 0, or home
     weights = fnv1a(whole.data(), whole.size() * sizeof whole[0], weights);
   }
-  const std::int64_t epoch_examples =
-      recipe.train_examples / recipe.global_batch * recipe.global_batch;
-  const std::int64_t epochs = (recipe.total_examples + epoch_examples - 1) / epoch_examples;
-  std::uint64_t order = fnv1a("");
-  for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-    const auto examples = example_order(seed, epoch, recipe.train_examples);
-    order = fnv1a(examples.data(), examples.size() * sizeof examples[0], order);
-  }
-  return {.initial_weights = hexadecimal(weights), .data_order = hexadecimal(order)};
+  return hexadecimal(weights);
 }
 
 void check_replicas_agree(Trainer& trainer, const Placement& placement) {

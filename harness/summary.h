@@ -13,14 +13,15 @@
 
 namespace regatta {
 
-/// Workers, step times, training losses, bytes counted. `examples`: that were trained on.
+/// Workers, step times, training losses, bytes counted, the order of examples. `examples`: that
+/// were trained on.
 void summarize(const TrainingReport& report, std::int64_t examples, Record& record);
 
 /// Nodes and bytes; not the build time. `parts`: by process.
 GraphRecord graph_record(const std::vector<Step>& parts);
 
-/// Of the first weights of replica 0 and of the order of examples over the whole run.
-Checksums checksums_of(Trainer& trainer, const Recipe& recipe, std::uint64_t seed);
+/// Of the first weights of replica 0.
+std::string checksum_of_weights(Trainer& trainer);
 
 /// After a synchronous run every replica holds the same bits.
 /// Throws: RunError(Diverged) that names the variable that differs.

@@ -35,9 +35,10 @@ def made_up_record(workload: str, strategy: str, seed: int, **change: Any) -> di
     alone = "async" in strategy
     each = workers if alone else 1  # updates of a batch
     record = {
-        "schema": 1,
+        "schema": 2,
         "timestamp": "2025-01-31T12:00:00Z",
-        "cell": {"workload": workload, "dataset": "curve" if loss_based else "shapes",
+        "cell": {"workload": workload, "recipe": 2 if workload == "resnet9_thin" else 1,
+                 "dataset": "curve" if loss_based else "shapes",
                  "strategy": strategy, "workers": workers, "seed": seed, "straggler": [],
                  "global_batch": batch, "device": "cpu", "dtype": "f32"},
         "status": "reached" if crossing else "missed",

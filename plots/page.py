@@ -260,7 +260,8 @@ def _same_start(judged: Json) -> str:
     batches = {cell["cell"]["global_batch"] for cell in judged["cells"]}
     compared = plural(same["compared"], "seed") if len(batches) == 1 else (
         plural(same["compared"], "pair") + " of seed and batch")
-    return f"The same race for all: first weights and order of examples were equal in {compared}."
+    return (f"The same race for all: first weights, and the examples that synchronous strategies "
+            f"consumed, were equal in {compared}.")
 
 
 def _machine(machine: Json) -> list[tuple[str, str]]:

@@ -60,8 +60,8 @@ class Reader(InFolder):
     def test_refuses_in_the_words_of_the_program(self) -> None:
         with self.assertRaisesRegex(PlotsError, "^cannot read .*No such file"):
             self.read()
-        self.write(line("parabola", "single", 1, schema=2))
-        with self.assertRaisesRegex(PlotsError, ":1: schema 2, but this program knows 1; use the"):
+        self.write(line("parabola", "single", 1, schema=3))
+        with self.assertRaisesRegex(PlotsError, ":1: schema 3, but this program knows 1 to 2; use"):
             self.read()
 
     def test_does_without_fields_that_are_missing(self) -> None:

@@ -131,8 +131,8 @@ Schedule whiten_bias_rate(double peak, const Recipe& recipe) {
   const double end = after(kWhitenBiasUntil, recipe);
   if (end <= turn) return whole;
   const double slope = (whole.values[2] - whole.values[1]) / (whole.examples[2] - turn);
-  return {{0, turn, end - 1, end},
-          {whole.values[0], whole.values[1], whole.values[1] + slope * (end - 1 - turn), 0}};
+  return {{0, turn, end - 1, end, whole.examples[2]},
+          {whole.values[0], whole.values[1], whole.values[1] + slope * (end - 1 - turn), 0, 0}};
 }
 
 Optimizer optimizer_of(const std::string& parameter, const Recipe& recipe) {

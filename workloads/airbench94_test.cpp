@@ -88,7 +88,7 @@ TEST(Airbench94, TrainsShiftsFasterAndTheFirstBiasOnlyForThreeEpochs) {
   }
   const Attributes& bias = sgd.at("whiten.bias")->attributes;
   EXPECT_EQ(bias.reals("schedule_values").back(), 0);
-  EXPECT_EQ(bias.reals("schedule_examples").back(), 3 * 48 * kBatch);
+  EXPECT_EQ(bias.reals("schedule_examples").at(3), 3 * 48 * kBatch);
 }
 
 TEST(Airbench94, LooksAheadWithParametersAndRunningStatistics) {

@@ -45,6 +45,7 @@ bool reaches(Metric metric, double value, double target);
 
 struct Workload {
   std::string_view name;
+  std::int64_t recipe = 1;  ///< its number; another one where runs no longer train the same
   std::string_view tier;
   std::string_view summary;
   std::vector<std::string_view> data_sets;                 ///< the first is the default

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/graph/error.h"
+#include "kernels/runtime/schedule.h"
 
 namespace regatta {
 namespace {
@@ -61,6 +62,75 @@ TEST(Workloads, RefuseGroupsThatABatchHasNoWholeNumberOf) {
 
 TEST(Workloads, RefuseGroupsWhereNothingIsNormalised) {
   EXPECT_THROW((void)find_workload("parabola").training(recipe_in_groups(2)), RunError);
+}
+
+/// The rate of each step's update in a run of 240 steps of 64 examples, of the first parameter that
+/// has no recipe of its own.
+std::vector<double> rates_of(const std::string& workload) {
+  constexpr std::int64_t kSteps = 240;
+  Recipe recipe{.global_batch = 64, .train_examples = 640, .total_examples = 64 * kSteps};
+  if (workload == "airbench94") recipe.normalization_group = 64;
+  const Step step = find_workload(workload).training(recipe);
+  for (const Node& node : step.graph.nodes()) {
+    const bool updates = node.op == Op::Sgd || node.op == Op::Adam;
+    const std::string name = updates ? step.graph.variable(node.variables[0]).name : "";
+    if (!updates || name == "whiten.bias" || name.ends_with(".shift")) continue;
+    const ScheduleFunction rate_at(node.attributes);
+    std::vector<double> rates;
+    for (std::int64_t k = 0; k < kSteps; ++k) rates.push_back(rate_at(64 * k));
+    return rates;
+  }
+  ADD_FAILURE() << workload << " has no update";
+  return {};
+}
+
+void expect_rates(const std::vector<double>& rates,
+                  const std::vector<std::pair<std::size_t, double>>& expected) {
+  for (const auto& [step, rate] : expected) EXPECT_NEAR(rates.at(step), rate, 1e-12) << step;
+}
+
+// PiecewiseLinear([0, 5, 24], [0, 0.4, 0]) of (k + 1) / steps of an epoch: the peak after a
+// fraction of 5 / 24, step 49 of 240 and not step 50.
+TEST(Rates, OfResNet9AreReadAfterTheStepIsCountedAsInTheSource) {
+  expect_rates(rates_of("resnet9"), {{0, 0.4 / 50},
+                                     {1, 2 * 0.4 / 50},
+                                     {48, 49 * 0.4 / 50},
+                                     {49, 0.4},
+                                     {50, 0.4 * 189 / 190},
+                                     {238, 0.4 / 190},
+                                     {239, 0}});
+  expect_rates(rates_of("resnet9_thin"), {{0, 0.15 / 72},
+                                          {1, 2 * 0.15 / 72},
+                                          {71, 0.15},
+                                          {72, 0.15 * 167 / 168},
+                                          {238, 0.15 / 168},
+                                          {239, 0}});
+}
+
+// get_lr(step) of airbench94.py, read before the step is counted: int(0.23 * 240) = 55.
+TEST(Rates, OfAirbench94BeginAtAFifthOfThePeakAsInTheSource) {
+  expect_rates(rates_of("airbench94"), {{0, 1.5 * 0.2},
+                                        {1, 1.5 * (0.2 + 0.8 / 55)},
+                                        {55, 1.5},
+                                        {56, 1.5 * (1 - 0.93 / 185)},
+                                        {239, 1.5 * (1 - 0.93 * 184 / 185)}});
+}
+
+// The source steps its cosine once an epoch; here it falls with each step, between 41 points.
+TEST(Rates, OfMobileNetV2AreConstantOrBeginAtThePeak) {
+  const std::vector<double> cosine = rates_of("mobilenet_v2_full");
+  expect_rates(cosine, {{0, 0.1}, {120, 0.05}});
+  EXPECT_NEAR(cosine[1], 0.1, 4e-5);
+  EXPECT_NEAR(cosine[239], 0, 4e-5);
+  EXPECT_GT(cosine[239], 0);
+  expect_rates(rates_of("mobilenet_v2"), {{0, 0.001}, {1, 0.001}, {239, 0.001}});
+  expect_rates(rates_of("parabola"), {{0, 0.01}, {1, 0.01}, {239, 0.01}});
+}
+
+TEST(Rates, MoveTheWeightsInTheFirstStepOfEveryWorkload) {
+  for (const Workload& workload : all_workloads()) {
+    EXPECT_GT(rates_of(std::string(workload.name)).front(), 0) << workload.name;
+  }
 }
 
 }  // namespace

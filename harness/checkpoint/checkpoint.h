@@ -53,7 +53,7 @@ void for_each_field(T& variable, Field&& field) {
 }
 
 struct Checkpoint {
-  static constexpr std::uint64_t kFormat = 5;
+  static constexpr std::uint64_t kFormat = 6;
 
   std::string run_id;   ///< of the original run, however often it was resumed
   std::string command;  ///< of the original run

@@ -42,7 +42,8 @@ TrainingReport sample_report() {
                                 .staleness = {2, 0, 1},
                                 .age = {},
                                 .updates_applied = 6,
-                                .updates_dropped = 4}}};
+                                .updates_dropped = 4,
+                                .data_order = 0xC000'0000'0000'0001}}};
   report.loops = {{.number = 4,
                    .share_of_batch = 1.0 / 3,
                    .step_ns = {100, 200, 300},
@@ -68,7 +69,7 @@ Checkpoint sample() {
           .training_ns = 1'000,
           .full_ns = 2'000,
           .checkpoints = {.written = 2, .time_ns = 300},
-          .evaluations = {{.loss = 2.3, .metric = 10},
+          .evaluations = {{.loss = 2.3, .metric = 10, .parameter_norm = 31.5},
                           {.examples = 50,
                            .epoch = 0.1,
                            .training_time_ns = 400,
@@ -240,6 +241,7 @@ TEST(JoinedReports, AddUpAndFollowEachOther) {
   EXPECT_EQ(all.workers[0].report.update_ns, 100);
   EXPECT_EQ(all.workers[0].report.staleness, (std::vector<std::uint64_t>{4, 0, 2}));
   EXPECT_EQ(all.workers[0].report.age.sum(), 1'200);
+  EXPECT_EQ(all.workers[0].report.data_order, 0x8000'0000'0000'0002);  // modulo 2^64
   EXPECT_EQ(all.traffic.begin()->second.messages, 18);
   EXPECT_EQ(all.lost_updates, 22);
   EXPECT_EQ(all.planned_bytes, 77);

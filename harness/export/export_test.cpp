@@ -24,6 +24,7 @@ Record run(std::uint64_t seed, std::optional<std::int64_t> examples_to_target) {
   Record record;
   record.timestamp = "2025-01-31T12:00:00Z";
   record.cell = {.workload = "resnet9_thin",
+                 .recipe = 2,
                  .dataset = "shapes",
                  .strategy = "single",
                  .global_batch = 64,
@@ -60,6 +61,7 @@ Record failed_run(std::uint64_t seed) {
 Record on_cifar10(std::uint64_t seed) {
   Record record = run(seed, 4000);
   record.cell.workload = "airbench94";
+  record.cell.recipe = 1;
   record.cell.dataset = "cifar10";
   record.target.value = 90;
   return record;

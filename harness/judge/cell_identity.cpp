@@ -18,8 +18,8 @@ constexpr std::array<std::string_view, 6> kContestant = {"strategy", "options", 
                                                          "stages",   "processes", "straggler"};
 constexpr std::array<std::string_view, 4> kResources = {"threads_per_worker", "oversubscribed",
                                                         "gpus", "shared_gpu"};
-constexpr std::array<std::string_view, 7> kOfWorkload = {
-    "workload", "dataset", "unverified_data", "steps", "epochs", "target", "straggler"};
+constexpr std::array<std::string_view, 8> kOfWorkload = {
+    "workload", "recipe", "dataset", "unverified_data", "steps", "epochs", "target", "straggler"};
 
 template <std::size_t n>
 bool is_among(const std::array<std::string_view, n>& names, std::string_view name) {
@@ -59,6 +59,7 @@ Cell usual_cell(const Cell& cell, const Workload* workload) {
   usual.workers = cell.workers;
   const std::int64_t replicas = cell.workers / std::max<std::int64_t>(cell.stages, 1);
   if (workload != nullptr) {
+    usual.recipe = workload->recipe;
     usual.dataset = workload->data_sets.front();
     usual.global_batch = default_global_batch(*workload, replicas);
   }

@@ -14,6 +14,7 @@ namespace {
 Record usual() {
   Record record;
   record.cell = {.workload = "resnet9_thin",
+                 .recipe = 2,
                  .dataset = "shapes",
                  .strategy = "single",
                  .global_batch = 64,
@@ -45,7 +46,7 @@ TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
 TEST(CellName, OfAWorkloadThatIsNoMoreNamesDataAndBatch) {
   Record record = usual();
   record.cell.workload = "gone";
-  EXPECT_EQ(cell_name(record), "gone single x1 dataset=shapes global_batch=64 target=60");
+  EXPECT_EQ(cell_name(record), "gone single x1 recipe=2 dataset=shapes global_batch=64 target=60");
 }
 
 TEST(CellIdentity, HasATraitForEachFieldOfACellButTheSeed) {
@@ -60,6 +61,14 @@ TEST(CellIdentity, HasATraitForEachFieldOfACellButTheSeed) {
   });
   EXPECT_TRUE(is_trait("bucket_bytes"));
   EXPECT_TRUE(is_trait("target"));
+}
+
+TEST(CellIdentity, TellsRunsOfAFormerRecipeApart) {
+  Record former = usual();
+  former.cell.recipe = 1;
+  EXPECT_EQ(cell_name(former), "resnet9_thin single x1 recipe=1");
+  EXPECT_NE(cell_key(former), cell_key(usual()));
+  EXPECT_NE(workload_key(former), workload_key(usual()));
 }
 
 TEST(CellIdentity, TellsCellsApartByTheirMachineAndResources) {

@@ -18,6 +18,7 @@ inline constexpr int kSeeds = 5;
 inline Record run(const std::string& strategy, std::uint64_t seed, double examples_per_s) {
   Record record;
   record.cell = {.workload = "resnet9_thin",
+                 .recipe = 2,
                  .dataset = "shapes",
                  .strategy = strategy,
                  .workers = 2,

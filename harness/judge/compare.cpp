@@ -128,12 +128,16 @@ void follow_losses(const std::pair<Runs, Runs>& pairs, Comparison& result) {
     const FinishedRun& head = *pairs.second[i];
     if (!must_follow(base, head)) continue;
     const PathComparison path = compare_paths(base, head);
-    if (path.steps > 0 || path.departure) ++told;
-    if (!path.departure) continue;
+    const bool departs = path.departure || !path.same_examples;
+    if (path.steps > 0 || departs) ++told;
+    if (!departs) continue;
     ++departed;
     if (!result.note.empty()) continue;
-    result.note = fmt::format("seed {}, step {}: loss {:.7g} became {:.7g}", base.seed,
-                              path.departure->step, path.departure->base, path.departure->head);
+    result.note = path.same_examples
+                      ? fmt::format("seed {}, step {}: {} {:.7g} became {:.7g}", base.seed,
+                                    path.departure->step, path.departure->what,
+                                    path.departure->base, path.departure->head)
+                      : fmt::format("seed {}: other examples, or in another order", base.seed);
   }
   if (2 * departed <= told) {
     result.note.clear();

@@ -7,10 +7,10 @@
 //                meets both of a pair alike, and a median step does not know of the few that met
 //                more. So are the repetitions of a benchmark.
 //   convergence  Runs that must compute the same (loss_path.h) and do not have regressed, whichever
-//                way their losses went. Else examples to the target, where a run that missed it
-//                counts as infinite, or the last loss where no run reached it: by Wilcoxon on the
-//                pairs of equal seeds, because seeds differ more than commits, or by Mann-Whitney
-//                where seeds do not pair up.
+//                way their losses went, and so have runs that consumed other examples. Else
+//                examples to the target, where a run that missed it counts as infinite, or the last
+//                loss where no run reached it: by Wilcoxon on the pairs of equal seeds, because
+//                seeds differ more than commits, or by Mann-Whitney where seeds do not pair up.
 // Holm's correction over all tests of the comparison, and an effect that is large enough to matter.
 // What a few runs cannot tell is inconclusive, never unchanged.
 #pragma once

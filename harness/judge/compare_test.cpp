@@ -138,6 +138,18 @@ TEST(Compare, TellsAWrongGradientByTheFirstLossesOfEachSeed) {
   EXPECT_EQ(faster.convergence.verdict, Verdict::Regressed);
 }
 
+TEST(Compare, TellsThatOtherExamplesWereConsumed) {
+  const auto base = synchronous_runs(1, 0);
+  auto head = base;
+  for (FinishedRun& run : head) run.checksums.data_order = "c3";
+  const CellComparison others = compared(base, head);
+  EXPECT_EQ(others.convergence.verdict, Verdict::Regressed);
+  EXPECT_EQ(others.convergence.note,
+            "computes something else in 8 of 8 runs: seed 1: other examples, or in another order");
+  for (FinishedRun& run : head) run.checksums.data_order = "";  // of older records
+  EXPECT_EQ(compared(base, head).convergence.verdict, Verdict::Unchanged);
+}
+
 TEST(Compare, ForgivesWhatRoundingExplains) {
   const CellComparison rounded = compared(synchronous_runs(1, 0), synchronous_runs(1, 1e-7));
   EXPECT_EQ(rounded.convergence.verdict, Verdict::Unchanged);

@@ -62,6 +62,7 @@ std::optional<FinishedRun> finished_run(Record record) {
     run.evaluation_seconds = seconds(record.full_ns - record.training_ns) /
                              static_cast<double>(record.evaluations.size() - 1);
   }
+  run.evaluations = std::move(record.evaluations);
   if (record.step_time_ns.count > 0) run.median_step_s = seconds(record.step_time_ns.p50);
   return run;
 }

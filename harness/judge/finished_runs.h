@@ -30,6 +30,7 @@ struct FinishedRun {
   std::optional<double> metric;     ///< of the last evaluation
   std::optional<double> last_loss;  ///< of the last evaluation
   std::vector<LossSample> losses;   ///< of training
+  std::vector<Evaluation> evaluations;
   double examples_per_s = 0;
   std::optional<double> median_step_s;
   double seconds = 0;  ///< of everything: set-up, warm-up, full clock

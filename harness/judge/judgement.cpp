@@ -12,6 +12,7 @@
 #include "harness/judge/cell_identity.h"
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/first_place.h"
+#include "harness/judge/loss_path.h"
 
 namespace regatta {
 namespace {
@@ -51,6 +52,13 @@ bool is_race(const WorkloadJudgement& workload) {
   return false;
 }
 
+/// Whether the run consumed every example of its length, each at its step: loops that step apart
+/// need not, and a failed run did not.
+bool consumes_all(const Record& run) {
+  return run.status != Status::Failed && !run.step_examples && !run.checksums.data_order.empty() &&
+         steps_together(run.cell.strategy);
+}
+
 /// Sums that runs of one seed and batch must share, by what differs.
 SameStart compare_starts(const WorkloadJudgement& workload) {
   struct Sums {
@@ -63,7 +71,7 @@ SameStart compare_starts(const WorkloadJudgement& workload) {
       if (run->checksums.initial_weights.empty()) continue;
       Sums& sums = by_seed[{run->cell.seed, run->cell.global_batch}];
       sums.weights.insert(run->checksums.initial_weights);
-      sums.orders.insert(run->checksums.data_order);
+      if (consumes_all(*run)) sums.orders.insert(run->checksums.data_order);
       ++sums.runs;
     }
   }
@@ -71,11 +79,10 @@ SameStart compare_starts(const WorkloadJudgement& workload) {
   for (const auto& [key, sums] : by_seed) {
     if (sums.runs < 2) continue;
     ++result.compared;
-    for (const auto& [what, found] : {std::pair("first weights", &sums.weights),
-                                      std::pair("order of examples", &sums.orders)}) {
+    for (const auto& [what, found] : {std::pair("first weights differ", &sums.weights),
+                                      std::pair("order of examples differs", &sums.orders)}) {
       if (found->size() < 2) continue;
-      result.differs.push_back(fmt::format("seed {}: the {} differ{} between runs", key.first, what,
-                                           std::string(what).back() == 's' ? "" : "s"));
+      result.differs.push_back(fmt::format("seed {}: the {} between runs", key.first, what));
     }
   }
   return result;

@@ -211,6 +211,25 @@ TEST(Judgement, SaysWhetherAllBeganAlike) {
             std::vector<std::string>{"seed 2: the first weights differ between runs"});
 }
 
+TEST(Judgement, SaysWhetherSynchronousRunsConsumedTheSame) {
+  Records records;
+  for (const char* strategy : {"single", "all_reduce", "async_shared"}) {
+    add(records, strategy, {1, 2});
+  }
+  const auto differs = [](const Records& all) {
+    return judge(all).workloads.front().same_start.differs;
+  };
+  records[5].checksums.data_order = "of steps that this run took";
+  EXPECT_TRUE(differs(records).empty());
+  records[3].checksums.data_order = "";  // of an older record
+  EXPECT_TRUE(differs(records).empty());
+  records[3].checksums.data_order = "other";
+  EXPECT_EQ(differs(records),
+            std::vector<std::string>{"seed 2: the order of examples differs between runs"});
+  records[3].step_examples.emplace();  // with backup workers
+  EXPECT_TRUE(differs(records).empty());
+}
+
 TEST(Judgement, LeavesServersAndTheHostOutOfAWorkersStep) {
   Record run = made_up("parameter_server", 1, 1);
   run.workers = {{.place = "replica0", .steps = 10, .compute_ns = 8 * kSecond},

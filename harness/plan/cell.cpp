@@ -13,6 +13,7 @@ namespace regatta {
 Cell cell_of(const RaceRequest& request, const Placement& placement, const CellFacts& facts) {
   Cell cell;
   cell.workload = request.workload;
+  cell.recipe = placement.workload->recipe;
   cell.dataset = facts.dataset;
   cell.strategy = request.strategy;
   for (const Option* option : options_of(placement.strategies)) {

@@ -24,7 +24,8 @@ Placement placement_of(const std::string& strategy, std::int64_t replicas,
   placement.options.stages = stages;
   Recipe recipe;
   recipe.global_batch = recipe.train_examples = recipe.total_examples = 48;
-  const Step step = find_workload("parabola").training(recipe);
+  placement.workload = &find_workload("parabola");
+  const Step step = placement.workload->training(recipe);
   placement.facts = facts_of(apply(placement.strategies, step, placement.options).graph);
   return placement;
 }

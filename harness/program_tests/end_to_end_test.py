@@ -122,12 +122,29 @@ class Record(unittest.TestCase):
             self.assertEqual([sample["loss"] for sample in first["losses"]],
                              [sample["loss"] for sample in second["losses"]], workload)
 
-    def test_has_the_same_first_weights_and_order_for_every_strategy(self) -> None:
+    def test_has_the_same_first_weights_and_data_for_every_strategy(self) -> None:
         for workload in WORKLOADS:
             expected = record_of(*WORKLOADS[workload], "--strategy", "single")["checksums"]
             for cell, record in records(workload).items():
                 with self.subTest(workload=workload, cell=cell):
-                    self.assertEqual(record["checksums"], expected)
+                    got = record["checksums"]
+                    self.assertEqual(got["initial_weights"], expected["initial_weights"])
+                    self.assertEqual(got["data"], expected["data"])
+                    self.assertRegex(got["data_order"], "^[0-9a-f]{16}$")
+
+    def test_of_a_synchronous_strategy_consumed_the_same_in_the_same_order(self) -> None:
+        for workload in WORKLOADS:
+            expected = record_of(*WORKLOADS[workload], "--strategy", "single")["checksums"]
+            for cell, record in records(workload).items():
+                if cell.is_synchronous():
+                    with self.subTest(workload=workload, cell=cell):
+                        self.assertEqual(record["checksums"], expected)
+
+    def test_tells_orders_of_another_batch_apart(self) -> None:
+        orders = [record_of("--workload", "parabola", "--global-batch", batch, "--epochs",
+                            epochs)["checksums"]["data_order"]
+                  for batch, epochs in (("16", "3"), ("50", "2.5"), ("50", "3"))]
+        self.assertEqual(len(set(orders)), 3, orders)
 
     def test_has_other_first_weights_and_order_for_another_seed(self) -> None:
         for workload, flags in WORKLOADS.items():
@@ -147,6 +164,19 @@ class Record(unittest.TestCase):
                 for got, want in zip(record["evaluations"], expected):
                     self.assertEqual(got["examples"], want["examples"])
                     self.assertLessEqual(abs(got["loss"] - want["loss"]), 1e-4 * want["loss"])
+
+    def test_has_the_norm_of_the_parameters_that_were_judged(self) -> None:
+        for workload in WORKLOADS:
+            expected = [evaluation["parameter_norm"] for evaluation in record_of(
+                *WORKLOADS[workload], "--strategy", "single")["evaluations"]]
+            self.assertGreater(expected[0], 0)
+            self.assertNotEqual(expected[-1], expected[0])
+            for cell, record in records(workload).items():
+                norms = [evaluation["parameter_norm"] for evaluation in record["evaluations"]]
+                with self.subTest(workload=workload, cell=cell):
+                    self.assertEqual(norms[0], expected[0])  # of equal first weights
+                    if cell.is_synchronous():
+                        self.assertAlmostEqual(norms[-1] / expected[-1], 1, delta=1e-4)
 
     def test_has_the_loss_of_each_of_the_first_steps_and_then_of_some(self) -> None:
         losses = record_of("--workload", "parabola", "--steps", "2000")["losses"]

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record that the harness writes and results/schema.json, held together.
+"""The record that the harness writes, the records of results/, and results/schema.json.
 
 usage: schema_test.py SCHEMA PROGRAM, where PROGRAM prints sample records, the first one filled.
+Committed records are the records.jsonl below the schema's folder.
 Exits 77 (skipped) where python3-jsonschema is not installed.
 """
 
 import copy
 import json
+import re
 import subprocess
 import sys
 import unittest
@@ -24,10 +26,20 @@ SCHEMA: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text())
 PRINTED = subprocess.run(sys.argv[2], check=True, capture_output=True, text=True).stdout
 RECORDS: list[dict[str, Any]] = [json.loads(line) for line in PRINTED.splitlines()]
 FILLED = RECORDS[0]
+VERSION: int = FILLED["schema"]
+LATER = [f"since_{version}" for version in range(2, VERSION + 1)]  # what each requires beyond
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def errors(record: dict[str, Any]) -> list[str]:
-    return [error.message for error in jsonschema.Draft202012Validator(SCHEMA).iter_errors(record)]
+    return [error.message for error in VALIDATOR.iter_errors(record)]
+
+
+def committed() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each record of results/, and where it stands."""
+    for path in sorted(Path(sys.argv[1]).parent.rglob("records.jsonl")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            yield f"{path}:{number}", json.loads(line)
 
 
 def whole(schema: dict[str, Any]) -> dict[str, Any]:
@@ -58,6 +70,41 @@ def record_fields(value: Any, path: str = "") -> Iterator[str]:
             yield from record_fields(inner, f"{path}[]")
 
 
+def required_later(path: str, schema: dict[str, Any]) -> Iterator[str]:
+    """The fields below `path` that versions after the first require."""
+    if path == "":
+        yield from schema.get("required", ())
+        return
+    name = re.match(r"\.?([^.\[]+|\[\])", path)
+    assert name is not None, path
+    inner = (schema.get("items", {}) if name[1] == "[]"
+             else schema.get("properties", {}).get(name[1], {}))
+    yield from required_later(path.removeprefix(name[0]), inner)
+
+
+def left_behind(schema: Any, path: str = "") -> Iterator[str]:
+    """The fields, as paths, that versions after the first no longer have."""
+    if schema is False:
+        yield path
+    elif isinstance(schema, dict):
+        for name, inner in schema.get("properties", {}).items():
+            yield from left_behind(inner, f"{path}.{name}")
+        yield from left_behind(schema.get("items"), f"{path}[]")
+
+
+GONE = {path for name in LATER for path in left_behind(SCHEMA["$defs"][name])}
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where in a record each field of an object stands, but for what is free in form."""
+    if isinstance(value, dict) and path not in (("environment",), ("cell", "options")):
+        for name, inner in value.items():
+            yield (*path, name)
+            yield from places(inner, (*path, name))
+    elif isinstance(value, list) and value:
+        yield from places(value[0], (*path, 0))
+
+
 def subschemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     schema = whole(schema)
     yield path, schema
@@ -81,7 +128,7 @@ class Schema(unittest.TestCase):
         written = {*record_fields(FILLED), *record_fields(RECORDS[1])}
         free = (".environment.", ".cell.options.")
         written = {field for field in written if not field.startswith(free)}
-        self.assertEqual(written, set(schema_fields(SCHEMA)))
+        self.assertEqual(written, set(schema_fields(SCHEMA)) - GONE)
 
     def test_describes_every_field(self) -> None:
         for path, schema in subschemas(SCHEMA):
@@ -99,7 +146,11 @@ class Schema(unittest.TestCase):
         for path, schema in subschemas(SCHEMA):
             if "properties" in schema:
                 self.assertIs(schema["additionalProperties"], False, path)
-                self.assertEqual(schema["required"], list(schema["properties"]), path)
+                required = [*schema["required"]]
+                for name in LATER:
+                    required += required_later(path, SCHEMA["$defs"][name])
+                fields = [name for name in schema["properties"] if f"{path}.{name}" not in GONE]
+                self.assertEqual(sorted(required), sorted(fields), path)
 
     def refuses(self, *path: str | int, value: Any) -> None:
         record = copy.deepcopy(FILLED)
@@ -110,7 +161,8 @@ class Schema(unittest.TestCase):
         self.assertNotEqual(errors(record), [], path)
 
     def test_refuses_what_is_wrong(self) -> None:
-        self.refuses("schema", value=2)
+        self.refuses("schema", value=VERSION + 1)
+        self.refuses("schema", value=0)
         self.refuses("surprise", value=1)
         self.refuses("cell", "surprise", value=1)
         self.refuses("cell", "options", value={"servers": 1.5})
@@ -124,9 +176,32 @@ class Schema(unittest.TestCase):
         self.refuses("examples_per_s", value=None)
 
     def test_refuses_a_missing_field(self) -> None:
-        for name in FILLED:
-            record = {key: value for key, value in FILLED.items() if key != name}
-            self.assertNotEqual(errors(record), [], name)
+        tried = list(places(FILLED))
+        self.assertGreater(len(tried), 120)
+        for path in tried:
+            record = copy.deepcopy(FILLED)
+            part: Any = record
+            for key in path[:-1]:
+                part = part[key]
+            del part[path[-1]]
+            self.assertNotEqual(errors(record), [], path)
+
+    def test_accepts_every_committed_record(self) -> None:
+        count = 0
+        for count, (where, record) in enumerate(committed(), 1):
+            self.assertEqual(errors(record), [], where)
+        self.assertGreater(count, 1000)
+
+    def test_asks_more_of_a_later_version(self) -> None:
+        older = next(record for _, record in committed() if record["schema"] == 1)
+        self.assertEqual(errors(older), [])
+        self.assertNotEqual(errors(older | {"schema": VERSION}), [])
+        for path in GONE:
+            name = path.removeprefix(".cell.")
+            record = copy.deepcopy(FILLED)
+            record["cell"][name] = older["cell"][name]
+            self.assertNotEqual(errors(record), [], path)
+            self.assertEqual(errors(record | {"schema": 1}), [], path)
 
     def test_ties_times_and_failure_to_the_status(self) -> None:
         self.refuses("examples_to_target", value=None)

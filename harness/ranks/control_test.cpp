@@ -218,6 +218,7 @@ TrainingReport sample_report() {
   TrainingReport report;
   report.workers.push_back({.rank = 4, .report = {.place = {.replica = 3, .stage = 1}}});
   report.workers[0].report.staleness = {5, 0, 6};
+  report.workers[0].report.data_order = 0xFEDC'BA98'7654'3210;
   report.workers[0].report.age.add(1'000);
   report.loops.push_back({.number = 9,
                           .share_of_batch = 0.25,

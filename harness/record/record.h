@@ -26,6 +26,7 @@ struct Straggler {
 /// What was run: one cell of the matrix, with its seed.
 struct Cell {
   std::string workload;
+  std::int64_t recipe = 1;  ///< number of the workload's recipe; 1 in older records
   std::string dataset;
   std::optional<std::string> unverified_data;  ///< digest of files that others published
   std::string strategy;
@@ -78,6 +79,7 @@ struct Evaluation {
   std::int64_t full_time_ns = 0;
   double loss = 0;
   double metric = 0;
+  double parameter_norm = 0;  ///< Euclidean, of all parameters; 0 in older records
 };
 
 struct StepTimes {
@@ -156,11 +158,14 @@ struct GraphRecord {
   std::optional<double> shard_imbalance;     ///< largest server / mean; empty without servers
 };
 
-/// Equal for all runs of one workload and seed. Sixteen hexadecimal digits each.
+/// Equal for all runs of one workload, batch and seed; sixteen hexadecimal digits each.
+/// `data_order` digests what input kernels consumed (kernels/graph/data_order.h), by the step of
+/// the loop that consumed it. Under a strategy whose loops step apart, and with backup workers, it
+/// says what that run consumed, and another run may have taken more steps of one loop.
 struct Checksums {
   std::string initial_weights;
-  std::string data_order;
-  std::string data;  ///< of training and test examples; 32 digits, empty in older records
+  std::string data_order;  ///< empty in records of version 1, which had another one
+  std::string data;        ///< of training and test examples; 32 digits, empty in older records
 };
 
 struct MemoryRecord {
@@ -189,7 +194,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 1;
+  static constexpr std::int64_t kSchema = 2;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z

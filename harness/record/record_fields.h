@@ -19,6 +19,7 @@ void for_each_field(T& part, Field&& field) {
 template <FieldsOf<Cell> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("workload", part.workload);
+  field("recipe", part.recipe);
   field("dataset", part.dataset);
   field("unverified_data", part.unverified_data);
   field("strategy", part.strategy);
@@ -65,6 +66,7 @@ void for_each_field(T& part, Field&& field) {
   field("full_time_ns", part.full_time_ns);
   field("loss", part.loss);
   field("metric", part.metric);
+  field("parameter_norm", part.parameter_norm);
 }
 
 template <FieldsOf<StepTimes> T, typename Field>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads records from files, with more tolerance than the writer. A line without a complete record
-// is skipped with a warning; a killed writer leaves one at the end. A missing field keeps its
-// default, because older records have fewer fields. An unknown field is ignored.
+// is skipped with a warning; a killed writer leaves one at the end. Every version of the schema up
+// to the one that is written is read: a missing field keeps its default, because older records have
+// fewer fields. An unknown field is ignored.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +21,7 @@ struct ReadRecords {
 };
 
 /// Reads FOLDER/records.jsonl; nothing where there is none. Of lines with one run ID the first
-/// counts. Throws: RunError(Data) if it cannot be read or has a record of another schema, whose
+/// counts. Throws: RunError(Data) if it cannot be read or has a record of a later schema, whose
 /// numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder);
 

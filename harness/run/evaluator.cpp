@@ -44,7 +44,8 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   executor_ = std::make_unique<Executor>(evaluation, backend.devices(), executor);
 }
 
-void Evaluator::adopt_variables(Trainer& training, int model) {
+double Evaluator::adopt_variables(Trainer& training, int model) {
+  double squares = 0;
   std::vector<VariableCopy> all = training.variables(Copies::ForEvaluation);
   std::erase_if(all, [&](const VariableCopy& copy) { return copy.model != model; });
   const Graph& graph = executor_->step().graph;
@@ -61,10 +62,12 @@ void Evaluator::adopt_variables(Trainer& training, int model) {
         sum += weights[c] * static_cast<double>(copies[c][static_cast<std::size_t>(i)]);
       }
       target[i] = static_cast<float>(sum);
+      if (variable.kind == VariableKind::Parameter) squares += sum * sum;
     }
   }
   executor_->return_variables();
   training.return_variables();
+  return std::sqrt(squares);
 }
 
 EvaluationResult Evaluator::judge(Trainer& training) {
@@ -73,12 +76,13 @@ EvaluationResult Evaluator::judge(Trainer& training) {
     const EvaluationResult one = judge_model(training, model);
     mean.loss += one.loss / models_;
     mean.metric += one.metric / models_;
+    mean.parameter_norm += one.parameter_norm / models_;
   }
   return mean;
 }
 
 EvaluationResult Evaluator::judge_model(Trainer& training, int model) {
-  adopt_variables(training, model);
+  const double parameter_norm = adopt_variables(training, model);
   const std::size_t done = executor_->loss_history(0).size();
   const std::int64_t all = executor_->examples_seen() + examples_;
   while (executor_->examples_seen() < all) {
@@ -89,7 +93,7 @@ EvaluationResult Evaluator::judge_model(Trainer& training, int model) {
     const auto fresh = executor_->loss_history(index).subspan(done);
     return std::accumulate(fresh.begin(), fresh.end(), 0.0) / static_cast<double>(examples_);
   };
-  EvaluationResult judgement{.loss = mean_of(0), .metric = 0};
+  EvaluationResult judgement{.loss = mean_of(0), .metric = 0, .parameter_norm = parameter_norm};
   judgement.metric = metric_ == Metric::Accuracy ? 100 * mean_of(1) : judgement.loss;
   return judgement;
 }

@@ -21,8 +21,9 @@ namespace regatta {
 struct Backend;
 
 struct EvaluationResult {
-  double loss = 0;    ///< mean over the examples, and over models
-  double metric = 0;  ///< accuracy in percent, or the loss
+  double loss = 0;            ///< mean over the examples, and over models
+  double metric = 0;          ///< accuracy in percent, or the loss
+  double parameter_norm = 0;  ///< Euclidean, of all parameters of a model together
 };
 
 struct EvaluatorOptions {
@@ -44,7 +45,8 @@ class Evaluator {
 
  private:
   EvaluationResult judge_model(Trainer& training, int model);
-  void adopt_variables(Trainer& training, int model);
+  /// Returns the norm of the parameters.
+  double adopt_variables(Trainer& training, int model);
 
   Metric metric_;
   std::vector<std::int64_t> groups_;  ///< by replica

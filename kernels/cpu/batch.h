@@ -32,8 +32,9 @@ struct BatchView {
   void* targets = nullptr;
 };
 
-/// Prepares the batch of `step`. `order` is a cache: its contents do not change the result.
-void fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& order,
-                const BatchView& target);
+/// Prepares the batch of `step`. `order` is a cache: its contents do not change the result. Returns
+/// the sum of the examples' digests (kernels/graph/data_order.h), without the step's weight.
+std::uint64_t fill_batch(const BatchPlan& plan, std::int64_t step, EpochOrder& order,
+                         const BatchView& target);
 
 }  // namespace regatta::cpu

@@ -27,7 +27,7 @@ class Input final : public Kernel {
         parts_(parts_for(request.threads, request.outputs[0].elements())),
         staging_{Staging(request), Staging(request)},
         prefetcher_([this](std::int64_t step, std::size_t buffer) {
-          fill_batch(plan_, step, order_, staging_[buffer].view());
+          digests_[buffer] = fill_batch(plan_, step, order_, staging_[buffer].view());
         }) {}
 
   void run(const StepContext& context) override {
@@ -35,7 +35,9 @@ class Input final : public Kernel {
       const BatchView batch = staging_[buffer].view();
       yield(batch.examples);
       std::memcpy(targets_.data, batch.targets, static_cast<std::size_t>(targets_.type.bytes()));
+      consumed_ = digests_[buffer];
     });
+    if (context.counters != nullptr) context.counters->count_input(context.step, consumed_);
   }
 
  private:
@@ -70,7 +72,9 @@ class Input final : public Kernel {
   int parts_;
   EpochOrder order_;  ///< of the prefetcher's thread
   std::array<Staging, 2> staging_;
-  Prefetcher prefetcher_;  // last: its thread uses all of the above
+  std::array<std::uint64_t, 2> digests_{};  ///< of what is in the buffers
+  std::uint64_t consumed_ = 0;              ///< of the batch that was handed out last
+  Prefetcher prefetcher_;                   // last: its thread uses all of the above
 };
 
 }  // namespace
@@ -82,9 +86,11 @@ KernelPointer input(const KernelRequest& request) {
   if (!plan.is_constant() || element == ElementType::BF16)
     return std::make_unique<Input>(request, std::move(plan));
   EpochOrder order;
-  fill_batch(plan, 0, order,
-             {.examples = request.outputs[0].f32(), .targets = request.outputs[1].data});
-  return make_kernel([](const StepContext&) {});
+  const std::uint64_t digest = fill_batch(
+      plan, 0, order, {.examples = request.outputs[0].f32(), .targets = request.outputs[1].data});
+  return make_kernel([digest](const StepContext& context) {
+    if (context.counters != nullptr) context.counters->count_input(context.step, digest);
+  });
 }
 
 }  // namespace regatta::cpu

@@ -188,6 +188,42 @@ TEST(Input, PrefetchesWhatIsPreparedDirectly) {
   }
 }
 
+/// What a kernel counts in the steps, in this order.
+std::uint64_t order_of(const InputOp& input, const std::vector<std::int64_t>& steps) {
+  LaneCounters counters;
+  const auto kernel = input.build();
+  for (const std::int64_t step : steps) kernel->run({.step = step, .counters = &counters});
+  return counters.data_order;
+}
+
+TEST(Input, DigestsWhatItYields) {
+  const DataSet pictures = images(24), points = features(24);
+  const std::vector<std::int64_t> steps{0, 1, 2, 3, 4, 9};
+  const auto order_of_images = [&](const InputSlice& slice, const Augmentation& augmentation) {
+    return order_of(InputOp(&pictures, slice, augmentation), steps);
+  };
+  const auto order_of_points = [&](const InputSlice& slice) {
+    return order_of(InputOp(&points, slice), steps);
+  };
+  const InputSlice whole{.batch = 7, .offset = 0, .global_batch = 7};
+  const InputSlice first{.batch = 4, .offset = 0, .global_batch = 7};
+  const InputSlice second{.batch = 3, .offset = 4, .global_batch = 7};
+  const InputSlice wrong{.batch = 3, .offset = 3, .global_batch = 7};
+  const std::uint64_t of_images = order_of_images(whole, everything());
+  EXPECT_EQ(order_of_images(first, everything()) + order_of_images(second, everything()),
+            of_images);
+  EXPECT_NE(order_of_images(first, everything()) + order_of_images(wrong, everything()), of_images);
+  EXPECT_NE(order_of_images(whole, plain()), of_images);
+  EXPECT_EQ(order_of_points(first) + order_of_points(second), order_of_points(whole));
+  EXPECT_NE(order_of_points(first) + order_of_points(wrong), order_of_points(whole));
+  // A full batch is written once, and consumed in each step.
+  const InputSlice all{.batch = 24, .offset = 0, .global_batch = 24};
+  const InputSlice half{.batch = 12, .offset = 0, .global_batch = 24};
+  const InputSlice other_half{.batch = 12, .offset = 12, .global_batch = 24};
+  EXPECT_EQ(order_of_points(half) + order_of_points(other_half), order_of_points(all));
+  EXPECT_NE(order_of(InputOp(&points, all), {0, 1}), order_of(InputOp(&points, all), {0, 0}));
+}
+
 TEST(Input, YieldsShuffledFeaturesWithTheirTargets) {
   const DataSet data = features(10);
   InputOp input(&data, {.batch = 3, .offset = 1, .global_batch = 5});

@@ -62,7 +62,7 @@ struct InputSlice {
   ElementType element = ElementType::F32;  ///< of the images: f32 or bf16
 };
 
-/// A piecewise linear function of the examples seen; constant outside its points.
+/// A piecewise linear function of the examples seen before a step; constant outside its points.
 /// Units: examples. Used for learning rates.
 struct Schedule {
   std::vector<double> examples;

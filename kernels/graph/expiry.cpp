@@ -16,6 +16,7 @@ std::int64_t end_of_learning(const Node& update) {
   if (last == values.rbegin()) return kNever;
   if (last == values.rend()) return 0;
   const auto first_zero = static_cast<std::size_t>(values.rend() - last);
+  if (first_zero + 1 == values.size()) return kNever;
   return static_cast<std::int64_t>(std::ceil(examples[first_zero]));
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A recipe may train a parameter for a part of the run only: its learning rate is zero from some
-// count of examples on. From then on its update changes nothing, and the executor skips the update
-// and the backward nodes that only make its gradient.
+// point of its schedule to the last. From then on its update changes nothing, and the executor
+// skips the update and the backward nodes that only make its gradient. A schedule whose last point
+// alone is zero ends there: the step at that point is computed as any other.
 #pragma once
 
 #include <cstdint>

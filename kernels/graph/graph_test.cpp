@@ -142,21 +142,33 @@ TEST(VerifyDeathTest, AbortsWithTheRewriteAndTheRule) {
   EXPECT_DEATH(verify(step, "my_rewrite"), "after my_rewrite: trainable w is never assigned");
 }
 
+/// With another schedule of the update.
+Step with_rate(const Step& step, const std::vector<double>& examples,
+               const std::vector<double>& values) {
+  Step result = step;
+  result.graph = Graph();
+  for (const Variable& variable : step.graph.variables()) result.graph.add(variable);
+  for (Node node : step.graph.nodes()) {
+    if (node.op == Op::Sgd) {
+      node.attributes.set("schedule_examples", examples);
+      node.attributes.set("schedule_values", values);
+    }
+    result.graph.add(std::move(node));
+  }
+  return result;
+}
+
+TEST(Expiry, IsNotWhereAScheduleEnds) {
+  const std::vector<std::int64_t> at = expiries(with_rate(small_step(), {0, 70}, {0.1, 0}));
+  EXPECT_TRUE(std::all_of(at.begin(), at.end(), [](auto each) { return each == kNever; }));
+}
+
 // The rate of the update ends at 70 examples; a loss, and what it needs, never does.
 TEST(Expiry, FollowsFromAnUpdateToTheBackwardNodesThatMakeItsGradientAlone) {
   const Step step = small_step();
   const std::vector<std::int64_t> never = expiries(step);
   EXPECT_TRUE(std::all_of(never.begin(), never.end(), [](auto at) { return at == kNever; }));
-  Step ends = step;
-  ends.graph = Graph();
-  for (const Variable& variable : step.graph.variables()) ends.graph.add(variable);
-  for (Node node : step.graph.nodes()) {
-    if (node.op == Op::Sgd) {
-      node.attributes.set("schedule_examples", std::vector<double>{0, 69.5, 200});
-      node.attributes.set("schedule_values", std::vector<double>{0.1, 0, 0});
-    }
-    ends.graph.add(std::move(node));
-  }
+  const Step ends = with_rate(step, {0, 69.5, 200}, {0.1, 0, 0});
   const std::vector<std::int64_t> at = expiries(ends);
   for (std::size_t id = 0; id < at.size(); ++id) {
     const Node& node = ends.graph.nodes()[id];

@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/graph/data_order.h"
 #include "kernels/graph/data_set.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/measure/span_histogram.h"
@@ -74,8 +75,13 @@ inline constexpr std::size_t kStalenessCounts = 64;
 struct LaneCounters {
   WaitClock peer_waits;  ///< inside communication: waiting for others
   std::vector<std::uint64_t> staleness = std::vector<std::uint64_t>(kStalenessCounts);
-  SpanHistogram age;  ///< from reading parameters to applying their gradient
+  SpanHistogram age;             ///< from reading parameters to applying their gradient
+  std::uint64_t data_order = 0;  ///< digest of the consumed examples (data_order.h)
 
+  /// Counts a consumed batch; `digest` is the sum of its examples'.
+  void count_input(std::int64_t step, std::uint64_t digest) {
+    data_order += order_weight(step) * digest;
+  }
   /// Counts an update by a gradient, whose parameter was read at `seen`; `previous`: versions
   /// before this update.
   void count_update(const SeenVersion& seen, std::uint64_t previous);

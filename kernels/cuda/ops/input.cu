@@ -13,7 +13,9 @@
 #include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/element.h"
 #include "kernels/cuda/ops/example_order.h"
+#include "kernels/graph/data_order.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/capture/queued_counts.h"
 
 namespace regatta::cuda {
 namespace {
@@ -22,11 +24,25 @@ namespace {
 struct Chooser {
   const StepValues* step;
   SlicePosition position;
-  const std::int32_t* order;  ///< null: that of the data set
+  const std::int32_t* order;        ///< null: that of the data set
+  std::uint64_t* digest = nullptr;  ///< of what was consumed; null: not counted
 
   __host__ __device__ std::int64_t operator()(std::int64_t i) const {
     const std::int64_t place = position.first_of(step->step) + i;
     return order == nullptr ? place : order[place];
+  }
+
+  __host__ __device__ std::int64_t in_batch(std::int64_t i) const { return position.offset + i; }
+
+  /// Blocks add in any order; an emulated queue runs one after the other.
+  __host__ __device__ void count(std::uint64_t one) const {
+    if (digest == nullptr) return;
+    const std::uint64_t part = order_weight(step->step) * one;
+#ifdef __CUDA_ARCH__
+    atomicAdd(reinterpret_cast<unsigned long long*>(digest), part);
+#else
+    *digest += part;
+#endif
   }
 };
 
@@ -60,6 +76,7 @@ struct FillImages {
           .example = example,
           .draw = augments ? draw_augmentation(seed, epoch, example, ranges) : AugmentationDraw{}};
       targets[block.index] = labels[example];
+      choose.count(order_digest(choose.in_batch(block.index), example, choice->draw));
     });
     block.each([&](int thread) {
       const auto side = static_cast<std::int32_t>(ranges.side), row = side * channels;
@@ -108,7 +125,9 @@ struct FillRows {
   T* to;
 
   __host__ __device__ void operator()(std::int64_t i) const {
-    store(to[i], from[choose(i / width) * width + i % width]);
+    const std::int64_t row = i / width, example = choose(row);
+    store(to[i], from[example * width + i % width]);
+    if (i % width == 0) choose.count(order_digest(choose.in_batch(row), example));
   }
 };
 
@@ -134,8 +153,8 @@ class Order {
   void draw(Queue& queue) const {
     if (shuffled_) for_each_block(queue, 1, DrawOrder::kThreads, 0, body_);
   }
-  Chooser chooser() const {
-    return {.step = body_.step, .position = body_.position, .order = body_.order};
+  Chooser chooser(std::uint64_t* digest) const {
+    return {.step = body_.step, .position = body_.position, .order = body_.order, .digest = digest};
   }
 
  private:
@@ -147,6 +166,10 @@ class Order {
   DrawOrder body_;
 };
 
+std::uint64_t* digest_of(const KernelRequest& request) {
+  return request.counts == nullptr ? nullptr : &request.counts->data_order;
+}
+
 template <typename T>
 KernelPointer build_images(const KernelRequest& request, const InputPlan& plan,
                            const std::shared_ptr<Order>& order) {
@@ -156,7 +179,7 @@ KernelPointer build_images(const KernelRequest& request, const InputPlan& plan,
   std::vector<float> line(augmentation.mean.begin(), augmentation.mean.end());
   line.insert(line.end(), augmentation.deviation.begin(), augmentation.deviation.end());
   const auto scales = std::make_shared<Scratch>(upload<float>(*queue, line));
-  const FillImages<T> body{.choose = order->chooser(),
+  const FillImages<T> body{.choose = order->chooser(digest_of(request)),
                            .ranges = plan.ranges(),
                            .border = augmentation.border,
                            .augments = plan.augments,
@@ -180,11 +203,11 @@ KernelPointer build_features(const KernelRequest& request, const InputPlan& plan
                              const std::shared_ptr<Order>& order) {
   Queue* queue = &queue_of(request);
   const auto data = resident(*queue, *plan.data);
-  const FillRows<T> features{.choose = order->chooser(),
+  const FillRows<T> features{.choose = order->chooser(digest_of(request)),
                              .from = data->features,
                              .width = plan.example_elements,
                              .to = request.outputs[0].template as<T>()};
-  const FillRows<float> targets{.choose = order->chooser(),
+  const FillRows<float> targets{.choose = order->chooser(nullptr),
                                 .from = data->targets,
                                 .width = plan.target_elements,
                                 .to = request.outputs[1].f32()};

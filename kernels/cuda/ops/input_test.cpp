@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/input_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
+#include "kernels/runtime/capture/queued_counts.h"
 
 namespace regatta::cuda {
 namespace {
@@ -33,6 +34,8 @@ class GpuInput : public testing_support::OnDevices {
     }
     KernelTable table("cuda");
     add_cuda_kernels(table);
+    auto* const counts = allocate<QueuedCounts>(1);
+    std::uint64_t order = 0;
     const KernelRequest request{.node = node,
                                 .inputs = {},
                                 .outputs = outputs,
@@ -40,25 +43,30 @@ class GpuInput : public testing_support::OnDevices {
                                 .versions_seen = {},
                                 .data = &data,
                                 .seed = kSeed,
-                                .queue = &queue()};
+                                .queue = &queue(),
+                                .counts = counts};
     const auto kernel = table.build(request);
     for (const std::int64_t step : steps) {
       queue().begin_step({.step = step});
       kernel->run({.step = step});
       queue().finish();
-      const auto [examples, targets] = expected(request, step);
+      const auto [examples, targets] = expected(request, step, order);
       expect_equal(outputs[0], examples, "examples of step " + std::to_string(step));
       expect_equal(outputs[1], targets, "targets of step " + std::to_string(step));
     }
+    EXPECT_EQ(counts->data_order, order);
   }
 
  private:
-  static std::array<Array, 2> expected(const KernelRequest& request, std::int64_t step) {
+  /// Adds the step's digest to `digest`.
+  static std::array<Array, 2> expected(const KernelRequest& request, std::int64_t step,
+                                       std::uint64_t& digest) {
     Array examples({ElementType::F32, request.outputs[0].type.dims});
     Array targets(request.outputs[1].type);
     cpu::EpochOrder order;
-    cpu::fill_batch(cpu::BatchPlan(request), step, order,
-                    {.examples = examples.f32(), .targets = targets.bytes.get()});
+    digest += order_weight(step) *
+              cpu::fill_batch(cpu::BatchPlan(request), step, order,
+                              {.examples = examples.f32(), .targets = targets.bytes.get()});
     const bool half = request.outputs[0].type.element == ElementType::BF16;
     return {half ? cpu::test::to_bf16(examples) : examples, targets};
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Staleness and age of a lane's updates, counted by the device in its own memory where kernels only
-// enter a queue. The host reads the counts when the queue is finished.
-// Threads: kernels of one queue, one after the other.
+// Staleness and age of a lane's updates, and what its inputs consumed, counted by the device in its
+// own memory where kernels only enter a queue. The host reads the counts when the queue is
+// finished. Threads: kernels of one queue, one after the other.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,7 @@ struct QueuedCounts {
   std::uint32_t ages[SpanHistogram::kBuckets] = {};
   std::int64_t age_sum_ns = 0;
   std::int64_t longest_age_ns = 0;
+  std::uint64_t data_order = 0;
 };
 
 void add(const QueuedCounts& counts, std::vector<std::uint64_t>& staleness, SpanHistogram& age);

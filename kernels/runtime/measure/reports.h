@@ -35,6 +35,7 @@ struct WorkerReport {
   SpanHistogram age;                     ///< from reading parameters to applying their gradient
   std::int64_t updates_applied = 0;      ///< of the replica, where the place has a quorum
   std::int64_t updates_dropped = 0;      ///< at the deciding server: they came too late
+  std::uint64_t data_order = 0;          ///< digest of the consumed examples (data_order.h)
 };
 
 template <FieldsOf<WorkerReport> T, typename Field>
@@ -52,6 +53,7 @@ void for_each_field(T& worker, Field&& field) {
   field("age", worker.age, Merging<AddUp>());
   field("updates_applied", worker.updates_applied, Merging<AddUp>());
   field("updates_dropped", worker.updates_dropped, Merging<AddUp>());
+  field("data_order", worker.data_order, Merging<AddUp>());
 }
 
 /// One loop's history. Entry k is step k of this executor.

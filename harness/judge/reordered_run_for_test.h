@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For what the bound of loss_path.h rests on: the first steps of a run whose sums are taken in
+// another order, or with a fault planted. A global batch is dealt to workers in whole normalisation
+// groups, and worker k takes the shares in the k-th place of a drawn order: the gradient is the sum
+// of other parts, added in another order, and everything else is the same.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "harness/judge/loss_path.h"
+#include "kernels/comm/in_process/in_process.h"
+#include "kernels/graph/partition.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/executor.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta::testing_support {
+
+/// Which run. Its first steps are computed, as many as are compared.
+struct PathSetting {
+  std::string workload;
+  std::int64_t steps = 0;  ///< of the whole run: the shorter, the faster the rate rises
+  std::uint64_t seed = 1;
+};
+
+inline std::int64_t computed_steps(const PathSetting& setting) {
+  return std::min(setting.steps, kComparedNorms);
+}
+
+/// What is computed in another way than by `single`: all_reduce where there are workers.
+struct PathVariant {
+  std::int64_t workers = 1;
+  std::string algorithm = "ring";
+  std::vector<std::int64_t> order;  ///< of the workers' shares in the batch; empty: as dealt
+  double decay = 1;                 ///< a fault: factor on the weight decay
+  std::int64_t divisor = 1;         ///< a fault: divides the gradient of the second worker
+};
+
+/// The reordering with this number.
+inline PathVariant reordering(std::uint64_t number) {
+  std::mt19937_64 chance(number);
+  const std::vector<std::int64_t> counts{3, 5, 8};  // two workers have one order only
+  const std::vector<std::string> algorithms{"ring", "reduce_to_one", "hierarchical_copy"};
+  PathVariant variant;
+  variant.workers = counts[chance() % counts.size()];
+  variant.algorithm = algorithms[chance() % algorithms.size()];
+  variant.order.resize(static_cast<std::size_t>(variant.workers));
+  std::iota(variant.order.begin(), variant.order.end(), 0);
+  std::shuffle(variant.order.begin(), variant.order.end(), chance);
+  return variant;
+}
+
+/// The placed step with the variant's order and faults.
+inline Step with_variant(const Step& placed, const PathVariant& variant) {
+  std::map<int, std::int64_t> sizes, offsets;  // by replica
+  for (const Node& node : placed.graph.nodes()) {
+    if (node.op == Op::Input) sizes[node.place.replica] = node.attributes.integer("batch");
+  }
+  std::int64_t offset = 0;
+  for (const std::int64_t worker : variant.order) {
+    offsets[static_cast<int>(worker)] = offset;
+    offset += sizes.at(static_cast<int>(worker));
+  }
+  Step changed = placed;
+  changed.graph = Graph();
+  for (const Variable& variable : placed.graph.variables()) changed.graph.add(variable);
+  for (Node node : placed.graph.nodes()) {
+    if (node.op == Op::Input && !offsets.empty()) {
+      node.attributes.set("offset", offsets.at(node.place.replica));
+    }
+    if (node.op == Op::Sgd) {
+      node.attributes.set("weight_decay", variant.decay * node.attributes.real("weight_decay"));
+    }
+    const bool begins_backward =
+        node.op == Op::MeanSquaredErrorBackward || node.op == Op::SoftmaxCrossEntropyBackward;
+    if (begins_backward && node.place.replica == 1) {
+      node.attributes.set("divisor", variant.divisor * node.attributes.integer("divisor"));
+    }
+    changed.graph.add(node);
+  }
+  return changed;
+}
+
+inline const DataSet& path_data(const std::string& workload) {
+  static std::map<std::string, DataSets> loaded;
+  const auto found = loaded.find(workload);
+  if (found != loaded.end()) return found->second.train;
+  const Workload& known = find_workload(workload);
+  const std::string data =
+      is_made(known.data_sets.front()) ? std::string(known.data_sets.front()) : "shapes";
+  return loaded.emplace(workload, load_data(known, data, {})).first->second.train;
+}
+
+inline double norm_of_parameters(Executor& executor) {
+  double squares = 0;
+  const Graph& graph = executor.step().graph;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.kind != VariableKind::Parameter || variable.place.replica != 0) continue;
+    const Tensor& tensor = executor.variable(v).tensor;
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      squares += static_cast<double>(tensor.f32()[i]) * static_cast<double>(tensor.f32()[i]);
+    }
+  }
+  return std::sqrt(squares);
+}
+
+/// The losses of the first steps, and an evaluation after each that has the norm alone.
+inline FinishedRun path_run(const PathSetting& setting, const PathVariant& variant) {
+  const Workload& workload = find_workload(setting.workload);
+  const DataSet& data = path_data(setting.workload);
+  const std::int64_t batch = workload.global_batch;
+  const Recipe recipe{.global_batch = batch,
+                      .train_examples = data.count,
+                      .total_examples = batch * setting.steps,
+                      .train = &data};
+  StrategyOptions options;
+  options.replicas = variant.workers;
+  if (variant.workers > 1) options.given["all_reduce"] = variant.algorithm;
+  const Step placed = apply(find_strategies(variant.workers > 1 ? "all_reduce" : "single"),
+                            workload.training(recipe), options);
+  const Step part = partition(with_variant(placed, variant), Binding{}).front();
+  KernelTable kernels("cpu");
+  add_cpu_kernels(kernels);
+  InProcessTransport transport;
+  transport.add_kernels(kernels);
+  ExecutorOptions run;
+  run.seed = setting.seed;
+  run.data = &data;
+  run.max_examples = batch * computed_steps(setting);
+  Executor executor(part, kernels, run);
+  FinishedRun path{.global_batch = batch, .seed = setting.seed};
+  for (std::int64_t done = 1; done <= computed_steps(setting); ++done) {
+    executor.run(done * batch);
+    path.evaluations.push_back(
+        {.examples = done * batch, .parameter_norm = norm_of_parameters(executor)});
+  }
+  const std::vector<LoopReport> loops = executor.loops();
+  for (const float loss : loops.at(0).losses) {
+    path.losses.push_back({.examples = batch * std::ssize(path.losses), .loss = loss});
+  }
+  return path;
+}
+
+}  // namespace regatta::testing_support

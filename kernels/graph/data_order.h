@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A digest of what input kernels consumed: which example stood at which place of which step's
+// global batch, and how it was augmented. Modulo 2^64:
+//   sum over steps of weight(step) * sum over examples of digest(place, example, draw)
+// Being a sum, it is equal for one worker and for many that share the batches, in whatever order
+// they add their parts, and a constant batch costs a product a step. constexpr, because GPU kernels
+// compute it too.
+#pragma once
+
+#include <cstdint>
+
+namespace regatta {
+
+/// A bijection of 64 bits without visible structure: the finalizer of splitmix64.
+/// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+constexpr std::uint64_t scrambled(std::uint64_t word) {
+  word += 0x9E3779B97F4A7C15ULL;
+  word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  word = (word ^ (word >> 27)) * 0x94D049BB133111EBULL;
+  return word ^ (word >> 31);
+}
+
+/// Odd, so that no product with it is lost. `step` is the index in the loop.
+constexpr std::uint64_t order_weight(std::int64_t step) {
+  return scrambled(static_cast<std::uint64_t>(step)) | 1U;
+}
+
+/// Of an example at a place of the global batch.
+constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example) {
+  return scrambled(scrambled(static_cast<std::uint64_t>(place)) ^
+                   static_cast<std::uint64_t>(example));
+}
+
+/// Two numbers below 2^31 as one.
+constexpr std::uint64_t paired(std::int32_t high, std::int32_t low) {
+  return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
+}
+
+/// The same of an image that was augmented, or could have been. Draw: AugmentationDraw (random.h).
+template <typename Draw>
+constexpr std::uint64_t order_digest(std::int64_t place, std::int64_t example, const Draw& draw) {
+  const std::uint64_t flip = draw.flip ? std::uint64_t{1} << 63 : 0;
+  const std::uint64_t moved =
+      scrambled(order_digest(place, example) ^ paired(draw.shift_y, draw.shift_x));
+  return scrambled(moved ^ paired(draw.cutout_y, draw.cutout_x) ^ flip);
+}
+
+}  // namespace regatta
