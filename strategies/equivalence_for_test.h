@@ -32,7 +32,7 @@ inline std::string name_of(const Case& test) {
 /// gradient is visible after the first (drift_test.cpp).
 inline std::int64_t steps_of(const Case& test) {
   if (test.workload == "parabola") return 20;
-  return test.workload == "mobilenet_v2_full_narrow" ? 2 : 3;
+  return test.workload == "airbench94_narrow" ? 3 : 2;
 }
 
 inline Step step_of(const Case& test) {

@@ -143,7 +143,7 @@ class Record(unittest.TestCase):
     def test_tells_orders_of_another_batch_apart(self) -> None:
         orders = [record_of("--workload", "parabola", "--global-batch", batch, "--epochs",
                             epochs)["checksums"]["data_order"]
-                  for batch, epochs in (("16", "3"), ("50", "2.5"), ("50", "3"))]
+                  for batch, epochs in (("16", "3"), ("50", "2.5"), ("50", "2"))]
         self.assertEqual(len(set(orders)), 3, orders)
 
     def test_has_other_first_weights_and_order_for_another_seed(self) -> None:

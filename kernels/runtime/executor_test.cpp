@@ -100,8 +100,8 @@ Step partly_frozen(std::int64_t steps, std::int64_t learning_steps) {
     if (node.op == Op::Sgd) node.attributes.set("momentum", 0.5);
     if (node.op == Op::Sgd && step.graph.variable(node.variables[0]).name == "hidden.bias") {
       const auto end = static_cast<double>(learning_steps * 50);
-      node.attributes.set("schedule_examples", std::vector<double>{0, end - 1, end, 2 * end});
-      node.attributes.set("schedule_values", std::vector<double>{0.01, 0.01, 0, 0});
+      node.attributes.set("schedule_examples", std::vector<double>{0, end, 2 * end});
+      node.attributes.set("schedule_values", std::vector<double>{0.01, 0, 0});
     }
     graph.add(std::move(node));
   }

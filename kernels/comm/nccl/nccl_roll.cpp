@@ -116,7 +116,7 @@ void NcclRoll::verify(const std::string& clique, const NcclClique& known, std::i
   refuse_another_order(title, known);
 }
 
-std::string host_name() {
+std::string host_id() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   std::string boot;

@@ -50,6 +50,6 @@ class NcclRoll {
 };
 
 /// Identifies this machine by its boot id, which its containers share, or else by its host name.
-std::string host_name();
+std::string host_id();
 
 }  // namespace regatta

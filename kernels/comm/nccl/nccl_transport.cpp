@@ -200,7 +200,7 @@ struct NcclTransport::State {
       for (const auto& [member, place] : clique.places) {
         roll.add_member(
             name, member,
-            {.gpu = host_name() + '/' + place.gpu, .buckets = text_of(clique.buckets.at(member))});
+            {.gpu = host_id() + '/' + place.gpu, .buckets = text_of(clique.buckets.at(member))});
       }
       if (!clique.places.contains(0)) continue;
       ncclUniqueId id{};
