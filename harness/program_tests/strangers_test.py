@@ -77,7 +77,7 @@ class Clients(Strangers):
     def check_refusals(self, address: str, method: str, sound: dict[str, str]) -> None:
         """Of one who knows all that is in `sound` but for one thing."""
         for key, value, words in (
-                ("regatta-protocol", "2", r"FAILED_PRECONDITION: .*'2'"),
+                ("regatta-protocol", "9", r"FAILED_PRECONDITION: .*'9'"),
                 ("regatta-protocol", "", r"FAILED_PRECONDITION: .*''"),
                 ("regatta-run", OTHER_ID, r"FAILED_PRECONDITION: .*another run$"),
                 ("regatta-token", OTHER_TOKEN, r"UNAUTHENTICATED: the token is not this run's$"),
@@ -92,7 +92,7 @@ class Clients(Strangers):
             of_rank = environment_of(run.ranks[0])
             run_id, token = of_rank["REGATTA_RUN_ID"], of_rank["REGATTA_TOKEN"]
             self.door = token[:32]
-            rank = {"regatta-protocol": "1", "regatta-run": run_id, "regatta-token": token}
+            rank = {"regatta-protocol": "2", "regatta-run": run_id, "regatta-token": token}
             coordinator = of_rank["REGATTA_COORDINATOR"]
             self.check_refusals(coordinator, CONTROL, rank)
             for message, words in ((HELLO_OF_RANK_1, "ALREADY_EXISTS: rank 1 has a session"),
