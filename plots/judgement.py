@@ -28,7 +28,7 @@ Json = dict[str, Any]
 SAME = ("strategy", "workers", "dataset", "global_batch", "device", "dtype", "fusion", "winograd",
         "processes", "stages", "normalization_group", "rate_scale", "oversubscribed", "shared_gpu")
 CONVERTED = ("options", "steps", "epochs", "straggler", "cuda_graph", "cudnn_engine", "gpus")
-NO_SETTINGS = ("workload", "seed", "threads_per_worker")
+NO_SETTINGS = ("workload", "recipe", "seed", "threads_per_worker")
 
 
 class Evaluation(NamedTuple):

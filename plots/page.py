@@ -245,6 +245,8 @@ def _conditions(judged: Json) -> str:
              "global batch " + counts_text(cell["global_batch"] for cell in cells)]
     parts += [f"worker {one['worker']} slowed {one['factor']:g} times"
               for one in cells[0]["straggler"]]
+    if cells[0]["recipe"] > 1:
+        parts.append(f"recipe {cells[0]['recipe']}")
     parts.append(variant_of(cells[0]).length)
     machine = judged["machine"]
     parts.append(f"{machine['cpu']}, {plural(machine['cores_used'], 'core')}")

@@ -34,6 +34,7 @@ std::optional<FinishedRun> finished_run(Record record) {
                   .has_quorum = record.step_examples.has_value(),
                   .global_batch = record.cell.global_batch,
                   .seed = record.cell.seed,
+                  .recipe = record.cell.recipe,
                   .checksums = record.checksums,
                   .status = record.status,
                   .losses = std::move(record.losses),

@@ -23,6 +23,7 @@ struct FinishedRun {
   bool has_quorum = false;  ///< its steps are of the gradients that came first
   std::int64_t global_batch = 0;
   std::uint64_t seed = 0;
+  std::int64_t recipe = 1;  ///< number of the workload's
   Checksums checksums;  ///< empty in records that lack them
   Status status = Status::Failed;
   std::optional<double> seconds_to_target;  ///< of the training clock

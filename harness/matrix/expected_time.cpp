@@ -90,6 +90,7 @@ RunLength run_length(const MatrixCell& cell) {
   return {
       .cell = cell_name(record),
       .workload = request.workload,
+      .recipe = record.cell.recipe,
       .strategy = request.strategy,
       .dtype = request.dtype,
       .device = request.device,

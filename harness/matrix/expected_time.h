@@ -23,6 +23,7 @@ namespace regatta {
 struct RunLength {
   std::string cell;  ///< its name in records
   std::string workload;
+  std::int64_t recipe = 1;  ///< its number
   std::string strategy;
   std::string dtype;
   std::string device;

@@ -126,7 +126,7 @@ Matrix::Matrix(const MatrixRequest& request)
 const FinishedRun* Matrix::done(const PlannedRun& run) const {
   const std::vector<std::string> arguments = with_seed(plan_.cells[run.cell], run.seed);
   const auto found = std::find_if(known_.begin(), known_.end(), [&](const FinishedRun& each) {
-    return each.arguments == arguments;
+    return each.arguments == arguments && each.recipe == lengths_[run.cell].recipe;
   });
   return found == known_.end() ? nullptr : &*found;
 }

@@ -6,13 +6,15 @@
 namespace regatta {
 namespace {
 
-constexpr std::int64_t kFiner = 8;
+constexpr std::int64_t kFiner = 4;
+constexpr double kAhead = 2;  // periods
 
 bool reaches(const Target& target, double metric) {
   return target.metric == "loss" ? metric <= target.value : metric >= target.value;
 }
 
-/// Whether the metric would reach the target in this period, at the pace of the one before.
+/// Whether the metric would reach the target soon after this period began, at the pace of the one
+/// before.
 bool is_near(const EvaluationPoints& points, const Target& target,
              std::span<const Evaluation> evaluations, std::int64_t examples) {
   const auto reached = [&](const Evaluation& each) { return reaches(target, each.metric); };
@@ -27,7 +29,7 @@ bool is_near(const EvaluationPoints& points, const Target& target,
   if (began == 0 || last == evaluations.end() || before->examples == last->examples) return false;
   const double pace =
       (last->metric - before->metric) / static_cast<double>(last->examples - before->examples);
-  return reaches(target, last->metric + pace * static_cast<double>(points.period));
+  return reaches(target, last->metric + kAhead * pace * static_cast<double>(points.period));
 }
 
 }  // namespace

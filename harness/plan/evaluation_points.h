@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// After how many examples a run is evaluated: once a period, and eight times as often where the
-// target is near, so that the time to the target is known as exactly. Near: a period more at the
-// pace of the last one would reach it. Curves of training flatten out, so this looks ahead far
-// enough. When the target is reached, once a period again.
+// After how many examples a run is evaluated: once a period, and four times as often where the
+// target is near, so that the time to the target is known as exactly. Near: two periods more at the
+// pace of the last one would reach it, as a curve may become steeper. When the target is reached,
+// once a period again.
 #pragma once
 
 #include <cstdint>

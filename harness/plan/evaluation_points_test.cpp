@@ -25,20 +25,21 @@ std::vector<std::int64_t> points_of(const EvaluationPoints& points, const Target
   return at;
 }
 
-TEST(EvaluationPoints, AreWholeBatchesAndEightTimesAsCloseNearTheTarget) {
+TEST(EvaluationPoints, AreWholeBatchesAndFourTimesAsCloseNearTheTarget) {
   const EvaluationPoints points = evaluation_points(1000, 64, 8000);
   EXPECT_EQ(points.period, 15 * 64);
-  EXPECT_EQ(points.fine, 1 * 64);
+  EXPECT_EQ(points.fine, 3 * 64);
   EXPECT_EQ(evaluation_points(50, 64, 8000).period, 64);
   EXPECT_EQ(evaluation_points(50, 64, 8000).fine, 64);
 }
 
 TEST(EvaluationPoints, AreCloseBeforeTheTargetAndNowhereElse) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
-  // 20 % a period: it is near from 72 % on, after 3 periods at 60 % it is not.
+  // 20 % a period: it is near from 60 % on.
   const auto curve = [](std::int64_t examples) { return static_cast<double>(examples) / 40; };
   const auto at = points_of(points, kAccuracy, curve);
-  EXPECT_EQ(at, (std::vector<std::int64_t>{800, 1600, 2400, 3200, 3300, 3400, 3500, 3600, 4000}));
+  EXPECT_EQ(at,
+            (std::vector<std::int64_t>{800, 1600, 2400, 2600, 2800, 3000, 3200, 3400, 3600, 4000}));
 }
 
 TEST(EvaluationPoints, ExpectLossesToGoOnFalling) {
@@ -46,23 +47,23 @@ TEST(EvaluationPoints, ExpectLossesToGoOnFalling) {
   const auto at = points_of(points, kLoss, [](auto examples) {
     return examples < 800 ? 1.0 : examples < 1600 ? 0.5 : examples < 2000 ? 0.1 : 0.04;
   });
-  EXPECT_EQ(at, (std::vector<std::int64_t>{800, 900, 1000, 1100, 1200, 1300, 1400, 1500, 1600, 1700,
-                                           1800, 1900, 2000, 2400, 3200, 4000}));
+  EXPECT_EQ(at,
+            (std::vector<std::int64_t>{800, 1000, 1200, 1400, 1600, 1800, 2000, 2400, 3200, 4000}));
 }
 
 TEST(EvaluationPoints, AreThoseOfAResumedRunToo) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
   const std::vector<Evaluation> evaluations = {{.examples = 0, .metric = 0},
                                                {.examples = 800, .metric = 50},
-                                               {.examples = 900, .metric = 55}};
-  EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 900), 1000);
-  EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 950), 1000);  // from a checkpoint
+                                               {.examples = 1000, .metric = 55}};
+  EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 1000), 1200);
+  EXPECT_EQ(next_evaluation(points, kAccuracy, evaluations, 1100), 1200);  // from a checkpoint
 }
 
 TEST(EvaluationPoints, AreCountedForTimeAndRoom) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
-  EXPECT_EQ(expected_evaluations(points), 5 + 2 * 7);
-  EXPECT_GE(most_evaluations(points), 40 + 1);
+  EXPECT_EQ(expected_evaluations(points), 5 + 2 * 3);
+  EXPECT_GE(most_evaluations(points), 20 + 1);
 }
 
 }  // namespace

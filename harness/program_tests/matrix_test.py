@@ -94,6 +94,16 @@ class Matrix(unittest.TestCase):
         self.assertIn("0 runs left", again.stdout)
         self.assertEqual(sum(folder.runs().values()), RUNS)
 
+    def test_resumed_it_does_not_count_runs_of_another_recipe(self) -> None:
+        folder = Folder()
+        self.assertEqual(folder.run().returncode, 0)
+        file = folder.out / "records.jsonl"
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        for record in lines[:2]:
+            record["cell"]["recipe"] += 1
+        file.write_text("".join(json.dumps(record) + "\n" for record in lines))
+        self.assertIn("2 runs left", folder.run("--dry-run").stdout)
+
     def test_resumed_while_ranks_outlive_their_launcher_it_has_every_record_once(self) -> None:
         folder = Folder(OVER_PROCESSES)
         generator = random.Random(5)
