@@ -24,7 +24,7 @@ struct FinishedRun {
   std::int64_t global_batch = 0;
   std::uint64_t seed = 0;
   std::int64_t recipe = 1;  ///< number of the workload's
-  Checksums checksums;  ///< empty in records that lack them
+  Checksums checksums;      ///< empty in records that lack them
   Status status = Status::Failed;
   std::optional<double> seconds_to_target;  ///< of the training clock
   std::optional<double> examples_to_target;

@@ -74,7 +74,8 @@ class Within(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("within 2s: about 1 of them, then there are 1 seed of 1 cell, none of 3\n",
                       ran.stdout)
-        self.assertRegex(ran.stdout, r"  the last one ends after about \d+ (s|min|h): a cell's first")
+        self.assertRegex(ran.stdout,
+                         r"  the last one ends after about \d+ (s|min|h): a cell's first")
         self.assertRegex(ran.stdout, r"  one run of each cell takes about \d+ (s|min|h); there "
                                      r"is no time for parabola \w+ x2 steps=50000000, ")
         self.assertIn("within 9h: ", folder.run("--dry-run", "--within", "9h").stdout)
