@@ -37,10 +37,12 @@ double true_factor(double factor, const Spans& spans) {
   return 1 + delayed / computed;
 }
 
-/// A thread that loses its core in the last delay comes late: the best of some tries.
+/// A thread that loses its core in the last delays comes late, as on a machine with other work it
+/// often does: the best of some tries.
 double nearest_factor(double factor, const Spans& spans) {
+  constexpr int kTries = 50;
   double nearest = 0;
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < kTries && std::abs(nearest - factor) > kTolerance * factor; ++i) {
     const double next = true_factor(factor, spans);
     if (std::abs(next - factor) < std::abs(nearest - factor)) nearest = next;
   }
