@@ -26,9 +26,8 @@ class Baselines(unittest.TestCase):
     def test_stand_in_for_a_base_and_judge_what_is_learnt_but_speed_by_far_only(self) -> None:
         baseline = self.baseline()
         gate = gate_file('baseline = "--speed-effect 1.2"\n' + GATE)
-        for fault, code, last in (("slow", 0, "nothing regressed"),
-                                  ("wrong", 3, "regressed: parabola all_reduce x2 steps=100 "
-                                               "(convergence)")):
+        regressed = "regressed: parabola all_reduce (2 workers, steps=100) (convergence)"
+        for fault, code, last in (("slow", 0, "nothing regressed"), ("wrong", 3, regressed)):
             with self.subTest(fault=fault):
                 done = run([CI / "regression", "--baseline", baseline, "--gate", gate,
                             "--programs", programs(fault), "--out", fresh_folder()])

@@ -63,8 +63,8 @@ class Verdicts(unittest.TestCase):
         done, out = judged("slow", "--format", "markdown")
         self.assertEqual(done.returncode, 3, done.stderr)
         first = done.stdout.splitlines()[0]
-        self.assertEqual(first, "## Regression gate: regressed: parabola all_reduce x2 steps=100 "
-                                "(speed)")
+        self.assertEqual(first, "## Regression gate: regressed: parabola all_reduce "
+                                "(2 workers, steps=100) (speed)")
         again = [line for line in lines_of(out / "order") if int(line.split()[2]) > 8]
         self.assertEqual(len(again), 16)
         self.assertTrue(all("all_reduce" in line for line in again))
@@ -79,7 +79,7 @@ class Verdicts(unittest.TestCase):
         done, _ = judged("wrong")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual(lines_of_text(done.stdout)[-1],
-                         "regressed: parabola all_reduce x2 steps=100 (convergence)")
+                         "regressed: parabola all_reduce (2 workers, steps=100) (convergence)")
         self.assertIn("computes something else in 8 of 8 runs: seed 1, step 1", done.stdout)
         ignored, _ = judged("wrong", "--losses", "ignored")
         self.assertNotIn("computes something else", ignored.stdout)
@@ -161,8 +161,8 @@ class Trials(unittest.TestCase):
             done = run(trial)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("same 1: nothing regressed; confirmed: nothing", done.stdout)
-            self.assertIn("slow 1: regressed; confirmed: parabola all_reduce x2 steps=100 (speed)",
-                          done.stdout)
+            self.assertIn("slow 1: regressed; confirmed: parabola all_reduce "
+                          "(2 workers, steps=100) (speed)", done.stdout)
 
 
 def soon(condition: Any, limit_s: float) -> bool:

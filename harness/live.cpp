@@ -7,6 +7,7 @@
 
 #include "harness/system/command_text.h"
 #include "harness/system/duration.h"
+#include "harness/system/number.h"
 #include "harness/system/terminal.h"
 
 namespace regatta {
@@ -70,8 +71,8 @@ std::string left_text(const RaceProgress& progress) {
 }  // namespace
 
 std::string name_of_run(const RaceRequest& request) {
-  return fmt::format("{} {}, {} worker{}, seed {}", request.workload, request.strategy,
-                     request.workers, request.workers == 1 ? "" : "s", request.seed);
+  return fmt::format("{} {}, {}, seed {}", request.workload, request.strategy,
+                     plural(request.workers, "worker"), request.seed);
 }
 
 std::vector<std::string> live_pieces(const std::optional<RaceProgress>& progress,

@@ -19,12 +19,14 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import EngFormatter  # noqa: E402
 
 from axes_style import INK, entitle, tidy, tidy_rows  # noqa: E402
+from hover import describe  # noqa: E402
 from figure_race import NARROW  # noqa: E402
 from figure_time_to_target import wrapped  # noqa: E402
 from palette import style_of, styles_of  # noqa: E402
 from judgement import Run, Variant, group_runs  # noqa: E402
 from labels import labels  # noqa: E402
 from selection import MOST_LINES, MOST_ROWS, fitting, tell  # noqa: E402
+from wording import bytes_text  # noqa: E402
 
 SHORT = 20  # characters of a name, of which two stand side by side in a legend
 BYTES = EngFormatter(unit="B")
@@ -65,8 +67,10 @@ def _draw_totals(axes: Axes, workload: str, cells: dict[Variant, Run],
                  names: dict[Variant, str]) -> None:
     ordered = sorted(cells.items(), key=lambda item: item[1].cell.bytes_computed)
     for row, (variant, run) in enumerate(ordered):
-        axes.barh(row, run.cell.bytes_computed, height=0.62, alpha=0.55,
-                  color=style_of(variant.strategy).colour)
+        (bar,) = axes.barh(row, run.cell.bytes_computed, height=0.62, alpha=0.55,
+                           color=style_of(variant.strategy).colour)
+        describe(bar, f"{names[variant]}: computed {bytes_text(run.cell.bytes_computed)}, "
+                      f"counted {bytes_text(run.cell.bytes_counted)}")
         axes.plot(run.cell.bytes_counted, row, marker="x", color=INK, markersize=7,
                   markeredgewidth=1.6, linestyle="")
         axes.annotate(BYTES(float(f"{run.cell.bytes_computed:.3g}")), (1, row), xytext=(6, 0),

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
 
 from axes_style import FAINT, entitle, tidy  # noqa: E402
+from hover import describe  # noqa: E402
 from figure_race import NARROW, legend_below  # noqa: E402
 from palette import styles_of  # noqa: E402
 from judgement import Cell, Run, ranked  # noqa: E402
@@ -61,9 +62,11 @@ def _draw_equal_times(axes: Axes, scale: float) -> None:
 
 def _draw_points(axes: Axes, cells: list[Cell], scale: float, names: dict[Cell, str]) -> None:
     for cell, style in zip(cells, styles_of(cell.variant.strategy for cell in cells)):
-        axes.plot(cell.seconds_per_example * scale, cell.examples_to_target, marker=style.marker,
-                  color=style.colour, linestyle="", markersize=9, markeredgecolor="white",
-                  zorder=4, label=names[cell])
+        (mark,) = axes.plot(cell.seconds_per_example * scale, cell.examples_to_target,
+                            marker=style.marker, color=style.colour, linestyle="", markersize=9,
+                            markeredgecolor="white", zorder=4, label=names[cell])
+        describe(mark, f"{names[cell]}: {cell.examples_to_target:,.0f} examples, "
+                       f"{time_text(cell.seconds_per_example)} each")
 
 
 def draw(runs: list[Run]) -> Figure | None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import matplotlib
 from matplotlib.figure import Figure
 
+from hover import with_titles
+
 
 def save_figure(figure: Figure, folder: Path, stem: str,
                 formats: Iterable[str] = ("svg", "png")) -> list[Path]:
@@ -19,5 +21,7 @@ def save_figure(figure: Figure, folder: Path, stem: str,
             figure.savefig(drawn, format=file.suffix[1:], bbox_inches="tight", pad_inches=0.2,
                            **({"metadata": {"Date": None}} if file.suffix == ".svg"
                               else {"dpi": 160}))
+        if file.suffix == ".svg":
+            drawn.write_text(with_titles(drawn.read_text()))
         drawn.replace(file)
     return files

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 
+from hover import describe  # noqa: E402
 from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
 from judgement import Cell, Run, group_runs, ranked  # noqa: E402
@@ -29,7 +30,7 @@ from wording import counts_text, time_text, time_unit  # noqa: E402
 # When the slowest line takes this many times as long as the fastest, the time axis is logarithmic.
 LOG_RATIO = 8.0
 PLAIN = FuncFormatter(lambda value, position: f"{value:g}")
-NARROW = 4.8  # inches: readable on a phone, two side by side on a desk
+NARROW = 4.2  # inches: readable on a phone, two side by side on a desk
 
 
 def _entry(label: str, cell: Cell) -> str:
@@ -66,10 +67,12 @@ def _draw_cell(axes: Axes, cell: Cell, runs: list[Run], scale: float, label: str
     line = Line2D(times, [point.metric for point in cell.curve], color=style.colour, linewidth=2.0,
                   dashes=style.dash or (None, None), label=_entry(label, cell))
     axes.add_line(line)
+    describe(line, line.get_label())
     if cell.claims_time and math.isfinite(cell.seconds_to_target):
-        axes.plot(cell.seconds_to_target * scale, cell.target, marker=style.marker,
-                  color=style.colour, markersize=8, markeredgecolor="white", markeredgewidth=0.9,
-                  zorder=5)
+        (mark,) = axes.plot(cell.seconds_to_target * scale, cell.target, marker=style.marker,
+                            color=style.colour, markersize=8, markeredgecolor="white",
+                            markeredgewidth=0.9, zorder=5)
+        describe(mark, line.get_label())
     failed = _draw_failures(axes, runs, scale, style.colour)
     if failed:
         line.set_label(f"{line.get_label()}, {failed} failed (x)")

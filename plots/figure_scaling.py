@@ -3,7 +3,7 @@
 
 `independent`, which exchanges nothing, is the ceiling. The ideal line is as many times the speed of
 `single` as there are more cores at work: on one machine, whose cores `single` uses all, it is flat.
-Runs whose workers share a GPU are left out.
+A bar is the interval of the median. Runs whose workers share a GPU are left out.
 """
 
 import math
@@ -15,15 +15,18 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.ticker import StrMethodFormatter  # noqa: E402
 
 from axes_style import INK, entitle, tidy  # noqa: E402
 from figure_race import NARROW, legend_below  # noqa: E402
-from palette import styles_of  # noqa: E402
+from hover import describe  # noqa: E402
+from palette import Style, styles_of  # noqa: E402
 from labels import labels  # noqa: E402
 from judgement import Cell, Run, Variant, speed  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 from strategies import claims_time  # noqa: E402
+from wording import plural  # noqa: E402
 
 Line = dict[int, Cell]  # by workers
 
@@ -53,6 +56,19 @@ def _draw_ideal(axes: Axes, lines: dict[Variant, Line]) -> None:
               dashes=(6, 3), zorder=1, label="ideal: single on as many cores")
 
 
+def _draw_mark(axes: Axes, workers: int, cell: Cell, style: Style) -> None:
+    hollow = cell.variant.oversubscribed
+    (mark,) = axes.plot(workers, speed(cell), marker=style.marker, markersize=7, linestyle="",
+                        color=style.colour, markerfacecolor="white" if hollow else style.colour,
+                        markeredgecolor=style.colour if hollow else "white", zorder=4)
+    low, high = cell.speed_interval
+    text = f"{cell.variant.strategy}, {plural(workers, 'worker')}: {speed(cell):,.0f} examples/s"
+    if math.isfinite(low) and math.isfinite(high):
+        axes.vlines(workers, low, high, color=style.colour, linewidth=1.4, zorder=3)
+        text += f" ({low:,.0f} to {high:,.0f})"
+    describe(mark, text)
+
+
 def draw(runs: list[Run]) -> Figure | None:
     """None if no strategy ran with several numbers of workers."""
     runs = [run for run in runs if math.isfinite(run.cell.seconds_per_example)
@@ -64,19 +80,27 @@ def draw(runs: list[Run]) -> Figure | None:
     lines = _lines(runs)
     figure, axes = plt.subplots(figsize=(NARROW, 3.6))
     _draw_ideal(axes, lines)
+    handles = axes.get_lines()[:]
     for (variant, line), style in zip(lines.items(),
                                       styles_of(variant.strategy for variant in lines)):
         at = sorted(line)
         ceiling = "" if claims_time(variant.strategy) else " (ceiling)"
         axes.plot(at, [speed(line[workers]) for workers in at], color=style.colour,
-                  dashes=style.dash or (None, None), marker=style.marker, markersize=7,
-                  markeredgecolor="white", linewidth=2, label=names[variant] + ceiling)
+                  dashes=style.dash or (None, None), linewidth=2, label=names[variant] + ceiling)
+        for workers in at:
+            _draw_mark(axes, workers, line[workers], style)
+        handles.append(Line2D([], [], color=style.colour, dashes=style.dash or (None, None),
+                              marker=style.marker, markersize=7, markeredgecolor="white",
+                              linewidth=2, label=names[variant] + ceiling))
     axes.set_xticks(sorted({workers for line in lines.values() for workers in line}))
     axes.set_ylim(0, None)
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_xlabel("workers")
     axes.set_ylabel("examples per second")
     entitle(axes, "Speed by workers")
-    legend_below(axes, *axes.get_legend_handles_labels())
+    if any(cell.variant.oversubscribed for line in lines.values() for cell in line.values()):
+        handles.append(Line2D([], [], color=INK, marker="o", markersize=7, linestyle="",
+                              markerfacecolor="white", label="hollow: more workers than cores"))
+    legend_below(axes, handles, [handle.get_label() for handle in handles])
     tidy(axes)
     return tell(figure, {"": others})

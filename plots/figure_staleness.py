@@ -14,6 +14,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from axes_style import INK, tidy  # noqa: E402
 from figure_race import NARROW  # noqa: E402
+from hover import describe  # noqa: E402
 from palette import Style, style_of  # noqa: E402
 from labels import cell_labels  # noqa: E402
 from judgement import Run, group_runs  # noqa: E402
@@ -28,8 +29,10 @@ def _draw_row(axes: Axes, label: str, counts: tuple[int, ...], style: Style) -> 
     shares = [100 * count / whole for count in counts]
     if len(shares) > MOST:
         shares = shares[:MOST] + [sum(shares[MOST:])]
-    axes.bar(range(len(shares)), shares, width=0.8, color=style.colour)
+    bars = axes.bar(range(len(shares)), shares, width=0.8, color=style.colour)
     for missed, share in enumerate(shares):
+        describe(bars[missed], f"{share:.2f} % of {whole:,} updates missed "
+                               f"{missed}{' or more' * (missed == MOST)} versions")
         if share >= 0.05:
             axes.annotate(f"{share:.0f}" if share >= 1 else f"{share:.1f}", (missed, share),
                           xytext=(0, 1.5), textcoords="offset points", ha="center", fontsize=8,
@@ -56,7 +59,7 @@ def draw(runs: list[Run]) -> Figure | None:
         return None
     figure, grid = plt.subplots(len(rows), 1, squeeze=False, sharex=True, layout="constrained",
                                 figsize=(NARROW, 1.25 * len(rows) + 0.9))
-    figure.suptitle("Updates by how many versions they missed", x=0.01, ha="left", fontsize=11,
+    figure.suptitle("Update staleness", x=0.01, ha="left", fontsize=11,
                     fontweight="bold", color=INK)
     for axes, (label, counts, style) in zip(grid[:, 0], rows):
         _draw_row(axes, label, counts, style)
@@ -66,5 +69,5 @@ def draw(runs: list[Run]) -> Figure | None:
         names[-1] += " or more"
     grid[-1, 0].set_xticks(range(columns), names)
     grid[-1, 0].set_xlim(-0.6, columns - 0.4)
-    grid[-1, 0].set_xlabel("versions that an update missed", color=INK)
+    grid[-1, 0].set_xlabel("update staleness (versions missed)", color=INK)
     return tell(figure, others)

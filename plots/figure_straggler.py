@@ -26,10 +26,12 @@ from matplotlib.figure import Figure  # noqa: E402
 from figure_files import save_figure  # noqa: E402
 from axes_style import INK, entitle, tidy_rows  # noqa: E402
 from figure_race import NARROW  # noqa: E402
+from hover import describe  # noqa: E402
 from palette import style_of  # noqa: E402
 from judgement import Run, Variant, judge, runs_of  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from strategies import PlotsError, claims_time  # noqa: E402
+from wording import plural  # noqa: E402
 
 Kept = dict[Variant, list[float]]  # by the variant with its straggler, one value a seed
 
@@ -81,9 +83,12 @@ def _draw_expectation(axes: Axes, share: float, text: str, side: str) -> None:
 def _draw_panel(axes: Axes, workload: str, kept: Kept) -> None:
     for row, (variant, ratios) in enumerate(kept.items()):
         style = style_of(variant.strategy)
-        axes.plot(ratios, [row] * len(ratios), linestyle="", marker=style.marker, markersize=7,
-                  color=style.colour, zorder=4, markeredgewidth=0.8, markeredgecolor="white")
         middle = statistics.median(ratios)
+        (marks,) = axes.plot(ratios, [row] * len(ratios), linestyle="", marker=style.marker,
+                             markersize=7, color=style.colour, zorder=4, markeredgewidth=0.8,
+                             markeredgecolor="white")
+        describe(marks, f"{variant.strategy} keeps {min(ratios):.2f} to {max(ratios):.2f} in "
+                        f"{plural(len(ratios), 'run')}, the median is {middle:.2f}")
         axes.plot([middle] * 2, [row - 0.34, row + 0.34], color=INK, linewidth=2, zorder=3)
         axes.annotate(f"{middle:.2f}", (1, row), xytext=(6, 0), va="center", fontsize=9.5,
                       xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)

@@ -2,19 +2,19 @@
 """Where a worker's step goes: a bar for each cell, cut into compute, exposed communication, waiting
 for others, input and update.
 
-Bars show the step's time or, if the times differ too much, shares of the step with the time beside
-the bar. Means over all steps of all workers.
+Bars show the step's time or, if the times differ too much, shares of the step; the time stands
+above the bar. Means over all steps of all workers.
 """
 
 import matplotlib
 
 matplotlib.use("Agg")
-from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-from axes_style import INK, entitle  # noqa: E402
+from axes_style import entitle  # noqa: E402
+from hover import describe  # noqa: E402
 from figure_race import LOG_RATIO  # noqa: E402
-from figure_time_to_target import rows_figure, wrapped  # noqa: E402
+from figure_time_to_target import Rows, rows_figure  # noqa: E402
 from labels import cell_labels  # noqa: E402
 from judgement import Run, ranked  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
@@ -30,12 +30,16 @@ LOOKS = {
 }
 
 
-def _draw_bars(axes: Axes, rows: list[dict[str, float]], scales: list[float]) -> None:
-    left = [0.0] * len(rows)
+def _draw_bars(rows: Rows, parts: list[dict[str, float]], scales: list[float]) -> None:
+    left = [0.0] * len(parts)
     for part, (colour, hatch) in LOOKS.items():
-        widths = [row[part] * scale for row, scale in zip(rows, scales)]
-        axes.barh(range(len(rows)), widths, left=left, height=0.66, color=colour, hatch=hatch,
-                  edgecolor="white", linewidth=0.6, label=part.replace("_", " "))
+        name = part.replace("_", " ")
+        widths = [row[part] * scale for row, scale in zip(parts, scales)]
+        bars = rows.axes.barh([row + rows.below for row in range(len(parts))], widths, left=left,
+                              height=1.8 * rows.half, color=colour, hatch=hatch,
+                              edgecolor="white", linewidth=0.6, label=name)
+        for bar, row in zip(bars, parts):
+            describe(bar, f"{name}: {time_text(row[part])} of {time_text(sum(row.values()))}")
         left = [start + width for start, width in zip(left, widths)]
 
 
@@ -49,13 +53,11 @@ def draw(runs: list[Run]) -> Figure | None:
     totals = [sum(cell.step_seconds.values()) for cell in cells]
     as_shares = max(totals) > LOG_RATIO * min(totals)
     scale, unit = time_unit(max(totals))
-    figure, axes = rows_figure([wrapped(names[cell]) for cell in cells], 0.7, 0.85)
+    rows = rows_figure([names[cell] for cell in cells], [time_text(total) for total in totals],
+                       0.85)
+    figure, axes = rows.figure, rows.axes
     scales = [100 / total if as_shares else scale for total in totals]
-    _draw_bars(axes, [cell.step_seconds for cell in cells], scales)
-    for row, (total, factor) in enumerate(zip(totals, scales)):
-        axes.annotate(time_text(total), (total * factor, row),
-                      xytext=(5, 0), textcoords="offset points", va="center", fontsize=9,
-                      color=INK)
+    _draw_bars(rows, [cell.step_seconds for cell in cells], scales)
     axes.set_xlim(0, 100 if as_shares else max(totals) * scale * 1.02)
     axes.set_xlabel("share of a worker's step (%)" if as_shares
                     else f"a worker's step ({unit})")

@@ -8,6 +8,7 @@ beside them. Then the bar is at the median, which can lie there, too.
 import math
 import random
 import textwrap
+from typing import NamedTuple
 
 import matplotlib
 
@@ -17,6 +18,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from axes_style import FAINT, INK, entitle, tidy_rows  # noqa: E402
+from hover import describe  # noqa: E402
 from figure_race import LOG_RATIO, NARROW, PLAIN  # noqa: E402
 from palette import Style, styles_of  # noqa: E402
 from labels import cell_labels  # noqa: E402
@@ -25,58 +27,86 @@ from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from wording import time_text, time_unit  # noqa: E402
 
 LABEL_WIDTH = 24  # characters
+LINE, MARKS, GAP = 0.15, 0.2, 0.05  # inches of a row: a line of its name, its marks, room for both
+MOST_IN_LINE = 56  # characters of a name and its value
 NEAR = 0.6  # of the slowest time: where all are within it, their differences fill the axis
 MANY = 200  # runs of a cell from which on marks are pixels, not paths
 
 
-def wrapped(label: str) -> str:
+def wrapped(label: str, width: int = LABEL_WIDTH) -> str:
     """A long name broken after commas into several lines."""
     tied = label.replace(" ", "\u00a0").replace(",\u00a0", ", ")
-    lines = textwrap.wrap(tied, LABEL_WIDTH, break_on_hyphens=False)
+    lines = textwrap.wrap(tied, width, break_on_hyphens=False)
     return "\n".join(lines).replace("\u00a0", " ")
 
 
-def rows_figure(names: list[str], right: float, above: float) -> tuple[Figure, Axes]:
-    """A figure with a row for each name, the first on top, and room for text in inches."""
-    lines = max(name.count("\n") + 1 for name in names)
-    height = (0.21 + 0.14 * lines) * len(names) + above + 0.55
+class Rows(NamedTuple):
+    """A figure with a row for each name, the first on top. A row has its name and its value in a
+    line, and below them its marks, which have the whole width."""
+
+    figure: Figure
+    axes: Axes
+    below: float  # from a row's number to the middle of its marks, in rows
+    half: float  # half the height that marks have
+
+
+def rows_figure(names: list[str], values: list[str], above: float) -> Rows:
+    """`above`: inches for what stands over the rows."""
+    room = MOST_IN_LINE - max(map(len, values))
+    wrapped_names = [wrapped(name, room) for name in names]
+    lines = max(name.count("\n") + 1 for name in wrapped_names)
+    row_height = 2 * GAP + LINE * lines + MARKS
+    height = row_height * len(names) + above + 0.55
     figure, axes = plt.subplots(figsize=(NARROW, height))
-    longest = max(len(line) for name in names for line in name.split("\n"))
-    figure.subplots_adjust(left=(0.078 * longest + 0.12) / NARROW, right=1 - right / NARROW,
+    figure.subplots_adjust(left=0.12 / NARROW, right=1 - 0.12 / NARROW,
                            top=1 - above / height, bottom=0.55 / height)
-    axes.set_yticks(range(len(names)), names, fontsize=9.5, color=INK)
-    axes.set_ylim(len(names) - 0.45, -0.55)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    for row, (name, value) in enumerate(zip(wrapped_names, values)):
+        for at, text, side in ((0, name, "left"), (1, value, "right")):
+            axes.annotate(text, (at, row - 0.5 + GAP / row_height), ha=side, va="top",
+                          xycoords=("axes fraction", "data"), fontsize=9, color=INK)
     tidy_rows(axes)
-    return figure, axes
+    axes.set_yticks([])
+    middle = GAP + MARKS / 2  # inches above the row's end
+    return Rows(figure, axes, 0.5 - middle / row_height, MARKS / 2 / row_height)
 
 
 def _offsets(count: int) -> list[float]:
-    """Heights at which marks of one row do not hide each other, without randomness."""
+    """From -1 to 1: heights at which marks of one row do not hide each other, without chance."""
     if count == 1:
         return [0.0]
     chance = random.Random(count)
-    return [chance.uniform(-0.24, 0.24) for _ in range(count)]
+    return [chance.uniform(-0.7, 0.7) for _ in range(count)]
 
 
-def _draw_row(axes: Axes, row: int, runs: list[Run], style: Style, scale: float,
+def _draw_mark(axes: Axes, run: Run, at: tuple[float, float], style: Style) -> None:
+    marker, face, edge = {"reached": (style.marker, style.colour, "white"),
+                          "missed": (style.marker, "none", style.colour),
+                          "failed": ("X", style.colour, style.colour)}[run.status]
+    (mark,) = axes.plot(*at, marker=marker, linestyle="", markersize=6.5, alpha=0.85,
+                        markerfacecolor=face, markeredgecolor=edge, markeredgewidth=0.8,
+                        clip_on=False, zorder=4)
+    outcome = time_text(run.time_to_target) if run.status == "reached" else run.status
+    describe(mark, f"{run.variant.strategy}, seed {run.seed}: {outcome}")
+
+
+def _draw_row(rows: Rows, row: int, runs: list[Run], style: Style, scale: float,
               edge: float) -> None:
-    many = len(runs) > MANY
-    heights = [row + offset for offset in _offsets(len(runs))]
-    looks = {"reached": (style.marker, style.colour, "white"),
-             "missed": (style.marker, "none", style.colour),
-             "failed": ("X", style.colour, style.colour)}
-    for status, (marker, face, edge_colour) in looks.items():
-        own = [(run.time_to_target * scale if status == "reached" else edge, height)
-               for run, height in zip(runs, heights) if run.status == status]
-        if own:
-            axes.plot(*zip(*own), marker=marker, linestyle="", markersize=3 if many else 6.5,
-                      alpha=0.5 if many else 0.85, markerfacecolor=face,
-                      markeredgecolor=edge_colour, markeredgewidth=0.8, clip_on=False, zorder=4,
-                      rasterized=many)
+    axes, centre = rows.axes, row + rows.below
+    places = [(run.time_to_target * scale if run.status == "reached" else edge,
+               centre + offset * rows.half) for run, offset in zip(runs, _offsets(len(runs)))]
+    if len(runs) > MANY:
+        axes.plot(*zip(*places), marker=style.marker, linestyle="", markersize=3, alpha=0.5,
+                  markerfacecolor=style.colour, markeredgewidth=0, clip_on=False, zorder=4,
+                  rasterized=True)
+    else:
+        for run, at in zip(runs, places):
+            _draw_mark(axes, run, at, style)
     middle = runs[0].cell.seconds_to_target
     at = middle * scale if math.isfinite(middle) else edge
-    axes.plot([at, at], [row - 0.38, row + 0.38], color=INK, linewidth=2.2,
-              solid_capstyle="butt", zorder=3, clip_on=False)
+    (bar,) = axes.plot([at, at], [centre - rows.half, centre + rows.half], color=INK,
+                       linewidth=2.2, solid_capstyle="butt", zorder=3, clip_on=False)
+    describe(bar, f"{runs[0].variant.strategy}: {_value(runs[0].cell)}")
 
 
 def _set_axis(axes: Axes, times: list[float], unit: str) -> None:
@@ -99,7 +129,7 @@ def _set_axis(axes: Axes, times: list[float], unit: str) -> None:
 def _value(cell: Cell) -> str:
     count = f"{cell.reached} of {cell.count}"
     if math.isfinite(cell.seconds_to_target):
-        return f"{time_text(cell.seconds_to_target)},  {count}"
+        return f"{time_text(cell.seconds_to_target)}, {count}"
     return f"missed, {count}"
 
 
@@ -113,17 +143,20 @@ def draw(runs: list[Run]) -> Figure | None:
     if not reached:
         return None
     scale, unit = time_unit(max(reached))
-    figure, axes = rows_figure([wrapped(names[cell]) for cell, _ in rows], 1.15, 0.4)
+    drawn = rows_figure([names[cell] for cell, _ in rows], [_value(cell) for cell, _ in rows], 0.4)
+    axes = drawn.axes
     _set_axis(axes, [time * scale for time in reached], unit)
     low, high = axes.get_xlim()
-    edge = high * (high / low) ** 0.06 if axes.get_xscale() == "log" else high + 0.06 * (high - low)
+    edge = high
+    if len(reached) < len(runs):  # a column for those without a time
+        logarithmic = axes.get_xscale() == "log"
+        edge = high * (high / low) ** 0.05 if logarithmic else high + 0.05 * (high - low)
+        axes.set_xlim(low, high * (high / low) ** 0.08 if logarithmic
+                      else high + 0.08 * (high - low))
+        axes.annotate("hollow: missed", (1, 1), xytext=(0, 6), ha="right", fontsize=9,
+                      color=FAINT, xycoords="axes fraction", textcoords="offset points")
     for row, ((cell, group), style) in enumerate(
             zip(rows, styles_of(cell.variant.strategy for cell, _ in rows))):
-        _draw_row(axes, row, group, style, scale, edge)
-        axes.annotate(_value(cell), (1, row), xytext=(20, 0), va="center", fontsize=9,
-                      xycoords=("axes fraction", "data"), textcoords="offset points", color=INK)
-    if len(reached) < len(runs):
-        axes.annotate("hollow: missed", (1, 0), xytext=(20, -6), va="top", fontsize=8,
-                      color=FAINT, xycoords="axes fraction", textcoords="offset points")
+        _draw_row(drawn, row, group, style, scale, edge)
     entitle(axes, "Every run, and the mean")
-    return tell(figure, {"": others})
+    return tell(drawn.figure, {"": others})

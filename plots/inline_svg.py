@@ -13,6 +13,8 @@ import matplotlib
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from hover import with_titles
+
 Rgb = tuple[float, float, float]
 
 DARK_PAPER: Rgb = (0x16 / 255, 0x1A / 255, 0x20 / 255)
@@ -64,7 +66,7 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "regatta"}):
         figure.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.12,
                        transparent=True, metadata={"Date": None})
-    svg = buffer.getvalue()
+    svg = with_titles(buffer.getvalue())
     svg = svg[svg.index("<svg"):]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}-", svg)

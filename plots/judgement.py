@@ -105,6 +105,7 @@ class Cell:
     seconds_to_target: float  # geometric mean, or the median where a run missed it; ranks cells
     examples_to_target: float
     seconds_per_example: float  # nan where no run tells
+    speed_interval: tuple[float, float]  # of the median, examples per second; nan as above
     metric: float  # at the end; nan where no run tells
     times_single: float  # as fast as the fastest cell of `single`; nan without one
     count: int
@@ -168,6 +169,11 @@ def _median(interval: Json | None, missing: float) -> float:
     return missing if interval is None else _number(interval["median"], missing)
 
 
+def _speed_interval(seconds: Json | None) -> tuple[float, float]:
+    low, high = (None, None) if seconds is None else (seconds["high"], seconds["low"])
+    return (1 / low if low else math.nan), (1 / high if high else math.nan)
+
+
 def variant_of(cell: Json) -> Variant:
     length = next((f"{unit} {cell[unit]:g}" for unit in ("steps", "epochs")
                    if cell[unit] is not None), "")
@@ -192,6 +198,7 @@ def _cell(workload: Json, cell: Json) -> Cell:
         seconds_to_target=_number(cell["typical_seconds"], math.inf),
         examples_to_target=_median(cell["examples_to_target"], math.inf),
         seconds_per_example=_median(cell["seconds_per_example"], math.nan),
+        speed_interval=_speed_interval(cell["seconds_per_example"]),
         metric=_median(cell["metric"], math.nan),
         times_single=_number(cell["times_single"], math.nan),
         count=cell["count"], reached=cell["reached"], failed=cell["failed"],

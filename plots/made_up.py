@@ -74,18 +74,24 @@ def made_up_failure(workload: str, strategy: str, seed: int, evaluated: int) -> 
             "evaluations": whole["evaluations"][:evaluated]}
 
 
-def made_up_runs(records: Iterable[dict[str, Any]]) -> list[Run]:
-    """What the program makes of these records, in their order. Each counts as a run of its own."""
+def made_up_judgement(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """What the program says of these records. Each counts as a run of its own, by its place."""
     lines = [json.dumps({**record, "run_id": str(at)}) for at, record in enumerate(records)]
-    if not lines:
-        return []
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "records.jsonl").write_text("\n".join(lines) + "\n")
         with contextlib.redirect_stderr(io.StringIO()) as said:
             judgement = judge([folder])
     if "warning" in said.getvalue():
         raise ValueError(said.getvalue())  # a record that is none
-    workloads = judgement["workloads"]
+    return judgement
+
+
+def made_up_runs(records: Iterable[dict[str, Any]]) -> list[Run]:
+    """What the program makes of these records, in their order."""
+    records = list(records)
+    if not records:
+        return []
+    workloads = made_up_judgement(records)["workloads"]
     order = [int(run["run_id"]) for workload in workloads for cell in workload["cells"]
              for run in cell["runs"]]
     runs = dict(zip(order, runs_of(workloads), strict=True))

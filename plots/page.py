@@ -4,14 +4,17 @@
 Every number comes from judgement.json; units and wording are added here.
 """
 
+import os
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from headline import Headline, factors_text, headline_of, standing_text, why_of
 from palette import styles_of
 from labels import labels
 from judgement import Variant, variant_of
+from what_if import WhatIf, what_if
 from wording import (bytes_text, count_text, counts_text, metric_text, plural, span_text,
                      time_text)
 
@@ -86,6 +89,7 @@ class WorkloadView:
     warnings: list[str]
     cells: list[CellRow]
     why: str
+    what_if: list[WhatIf]
     machine: list[tuple[str, str]]
     builds: list[list[tuple[str, str]]]
     result: list[Graphic] = field(default_factory=list)
@@ -109,8 +113,14 @@ class Claim:
 
 
 @dataclass
+class Folder:
+    name: str
+    records: str  # the file of its records, relative to the page; empty: it is not there
+
+
+@dataclass
 class Page:
-    folders: list[str]
+    folders: list[Folder]
     runs: int
     warnings: list[str]
     workloads: list[WorkloadView]
@@ -297,7 +307,9 @@ def _view(index: int, judged: Json) -> WorkloadView:
         cells=[_cell_row(place, name, style.colour, cell, metric)
                for place, (name, style, cell)
                in enumerate(zip(names, styles, judged["cells"]), start=1)],
-        why=why_of(judged, names), machine=_machine(judged["machine"]),
+        why=why_of(judged, names),
+        what_if=what_if(judged, names, [style.colour for style in styles]),
+        machine=_machine(judged["machine"]),
         builds=[_build(build) for build in judged["software"]])
 
 
@@ -318,7 +330,13 @@ def _coverage(judgement: Json) -> str:
                      for count, coverage in sorted(by_count.items()))
 
 
-def page_of(judgement: Json) -> Page:
+def _folder(name: str, page: Path) -> Folder:
+    records = Path(name) / "records.jsonl"
+    return Folder(name, os.path.relpath(records, page) if records.exists() else "")
+
+
+def page_of(judgement: Json, folder: Path) -> Page:
+    """`folder`: where the page will be."""
     every = [*judgement["workloads"], *judgement["measurements"]]
     runs = [run for judged in every for cell in judged["cells"]
             for run in cell["runs"]]
@@ -328,7 +346,8 @@ def page_of(judgement: Json) -> Page:
     for view in views:
         view.apart = view.conditions if titles.count(view.title) > 1 else ""
     days = sorted({run["timestamp"][:10] for run in runs} - {""})
-    return Page(folders=judgement["folders"], runs=len(runs), warnings=judgement["warnings"],
+    return Page(folders=[_folder(name, folder) for name in judgement["folders"]],
+                runs=len(runs), warnings=judgement["warnings"],
                 workloads=views, measurements=measured, claims=claims_of(judgement),
                 decides=command_that_decides(judgement), failures=_failures(judgement),
                 coverage=_coverage(judgement),

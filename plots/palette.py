@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One colour and one dash pattern for each strategy, the same in every figure.
+"""One colour and one dash pattern for each strategy, the same in every figure; a strategy's further
+lines are shades of its colour.
 
 Colours are those of Okabe and Ito and of Paul Tol, chosen to stay apart for colour-blind readers;
 the dash patterns tell lines apart in black and white.
@@ -7,8 +8,11 @@ Source: https://jfly.uni-koeln.de/color/, https://personal.sron.nl/~pault/
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from matplotlib.colors import to_hex, to_rgb
 
 from strategies import table
 
@@ -51,8 +55,17 @@ def style_of(strategy: str) -> Style:
     return SPARE[sum(strategy.encode()) % len(SPARE)]
 
 
+def shade(colour: str, number: int) -> str:
+    """Of one hue: darker, lighter, darker still, and so on; a dark colour only gets lighter."""
+    dark = max(to_rgb(colour)) < 0.3
+    share = 1 - 0.72 ** (number if dark else (number + 1) // 2)
+    towards = 1.0 if dark or number % 2 == 0 else 0.0
+    return to_hex([part + share * (towards - part) for part in to_rgb(colour)])
+
+
 def styles_of(strategies: Iterable[str]) -> list[Style]:
-    """Of the lines of one panel: a strategy's second line, as in another dtype, looks different.
+    """Of the lines of one panel: a strategy's second line, as in another dtype, is a shade of its
+    colour with another dash and marker.
 
     Of more rows than there are looks, each has that of its strategy: their names stand beside them.
     """
@@ -60,9 +73,13 @@ def styles_of(strategies: Iterable[str]) -> list[Style]:
     if len(strategies) - len(set(strategies)) > len(SPARE):
         return [style_of(strategy) for strategy in strategies]
     spare = iter(SPARE)
-    seen: set[str] = set()
+    seen: Counter[str] = Counter()
     chosen = []
     for strategy in strategies:
-        chosen.append(next(spare) if strategy in seen else style_of(strategy))
-        seen.add(strategy)
+        style = style_of(strategy)
+        if seen[strategy] > 0:
+            look = next(spare)
+            style = Style(shade(style.colour, seen[strategy]), look.dash, look.marker)
+        chosen.append(style)
+        seen[strategy] += 1
     return chosen

@@ -30,6 +30,7 @@ from inline_svg import colour_rules, colour_variable, inline_svg  # noqa: E402
 from page import COLUMNS, Claim, Graphic, Page, page_of  # noqa: E402
 from judgement import Run, read_judgement, runs_of  # noqa: E402
 from strategies import PlotsError  # noqa: E402
+from what_if import GIGABITS, WORKERS  # noqa: E402
 
 PLOTS = Path(__file__).resolve().parent
 # By section: what is drawn for each workload, where its records hold something for it. Each is
@@ -43,7 +44,7 @@ WHY = {
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
     "scaling": "Examples per second against workers.",
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
-    "staleness": "Updates by how many versions they missed.",
+    "staleness": "Updates by their staleness: how many versions they missed.",
 }
 
 MOST_IN_SHORT = 8  # workloads
@@ -115,7 +116,7 @@ def render(judgement_file: Path) -> tuple[Path, Page]:
     judgement = read_judgement(judgement_file)
     runs: list[Run] = []
     figures = Figures(judgement_file.parent / "figures")
-    page = page_of(judgement)
+    page = page_of(judgement, judgement_file.parent)
     for view, judged in zip(page.workloads, judgement["workloads"]):
         own = runs_of([judged])
         runs += own
@@ -129,7 +130,8 @@ def render(judgement_file: Path) -> tuple[Path, Page]:
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["colour"] = colour_variable
     body = environment.get_template("report_body.html.j2").render(
-        page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD)
+        page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD, if_workers=WORKERS,
+        if_gigabits=GIGABITS)
     light, dark = colour_rules(body)
     html = environment.get_template("report.html.j2").render(
         page=page, body=Markup(body), light=light, dark=dark)

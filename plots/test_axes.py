@@ -32,7 +32,7 @@ LABELS: dict[str, tuple[str, str | None]] = {
     "figure_scaling": (r"workers", r"examples per second"),
     "figure_straggler": (r"share of its speed that it keeps \(1 = .+\)", NAMES),
     "figure_jitter": (r"examples seen", LOSS),
-    "figure_staleness": (r"versions that an update missed", r"% of updates"),
+    "figure_staleness": (r"update staleness \(versions missed\)", r"% of updates"),
     "figure_bytes": (r"sent in a step, all places\n\(.+\)|workers", r"sent in a step"),
     "figure_graph_size": (r"workers", r"nodes"),
     "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),
@@ -85,8 +85,9 @@ def ticks(axes: Axes, direction: str) -> list[str]:
 
 
 def rows_are_names(axes: Axes) -> bool:
-    """Each tick names a strategy, with the settings that distinguish its cells."""
-    named = ticks(axes, "y")
+    """Each tick, or each text above a row, names a strategy, with the settings that distinguish its
+    cells."""
+    named = ticks(axes, "y") or [text.get_text() for text in axes.texts if text.get_ha() == "left"]
     return len(named) > 1 and all(re.match("|".join(STRATEGIES), text) for text in named)
 
 
@@ -118,7 +119,7 @@ class Figures(unittest.TestCase):
         for name in (name for name, (_, upward) in LABELS.items() if upward is NAMES):
             for axes in self.panels(name):
                 with self.subTest(figure=name):
-                    self.assertTrue(rows_are_names(axes), ticks(axes, "y"))
+                    self.assertTrue(rows_are_names(axes), axes.texts)
 
     def test_of_bytes_have_their_unit_at_the_ticks(self) -> None:
         panels = self.panels("figure_bytes")

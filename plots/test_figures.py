@@ -22,10 +22,11 @@ import figure_time_to_target
 from curves import draw_curves
 from headline import factors_text, headline_of, standing_text, why_of
 from inline_svg import colour_rules, dark_of, inline_svg
-from made_up import made_up_failure, made_up_record, made_up_runs
+from made_up import made_up_failure, made_up_judgement, made_up_record, made_up_runs
 from palette import styles_of
 from judgement import Run, group_runs
 from selection import MOST_LINES, MOST_ROWS, fitting
+from what_if import what_if
 from wording import bytes_text, counts_text, longer_text, time_text
 
 MODULES = (figure_race, figure_time_to_target, figure_time_split, figure_efficiency)
@@ -121,6 +122,28 @@ class Figures(unittest.TestCase):
         self.assertEqual(lines["all_reduce"], [50, 100, 200])
         self.assertEqual(set(lines["ideal: single on as many cores"]), {90.0})
         self.assertIn("independent (ceiling)", lines)
+
+    def test_of_scaling_have_hollow_marks_where_workers_share_cores(self) -> None:
+        records = [with_workers("all_reduce", n, 50.0 * n) for n in (1, 2, 4)]
+        records[2]["cell"]["oversubscribed"] = True
+        (axes,) = figure_scaling.draw(runs_of(*records)).axes
+        faces = {line.get_xdata()[0]: line.get_markerfacecolor() for line in axes.get_lines()
+                 if len(line.get_xdata()) == 1}
+        self.assertEqual(faces[4], "white")
+        self.assertEqual(faces[1], faces[2])
+        self.assertNotEqual(faces[1], "white")
+        legend = [text.get_text() for text in axes.get_legend().get_texts()]
+        self.assertIn("hollow: more workers than cores", legend)
+
+    def test_say_on_hover_what_a_mark_shows(self) -> None:
+        for module, title in ((figure_time_to_target, "all_reduce, seed 2: "),
+                              (figure_time_split, "compute: "),
+                              (figure_efficiency, "all_reduce: "), (figure_race, "all_reduce: ")):
+            with self.subTest(module=module.__name__):
+                svg = inline_svg(module.draw(some_runs()), "f1", "")
+                said = re.findall(r"<g><title>([^<]*)</title>", svg)
+                self.assertTrue(any(text.startswith(title) for text in said), said)
+                self.assertFalse("hover:" in svg)
 
     def test_leave_workers_that_share_a_gpu_out_of_scaling(self) -> None:
         records = [with_workers("all_reduce", n, 100.0 * n) for n in (1, 2)]
@@ -223,6 +246,25 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
     return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows,
             "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,
                       "coarse": False, **first}}
+
+
+class WhatIfTable(unittest.TestCase):
+    def test_adds_the_transfers_of_the_formulas_to_measured_computing(self) -> None:
+        places = [{"place": f"replica{worker}", "compute_ns": 10 * 8_000_000, "steps": 10,
+                   "wait_ns": 10 * 5_000_000, "bytes_sent": 0} for worker in range(2)]
+        graph = {"bytes_per_step_computed": 2_000_000, "bytes_per_step_counted": 2_000_000}
+        records = [made_up_record("resnet9_thin", strategy, 1, workers=places, graph=graph)
+                   for strategy in ("all_reduce", "parameter_server", "in_graph")]
+        (judged,) = made_up_judgement(records)["workloads"]
+        names = [cell["cell"]["strategy"] for cell in judged["cells"]]
+        rows = {row.label: row.speeds for row in what_if(judged, names, names)}
+        self.assertEqual(set(rows), {"all_reduce", "parameter_server"})
+        # 256 examples of a worker take 8 ms. A ring of two: 1 MB of parameters, 8 ms at 1 Gbit/s.
+        self.assertAlmostEqual(rows["all_reduce"][0], 512 / (0.008 + 0.008 + 2 * 25e-6))
+        # 32 workers: 16 examples each; 31 / 16 MB, and 62 delays.
+        self.assertAlmostEqual(rows["all_reduce"][4], 512 / (0.0005 + 0.0155 + 62 * 25e-6))
+        # One server: 0.5 MB of parameters, of which 8 + 1 pass its link, at 10 Gbit/s.
+        self.assertAlmostEqual(rows["parameter_server"][3], 512 / (0.002 + 0.0036 + 2 * 25e-6))
 
 
 class Headlines(unittest.TestCase):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reader, table and figure on made-up records, damaged ones included."""
 
+import colorsys
 import contextlib
 import io
 import itertools
@@ -169,6 +170,13 @@ class Palette(unittest.TestCase):
         first, other, second = styles_of(["single", "all_reduce", "single"])
         self.assertEqual((first, other), (style_of("single"), style_of("all_reduce")))
         self.assertNotEqual(second, first)
+
+    def test_gives_all_lines_of_a_strategy_its_hue(self) -> None:
+        for name in ("all_reduce", "single"):
+            hues = {round(colorsys.rgb_to_hsv(*matplotlib.colors.to_rgb(style.colour))[0], 1)
+                    for style in styles_of([name] * 6)}
+            self.assertEqual(len(hues), 1, name)
+            self.assertEqual(len({style.colour for style in styles_of([name] * 6)}), 6)
 
 
 class Outputs(InFolder):

@@ -30,7 +30,7 @@ using testing_support::Trial;
 using testing_support::TrialOptions;
 
 constexpr double kTolerance = 0.02;
-constexpr int kRounds = 20;
+constexpr int kRounds = 100;
 
 struct Case {
   std::string workload;

@@ -79,7 +79,7 @@ std::string tsv_of(const Record& record) {
 
 /// author_model_hardware_framework. The model holds strategy and seed, so that runs differ.
 std::string name_of(const Record& record, const Submission& submission) {
-  const std::string model = fmt::format("{} seed {}", cell_name(record), record.cell.seed);
+  const std::string model = fmt::format("{}, seed {}", cell_name(record), record.cell.seed);
   return fmt::format("{}_{}_{}_regatta", file_name_part(submission.author), file_name_part(model),
                      file_name_part(machine_name(record.machine)));
 }

@@ -132,11 +132,12 @@ TEST(CellMeasures, CountMissedAndFailedRunsAsInfinite) {
 
 TEST(ExportBmf, LeavesOutWhatIsInfinite) {
   const std::vector<Record> some = {run(1, 1000), run(2, {}), run(3, 3000)};
-  const Json cell = Json::parse(export_bmf(some, {}).files.front().text)["resnet9_thin single x1"];
+  const Json cell =
+      Json::parse(export_bmf(some, {}).files.front().text)["resnet9_thin single (1 worker)"];
   EXPECT_EQ(cell["training-time-to-target-s"], Json({{"value", 30.0}, {"lower_value", 10.0}}));
   const std::vector<Record> few = {run(1, 1000), run(2, {}), run(3, {})};
   const Export result = export_bmf(few, {});
-  const Json other = Json::parse(result.files.front().text)["resnet9_thin single x1"];
+  const Json other = Json::parse(result.files.front().text)["resnet9_thin single (1 worker)"];
   EXPECT_EQ(other.size(), 1U);
   EXPECT_EQ(other["throughput"]["value"], 100.0);
   ASSERT_EQ(result.left_out.size(), 1U);
@@ -229,7 +230,7 @@ TEST(ExportDawnbench, HasAnEntryForEachRunAtItsTarget) {
   ASSERT_EQ(result.files.size(), 4U);
   EXPECT_EQ(result.left_out.size(), 3U);
   const std::string name =
-      "CIFAR10/train/A.-U.-Thor_airbench94-single-x1-global-batch-64-target-90-seed-1_"
+      "CIFAR10/train/A.-U.-Thor_airbench94-single-1-worker-global-batch-64-target-90-seed-1_"
       "2-cores-of-A-CPU_regatta";
   EXPECT_EQ(text_of(result, name + ".tsv"),
             "epoch\thours\ttop1Accuracy\n"
@@ -248,7 +249,7 @@ TEST(ExportDawnbench, HasAnEntryForEachRunAtItsTarget) {
 TEST(ExportMllog, StopsWhenTheTargetIsReached) {
   const std::vector<Record> records = {run(1, 2000)};
   const Export result = export_mllog(records, kSubmission);
-  const auto lines = lines_of(text_of(result, "resnet9-thin-single-x1/result_0.txt"));
+  const auto lines = lines_of(text_of(result, "resnet9-thin-single-1-worker/result_0.txt"));
   const Json start = with_key(lines, "run_start").front();
   const Json stop = with_key(lines, "run_stop").front();
   EXPECT_EQ(start["time_ms"], 1738324802500);  // 12:00:02.5

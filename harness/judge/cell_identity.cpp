@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "harness/record/record_fields.h"
+#include "harness/system/number.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
@@ -116,12 +117,14 @@ std::vector<Trait> traits_of(const Record& record) {
 
 std::string cell_name(const Record& record) {
   const Cell& cell = record.cell;
-  std::string name = fmt::format("{} {} x{}", cell.workload, cell.strategy, cell.workers);
+  std::vector<std::string> settings = {plural(cell.workers, "worker")};
   for (const Trait& trait : traits_of(record)) {
     const bool follows = trait.role == Trait::Role::Resource && trait.name != "gpus";
-    if (!trait.usual && !follows) name += fmt::format(" {}={}", trait.name, trait.value);
+    if (!trait.usual && !follows) {
+      settings.push_back(fmt::format("{}={}", trait.name, trait.value));
+    }
   }
-  return name;
+  return fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(settings, ", "));
 }
 
 std::string cell_key(const Record& record) {
@@ -141,8 +144,7 @@ std::string straggler_text(const std::vector<Straggler>& stragglers) {
 }
 
 std::string machine_name(const MachineFacts& machine) {
-  std::string name = fmt::format("{} core{} of {}", machine.cores_used,
-                                 machine.cores_used == 1 ? "" : "s", machine.cpu);
+  std::string name = fmt::format("{} of {}", plural(machine.cores_used, "core"), machine.cpu);
   for (const std::string& gpu : machine.gpus) name += ", " + gpu;
   return name;
 }

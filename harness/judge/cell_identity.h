@@ -29,7 +29,8 @@ struct Trait {
 /// seed is none. They depend on nothing but the record.
 std::vector<Trait> traits_of(const Record& record);
 
-/// `resnet9_thin all_reduce x2 dtype=bf16`: what is not as usual for the workload follows.
+/// `resnet9_thin all_reduce (2 workers, dtype=bf16)`: what is not as usual for the workload
+/// follows.
 std::string cell_name(const Record& record);
 
 /// Equal for runs of one cell on one kind of machine.

@@ -25,28 +25,30 @@ Record usual() {
 }
 
 TEST(CellName, IsShortWhereAllIsAsUsual) {
-  EXPECT_EQ(cell_name(usual()), "resnet9_thin single x1");
+  EXPECT_EQ(cell_name(usual()), "resnet9_thin single (1 worker)");
 }
 
 TEST(CellName, HoldsWhatIsNotAsUsualButTheSeed) {
   Record record = sample_record();
   EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce x2 bucket_bytes=65536 winograd=on global_batch=512 "
-            "normalization_group=16 epochs=0.5 straggler=1:2.5 target=90");
+            "resnet9_thin all_reduce (2 workers, bucket_bytes=65536, winograd=on, "
+            "global_batch=512, normalization_group=16, epochs=0.5, straggler=1:2.5, target=90)");
   record.cell.epochs = 3;
   record.cell.dtype = "bf16";
   record.cell.fusion = "off";
   record.cell.options["all_reduce"] = "mpi";
   record.cell.straggler = {};
   EXPECT_EQ(cell_name(record),
-            "resnet9_thin all_reduce x2 all_reduce=mpi bucket_bytes=65536 dtype=bf16 fusion=off "
-            "winograd=on global_batch=512 normalization_group=16 epochs=3 target=90");
+            "resnet9_thin all_reduce (2 workers, all_reduce=mpi, bucket_bytes=65536, dtype=bf16, "
+            "fusion=off, winograd=on, global_batch=512, normalization_group=16, epochs=3, "
+            "target=90)");
 }
 
 TEST(CellName, OfAWorkloadThatIsNoMoreNamesDataAndBatch) {
   Record record = usual();
   record.cell.workload = "gone";
-  EXPECT_EQ(cell_name(record), "gone single x1 recipe=2 dataset=shapes global_batch=64 target=60");
+  EXPECT_EQ(cell_name(record),
+            "gone single (1 worker, recipe=2, dataset=shapes, global_batch=64, target=60)");
 }
 
 TEST(CellIdentity, HasATraitForEachFieldOfACellButTheSeed) {
@@ -66,7 +68,7 @@ TEST(CellIdentity, HasATraitForEachFieldOfACellButTheSeed) {
 TEST(CellIdentity, TellsRunsOfAFormerRecipeApart) {
   Record former = usual();
   former.cell.recipe = 1;
-  EXPECT_EQ(cell_name(former), "resnet9_thin single x1 recipe=1");
+  EXPECT_EQ(cell_name(former), "resnet9_thin single (1 worker, recipe=1)");
   EXPECT_NE(cell_key(former), cell_key(usual()));
   EXPECT_NE(workload_key(former), workload_key(usual()));
 }

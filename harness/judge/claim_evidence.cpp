@@ -9,6 +9,7 @@
 
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/judgement.h"
+#include "harness/system/number.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -91,8 +92,8 @@ std::string number(double value) {
 
 /// How many comparisons lie on which side, and each of them, by side.
 void tell(Claim& claim, std::span<const RatioComparison> comparisons, const Account& account) {
-  claim.because = fmt::format("{} Of {} comparison{}:", account.measure, comparisons.size(),
-                              comparisons.size() == 1 ? "" : "s");
+  claim.because =
+      fmt::format("{} Of {}:", account.measure, plural(std::ssize(comparisons), "comparison"));
   std::string comma = " ";
   for (const auto& [side, word] :
        {std::pair(Side::Above, account.above), std::pair(Side::Below, account.below),
@@ -258,8 +259,7 @@ void decide(std::vector<RatioComparison>& comparisons) {
 }
 
 std::string ratio_text(const RatioComparison& comparison) {
-  const std::size_t seeds = comparison.seeds;
-  const std::string count = fmt::format("{} seed{}", seeds, seeds == 1 ? "" : "s");
+  const std::string count = plural(static_cast<std::int64_t>(comparison.seeds), "seed");
   if (!comparison.interval) return fmt::format("{} ({})", number(comparison.ratio), count);
   return fmt::format("{} ({} to {}, {})", number(comparison.ratio),
                      number(comparison.interval->low), number(comparison.interval->high), count);

@@ -147,7 +147,7 @@ TEST(ClaimEvidence, AsksForTheSeedsThatWouldDecide) {
   EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.because;
   EXPECT_GT(claim.seeds, 5U);
   EXPECT_THAT(claim.missing, HasSubstr("--seeds " + std::to_string(claim.seeds)));
-  EXPECT_THAT(claim.numbers, Contains(HasSubstr("not decided: central_storage x2")));
+  EXPECT_THAT(claim.numbers, Contains(HasSubstr("not decided: central_storage (2 workers")));
 }
 
 TEST(ClaimEvidence, NameWhatTellsFieldsOfOneWorkloadApart) {

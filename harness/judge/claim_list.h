@@ -49,7 +49,7 @@ Claim central_storage_pays_transfers(std::span<const Field> fields);
 /// what the busiest place of a ring sends.
 Claim reduction_loads_one_device(std::span<const Field> fields);
 
-/// As a figure would: `async_shared x2 with straggler 1:3 on resnet9_thin`.
+/// As a figure would: `async_shared (2 workers, straggler 1:3) on resnet9_thin`.
 std::string label(const Contestant& contestant, const Field& field);
 
 /// The first contestant of the field of that strategy with the same resources, as many servers if

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "harness/judge/claim_list.h"
+#include "harness/system/number.h"
 
 namespace regatta {
 
@@ -19,12 +20,12 @@ std::string_view to_string(ClaimVerdict verdict) {
 
 std::string label(const Contestant& contestant, const Field& field) {
   std::string text = contestant.strategy;
-  text += fmt::format(" x{}", contestant.workers);
+  text += " (" + plural(contestant.workers, "worker");
   for (const auto& [option, value] : contestant.options) {
-    text += fmt::format(" {}={}", option, to_text(value));
+    text += fmt::format(", {}={}", option, to_text(value));
   }
-  if (!contestant.straggler.empty()) text += " with straggler " + contestant.straggler;
-  return text + " on " + field.name;
+  if (!contestant.straggler.empty()) text += ", straggler " + contestant.straggler;
+  return text + ") on " + field.name;
 }
 
 const std::pair<const Contestant, Runs>* counterpart(const Field& field, const Contestant& of,

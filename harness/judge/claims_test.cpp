@@ -60,7 +60,7 @@ TEST(Claims, TellWaitingForTheSlowestFromLosingItsShare) {
   const Claim mixed = judged(plain + slowed("all_reduce", 335) + both, "waits_for_slowest");
   EXPECT_EQ(mixed.verdict, ClaimVerdict::Mixed);
   EXPECT_THAT(mixed.numbers,
-              Contains(HasSubstr("waits: all_reduce x2 with straggler 1:3 on resnet9_thin "
+              Contains(HasSubstr("waits: all_reduce (2 workers, straggler 1:3) on resnet9_thin "
                                  "[waiting 0.33, not 0.67] 0.3")));
 }
 

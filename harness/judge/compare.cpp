@@ -79,7 +79,7 @@ void judge(const Test& test, double alpha, double least_alpha) {
   // Equal samples of what is deterministic tell all there is.
   const bool same = test.base == test.head && test.base.size() > 1;
   const bool would_show = result.detectable && *result.detectable <= 2 * test.effect;
-  result.verdict = same || (would_show && !worse) ? Verdict::Unchanged : Verdict::Inconclusive;
+  result.verdict = same || (would_show && !worse) ? Verdict::Unchanged : Verdict::NotEnoughData;
 }
 
 double examples_to_target(const FinishedRun* run) {
@@ -311,7 +311,7 @@ std::string_view to_string(Verdict verdict) {
     case Verdict::Regressed: return "regressed";
     case Verdict::Improved: return "improved";
     case Verdict::Unchanged: return "unchanged";
-    case Verdict::Inconclusive: return "inconclusive";
+    case Verdict::NotEnoughData: return "not enough data";
     case Verdict::NotMeasured: return "not measured";
   }
   return "unknown";

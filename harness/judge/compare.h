@@ -12,7 +12,7 @@
 //                loss where no run reached it: by Wilcoxon on the pairs of equal seeds, because
 //                seeds differ more than commits, or by Mann-Whitney where seeds do not pair up.
 // Holm's correction over all tests of the comparison, and an effect that is large enough to matter.
-// What a few runs cannot tell is inconclusive, never unchanged.
+// What a few runs cannot tell is *not enough data*, never unchanged.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@
 
 namespace regatta {
 
-enum class Verdict { Regressed, Improved, Unchanged, Inconclusive, NotMeasured };
+enum class Verdict { Regressed, Improved, Unchanged, NotEnoughData, NotMeasured };
 /// `regressed`, `improved`, ...
 std::string_view to_string(Verdict verdict);
 
@@ -88,8 +88,8 @@ struct CompareRequest {
 };
 
 /// Prints the verdicts. Returns 3 when a cell regressed or has failed runs that base has not, else
-/// 4 when one is inconclusive or not measured on both sides or there is none, else 0. Throws:
-/// RunError(Usage) when a folder holds neither records nor benchmarks, RunError(Data).
+/// 4 when one has not enough data or was not measured on both sides or there is none, else 0.
+/// Throws: RunError(Usage) when a folder holds neither records nor benchmarks, RunError(Data).
 int run_compare(const CompareRequest& request);
 
 }  // namespace regatta

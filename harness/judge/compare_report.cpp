@@ -15,7 +15,7 @@ namespace regatta {
 namespace {
 
 constexpr int kRegressed = 3;
-constexpr int kInconclusive = 4;
+constexpr int kNotEnoughData = 4;
 
 using Kind = CellComparison::Kind;
 
@@ -47,7 +47,7 @@ std::string change_text(const Comparison& comparison) {
 std::string detectable_text(const Comparison& comparison) {
   if (comparison.verdict == Verdict::NotMeasured) return "";
   if (!comparison.detectable) {
-    return comparison.verdict == Verdict::Inconclusive ? "nothing" : "";
+    return comparison.verdict == Verdict::NotEnoughData ? "nothing" : "";
   }
   return fmt::format("{:.1f} %", 100 * *comparison.detectable);
 }
@@ -78,7 +78,7 @@ bool fails_newly(const CellComparison& cell) {
 
 bool is_open(const Row& row) {
   const bool speed = row.comparison == &row.cell->speed;
-  return row.comparison->verdict == Verdict::Inconclusive ||
+  return row.comparison->verdict == Verdict::NotEnoughData ||
          (speed && row.comparison->verdict == Verdict::NotMeasured);
 }
 
@@ -88,14 +88,14 @@ int exit_code(const std::vector<CellComparison>& cells) {
     return row.comparison->verdict == Verdict::Regressed || fails_newly(*row.cell);
   });
   if (regressed) return kRegressed;
-  return rows.empty() || std::any_of(rows.begin(), rows.end(), is_open) ? kInconclusive : 0;
+  return rows.empty() || std::any_of(rows.begin(), rows.end(), is_open) ? kNotEnoughData : 0;
 }
 
 /// What a reader wants first: how many of what.
 std::string headline(const std::vector<CellComparison>& cells) {
   const std::vector<Row> rows = rows_of(cells);
   std::string line;
-  for (const Verdict verdict : {Verdict::Regressed, Verdict::Improved, Verdict::Inconclusive,
+  for (const Verdict verdict : {Verdict::Regressed, Verdict::Improved, Verdict::NotEnoughData,
                                 Verdict::NotMeasured, Verdict::Unchanged}) {
     const auto count = std::count_if(rows.begin(), rows.end(), [verdict](const Row& row) {
       return row.comparison->verdict == verdict;

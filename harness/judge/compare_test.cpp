@@ -69,7 +69,7 @@ TEST(Compare, CallsUnchangedOnlyWhatWouldHaveShown) {
   const std::vector<double> few = {1.00, 1.01, 1.02};
   const auto three = runs("a", few, {100, 110, 120});
   const CellComparison unknown = compared(three, runs("a", {1.5, 1.6, 1.7}, {100, 110, 120}));
-  EXPECT_EQ(unknown.speed.verdict, Verdict::Inconclusive);  // n = 3 is never significant
+  EXPECT_EQ(unknown.speed.verdict, Verdict::NotEnoughData);  // n = 3 is never significant
   EXPECT_FALSE(unknown.speed.detectable);
 }
 
@@ -235,7 +235,7 @@ TEST(Compare, CorrectsForTheNumberOfCells) {
   }
   // p is 2 / 252 at the least with 5 runs: too much for one of 40 tests.
   const std::vector<CellComparison> cells = compare({.runs = base}, {.runs = head}, {});
-  EXPECT_EQ(cells[0].speed.verdict, Verdict::Inconclusive);
+  EXPECT_EQ(cells[0].speed.verdict, Verdict::NotEnoughData);
   EXPECT_FALSE(cells[0].speed.detectable);
 }
 
@@ -310,7 +310,7 @@ TEST(FinishedRuns, SkipsLinesThatAreNoRecordsAndCountsThem) {
   EXPECT_EQ(found.warnings.size(), 3U);
   const FinishedRun& run = found.runs.front();
   EXPECT_EQ(run.arguments, (std::vector<std::string>{"--workload", "parabola", "--seed", "3"}));
-  EXPECT_TRUE(run.cell.starts_with("parabola all_reduce x2")) << run.cell;
+  EXPECT_TRUE(run.cell.starts_with("parabola all_reduce (2 workers")) << run.cell;
   EXPECT_EQ(run.cell.find("seed"), std::string::npos);
   EXPECT_EQ(run.status, Status::Reached);
   EXPECT_EQ(run.seconds_to_target, 2);

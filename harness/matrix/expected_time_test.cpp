@@ -31,7 +31,7 @@ FinishedRun run_of(const std::string& cell, const std::string& strategy, double 
 
 TEST(ExpectedTime, NamesACellAsItsRecordsDo) {
   const RunLength length = run_length(parabola_cell("all_reduce"));
-  EXPECT_EQ(length.cell, "parabola all_reduce x2 steps=400");
+  EXPECT_EQ(length.cell, "parabola all_reduce (2 workers, steps=400)");
   EXPECT_EQ(length.examples, 400 * 50);
   EXPECT_GE(length.evaluations, 2);
 }

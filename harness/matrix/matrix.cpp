@@ -297,7 +297,7 @@ void Matrix::run_one(const PlannedRun& planned) {
     table_.add_crash(planned.cell);
     const std::string how = end.signal != 0 ? std::string(strsignal(end.signal))
                                             : fmt::format("exit code {}", end.exit_code);
-    table_.show(fmt::format("{} seed {} left no record ({}): {}", cell.name, planned.seed, how,
+    table_.show(fmt::format("{}, seed {} left no record ({}): {}", cell.name, planned.seed, how,
                             end.last_error));
     if (end.exit_code == kUsage && tried_ == 1) throw RunError(ErrorKind::Usage, end.last_error);
   }

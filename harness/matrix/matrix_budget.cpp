@@ -8,6 +8,8 @@
 #include <map>
 #include <numeric>
 
+#include "harness/system/number.h"
+
 namespace regatta {
 namespace {
 
@@ -87,9 +89,10 @@ double seconds_of_first_runs(std::span<const MissingRun> missing, std::set<std::
 std::string seeds_text(std::span<const std::size_t> runs_of_cell) {
   std::string text;
   for (const auto& [runs, cells] : cells_by_runs(runs_of_cell)) {
+    const auto seeds = static_cast<std::int64_t>(runs);
     const std::string number = runs == 0 ? "none" : std::to_string(runs);
-    text += text.empty() ? fmt::format("{} seed{} of {} cell{}", number, runs == 1 ? "" : "s",
-                                       cells.size(), cells.size() == 1 ? "" : "s")
+    text += text.empty() ? fmt::format("{} of {}", runs == 0 ? "no seeds" : plural(seeds, "seed"),
+                                       plural(std::ssize(cells), "cell"))
                          : fmt::format(", {} of {}", number, cells.size());
   }
   return text;

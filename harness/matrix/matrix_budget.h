@@ -46,7 +46,7 @@ double seconds_of_first_runs(std::span<const MissingRun> missing, std::set<std::
 std::string seeds_text(std::span<const std::size_t> runs_of_cell);
 
 /// The cells with fewer than `wanted` runs, one line for each number of runs:
-/// `  3 of 5 seeds: parabola single x1, parabola in_graph x2`.
+/// `  3 of 5 seeds: parabola single (1 worker), parabola in_graph (2 workers)`.
 std::vector<std::string> lines_of_fewer(const MatrixPlan& plan,
                                         std::span<const std::size_t> runs_of_cell,
                                         std::size_t wanted);

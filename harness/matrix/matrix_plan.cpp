@@ -222,15 +222,18 @@ class Reader {
       const auto found = values.find(flag);
       return found == values.end() ? std::string(otherwise) : found->second;
     };
-    MatrixCell cell;
-    cell.name = fmt::format("{} {} x{}", value_or("--workload", "?"),
-                            value_or("--strategy", "single"), value_or("--workers", "1"));
+    MatrixCell cell{.workload = value_or("--workload", "?"),
+                    .strategy = value_or("--strategy", "single")};
+    const std::string workers = value_or("--workers", "1");
+    cell.settings = {workers + (workers == "1" ? " worker" : " workers")};
     for (const std::string& flag : order) {
       cell.arguments.push_back(flag);
       cell.arguments.push_back(values.at(flag));
       if (flag == "--workload" || flag == "--strategy" || flag == "--workers") continue;
-      cell.name += fmt::format(" {}={}", flag.substr(2), values.at(flag));
+      cell.settings.push_back(fmt::format("{}={}", flag.substr(2), values.at(flag)));
     }
+    cell.name =
+        fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(cell.settings, ", "));
     return cell;
   }
 

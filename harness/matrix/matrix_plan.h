@@ -27,7 +27,10 @@ namespace regatta {
 /// One cell: the arguments of `regatta run` without seed and folders.
 struct MatrixCell {
   std::vector<std::string> arguments;  ///< `--workload`, `parabola`, ...
-  std::string name;                    ///< `parabola all_reduce x2`, and other settings
+  std::string workload;
+  std::string strategy;
+  std::vector<std::string> settings;  ///< `2 workers`, `steps=100`
+  std::string name;                   ///< `parabola all_reduce (2 workers, steps=100)`
   bool operator==(const MatrixCell&) const = default;
 };
 

@@ -46,8 +46,9 @@ TEST(MatrixPlan, CrossesTheAxesOfEachBlockAndLeavesOutWhatIsExcluded) {
                                        "m.toml");
   EXPECT_THAT(plan.seeds, ElementsAre(7, 9));
   EXPECT_THAT(names_of(plan),
-              ElementsAre("parabola all_reduce x2", "resnet9_thin in_graph x2",
-                          "resnet9_thin all_reduce x2", "parabola single x1 rate-scale=0.5"));
+              ElementsAre("parabola all_reduce (2 workers)", "resnet9_thin in_graph (2 workers)",
+                          "resnet9_thin all_reduce (2 workers)",
+                          "parabola single (1 worker, rate-scale=0.5)"));
   EXPECT_THAT(plan.cells[0].arguments,
               ElementsAre("--workload", "parabola", "--strategy", "all_reduce", "--workers", "2"));
 }
@@ -78,9 +79,9 @@ TEST(MatrixPlan, RejectsWhatCannotRunWithTheReason) {
       "workers = 2\n",
       "m.toml");
   const std::vector<RejectedCell> rejected = reject_invalid(plan);
-  EXPECT_THAT(names_of(plan), ElementsAre("parabola in_graph x2"));
+  EXPECT_THAT(names_of(plan), ElementsAre("parabola in_graph (2 workers)"));
   ASSERT_EQ(rejected.size(), 3U);
-  EXPECT_EQ(rejected[0].cell.name, "parabola single x2");
+  EXPECT_EQ(rejected[0].cell.name, "parabola single (2 workers)");
   EXPECT_THAT(rejected[0].reason, HasSubstr("single"));
   EXPECT_THAT(rejected[1].reason, HasSubstr("did you mean 'parabola'"));
 }
@@ -88,8 +89,9 @@ TEST(MatrixPlan, RejectsWhatCannotRunWithTheReason) {
 TEST(MatrixPlan, HasTiersWhoseQuickOneIsValid) {
   MatrixPlan quick = tier_plan("quick");
   EXPECT_EQ(quick.cells.size(), 2 * all_strategies().size());
-  EXPECT_EQ(quick.cells[0].name, "parabola single x1");
-  EXPECT_EQ(quick.cells[1].name, "resnet9_thin single x1 global-batch=32 epochs=1 target=40");
+  EXPECT_EQ(quick.cells[0].name, "parabola single (1 worker)");
+  EXPECT_EQ(quick.cells[1].name,
+            "resnet9_thin single (1 worker, global-batch=32, epochs=1, target=40)");
   EXPECT_TRUE(reject_invalid(quick).empty());
   EXPECT_GT(tier_plan("full").cells.size(), quick.cells.size());
   EXPECT_FALSE(tier_plan("standard").cells.empty());
@@ -110,7 +112,7 @@ TEST(MatrixPlan, HasTiersForLongRunsOfWhichEveryCellIsValidButOneOfTooFewLayers)
   EXPECT_EQ(rejected_of("standard"), std::vector<std::string>{});
   const std::vector<std::string> rejected = rejected_of("full");
   ASSERT_EQ(rejected.size(), 1U);
-  EXPECT_THAT(rejected[0], HasSubstr("parabola model_parallel x4: "));
+  EXPECT_THAT(rejected[0], HasSubstr("parabola model_parallel (4 workers): "));
   EXPECT_THAT(rejected[0], HasSubstr("this model has 3 layers, so 1 to 3 stages are possible"));
 }
 

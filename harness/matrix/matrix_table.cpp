@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <sstream>
 
 #include "harness/judge/statistics.h"
 #include "harness/system/terminal.h"
+#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
@@ -50,11 +50,8 @@ std::string shortened(const std::string& name, std::size_t width) {
   return name.substr(0, head) + ".." + name.substr(name.size() - (width - 2 - head));
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
+bool has_one_worker(const MatrixCell& cell) {
+  return find_strategies(cell.strategy).front()->workers == WorkersAre::One;
 }
 
 /// The first is to the left, numbers are to the right.
@@ -77,7 +74,7 @@ MatrixTable::MatrixTable(const MatrixPlan& plan)
       glyphs_(glyphs_of_locale()) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> by_workload;
   for (std::size_t cell = 0; cell < plan.cells.size(); ++cell) {
-    const std::string workload = words_of(plan.cells[cell].name).front();
+    const std::string workload = plan.cells[cell].workload;
     const auto same = [&](const auto& entry) { return entry.first == workload; };
     auto found = std::find_if(by_workload.begin(), by_workload.end(), same);
     if (found == by_workload.end()) found = by_workload.insert(found, {workload, {}});
@@ -86,27 +83,34 @@ MatrixTable::MatrixTable(const MatrixPlan& plan)
   for (const auto& [workload, cells] : by_workload) groups_.push_back(group_of(workload, cells));
 }
 
-/// Also sets the labels of its rows.
+/// Also sets the labels of its rows: the settings that not all cells have. A strategy of one worker
+/// has no number of workers to tell.
 MatrixTable::Group MatrixTable::group_of(const std::string& workload,
                                          const std::vector<std::size_t>& cells) {
-  std::vector<std::vector<std::string>> names;
-  for (const std::size_t cell : cells) names.push_back(words_of(plan_.cells[cell].name));
-  const auto is_of_all = [&](const std::string& word) {
-    return std::all_of(names.begin(), names.end(), [&](const auto& name) {
-      return std::find(name.begin() + 3, name.end(), word) != name.end();
+  const auto has = [&](std::size_t cell, const std::string& setting) {
+    const std::vector<std::string>& own = plan_.cells[cell].settings;
+    return std::find(own.begin(), own.end(), setting) != own.end();
+  };
+  const auto is_of_all = [&](const std::string& setting, bool counts_workers) {
+    return std::ranges::all_of(cells, [&](std::size_t cell) {
+      return has(cell, setting) || (counts_workers && has_one_worker(plan_.cells[cell]));
     });
   };
-  Group group{.title = workload, .cells = cells};
-  const std::vector<std::string>& first = names.front();
-  for (std::size_t i = 3; i < first.size(); ++i) {  // behind workload, strategy and workers
-    if (is_of_all(first[i])) group.title += ' ' + first[i];
-  }
-  for (std::size_t k = 0; k < cells.size(); ++k) {
-    std::string& label = rows_[cells[k]].label;
-    label = "  " + names[k][1] + ' ' + names[k][2];
-    for (std::size_t i = 3; i < names[k].size(); ++i) {
-      if (!is_of_all(names[k][i])) label += ' ' + names[k][i];
-    }
+  const auto settings_of = [&](std::size_t cell, bool of_all) {
+    std::vector<std::string> settings = plan_.cells[cell].settings;
+    const std::string workers = settings.front();
+    if (has_one_worker(plan_.cells[cell])) settings.erase(settings.begin());
+    std::erase_if(settings, [&](const std::string& setting) {
+      return is_of_all(setting, setting == workers) != of_all;
+    });
+    return settings.empty() ? "" : fmt::format(" ({})", fmt::join(settings, ", "));
+  };
+  const auto tells_workers = std::ranges::find_if(
+      cells, [&](std::size_t cell) { return !has_one_worker(plan_.cells[cell]); });
+  const std::size_t typical = tells_workers == cells.end() ? cells.front() : *tells_workers;
+  Group group{.title = workload + settings_of(typical, true), .cells = cells};
+  for (const std::size_t cell : cells) {
+    rows_[cell].label = "  " + plan_.cells[cell].strategy + settings_of(cell, false);
   }
   return group;
 }
@@ -143,7 +147,7 @@ MatrixTable::Columns MatrixTable::columns_of(const Row& row) const {
 }
 
 void MatrixTable::begin(std::size_t cell, std::uint64_t seed) {
-  under_way_ = fmt::format("{} seed {}: preparing", plan_.cells[cell].name, seed);
+  under_way_ = fmt::format("{}, seed {}: preparing", plan_.cells[cell].name, seed);
   if (terminal_) redraw();
 }
 
@@ -163,7 +167,7 @@ void MatrixTable::show(const std::string& news) {
   std::fflush(stdout);
 }
 
-/// Names are shortened where there is no room; what is wider still is cut.
+/// Where there is no room, names are shortened, then the last numbers are left out.
 MatrixTable::Widths MatrixTable::widths_for(std::size_t terminal_columns) const {
   Widths widths{.line = terminal_columns - 1};
   for (const std::string& head : kHeads) widths.columns.push_back(head.size());
@@ -178,7 +182,12 @@ MatrixTable::Widths MatrixTable::widths_for(std::size_t terminal_columns) const 
   }
   std::size_t numbers = 0;
   for (std::size_t i = 1; i < widths.columns.size(); ++i) {
-    numbers += widths.columns[i] > 0 ? widths.columns[i] + 1 : 0;
+    const std::size_t more = widths.columns[i] > 0 ? widths.columns[i] + 1 : 0;
+    if (numbers + more + kLeastNameWidth > widths.line) {
+      std::fill(widths.columns.begin() + static_cast<std::ptrdiff_t>(i), widths.columns.end(), 0);
+      break;
+    }
+    numbers += more;
   }
   const std::size_t room = std::max(widths.line, numbers + kLeastNameWidth) - numbers;
   widths.columns[0] = std::min(widths.columns[0], room);

@@ -2,34 +2,41 @@
 #include "harness/plan/evaluation_points.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace regatta {
 namespace {
 
 constexpr std::int64_t kFiner = 4;
-constexpr double kAhead = 2;  // periods
+constexpr double kAhead = 2;        // periods
+constexpr std::int64_t kPaces = 3;  // the last ones
+constexpr std::int64_t kNear = 3;   // periods, as a rule
 
 bool reaches(const Target& target, double metric) {
   return target.metric == "loss" ? metric <= target.value : metric >= target.value;
 }
 
-/// Whether the metric would reach the target soon after this period began, at the pace of the one
-/// before.
+/// Whether the metric would reach the target soon after this period began, at the fastest pace of
+/// the last ones. An accuracy that has just fallen would have none by the last one alone.
 bool is_near(const EvaluationPoints& points, const Target& target,
              std::span<const Evaluation> evaluations, std::int64_t examples) {
   const auto reached = [&](const Evaluation& each) { return reaches(target, each.metric); };
   if (std::any_of(evaluations.begin(), evaluations.end(), reached)) return false;
-  const auto first_from = [&](std::int64_t count) {
-    return std::find_if(evaluations.begin(), evaluations.end(),
-                        [&](const Evaluation& each) { return each.examples >= count; });
-  };
   const std::int64_t began = examples / points.period * points.period;
-  const auto last = first_from(began);
-  const auto before = first_from(began - points.period);
-  if (began == 0 || last == evaluations.end() || before->examples == last->examples) return false;
-  const double pace =
-      (last->metric - before->metric) / static_cast<double>(last->examples - before->examples);
-  return reaches(target, last->metric + kAhead * pace * static_cast<double>(points.period));
+  const auto mark = [&](std::int64_t periods_ago) {  // the first evaluation from there on
+    return std::find_if(evaluations.begin(), evaluations.end(), [&](const Evaluation& each) {
+      return each.examples >= began - periods_ago * points.period;
+    });
+  };
+  const auto last = mark(0);
+  if (last == evaluations.end()) return false;
+  const auto would_reach = [&](double change) {
+    return reaches(target, last->metric + kAhead * change);
+  };
+  const std::int64_t known = std::min(kPaces, began / points.period);
+  return std::ranges::any_of(std::views::iota(std::int64_t{0}, known), [&](std::int64_t ago) {
+    return would_reach(mark(ago)->metric - mark(ago + 1)->metric);
+  });
 }
 
 }  // namespace
@@ -47,7 +54,6 @@ std::int64_t most_evaluations(const EvaluationPoints& points) {
 }
 
 std::int64_t expected_evaluations(const EvaluationPoints& points) {
-  constexpr std::int64_t kNear = 2;  // periods
   const std::int64_t once_a_period = (points.total + points.period - 1) / points.period;
   return std::min(points.total / points.fine + 1,
                   once_a_period + kNear * (points.period / points.fine - 1));

@@ -2,8 +2,8 @@
 //
 // After how many examples a run is evaluated: once a period, and four times as often where the
 // target is near, so that the time to the target is known as exactly. Near: two periods more at the
-// pace of the last one would reach it, as a curve may become steeper. When the target is reached,
-// once a period again.
+// fastest pace of the last three would reach it, as a curve may become steeper, and an accuracy
+// falls now and then. When the target is reached, once a period again.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ EvaluationPoints evaluation_points(std::int64_t period, std::int64_t global_batc
 /// At most so many.
 std::int64_t most_evaluations(const EvaluationPoints& points);
 
-/// As many as usual: the target is near for two periods.
+/// As many as usual: the target is near for three periods.
 std::int64_t expected_evaluations(const EvaluationPoints& points);
 
 /// The first count of examples after `examples` at which there is an evaluation, by those so far.

@@ -51,6 +51,15 @@ TEST(EvaluationPoints, ExpectLossesToGoOnFalling) {
             (std::vector<std::int64_t>{800, 1000, 1200, 1400, 1600, 1800, 2000, 2400, 3200, 4000}));
 }
 
+TEST(EvaluationPoints, AreCloseAlthoughAnAccuracyHasJustFallen) {
+  const EvaluationPoints points = evaluation_points(800, 100, 4000);
+  const auto at = points_of(points, kAccuracy, [](auto examples) {
+    return examples < 800 ? 10.0 : examples < 1600 ? 60.0 : examples < 2600 ? 55.0 : 95.0;
+  });
+  EXPECT_EQ(at, (std::vector<std::int64_t>{800, 1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400,
+                                           2600, 3200, 4000}));
+}
+
 TEST(EvaluationPoints, AreThoseOfAResumedRunToo) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
   const std::vector<Evaluation> evaluations = {{.examples = 0, .metric = 0},
@@ -62,7 +71,7 @@ TEST(EvaluationPoints, AreThoseOfAResumedRunToo) {
 
 TEST(EvaluationPoints, AreCountedForTimeAndRoom) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
-  EXPECT_EQ(expected_evaluations(points), 5 + 2 * 3);
+  EXPECT_EQ(expected_evaluations(points), 5 + 3 * 3);
   EXPECT_GE(most_evaluations(points), 20 + 1);
 }
 

@@ -109,7 +109,7 @@ class Mllog(unittest.TestCase):
         self.assertEqual(len(self.logs), len(claiming))
         names = {str(path) for path in self.logs}
         for number in range(3):
-            self.assertIn(f"parabola-all-reduce-x2/result_{number}.txt", names)
+            self.assertIn(f"parabola-all-reduce-2-workers/result_{number}.txt", names)
 
     def test_lines_have_exactly_their_fields_in_order(self) -> None:
         for lines in self.logs.values():
@@ -157,7 +157,7 @@ class Mllog(unittest.TestCase):
     def test_says_how_batch_and_model_were_dealt(self) -> None:
         for path, lines in self.logs.items():
             stages = 2 if "model-parallel" in str(path) else 1
-            replicas = 2 if "-x2" in str(path) and stages == 1 else 1
+            replicas = 2 if "-2-workers" in str(path) and stages == 1 else 1
             value = {line["key"]: line["value"] for line in lines}
             self.assertEqual(value["pipeline_parallelism"], stages, path)
             self.assertEqual(value["micro_batch_size"] * replicas, value["global_batch_size"], path)

@@ -49,7 +49,7 @@ class GoogleBenchmark(unittest.TestCase):
         for index, (cell, runs) in enumerate(cells.items()):
             family = [entry for entry in entries if entry["family_index"] == index]
             self.assertEqual(len({entry["name"] for entry in family}), 1)
-            self.assertTrue(family[0]["name"].startswith(f"{cell[0]} {cell[1]} x"))
+            self.assertTrue(family[0]["name"].startswith(f"{cell[0]} {cell[1]} ("))
             self.assertEqual([entry["repetition_index"] for entry in family],
                              list(range(len(runs))))
             for entry, run in zip(family, runs):
@@ -92,7 +92,7 @@ class GithubActionBenchmark(unittest.TestCase):
         folder = folder_of(line, failed(line), failed(line))
         done = regatta("export", str(folder), "--format", "github", "--out", str(out))
         self.assertEqual(done.returncode, 0)
-        self.assertIn("parabola single x1: 1 of 3 runs reached the target", done.stderr)
+        self.assertIn("parabola single (1 worker): 1 of 3 runs reached the target", done.stderr)
         self.assertIn("2 of 3 runs failed", done.stderr)
         self.assertEqual(parsed((out / "smaller_is_better.json").read_text()), [])
         self.assertEqual(len(parsed((out / "bigger_is_better.json").read_text())), 1)
@@ -114,7 +114,7 @@ class BencherMetricFormat(unittest.TestCase):
         benchmarks = parsed(exported(QUICK, "bmf"))
         for cell, runs in cells_of(records_in(QUICK)).items():
             (measures,) = [measures for name, measures in benchmarks.items()
-                           if name.startswith(f"{cell[0]} {cell[1]} x")]
+                           if name.startswith(f"{cell[0]} {cell[1]} (")]
             speeds = [run["examples_per_s"] for run in runs]
             self.assertEqual(measures["throughput"],
                              {"value": statistics.median(speeds), "lower_value": min(speeds),

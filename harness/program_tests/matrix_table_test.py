@@ -13,8 +13,11 @@ import subprocess
 import termios
 import unittest
 
-from matrix_support import CELLS, Folder
+from matrix_support import CELLS, SMALL, Folder
 from test_support import records_in, run_tests
+
+
+HEADS = ("cell", "runs", "reached", "to target", "metric", "examples/s")
 
 
 def last_table(drawn: str) -> list[str]:
@@ -54,7 +57,8 @@ class Table(unittest.TestCase):
         drawn = self.on_terminal(folder, 250)
         table = last_table(drawn)
         self.assertIn("to target", table[0])
-        self.assertTrue(table[1].startswith("parabola steps=2000  "))  # what all cells have, once
+        # what all cells have, once
+        self.assertTrue(table[1].startswith("parabola (2 workers, steps=2000)  "))
         self.assertEqual(len(table), 2 + CELLS)
         speed = int(row_of("all_reduce", table)[-2])
         speeds = [record["examples_per_s"] for record in records_in(folder.out)
@@ -89,13 +93,20 @@ class Table(unittest.TestCase):
         self.assertFalse("#" in drawn)
         self.assertIsNone(re.search(r"\x1b\[\d*m", drawn))
 
-    def test_on_a_narrow_terminal_bars_go_then_names_lose_their_middle_and_no_number_is_lost(
+    def test_on_a_narrow_terminal_bars_go_then_names_lose_their_middle_and_numbers_are_whole(
             self) -> None:
-        for columns, name in ((80, "  async_shared x2 "), (56, "  async..ared x2 ")):
-            drawn = re.sub(r"\x1b\[\d+m", "", self.on_terminal(Folder(), columns))
-            (row,) = [row for row in last_table(drawn) if row.startswith(name)]
-            self.assertRegex(row, r" 3/3 .* \d+(  #+)?$")
+        long = SMALL.replace("async_shared", "parameter_server_async")
+        for columns, name in ((80, "  parameter_server_async "), (56, "  paramete..erver_async ")):
+            drawn = re.sub(r"\x1b\[\d+m", "", self.on_terminal(Folder(long), columns))
+            table = last_table(drawn)
+            self.assertEqual(len([row for row in table if row.startswith(name)]), 1, table)
+            (row,) = [row for row in table if row.startswith(name)]
+            self.assertRegex(row, r" 3/3 .* [\d.]+(  #+)?$")
             self.assertEqual("#" in row, columns == 80)
+            heads = re.split(" {2,}| (?=to |runs|reached|metric|ex)", table[0].strip())
+            self.assertEqual([head for head in heads if head][:4],
+                             ["cell", "runs", "reached", "to target"])
+            self.assertLessEqual(set(heads) - {""}, {*HEADS})  # none is cut
             self.assertLess(max(map(len, re.findall(r"\x1b\[K(.*)\r\n", drawn))), columns)
 
     def test_in_a_pipe_are_plain_lines(self) -> None:

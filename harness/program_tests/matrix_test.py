@@ -43,7 +43,8 @@ class Matrix(unittest.TestCase):
         self.assertIn(f"{CELLS} cells x 3 seeds = {RUNS} runs", ran.stdout)
         self.assertIn("[12/12] parabola async_shared, 2 workers, seed 3", ran.stdout)
         self.assertIn(f"regatta report {folder.out}", ran.stdout)
-        self.assertIn("parabola single x2 steps=2000: strategy 'single'", ran.stdout)  # the reason
+        self.assertIn("parabola single (2 workers, steps=2000): strategy 'single'",
+                      ran.stdout)  # the reason
         records = records_in(folder.out)
         self.assertEqual(len(records), RUNS)
         seeds = [record["cell"]["seed"] for record in records]
@@ -175,7 +176,7 @@ class Matrix(unittest.TestCase):
         self.assertEqual(len(cells), CELLS)
         self.assertEqual({cell["speed"]["verdict"] for cell in cells}, {"unchanged"})
         self.assertEqual(ran.returncode, 0)
-        row = "| parabola single x1 steps=2000 | 8 → 8 |"
+        row = "| parabola single (1 worker, steps=2000) | 8 → 8 |"
         for form, words in (("text", "unchanged"), ("markdown", row)):
             ran = subprocess.run([*compare, str(folder.out), "--format", form],
                                  capture_output=True, text=True, timeout=20, check=False)
@@ -202,7 +203,7 @@ class Matrix(unittest.TestCase):
         nowhere = ("--data-dir", str(folder.path / "none"))
         ran = folder.run("--dry-run", *nowhere)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
-        self.assertIn("  resnet9_thin single x1 dataset=cifar10 steps=4\n", ran.stdout)
+        self.assertIn("  resnet9_thin single (1 worker, dataset=cifar10, steps=4)\n", ran.stdout)
         ran = folder.run(*nowhere)
         self.assertEqual(ran.returncode, 1)
         self.assertIn("ci/fetch_cifar10", ran.stderr)

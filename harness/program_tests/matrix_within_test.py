@@ -45,7 +45,7 @@ class Within(unittest.TestCase):
         for strategy, own in seeds.items():
             self.assertEqual(own, list(range(1, len(own) + 1)))  # seed after seed
             if len(own) < 3:
-                self.assertRegex(ran.stdout, rf"  {len(own)} of 3 seeds: .*{strategy} x")
+                self.assertRegex(ran.stdout, rf"  {len(own)} of 3 seeds: .*{strategy} \(")
         (advice,) = re.findall(r"\. To go on: regatta (matrix .*) --resume\n", ran.stdout)
         self.assertEqual(advice, f"matrix {folder.file} --out {folder.out}")
         again = folder.run("--resume", "--within", "10min")
@@ -77,7 +77,7 @@ class Within(unittest.TestCase):
         self.assertRegex(ran.stdout,
                          r"  the last one ends after about \d+ (s|min|h): a cell's first")
         self.assertRegex(ran.stdout, r"  one run of each cell takes about \d+ (s|min|h); there "
-                                     r"is no time for parabola \w+ x2 steps=50000000, ")
+                                     r"is no time for parabola \w+ \(2 workers, steps=50000000\), ")
         self.assertIn("within 9h: ", folder.run("--dry-run", "--within", "9h").stdout)
         self.assertFalse(folder.out.exists())
 

@@ -121,9 +121,11 @@ class Right(Reports):
         ran, out = report(folder_of("\n".join(few_lines())))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         page = (out / "index.html").read_text()
-        beside = r'(?:src|href)="(?!#|data:|figures/|judgement.json)[^"]*"'
+        beside = r'(?:src|href)="(?!#|data:|figures/|judgement.json|[^":]*records.jsonl")[^"]*"'
         self.assertEqual(re.findall(beside, page), [])
         self.assertNotIn("@import", page)
+        (records,) = re.findall(r'href="([^"]*records.jsonl)"', page)
+        self.assertTrue((out / records).exists(), records)
         linked = set(re.findall(r'href="(figures/[^"]+)"', page))
         self.assertGreaterEqual(len(linked), 4)
         for name in linked:

@@ -50,4 +50,8 @@ template std::uint64_t parse_number(std::string_view, std::string_view,
                                     const NumberRange<std::uint64_t>&);
 template double parse_number(std::string_view, std::string_view, const NumberRange<double>&);
 
+std::string plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 }  // namespace regatta
