@@ -3,12 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "harness/system/command_text.h"
 #include "harness/system/duration.h"
 #include "harness/system/number.h"
 #include "harness/system/terminal.h"
+#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
@@ -60,6 +63,27 @@ std::string verdict_text(const Record& record, const std::string& status,
                         seconds(record.training_ns), record.examples_per_s);
   }
   return text + fmt::format("; record in {}/records.jsonl", folder);
+}
+
+/// What to type next. A command that lists what is missing, where that is why a run failed.
+std::string next_command(const Record& record, const std::string& folder) {
+  if (!record.failure) {
+    const std::vector<std::string> report = {"regatta", "report", folder};
+    return "to see who came first, and why: " + command_text(report);
+  }
+  const std::string& kind = record.failure->kind;
+  if (kind == to_string(ErrorKind::Diverged)) {
+    std::vector<std::string> again = words_of(record.command);
+    const auto flag = std::find(again.begin(), again.end(), "--rate-scale");
+    if (flag != again.end()) again.erase(flag, std::next(flag, 2));
+    std::erase_if(again, [](const auto& word) { return word.starts_with("--rate-scale="); });
+    again.insert(again.end(), {"--rate-scale", fmt::format("{:g}", record.cell.rate_scale / 2)});
+    return "to try a lower learning rate: " + command_text(again);
+  }
+  if (kind == to_string(ErrorKind::PeerLost) || kind == to_string(ErrorKind::Timeout)) {
+    return "to try it again: " + record.command;
+  }
+  return "to see what is missing: regatta doctor";
 }
 
 /// Empty where nothing tells, and at the end.
@@ -183,9 +207,7 @@ void LiveLine::conclude(const Record& record, const std::string& folder) {
   for (const std::string& line : wrapped(text, terminal_size().columns - 1)) {
     fmt::print("{}\n", line);
   }
-  if (record.status == Status::Failed) return;
-  const std::vector<std::string> next = {"regatta", "report", folder};
-  fmt::print("to see who came first, and why: {}\n", command_text(next));
+  fmt::print("{}\n", next_command(record, folder));
 }
 
 }  // namespace regatta

@@ -25,6 +25,7 @@
 #include "harness/system/duration.h"
 #include "harness/system/folder_lock.h"
 #include "harness/system/machine.h"
+#include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -194,7 +195,7 @@ void Matrix::describe() {
   for (const MatrixCell& cell : plan_.cells) fmt::print("  {}\n", cell.name);
   if (!rejected_.empty()) fmt::print("cannot run, and why:\n");
   for (const RejectedCell& each : rejected_) {
-    fmt::print("  {}: {}\n", each.cell.name, each.reason);
+    fmt::print("  {}\n", one_line(each.cell.name + ": " + each.reason));
   }
   if (missing_.size() < planned()) {
     fmt::print("{} runs are there already\n", planned() - missing_.size());

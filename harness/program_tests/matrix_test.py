@@ -58,6 +58,13 @@ class Matrix(unittest.TestCase):
         self.assertNotIn("about 0.0 s", ran.stdout)
         self.assertFalse(folder.out.exists())
 
+    def test_a_value_of_several_lines_stays_in_its_line(self) -> None:
+        folder = Folder('[[race]]\nworkload = ["parabola", """para\nbola\u001b[2J"""]\nsteps = 2\n')
+        lines = folder.run("--dry-run").stdout.splitlines()
+        rejected = lines[lines.index("cannot run, and why:") + 1]
+        self.assertTrue(rejected.startswith("  para\\nbola\\x1b[2J single (1 worker, steps=2): "),
+                        rejected)
+
     def test_where_no_record_tells_a_short_run_does_and_later_what_has_finished(self) -> None:
         apart, scratch = fresh_folder() / "regatta", fresh_folder()
         shutil.copy(REGATTA, apart)  # into no checkout, so that it finds no records

@@ -15,7 +15,7 @@ from test_browser import Browser, browser, find_chromium
 from test_support import fresh_folder, output_of, run_tests, skip
 
 RECORDS = Path("results/xeon-no-amx-2-cores/quick")
-CLAIMS = Path("results/xeon-no-amx-2-cores/claims")
+CLAIMS = Path("results/epyc-2-cores/claims")
 CLAIM_SEEDS = (1, 2)  # of five: figures of all claims, in half of the time
 WORKLOADS, STRATEGIES = 2, 9
 CELLS, FOLDED = 300, 40

@@ -70,6 +70,15 @@ class Race(unittest.TestCase):
         self.assertEqual(on_terminal(*arguments).screen.colours, ["31", "0"])
         self.assertEqual(on_terminal(*arguments, without=(), NO_COLOR="1").screen.colours, [])
 
+    def test_ends_with_a_way_on_where_it_diverged(self) -> None:
+        out = fresh_folder()
+        seen = self.seen(*PARABOLA, "--rate-scale", "1e30", "--out", str(out))
+        text = " ".join(seen.screen.shown().split())
+        self.assertIn("failed: ", text)
+        self.assertRegex(text, r"to try a lower learning rate: regatta run --workload parabola .* "
+                               r"--rate-scale 5e\+29$")
+        self.assertEqual(seen.code, 2)
+
     def test_leaves_an_error_alone_on_the_screen(self) -> None:
         seen = on_terminal("run", *PARABOLA, "--dataset", "nowhere")
         self.assertTrue(seen.screen.shown().startswith("regatta: "), seen.screen.shown())

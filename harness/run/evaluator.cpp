@@ -78,6 +78,7 @@ EvaluationResult Evaluator::judge(Trainer& training) {
     mean.metric += one.metric / models_;
     mean.parameter_norm += one.parameter_norm / models_;
   }
+  executor_->rest();  // training goes on
   return mean;
 }
 

@@ -22,5 +22,9 @@ TEST(Wrapped, LeavesAPieceThatIsTooWideAlone) {
   EXPECT_TRUE(wrapped("", 4).empty());
 }
 
+TEST(OneLine, EscapesWhatWouldBreakIt) {
+  EXPECT_EQ(one_line("a\nb\tc\x1b[2J\x7f µ"), "a\\nb\\x09c\\x1b[2J\\x7f µ");
+}
+
 }  // namespace
 }  // namespace regatta

@@ -118,6 +118,8 @@ class Executor::Impl {
     threads_->run();
   }
 
+  void rest() { threads_->rest(); }
+
   RunState state() const {
     return {.step = step_,
             .plan = plan_,
@@ -310,6 +312,7 @@ Executor::~Executor() = default;
 void Executor::prepare() { impl_->prepare(); }
 void Executor::begin_at(const Positions& positions) { impl_->begin_at(positions); }
 void Executor::run(std::int64_t examples) { impl_->run(examples); }
+void Executor::rest() { impl_->rest(); }
 void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
 std::int64_t Executor::examples_seen() const { return impl_->counts_.seen(); }
 std::vector<std::string> Executor::lost() const { return impl_->failures_.lost(); }

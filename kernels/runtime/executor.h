@@ -85,6 +85,9 @@ class Executor {
   /// Throws: RunError of the first lane that failed, naming the step and the tensor or the missing
   /// process.
   void run(std::int64_t examples);
+  /// Leaves the cores to others until the next run(): the teams of the lanes' threads end, which
+  /// would spin on them for some milliseconds.
+  void rest();
   /// Ends the run: run() throws this error, at once or when it is called next.
   /// Threads: any.
   void interrupt(const RunError& error);

@@ -95,6 +95,10 @@ void Lane::adopt_thread() const {
   pin_thread({cores[static_cast<std::size_t>(omp_get_thread_num())]});
 }
 
+void Lane::end_team() const {
+  if (options_.threads > 1) omp_pause_resource(omp_pause_soft, omp_get_initial_device());
+}
+
 void Lane::run() {
   if (captured_ != nullptr && !leads()) return;
   std::uint64_t now = ticks();

@@ -97,6 +97,8 @@ class Lane {
   /// Pins and prepares the calling thread. Threads: the lane's thread, here and below except for
   /// the reports.
   void adopt_thread() const;
+  /// Ends the team of the calling thread, which adopt_thread() makes anew.
+  void end_team() const;
   /// Runs steps until the gate closes. Throws: RunError, Aborted.
   void run();
 

@@ -28,29 +28,48 @@ LaneThreads::~LaneThreads() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void LaneThreads::run() {
-  std::unique_lock lock(mutex_);
-  if (error_ != nullptr) std::rethrow_exception(error_);
+void LaneThreads::begin(Task task, std::unique_lock<std::mutex>& lock) {
+  task_ = task;
   ++generation_;
   running_ = threads_.size();
   changed_.notify_all();
   changed_.wait(lock, [&] { return running_ == 0; });
+}
+
+void LaneThreads::run() {
+  std::unique_lock lock(mutex_);
   if (error_ != nullptr) std::rethrow_exception(error_);
+  begin(Task::Run, lock);
+  if (error_ != nullptr) std::rethrow_exception(error_);
+}
+
+void LaneThreads::rest() {
+  std::unique_lock lock(mutex_);
+  begin(Task::Rest, lock);
 }
 
 void LaneThreads::serve(Lane& lane) {
   lane.adopt_thread();
   std::uint64_t served = 0;
+  bool rested = false;
   for (;;) {
+    Task task = Task::Run;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return quit_ || generation_ > served; });
       if (quit_) return;
       served = generation_;
+      task = task_;
     }
     try {
+      if (rested && task == Task::Run) lane.adopt_thread();
+      rested = task == Task::Rest;
       start_together(served);
-      lane.run();
+      if (task == Task::Run) {
+        lane.run();
+      } else {
+        lane.end_team();
+      }
     } catch (const Aborted&) {  // another lane has said why
     } catch (...) {
       if (std::exception_ptr error = rule_(lane, std::current_exception())) end(std::move(error));

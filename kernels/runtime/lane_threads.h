@@ -35,21 +35,28 @@ class LaneThreads {
   /// Lets every lane run until its gate closes. Throws: the error that ended the run; so does every
   /// later call.
   void run();
+  /// Ends the teams of threads that lanes have: between runs they would spin for some milliseconds
+  /// on cores that others need. The next run() begins with new ones.
+  void rest();
   /// Makes run() throw this error, now or at its next call, unless it has another one. The caller
   /// ends the lanes. Threads: any.
   void end(std::exception_ptr error);
 
  private:
+  enum class Task : std::uint8_t { Run, Rest };
+
+  void begin(Task task, std::unique_lock<std::mutex>& lock);
   void serve(Lane& lane);
   void start_together(std::uint64_t generation);
 
   FailureRule rule_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t generation_ = 0;  ///< runs begun
-  std::size_t running_ = 0;       ///< lanes that have not ended this run
+  Task task_ = Task::Run;
+  std::uint64_t generation_ = 0;  ///< tasks begun
+  std::size_t running_ = 0;       ///< lanes that have not ended this task
   bool quit_ = false;
-  std::atomic<std::uint64_t> awake_{0};  ///< lanes that have begun a run, over all runs
+  std::atomic<std::uint64_t> awake_{0};  ///< lanes that have begun a task, over all tasks
   std::exception_ptr error_;
   std::vector<std::thread> threads_;  ///< last, because they use all of the above
 };

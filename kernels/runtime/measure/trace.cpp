@@ -59,6 +59,13 @@ void add_spans(TraceRow& row, const TraceBuffer& events, const TickMap& clock) {
     row.begin_ns.push_back(begin_ns);
     row.end_ns.push_back(last_ns);
   }
+  if (events.dropped() == 0) return;
+  row.label.push_back(static_cast<std::uint32_t>(row.labels.size()));
+  row.labels.push_back({.name = std::to_string(events.dropped()) + " spans that were not kept",
+                        .category = "not kept"});
+  row.step.push_back(row.step.empty() ? 0 : row.step.back());
+  row.begin_ns.push_back(last_ns);
+  row.end_ns.push_back(std::max(clock.ns(events.last_end()), last_ns));
 }
 
 void write_chrome_trace(std::ostream& out, const std::vector<ProcessTrace>& processes) {

@@ -6,8 +6,8 @@
 // processes; metadata events name both. Spans of a lane stand one after the other. Their ends are
 // whole nanoseconds of one clock, and a duration is the difference of two of them: rounded for
 // itself it would reach into the next span, which Perfetto then drops.
-// Events are kept in memory that is allocated before the run; when it is full, later events are
-// dropped.
+// Events are kept in memory that is allocated before the run. When it is full, one span stands for
+// all later ones and tells how many they are.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,21 @@ class TraceBuffer {
  public:
   explicit TraceBuffer(std::size_t capacity) { events_.reserve(capacity); }
   void add(const TraceEvent& event) {
-    if (events_.size() < events_.capacity()) events_.push_back(event);
+    if (events_.size() < events_.capacity()) {
+      events_.push_back(event);
+      return;
+    }
+    ++dropped_;
+    last_end_ = event.end;
   }
   const std::vector<TraceEvent>& events() const { return events_; }
+  std::int64_t dropped() const { return dropped_; }
+  std::uint64_t last_end() const { return last_end_; }  ///< of those that were dropped; ticks
 
  private:
   std::vector<TraceEvent> events_;
+  std::int64_t dropped_ = 0;
+  std::uint64_t last_end_ = 0;
 };
 
 /// What a lane does, as its spans show it.
@@ -86,7 +95,8 @@ void for_each_field(T& trace, Field&& field) {
   field("rows", trace.rows);
 }
 
-/// Appends the events to the row, whose labels are there: waiting, then each instruction.
+/// Appends the events to the row, whose labels are there: waiting, then each instruction. Adds one
+/// for events that were dropped.
 void add_spans(TraceRow& row, const TraceBuffer& events, const TickMap& clock);
 
 /// All processes of a run, by one clock, whose zero becomes the first span's begin.

@@ -134,6 +134,20 @@ TEST(Trace, LaysOneSpanAfterTheOtherWhereCountersOfCoresDiffer) {
   EXPECT_EQ(row.end_ns, (std::vector<std::int64_t>{20, 20, 30}));
 }
 
+TEST(Trace, TellsInOneSpanHowManyWereNotKept) {
+  TraceBuffer events(2);
+  for (std::int64_t step = 0; step < 5; ++step) {
+    const auto at = static_cast<std::uint64_t>(10 * step);
+    events.add({.step = step, .begin = at, .end = at + 9});
+  }
+  TraceRow row{.name = "lane", .labels = {{"wait", "wait"}, {"op", "compute"}}};
+  add_spans(row, events, TickMap({.ns = 0, .ticks = 0}, {.ns = 100, .ticks = 100}));
+  ASSERT_EQ(row.label.size(), 3U);
+  EXPECT_EQ(row.labels.at(row.label.back()).name, "3 spans that were not kept");
+  EXPECT_EQ(row.begin_ns.back(), 19);
+  EXPECT_EQ(row.end_ns.back(), 49);
+}
+
 TraceRow row_of(const std::string& name, std::int64_t begin_ns, std::int64_t end_ns) {
   TraceRow row{.name = name, .labels = {{"op", "compute"}}};
   row.label = {0};
