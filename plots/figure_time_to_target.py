@@ -27,7 +27,7 @@ from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from wording import time_text, time_unit  # noqa: E402
 
 LABEL_WIDTH = 24  # characters
-LINE, MARKS, GAP = 0.15, 0.2, 0.05  # inches of a row: a line of its name, its marks, room for both
+LINE, MARKS, GAP = 0.15, 0.18, 0.06  # inches of a row: a line of its name, its marks, room for both
 MOST_IN_LINE = 56  # characters of a name and its value
 NEAR = 0.6  # of the slowest time: where all are within it, their differences fill the axis
 MANY = 200  # runs of a cell from which on marks are pixels, not paths
@@ -153,7 +153,7 @@ def draw(runs: list[Run]) -> Figure | None:
         edge = high * (high / low) ** 0.05 if logarithmic else high + 0.05 * (high - low)
         axes.set_xlim(low, high * (high / low) ** 0.08 if logarithmic
                       else high + 0.08 * (high - low))
-        axes.annotate("hollow: missed", (1, 1), xytext=(0, 6), ha="right", fontsize=9,
+        axes.annotate("hollow: missed the target", (1, 1), xytext=(0, 6), ha="right", fontsize=9,
                       color=FAINT, xycoords="axes fraction", textcoords="offset points")
     for row, ((cell, group), style) in enumerate(
             zip(rows, styles_of(cell.variant.strategy for cell, _ in rows))):

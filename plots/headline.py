@@ -13,7 +13,9 @@ BADGES = {"sure": "sure", "close": "sure, but a small difference",
           "level": "no significant difference", "open": "no significant difference",
           "too_few": "not enough data", "alone": "no other to compare with",
           "not_reached": "not reached"}
-MOST_NAMED = 4  # of a group
+MOST_NAMED = 6  # of a group
+MOST_SLOWER = 3  # cells whose factor is told
+IN_TIMES = 1.5  # the upper end of an interval from which on it is told in times, not in percent
 GROUPS = ("level", "open", "too_few")
 
 
@@ -44,7 +46,7 @@ def _interval(against: Json) -> str:
     low, high = against.get("low"), against.get("high")
     if not low or not high:
         return ""
-    if high >= 1.5:
+    if high >= IN_TIMES:
         return f" ({low:.2f} to {high:.2f} times)"
     return f" ({100 * (low - 1):.1f} to {100 * (high - 1):.1f} %)"
 
@@ -67,22 +69,50 @@ def _names(judged: Json, names: list[str], *standings: str) -> list[tuple[str, J
             if cell["against_first"]["standing"] in standings]
 
 
+def _factor(against: Json) -> str:
+    """`5.6 % longer (2.1 to 9.2 %)`, `2.00 times as long (1.90 to 2.10 times)`"""
+    high = against.get("high")
+    text = (f"{against['time']:.2f} times as long" if high and high >= IN_TIMES > against["time"]
+            else longer_text(against["time"]))
+    return text + _interval(against)
+
+
 def _longer(name: str, cell: Json) -> str:
     against = cell["against_first"]
     if "time" not in against:
         missed = cell["count"] - cell["reached"]
         return f"{name} missed the target in {missed} of {cell['count']} runs"
-    return f"{name} took {longer_text(against['time'])}{_interval(against)}"
+    return f"{name} took {_factor(against)}"
+
+
+def _slower(judged: Json, names: list[str]) -> str:
+    """Those that are surely slower than the fastest, with their factors."""
+    slower = _names(judged, names, "slower")
+    if not slower:
+        return ""
+    told = [f"{name} {_factor(cell['against_first'])}" if "time" in cell["against_first"]
+            else _longer(name, cell) for name, cell in slower[:MOST_SLOWER]]
+    more = [f"{len(slower) - MOST_SLOWER} more"] if len(slower) > MOST_SLOWER else []
+    return f"Slower than {names[0]}: {'; '.join([*told, *more])}."
+
+
+def _open(judged: Json, names: list[str]) -> str:
+    """How the fastest of a group stands to the next, which may be by chance."""
+    others = [(name, cell["against_first"]) for name, cell in zip(names, judged["cells"])
+              if cell["against_first"]["standing"] in ("level", "open")]
+    if not others or "time" not in others[0][1] or not others[0][1].get("high"):
+        return ""
+    name, against = others[0]
+    return (f"{names[0]} was the fastest; {name} took {against['time']:.2f} times as long, but "
+            f"chance leaves {against['low']:.2f} to {against['high']:.2f} times open. ")
 
 
 def _against(judged: Json, names: list[str]) -> str:
-    """How the first stands to the second, or a group to the nearest that is not in it."""
-    slower = _names(judged, names, "slower")
+    """How the first stands to the second, or a group to those that are not in it."""
+    if judged["first"]["certainty"] == "too_few":
+        return ""
     if judged["first"]["certainty"] in GROUPS:
-        if judged["first"]["certainty"] == "too_few" or not slower:
-            return ""
-        return f"Slower: {_longer(*slower[0])}" + (
-            f", and {plural(len(slower) - 1, 'more cell')}." if len(slower) > 1 else ".")
+        return _open(judged, names) + _slower(judged, names)
     name, cell = list(zip(names, judged["cells"]))[1]
     return (f"{_longer(name, cell)}." if judged["first"]["ahead"] is not None else
             f"{name} came second: it did not reach the target in the median.")
@@ -92,12 +122,13 @@ def _how_sure(judged: Json) -> str:
     first = judged["first"]
     least = min(cell["count"] for cell in judged["cells"][:2])
     shown = first["detectable"]
-    detectable = f"Smallest detectable difference: {_percent(shown)}. " if shown else ""
+    detectable = f"Smallest detectable difference with them: {_percent(shown)}. " if shown else ""
     if first["coarse"]:
-        decide = ("More seeds would not tell: between two evaluations too many examples pass, so "
-                  "that the crossing is not known better.")
+        decide = ("More seeds would not decide it: a run reaches the target somewhere between two "
+                  "evaluations, and these are too far apart.")
     elif first["seeds"]:
-        decide = f"About {first['seeds']} seeds would tell (regatta matrix --seeds)."
+        decide = f"About {first['seeds']} seeds would decide it: regatta matrix --seeds " \
+                 f"{first['seeds']}."
     else:
         decide = ""
     intervals = (f"{_counts(judged)}, paired by seed; all comparisons of this page together are "
@@ -105,7 +136,7 @@ def _how_sure(judged: Json) -> str:
     return {
         "sure": intervals, "close": intervals,
         "level": f"Less than 3 % apart: {intervals}",
-        "open": f"{_counts(judged)}, paired by seed. {detectable}{decide}",
+        "open": f"{_counts(judged)}, compared seed by seed. {detectable}{decide}",
         "too_few": f"{plural(least, 'run')} of a cell tell nothing apart. "
                    "fix: five seeds at least (regatta matrix --seeds 5).",
         "alone": "No other cell of this workload is here.",
@@ -136,9 +167,12 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
     shown = winners if len(winners) <= MOST_NAMED else winners[:MOST_NAMED - 1]
     against = (f"of {plural(judged['cells'][0]['count'], 'run')}" if certainty == "alone"
                else _against(judged, names))
+    badge = BADGES[certainty]
+    if certainty in ("level", "open"):
+        badge += f" between these {len(winners)}"
     return Headline(winners=shown, more=len(winners) - len(shown),
                     time=span_text(min(times), max(times), time_text), against=tied(against),
-                    certainty=certainty, badge=BADGES[certainty], sure=tied(_how_sure(judged)))
+                    certainty=certainty, badge=badge, sure=tied(_how_sure(judged)))
 
 
 def _unoccupied(cell: Json) -> float | None:

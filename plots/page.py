@@ -253,7 +253,7 @@ def _conditions(judged: Json) -> str:
     parts = [judged["dataset"], f"target {judged['target']['metric']} "
              f"{judged['target']['value']:g}{unit}",
              "global batch " + counts_text(cell["global_batch"] for cell in cells)]
-    parts += [f"worker {one['worker']} slowed {one['factor']:g} times"
+    parts += [f"worker {one['worker']} slowed by a factor of {one['factor']:g}"
               for one in cells[0]["straggler"]]
     if cells[0]["recipe"] > 1:
         parts.append(f"recipe {cells[0]['recipe']}")

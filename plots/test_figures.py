@@ -79,7 +79,7 @@ class Figures(unittest.TestCase):
             self.expect_missed_apart(figure_time_to_target.draw([*others, *runs_of(missed)]))
 
     def expect_missed_apart(self, figure: Figure) -> None:
-        words_of_it = "hollow: missed"
+        words_of_it = "hollow: missed the target"
         renderer = figure.canvas.get_renderer()
         figure.draw(renderer)
         (axes,) = figure.axes
@@ -288,14 +288,18 @@ class Headlines(unittest.TestCase):
         headline = headline_of(open_, ["a", "b", "c"])
         self.assertEqual([name for name, _ in headline.winners], ["a", "b"])
         self.assertEqual((headline.badge, headline.time),
-                         ("no significant difference", "3.00–3.10 s"))
-        self.assertIn("Slower: c took", headline.against)
-        self.assertIn("Smallest detectable difference: 12\u00a0%. About 9 seeds", headline.sure)
+                         ("no significant difference between these 2", "3.00–3.10 s"))
+        self.assertEqual(headline.against.replace("\u00a0", " "),
+                         "a was the fastest; b took 1.03 times as long, but chance leaves 0.93 to "
+                         "1.13 times open. Slower than a: c 2.00 times as long (1.90 to 2.10 "
+                         "times).")
+        self.assertIn("Smallest detectable difference with them: 12\u00a0%. About 9 seeds would "
+                      "decide it: regatta matrix --seeds 9.", headline.sure)
         many = judged("open", *[("first" if i == 0 else "open", 3.0, 1.0) for i in range(9)],
                       coarse=True)
         headline = headline_of(many, list("abcdefghi"))
-        self.assertEqual((len(headline.winners), headline.more), (3, 6))
-        self.assertIn("More seeds would not tell", headline.sure)
+        self.assertEqual((len(headline.winners), headline.more), (5, 4))
+        self.assertIn("More seeds would not decide it", headline.sure)
         self.assertEqual(why_of(many, list("abcdefghi")), "")
 
     def test_say_what_is_missing(self) -> None:
