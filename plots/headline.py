@@ -155,6 +155,11 @@ def _not_reached(judged: Json, names: list[str]) -> str:
             f"took {time_text(fastest[0])} an example, which says nothing about the target.")
 
 
+def _winner(name: str, cell: Json) -> str:
+    reached, count = cell["reached"], cell["count"]
+    return name if reached == count else f"{name} ({reached} of {count} runs)"
+
+
 def headline_of(judged: Json, names: list[str]) -> Headline:
     certainty = judged["first"]["certainty"]
     if certainty == "not_reached":
@@ -163,7 +168,8 @@ def headline_of(judged: Json, names: list[str]) -> Headline:
     group = (_names(judged, names, "first", "level", "open") if certainty in GROUPS
              else _names(judged, names, "first"))
     times = [cell["typical_seconds"] for _, cell in group]
-    winners = [(name, style_of(cell["cell"]["strategy"]).colour) for name, cell in group]
+    winners = [(_winner(name, cell), style_of(cell["cell"]["strategy"]).colour)
+               for name, cell in group]
     shown = winners if len(winners) <= MOST_NAMED else winners[:MOST_NAMED - 1]
     against = (f"of {plural(judged['cells'][0]['count'], 'run')}" if certainty == "alone"
                else _against(judged, names))

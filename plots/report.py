@@ -36,8 +36,8 @@ PLOTS = Path(__file__).resolve().parent
 # By section: what is drawn for each workload, where its records hold something for it. Each is
 # plots/figure_NAME.py; what its picture shows, in a sentence.
 RESULT = {
-    "time_to_target": "Training time to the target, every run a mark. The bar is the geometric mean, "
-                      "or the median where a run missed the target.",
+    "time_to_target": "Training time to the target, every run a mark. The bar is the geometric "
+                      "mean, or the median where a run missed the target.",
 }
 WHY = {
     "race": "The target's metric against training time, a line for each strategy, bands over runs; "
