@@ -12,6 +12,8 @@
 namespace regatta {
 namespace {
 
+constexpr std::int64_t kLeastShared = 32768;  // elements; kernels share none of fewer
+
 /// Each copy's share of the normalisation groups of a step: of those of all replicas, or of some
 /// where others are lost.
 std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::size_t copies) {
@@ -27,6 +29,18 @@ std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::siz
   return weights;
 }
 
+/// One where no value of a batch is large enough to share: a team of threads costs milliseconds at
+/// every evaluation, as it ends with each.
+int threads_for(const Graph& graph, std::size_t cores) {
+  std::int64_t largest = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    for (const TensorType& type : graph.node(id).outputs) {
+      largest = std::max(largest, type.elements());
+    }
+  }
+  return largest < kLeastShared ? 1 : std::max(1, static_cast<int>(cores));
+}
+
 }  // namespace
 
 Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const DataSet& test,
@@ -38,7 +52,7 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   check(test.count % evaluation.global_batch == 0, "evaluation batches cover the test set exactly");
   ExecutorOptions executor;
   executor.cores = options.cores;
-  executor.threads_per_worker = std::max(1, static_cast<int>(options.cores.size()));
+  executor.threads_per_worker = threads_for(evaluation.graph, options.cores.size());
   executor.data = &test;
   executor.max_examples = test.count * options.evaluations * options.models;
   executor_ = std::make_unique<Executor>(evaluation, backend.devices(), executor);
