@@ -59,7 +59,8 @@ class Matrix(unittest.TestCase):
         self.assertFalse(folder.out.exists())
 
     def test_a_value_of_several_lines_stays_in_its_line(self) -> None:
-        folder = Folder('[[race]]\nworkload = ["parabola", """para\nbola\\u001b[2J"""]\nsteps = 2\n')
+        text = '[[race]]\nworkload = ["parabola", """para\nbola\\u001b[2J"""]\nsteps = 2\n'
+        folder = Folder(text)
         lines = folder.run("--dry-run").stdout.splitlines()
         rejected = lines[lines.index("cannot run, and why:") + 1]
         self.assertTrue(rejected.startswith("  para\\nbola\\x1b[2J single (1 worker, steps=2): "),
