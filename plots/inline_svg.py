@@ -7,6 +7,7 @@ dark mode: greys are inverted, other colours become light enough to be seen.
 
 import io
 import re
+from dataclasses import dataclass
 from html import escape
 
 import matplotlib
@@ -22,6 +23,14 @@ DARK_INK: Rgb = (0xE8 / 255, 0xEA / 255, 0xED / 255)
 CONTRAST = 3.5  # of a line on dark paper; WCAG asks 3 of what is no text
 WIDE = 450  # points; such a figure gets the width of the page, and scrolls on a phone
 COLOUR = re.compile(r"(?<=[ :])#[0-9a-f]{6}(?=[;\"])")
+
+
+@dataclass
+class Graphic:
+    name: str
+    svg: str
+    description: str  # for those who do not see it, and the caption
+    file: str  # relative to the page; empty: none
 
 
 def _luminance(colour: Rgb) -> float:

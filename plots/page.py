@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from headline import Headline, factors_text, headline_of, standing_text, why_of
+from inline_svg import Graphic
+from page_claims import Claim, claims_of, command_that_decides
 from palette import styles_of
 from labels import labels
 from judgement import Variant, variant_of
@@ -19,17 +21,6 @@ from wording import (bytes_text, count_text, counts_text, metric_text, plural, s
                      time_text)
 
 Json = dict[str, Any]
-
-VERDICTS = {"holds": "holds here", "does not hold here": "does not hold here", "mixed": "mixed",
-            "undecided": "not decided"}
-
-
-@dataclass
-class Graphic:
-    name: str
-    svg: str
-    description: str  # for those who do not see it, and the caption
-    file: str  # relative to the page; empty: none
 
 
 @dataclass
@@ -94,22 +85,6 @@ class WorkloadView:
     builds: list[list[tuple[str, str]]]
     result: list[Graphic] = field(default_factory=list)
     figures: list[Graphic] = field(default_factory=list)
-
-
-@dataclass
-class Claim:
-    name: str
-    title: str
-    taught: str
-    verdict: str
-    verdict_text: str
-    because: str
-    decided: str  # how many comparisons are for it, against it, and not decided
-    numbers: list[str]  # a line for each comparison
-    figure: str
-    missing: str  # the command that would decide it; empty: it is decided, or none would
-    graphic: Graphic | None = None
-    see: str = ""  # the claim above that has the figure
 
 
 @dataclass
@@ -352,22 +327,3 @@ def page_of(judgement: Json, folder: Path) -> Page:
                 decides=command_that_decides(judgement), failures=_failures(judgement),
                 coverage=_coverage(judgement),
                 dates=" to ".join(dict.fromkeys([days[0], days[-1]])) if days else "")
-
-
-def _decided(claim: Json) -> str:
-    """`3 for, 1 against, 2 not decided`"""
-    counts = [(claim["yes"], "for"), (claim["no"], "against"), (claim["unclear"], "not decided")]
-    return ", ".join(f"{count} {word}" for count, word in counts if count) or "no comparison"
-
-
-def claims_of(judgement: Json) -> list[Claim]:
-    return [Claim(one["name"], one["name"].replace("_", " "), one["taught"],
-                  one["verdict"].replace(" ", "_"), VERDICTS[one["verdict"]],
-                  one["because"], _decided(one), one["numbers"], one["figure"], one["missing"])
-            for one in judgement["claims"]]
-
-
-def command_that_decides(judgement: Json) -> str:
-    """Of the undecided claims' commands the one with the most seeds; empty: all are decided."""
-    undecided = [one for one in judgement["claims"] if one["missing"]]
-    return max(undecided, key=lambda one: one["seeds"])["missing"] if undecided else ""

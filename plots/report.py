@@ -26,8 +26,9 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
 from graphs import write_pictures  # noqa: E402
-from inline_svg import colour_rules, colour_variable, inline_svg  # noqa: E402
-from page import COLUMNS, Claim, Graphic, Page, page_of  # noqa: E402
+from inline_svg import Graphic, colour_rules, colour_variable, inline_svg  # noqa: E402
+from page import COLUMNS, Page, page_of  # noqa: E402
+from page_claims import Claim  # noqa: E402
 from judgement import Run, read_judgement, runs_of  # noqa: E402
 from strategies import PlotsError  # noqa: E402
 from what_if import GIGABITS, WORKERS  # noqa: E402

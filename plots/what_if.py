@@ -9,8 +9,9 @@ waits for a slower one.
 from dataclasses import dataclass
 from typing import Any
 
-from judgement import Variant, variant_of
-from link_formulas import TRANSFERS, parameter_bytes
+from judgement import variant_of
+from link_formulas import Formula, formula_of
+from strategies import table
 
 Json = dict[str, Any]
 
@@ -34,25 +35,28 @@ def _computing(cell: Json) -> float:
     return (parts["compute"] + parts["input"] + parts["update"]) / batch
 
 
-def _speed(cell: Json, variant: Variant, workers: int, gigabits: int) -> float:
-    servers = variant.option("servers") or 1
-    moved = parameter_bytes(variant.strategy, cell["bytes_per_step_computed"], variant.workers)
-    transfers = TRANSFERS[variant.strategy](workers, int(servers))
-    step = (_computing(cell) * variant.global_batch / workers
-            + transfers.seconds(moved, gigabits * 125e6, DELAY_S))
-    return variant.global_batch / step
+def _speed(cell: Json, formula: Formula, workers: int, gigabits: int) -> float:
+    measured = variant_of(cell["cell"])
+    servers = int(measured.option("servers") or 1)
+    parameters = cell["bytes_per_step_computed"] / formula(measured.workers, servers).sent
+    transfers = formula(workers, servers).seconds(parameters, gigabits * 125e6, DELAY_S)
+    batch = measured.global_batch
+    return batch / (_computing(cell) * batch / workers + transfers)
 
 
-def _has_formula(cell: Json, variant: Variant) -> bool:
-    return (variant.strategy in TRANSFERS and variant.workers > 1
-            and variant.option("all_reduce") in RINGS and not variant.straggler
-            and not variant.oversubscribed and variant.global_batch > 0
-            and cell["step_seconds"]["compute"] > 0)
+def _formula(cell: Json) -> Formula | None:
+    """None where the strategy has none, or the cell's step does not tell what computing costs."""
+    variant = variant_of(cell["cell"])
+    if (variant.strategy not in table() or variant.workers < 2 or variant.global_batch <= 0
+            or variant.option("all_reduce") not in RINGS or variant.straggler
+            or variant.oversubscribed or cell["step_seconds"]["compute"] <= 0):
+        return None
+    return formula_of(table()[variant.strategy])
 
 
 def what_if(judged: Json, labels: list[str], colours: list[str]) -> list[WhatIf]:
     """A row for each cell that has a formula, of one workload."""
-    return [WhatIf(label, colour, [_speed(cell, variant, workers, gigabits)
+    return [WhatIf(label, colour, [_speed(cell, formula, workers, gigabits)
                                    for workers in WORKERS for gigabits in GIGABITS])
             for cell, label, colour in zip(judged["cells"], labels, colours)
-            if _has_formula(cell, variant := variant_of(cell["cell"]))]
+            if (formula := _formula(cell))]

@@ -127,6 +127,15 @@ std::string_view to_string(Exchange exchange) {
   return "unknown";
 }
 
+std::string_view to_string(Processes processes) {
+  switch (processes) {
+    case Processes::One: return "one";
+    case Processes::OfWorkers: return "workers";
+    case Processes::WithServers: return "workers and servers";
+  }
+  return "unknown";
+}
+
 Exchange exchange_of(std::span<const Strategy* const> strategies) {
   for (const Strategy* strategy : strategies) {
     if (strategy->exchange != Exchange::Synchronous) return strategy->exchange;

@@ -78,6 +78,9 @@ std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replica
 /// `nothing`, `synchronous`, `asynchronous`
 std::string_view to_string(Exchange exchange);
 
+/// `one`, `workers`, `workers and servers`
+std::string_view to_string(Processes processes);
+
 /// The exchange of a composition: Synchronous if that of all strategies is, otherwise the first
 /// other one.
 Exchange exchange_of(std::span<const Strategy* const> strategies);

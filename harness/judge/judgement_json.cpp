@@ -264,6 +264,7 @@ Json strategies_json() {
     rows.push_back({{"name", each->name},
                     {"summary", each->summary},
                     {"exchange", to_string(each->exchange)},
+                    {"processes", to_string(each->processes)},
                     {"colour", each->colour},
                     {"graph", example_graph(*each)}});
   }
