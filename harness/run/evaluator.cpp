@@ -8,11 +8,10 @@
 #include "harness/run/backend.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/parts.h"
 
 namespace regatta {
 namespace {
-
-constexpr std::int64_t kLeastShared = 32768;  // elements; kernels share none of fewer
 
 /// Each copy's share of the normalisation groups of a step: of those of all replicas, or of some
 /// where others are lost.
@@ -29,7 +28,7 @@ std::vector<double> weights_of(const std::vector<std::int64_t>& groups, std::siz
   return weights;
 }
 
-/// One where no value of a batch is large enough to share: a team of threads costs milliseconds at
+/// One where no value of a batch is large enough to divide: a team of threads costs milliseconds at
 /// every evaluation, as it ends with each.
 int threads_for(const Graph& graph, std::size_t cores) {
   std::int64_t largest = 0;
@@ -38,7 +37,7 @@ int threads_for(const Graph& graph, std::size_t cores) {
       largest = std::max(largest, type.elements());
     }
   }
-  return largest < kLeastShared ? 1 : std::max(1, static_cast<int>(cores));
+  return parts_for(std::max(1, static_cast<int>(cores)), largest);
 }
 
 }  // namespace

@@ -7,16 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/runtime/parts.h"
+
 namespace regatta::cpu {
-
-/// A loop over fewer elements stays on one thread: entering a parallel region costs about 2 us, as
-/// much as 16 Ki elements of a memory-bound loop.
-inline constexpr std::int64_t kParallelElements = 32768;
-
-/// The number of parts for a loop over this many elements.
-inline int parts_for(int threads, std::int64_t elements) {
-  return elements < kParallelElements ? 1 : threads;
-}
 
 /// body(part) for 0 … parts - 1. One part never enters OpenMP.
 template <typename Body>

@@ -7,11 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
-#include <thread>
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/lacks_for_test.h"
@@ -280,43 +277,6 @@ TEST(Executor, AStragglerTakesItsFactorOfComputeTime) {
       static_cast<double>(workers[1].compute_ns) / static_cast<double>(workers[0].compute_ns);
   EXPECT_GT(ratio, 3);  // 8 on an idle machine; the other worker may be disturbed
   EXPECT_GT(workers[0].wait_ns, workers[0].compute_ns / 2);
-}
-
-std::ptrdiff_t threads_of_this_process() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return std::distance(begin(tasks), end(tasks));
-}
-
-/// Whether there are so many soon: a thread that ends does so a little later.
-bool soon_has_threads(std::ptrdiff_t count) {
-  for (int look = 0; look < 500 && threads_of_this_process() != count; ++look) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return threads_of_this_process() == count;
-}
-
-TEST(Executor, EndsTheTeamsOfItsLanesWhileItRests) {
-  TrialOptions options;
-  options.threads_per_worker = 2;
-  options.steps = 2;
-  options.most_steps = 6;
-  const auto losses_after = [&](bool rests) {
-    Trial run(thin(64, 6), shapes(), options);
-    const std::ptrdiff_t working = threads_of_this_process();
-    for (std::int64_t steps = 4; steps <= 6; steps += 2) {
-      if (rests) {
-        run.executor().rest();
-        EXPECT_TRUE(soon_has_threads(working - 1));
-      }
-      run.executor().run(steps * 64);
-      EXPECT_TRUE(soon_has_threads(working));
-    }
-    const auto losses = run.executor().loss_history(0);
-    return std::vector<float>(losses.begin(), losses.end());
-  };
-  const std::vector<float> losses = losses_after(true);
-  EXPECT_EQ(losses.size(), 6U);
-  EXPECT_EQ(losses, losses_after(false));
 }
 
 TEST(Executor, SplitsAStepsTimeCompletely) {
