@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much of its cores a test had to leave to others.
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace regatta::testing_support {
+
+/// From its construction on: what others used of the cores, by the kernel's counts (proc(5), stat),
+/// which tick every 10 ms. Others are processes, interrupts and other machines on the same cores.
+class OthersWatch {
+ public:
+  explicit OthersWatch(const std::vector<int>& cores) {
+    for (const int core : cores) lines_.insert("cpu" + std::to_string(core));
+    begin_ = used();
+  }
+
+  /// Of the time of all cores, from 0 to 1; less than the ticks can tell is 0.
+  double share() const {
+    const Used now = used();
+    const double all = now.all_s - begin_.all_s;
+    const double others = now.busy_s - begin_.busy_s - (now.own_s - begin_.own_s);
+    return all <= 0 ? 0 : std::clamp(others / all, 0.0, 1.0);
+  }
+
+ private:
+  struct Used {
+    double all_s = 0;
+    double busy_s = 0;
+    double own_s = 0;
+  };
+
+  Used used() const {
+    Used sum;
+    const auto tick_s = 1 / static_cast<double>(sysconf(_SC_CLK_TCK));
+    std::ifstream stat("/proc/stat");
+    for (std::string line; std::getline(stat, line);) {
+      std::istringstream words(line);
+      std::string core;
+      if (!(words >> core) || !lines_.contains(core)) continue;
+      // user nice system idle iowait irq softirq steal
+      double ticks = 0;
+      for (int field = 0; field < 8 && words >> ticks; ++field) {
+        sum.all_s += ticks * tick_s;
+        if (field != 3 && field != 4) sum.busy_s += ticks * tick_s;
+      }
+    }
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    for (const timeval& each : {usage.ru_utime, usage.ru_stime}) {
+      sum.own_s += static_cast<double>(each.tv_sec) + static_cast<double>(each.tv_usec) * 1e-6;
+    }
+    return sum;
+  }
+
+  std::set<std::string> lines_;
+  Used begin_;
+};
+
+}  // namespace regatta::testing_support
