@@ -64,6 +64,13 @@ class Child {
     }
   }
   void signal(int number) const { EXPECT_EQ(kill(pid_, number), 0); }
+  /// Returns when all of its threads have stopped.
+  void stop() const {
+    signal(SIGSTOP);
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, WUNTRACED), pid_);
+    EXPECT_TRUE(WIFSTOPPED(status));
+  }
   /// Its exit code, or less than 0.
   int wait() {
     int status = 0;
@@ -137,14 +144,14 @@ TEST_F(GrpcProcesses, EndSendingSoonAfterTheOtherWasKilled) {
 }
 
 TEST_F(GrpcProcesses, EndAWaitForOneThatWasStopped) {
-  child_.signal(SIGSTOP);
+  child_.stop();
   EXPECT_LT(time_to_loss([&] { receive_->run(1); }), 5000);
   child_.signal(SIGCONT);
   EXPECT_EQ(child_.wait(), 0) << "the one that was stopped does not notice that it is lost";
 }
 
 TEST_F(GrpcProcesses, EndSendingToOneThatWasStopped) {
-  child_.signal(SIGSTOP);
+  child_.stop();
   EXPECT_LT(time_to_loss([&] {
               send_->run(1);
               send_->run(2);
@@ -155,7 +162,7 @@ TEST_F(GrpcProcesses, EndSendingToOneThatWasStopped) {
 
 TEST_F(GrpcProcesses, GiveMemoryBackSoonAfterARunThatWasAbortedWhileTheOtherWasStopped) {
   auto large = end_.send(2, 1, {64 << 20});
-  child_.signal(SIGSTOP);
+  child_.stop();
   std::thread lane([&] { EXPECT_THROW(large->run(0), Aborted); });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   large->abort.raised = true;
@@ -166,7 +173,7 @@ TEST_F(GrpcProcesses, GiveMemoryBackSoonAfterARunThatWasAbortedWhileTheOtherWasS
 }
 
 TEST_F(GrpcProcesses, GoOnAfterAShortStop) {
-  child_.signal(SIGSTOP);
+  child_.stop();
   std::thread waker([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     child_.signal(SIGCONT);
