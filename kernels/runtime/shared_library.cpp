@@ -2,16 +2,41 @@
 #include "kernels/runtime/shared_library.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <link.h>
 
 #include <array>
+#include <cstdlib>
 #include <utility>
+#include <vector>
 
 namespace regatta {
 namespace {
 
 /// Where CUDA's own installer puts libraries, which the loader need not know of.
 constexpr std::array<const char*, 2> kFolders{"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"};
+
+/// Where pip put libraries: those of the environment that is active, of the user, of the machine.
+std::vector<std::string> in_wheels(const std::string& soname) {
+  std::vector<std::string> prefixes;
+  constexpr std::array<std::array<const char*, 2>, 3> kVariables{
+      {{"VIRTUAL_ENV", ""}, {"CONDA_PREFIX", ""}, {"HOME", "/.local"}}};
+  for (const auto& [variable, folder] : kVariables) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') prefixes.push_back(std::string(value) + folder);
+  }
+  prefixes.insert(prefixes.end(), {"/usr/local", "/usr"});
+  std::vector<std::string> found;
+  for (const std::string& prefix : prefixes) {
+    const std::string pattern = prefix + "/lib/python3*/*-packages/nvidia/*/lib/" + soname;
+    glob_t paths{};
+    if (glob(pattern.c_str(), 0, nullptr, &paths) == 0) {
+      found.insert(found.end(), paths.gl_pathv, paths.gl_pathv + paths.gl_pathc);
+    }
+    globfree(&paths);
+  }
+  return found;
+}
 
 std::string path_of(void* handle) {
   link_map* map = nullptr;
@@ -22,20 +47,24 @@ std::string path_of(void* handle) {
 }  // namespace
 
 SharedLibrary::SharedLibrary(Name name) : name_(std::move(name)) {
-  handle_ = dlopen(name_.soname.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) {
-    const char* words = dlerror();
-    const std::string reason = words == nullptr ? "no reason given" : words;
-    for (const char* folder : kFolders) {
-      handle_ = dlopen((folder + name_.soname).c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (handle_ != nullptr) break;
+  std::vector<std::string> places = {name_.soname};
+  for (const char* folder : kFolders) places.push_back(folder + name_.soname);
+  std::string reason;
+  const auto open_one_of = [&](const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) {
+      handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (handle_ != nullptr) return true;
+      const char* words = dlerror();
+      if (reason.empty() && words != nullptr) reason = words;
     }
-    if (handle_ == nullptr) {
-      throw RunError(ErrorKind::Unsupported,
-                     name_.soname + " cannot be loaded: install " + name_.package +
-                         " or put its folder into LD_LIBRARY_PATH; looked for it in the loader's" +
-                         " path, " + kFolders[0] + " and " + kFolders[1] + " (" + reason + ")");
-    }
+    return false;
+  };
+  if (!open_one_of(places) && !open_one_of(in_wheels(name_.soname))) {
+    throw RunError(ErrorKind::Unsupported,
+                   name_.soname + " cannot be loaded: install " + name_.package +
+                       " or put its folder into LD_LIBRARY_PATH; looked for it in the loader's" +
+                       " path, " + kFolders[0] + ", " + kFolders[1] +
+                       " and what pip installed (nvidia/*/lib) (" + reason + ")");
   }
   path_ = path_of(handle_);
 }
