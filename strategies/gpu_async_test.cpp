@@ -116,7 +116,7 @@ TEST_P(AsyncOnGpu, LearnsTheParabolaAndCountsEveryUpdateOnce) {
   const Graph& graph = executor->step().graph;
   for (VariableId v = 0; v < std::ssize(graph.variables()); ++v) {
     if (graph.variable(v).kind == VariableKind::Parameter)
-      versions += executor->variable(v).version;
+      versions += executor->variable(v).counts->version;
   }
   EXPECT_EQ(updates, 4 * steps);  // two weights and two biases
   EXPECT_EQ(versions, 4 * steps);

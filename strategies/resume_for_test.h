@@ -19,8 +19,11 @@ inline void copy_variables(Executor& from, Executor& to) {
     const Tensor& tensor = from.variable(v).tensor;
     std::memcpy(to.variable(v).tensor.data, tensor.data,
                 static_cast<std::size_t>(tensor.type.bytes()));
-    to.variable(v).version = from.variable(v).version.load();
+    if (to.variable(v).counts != nullptr) {
+      to.variable(v).counts->version = from.variable(v).counts->version;
+    }
   }
+  to.write_variables();
 }
 
 inline Positions positions_of(const Executor& executor) {

@@ -41,7 +41,6 @@ class PeakOp {
     for (const TensorType& type : inputs) inputs_.push_back(tensor(type));
     for (const TensorType& type : node_.outputs) outputs_.push_back(tensor(type));
     for (const Tensor& input : inputs_) fill(input);
-    device_.take_back(inputs_);
     kernel_ = kernels.build({.node = node_,
                              .inputs = inputs_,
                              .outputs = outputs_,
@@ -73,13 +72,14 @@ class PeakOp {
   }
 
   /// Small numbers of all kinds, in either type: a device computes faster with zeros.
-  static void fill(const Tensor& tensor) {
-    auto* const words = tensor.as<std::uint16_t>();
+  void fill(const Tensor& tensor) {
+    std::vector<std::uint16_t> words(static_cast<std::size_t>(tensor.type.bytes() / 2));
     std::uint32_t state = 1;
-    for (std::int64_t i = 0; i < tensor.type.bytes() / 2; ++i) {
+    for (std::uint16_t& word : words) {
       state = state * 1664525 + 1013904223;
-      words[i] = static_cast<std::uint16_t>(0x3C00U + (state >> 24U) * 3U);
+      word = static_cast<std::uint16_t>(0x3C00U + (state >> 24U) * 3U);
     }
+    device_.write(tensor.data, words.data(), tensor.type.bytes());
   }
 
   /// Of one run. The first of a round is not timed: behind it others wait in the queue.

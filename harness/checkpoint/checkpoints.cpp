@@ -120,7 +120,6 @@ void Checkpoints::write(const RunPosition& position, Trainer& trainer, Record& r
          .memory = {copy.tensor.as<char>(), static_cast<std::size_t>(copy.tensor.type.bytes())}});
   }
   folder_->write(checkpoint);
-  trainer.return_variables();
   record.checkpoints.time_ns += now_ns() - begin_ns;
 }
 

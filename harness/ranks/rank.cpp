@@ -204,7 +204,6 @@ void Rank::send_variables(const control::SendVariables& wanted) {
       client_.send(message);
     });
   }
-  trainer_->return_variables();
 }
 
 void Rank::take_piece(const control::Piece& piece) {
@@ -221,7 +220,6 @@ void Rank::take_piece(const control::Piece& piece) {
 
 void Rank::begin_at(const control::BeginAt& begin) {
   trainer_->begin_at(positions_in(begin));
-  trainer_->return_variables();
   send_advanced();
 }
 

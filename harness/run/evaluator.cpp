@@ -78,8 +78,7 @@ double Evaluator::adopt_variables(Trainer& training, int model) {
       if (variable.kind == VariableKind::Parameter) squares += sum * sum;
     }
   }
-  executor_->return_variables();
-  training.return_variables();
+  executor_->write_variables();
   return std::sqrt(squares);
 }
 

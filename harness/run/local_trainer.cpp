@@ -36,17 +36,22 @@ std::vector<VariableCopy> LocalTrainer::variables(Copies which) {
 }
 
 VariableCopy LocalTrainer::variable(VariableId id) {
-  const VariableStorage& storage = executor_.variable(id);
+  const HostVariable variable = executor_.variable(id);
   return {.variable = &executor_.step().graph.variable(id),
-          .tensor = storage.tensor,
-          .version = storage.version,
+          .tensor = variable.tensor,
+          .version = variable.counts == nullptr ? 0 : variable.counts->version,
           .model = executor_.step().partition.model(id)};
 }
 
 /// Lost updates are counted from here on.
 void LocalTrainer::set_version(VariableId id, std::uint64_t version) {
-  executor_.variable(id).version = version;
-  executor_.variable(id).canary = version;
+  VersionCounts* const counts = executor_.variable(id).counts;
+  if (counts != nullptr) *counts = {.version = version, .canary = version};
+}
+
+void LocalTrainer::begin_at(const Positions& positions) {
+  executor_.write_variables();
+  executor_.begin_at(positions);
 }
 
 void LocalTrainer::begin_at(const std::vector<VariableCopy>& variables,

@@ -31,13 +31,12 @@ class LocalTrainer final : public Trainer {
   std::int64_t examples_seen() const override { return executor_.examples_seen(); }
   std::optional<double> latest_loss() const override { return executor_.latest_loss(); }
   std::vector<VariableCopy> variables(Copies which) override;
-  void return_variables() override { executor_.return_variables(); }
-  /// The copy of a variable of the part's graph.
+  /// The copy of a variable of the part's graph. The caller may change it before begin_at().
   VariableCopy variable(VariableId id);
   /// Sets the number of updates that the variable has had.
   void set_version(VariableId id, std::uint64_t version);
-  /// Continues from the positions, without variables.
-  void begin_at(const Positions& positions) { executor_.begin_at(positions); }
+  /// Continues from the positions, with what the caller has made of the variables.
+  void begin_at(const Positions& positions);
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
   /// Makes advance_to() throw this error. Threads: any.
   void interrupt(const RunError& error) { executor_.interrupt(error); }

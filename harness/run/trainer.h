@@ -117,13 +117,9 @@ class Trainer {
   /// The loss of the last steps, summed over the parts of the step. Empty before the first step.
   virtual std::optional<double> latest_loss() const = 0;
 
-  /// Copies of one variable stand in the order of their places. Valid until the next call of
-  /// anything but examples_seen(). Throws: RunError(PeerLost).
+  /// In host memory. Copies of one variable stand in the order of their places. Valid until the
+  /// next call of anything but examples_seen(). Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
-
-  /// Moves variables that were read back to the training device, outside of the steps' time. Called
-  /// after the use of variables().
-  virtual void return_variables() {}
 
   /// Checks that the run still goes on. Called during long computations between two calls of
   /// advance_to(); throws as advance_to() does.

@@ -10,6 +10,7 @@
 
 #include "kernels/cpu/factories.h"
 #include "kernels/cpu/relaxed.h"
+#include "kernels/cpu/shared_update.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
@@ -40,7 +41,7 @@ KernelPointer read(const KernelRequest& request) {
   check(variable->sharing != Sharing::None && seen != nullptr,
         "only variables that are shared are read by a kernel");
   return make_kernel([=, count = y.elements()](const StepContext&) {
-    *seen = {.number = variable->version.load(std::memory_order_acquire), .ticks = ticks()};
+    *seen = {.number = version_of(*variable, std::memory_order_acquire), .ticks = ticks()};
     if (variable->sharing == Sharing::Relaxed) {
       copy_relaxed(variable->tensor.f32(), y.f32(), count);
     } else {

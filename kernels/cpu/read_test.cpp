@@ -18,7 +18,8 @@ class SharedRead {
   explicit SharedRead(Sharing sharing) : value_(random_array({2 * kShardElements + 5}, 1)) {
     storage_.tensor = value_.tensor();
     storage_.sharing = sharing;
-    storage_.version = 7;
+    storage_.counts = &counts_;
+    counts_.version = 7;
     if (sharing == Sharing::Locked) storage_.shards = std::vector<std::mutex>(3);
     reader_.emplace(storage_);
   }
@@ -31,6 +32,7 @@ class SharedRead {
 
  private:
   Array value_;
+  VersionCounts counts_;
   VariableStorage storage_;
   std::optional<Reader> reader_;
 };

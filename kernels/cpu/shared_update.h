@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -19,8 +20,8 @@ namespace regatta::cpu {
 /// Increments by two separate relaxed operations, so that concurrent increments get lost as updates
 /// of an element do.
 inline void touch_canary(VariableStorage& parameter) {
-  const std::uint64_t seen = parameter.canary.load(std::memory_order_relaxed);
-  parameter.canary.store(seen + 1, std::memory_order_relaxed);
+  const std::atomic_ref<std::uint64_t> canary(parameter.counts->canary);
+  canary.store(canary.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 template <typename Body>
@@ -35,7 +36,7 @@ void update_locked(VariableStorage& parameter, int parts, const Body& body) {
       body(Plain{}, begin, std::min(count, begin + kShardElements));
     }
   });
-  parameter.canary.fetch_add(1, std::memory_order_relaxed);
+  std::atomic_ref<std::uint64_t>(parameter.counts->canary).fetch_add(1, std::memory_order_relaxed);
 }
 
 /// body(access, begin, end) over all elements of the parameter; access is Plain or Relaxed.
@@ -64,6 +65,11 @@ inline bool loops_step_apart(const VariableStorage& parameter) {
   return parameter.sharing == Sharing::Relaxed || parameter.sharing == Sharing::Locked;
 }
 
+/// Finished updates of a shared variable.
+inline std::uint64_t version_of(const VariableStorage& variable, std::memory_order order) {
+  return std::atomic_ref<std::uint64_t>(variable.counts->version).load(order);
+}
+
 /// The version noted by the reader of the parameter; null if no node reads it.
 inline const SeenVersion* seen_version(const KernelRequest& request) {
   return request.versions_seen.empty() ? nullptr : request.versions_seen[0];
@@ -74,7 +80,8 @@ inline const SeenVersion* seen_version(const KernelRequest& request) {
 inline void count_update(VariableStorage& parameter, const SeenVersion* seen,
                          LaneCounters* counters) {
   if (parameter.sharing == Sharing::None) return;
-  const std::uint64_t previous = parameter.version.fetch_add(1, std::memory_order_acq_rel);
+  const std::uint64_t previous = std::atomic_ref<std::uint64_t>(parameter.counts->version)
+                                     .fetch_add(1, std::memory_order_acq_rel);
   if (seen != nullptr && counters != nullptr) counters->count_update(*seen, previous);
 }
 

@@ -23,6 +23,7 @@ class SharedSgd {
     storage_.tensor = parameter_.tensor();
     velocity_.tensor = gradient_.tensor();  // never touched: there is no momentum
     storage_.sharing = velocity_.sharing = sharing;
+    storage_.counts = &counts_;
     const auto shards = static_cast<std::size_t>((elements - 1) / kShardElements + 1);
     if (sharing == Sharing::Locked) storage_.shards = std::vector<std::mutex>(shards);
     for (std::int64_t i = 0; i < elements; ++i) gradient_.f32()[i] = -1;  // each adds the rate, 1
@@ -47,7 +48,7 @@ class SharedSgd {
                                            .versions_seen = versions});
     LaneCounters counters;
     for (std::int64_t step = 0; step < steps; ++step) {
-      seen = {.number = storage_.version, .ticks = ticks()};
+      seen = {.number = counts_.version, .ticks = ticks()};
       std::this_thread::sleep_for(gradient_time_);
       kernel->run({.step = step, .examples = 0, .counters = &counters});
     }
@@ -58,10 +59,12 @@ class SharedSgd {
 
   float* parameter() const { return parameter_.f32(); }
   VariableStorage& storage() { return storage_; }
+  VersionCounts& counts() { return counts_; }
 
  private:
   Array parameter_;
   Array gradient_;
+  VersionCounts counts_;
   VariableStorage storage_;
   VariableStorage velocity_;
   Node node_{.op = Op::Sgd};
@@ -74,8 +77,8 @@ TEST(Sgd, LosesNothingUnderLocks) {
   std::thread other([&] { shared.loop(kSteps); });
   shared.loop(kSteps);
   other.join();
-  EXPECT_EQ(shared.storage().version, 2U * kSteps);
-  EXPECT_EQ(shared.storage().canary, 2U * kSteps);
+  EXPECT_EQ(shared.counts().version, 2U * kSteps);
+  EXPECT_EQ(shared.counts().canary, 2U * kSteps);
   for (std::int64_t i = 0; i < kElements; ++i) {
     ASSERT_EQ(shared.parameter()[i], static_cast<float>(2 * kSteps)) << i;
   }
@@ -120,8 +123,8 @@ TEST(Sgd, CountsEveryRelaxedUpdateAndNeverInventsOne) {
   std::thread other([&] { others = shared.loop(kSteps); });
   const LaneCounters mine = shared.loop(kSteps);
   other.join();
-  EXPECT_EQ(shared.storage().version, 2U * kSteps);
-  EXPECT_LE(shared.storage().canary, 2U * kSteps);
+  EXPECT_EQ(shared.counts().version, 2U * kSteps);
+  EXPECT_LE(shared.counts().canary, 2U * kSteps);
   for (std::int64_t i = 0; i < kElements; ++i) {
     // Updates may be lost, but each loop's last runs of updates cannot all be.
     ASSERT_GT(shared.parameter()[i], 0.0F) << i;
@@ -137,7 +140,7 @@ TEST(Sgd, CountsEveryRelaxedUpdateAndNeverInventsOne) {
 TEST(Sgd, CountsHowManyVersionsWereMissed) {
   SharedSgd shared(Sharing::Relaxed, 10);
   SeenVersion seen;
-  shared.storage().version = 3;
+  shared.counts().version = 3;
   const LaneCounters fresh = shared.loop(1);
   EXPECT_EQ(fresh.staleness[0], 1U);
   const Array gradient = random_array({10}, 1);
@@ -153,7 +156,7 @@ TEST(Sgd, CountsHowManyVersionsWereMissed) {
   LaneCounters counters;
   kernel->run({.step = 0, .examples = 0, .counters = &counters});  // sees version 0 of 4
   EXPECT_EQ(counters.staleness[4], 1U);
-  shared.storage().version = 1000;
+  shared.counts().version = 1000;
   kernel->run({.step = 1, .examples = 0, .counters = &counters});
   EXPECT_EQ(counters.staleness[63], 1U);
 }
@@ -170,8 +173,10 @@ TEST(Sgd, CountsHowOldWhatItWasComputedFromHasBecome) {
 TEST(Lookahead, RunsOnAPeriodOfExamplesWhereLoopsShareTheParameter) {
   const Array parameter = random_array({10}, 1), slow = random_array({10}, 2);
   VariableStorage storages[2];
+  VersionCounts counts[2];
   storages[0].tensor = parameter.tensor();
   storages[1].tensor = slow.tensor();
+  for (int i = 0; i < 2; ++i) storages[i].counts = &counts[i];
   storages[0].sharing = storages[1].sharing = Sharing::Relaxed;
   const std::vector<VariableStorage*> variables{&storages[0], &storages[1]};
   const Node node{.op = Op::Lookahead,
@@ -186,7 +191,7 @@ TEST(Lookahead, RunsOnAPeriodOfExamplesWhereLoopsShareTheParameter) {
   for (std::int64_t examples : {0, 10, 19, 20, 35, 41, 45, 90, 95, 100}) {
     kernel->run({.step = 0, .examples = examples, .examples_before = before});
     before = examples;
-    versions.push_back(storages[0].version);
+    versions.push_back(counts[0].version);
   }
   EXPECT_EQ(versions, (std::vector<std::uint64_t>{0, 0, 0, 1, 1, 2, 2, 3, 3, 4}));
 }

@@ -69,6 +69,8 @@ foreach(flag ${warnings} ${sanitizer})
   list(APPEND cuda_flags -Xcompiler=${flag})
 endforeach()
 if(REGATTA_STRICT)
-  list(APPEND cuda_flags -Werror=all-warnings -Xcompiler=-Werror)
+  # No kernel keeps what fits no register in memory.
+  list(APPEND cuda_flags -Werror=all-warnings -Xcompiler=-Werror
+    -Xptxas=--warn-on-spills,--warn-on-local-memory-usage)
 endif()
 target_compile_options(regatta_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_flags}>")

@@ -45,6 +45,7 @@ void Interpreter::add_variable(VariableId id, std::uint64_t seed, const InitialV
   auto& storage = *variables_.emplace_back(std::make_unique<VariableStorage>());
   storage.tensor = {.type = variable.type, .data = allocate(variable.type)};
   storage.sharing = variable.sharing;
+  storage.counts = &counts_.emplace_back();
   const auto given = initial.find(variable.name);
   if (given == initial.end()) return initialize(graph_, id, seed, storage.tensor.f32());
   check(static_cast<std::int64_t>(given->second.size()) == variable.type.elements(),

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -72,6 +73,7 @@ class Interpreter {
 
   const Graph& graph_;
   std::vector<std::unique_ptr<std::byte[]>> buffers_;
+  std::deque<VersionCounts> counts_;
   std::vector<std::unique_ptr<VariableStorage>> variables_;
   std::vector<std::vector<Tensor>> values_;       // by node and output
   std::vector<VariableId> viewed_;                // by node; -1: no variable

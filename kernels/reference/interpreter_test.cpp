@@ -139,7 +139,7 @@ TEST(Interpreter, InterleavingsOfAsynchronousLoopsDifferAsTheyShould) {
   EXPECT_FLOAT_EQ(*overlapping.variable(w), 0.8F);
   EXPECT_EQ(overlapping.counters().staleness[0], 1U);
   EXPECT_EQ(overlapping.counters().staleness[1], 1U);
-  EXPECT_EQ(overlapping.storage(w).version, 2U);
+  EXPECT_EQ(overlapping.storage(w).counts->version, 2U);
 
   Interpreter in_turn(graph, 0, {{"w", {1}}});
   for (const auto& loop : nodes) in_turn.run(loop, {});

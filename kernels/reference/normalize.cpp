@@ -85,7 +85,7 @@ KernelPointer normalize(const KernelRequest& request) {
       assign(*running_variance, sum_of_variances);
     }
     for (VariableStorage* running : {running_mean, running_variance}) {
-      if (running->sharing != Sharing::None) running->version += 1;
+      if (running->sharing != Sharing::None) ++running->counts->version;
     }
   });
 }

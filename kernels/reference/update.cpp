@@ -15,7 +15,7 @@ namespace {
 /// Counts a finished update of every shared variable a node assigns.
 void count_versions(std::span<VariableStorage* const> variables) {
   for (VariableStorage* variable : variables) {
-    if (variable->sharing != Sharing::None) variable->version += 1;
+    if (variable->sharing != Sharing::None) ++variable->counts->version;
   }
 }
 
@@ -28,7 +28,7 @@ class Staleness {
 
   void count(LaneCounters* counters) const {
     if (counters == nullptr || seen_ == nullptr || parameter_->sharing == Sharing::None) return;
-    counters->count_update(*seen_, parameter_->version);
+    counters->count_update(*seen_, parameter_->counts->version);
   }
 
  private:
@@ -43,7 +43,7 @@ std::vector<VariableStorage*> assigned(const KernelRequest& request) {
 /// From 1. Loops that share a variable count their updates together.
 std::int64_t number_of_update(const VariableStorage& parameter, const StepContext& context) {
   if (parameter.sharing == Sharing::None) return context.step + 1;
-  return static_cast<std::int64_t>(parameter.version) + 1;
+  return static_cast<std::int64_t>(parameter.counts->version) + 1;
 }
 
 }  // namespace

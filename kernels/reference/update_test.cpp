@@ -89,8 +89,9 @@ TEST(Sgd, CountsUpdatesOfSharedParametersOnly) {
     Interpreter interpreter(training.graph, 0);
     interpreter.run_all({});
     interpreter.run_all({});
-    EXPECT_EQ(interpreter.storage(training.parameter).version, version) << to_string(sharing);
-    EXPECT_EQ(interpreter.storage(training.slot).version, 0U);
+    EXPECT_EQ(interpreter.storage(training.parameter).counts->version, version)
+        << to_string(sharing);
+    EXPECT_EQ(interpreter.storage(training.slot).counts->version, 0U);
   }
 }
 

@@ -18,7 +18,7 @@ namespace regatta::testing_support {
 /// A queue that takes functions, and can be recorded.
 class DeferringQueue : public LaneQueue, public FunctionQueue {
  public:
-  void begin_step(const StepContext& context) override { context_ = context; }
+  void set_step(const StepContext& context) override { context_ = context; }
   const StepContext& context() const { return context_; }
   void put(std::function<void()> work) {
     if (recording_ == nullptr) return start(std::move(work));

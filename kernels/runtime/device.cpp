@@ -49,6 +49,19 @@ class FinishingMark final : public QueueMark {
 
 }  // namespace
 
+void Device::read(void* host, const void* memory, std::int64_t bytes) {
+  std::memcpy(host, memory, static_cast<std::size_t>(bytes));
+}
+
+void Device::write(void* memory, const void* host, std::int64_t bytes) {
+  std::memcpy(memory, host, static_cast<std::size_t>(bytes));
+}
+
+HostBuffer Device::make_host_buffer(std::int64_t bytes) {
+  return {static_cast<std::byte*>(cpu_device().allocate(bytes)),
+          [](void* memory) { cpu_device().release(memory); }};
+}
+
 HostBuffer LaneQueue::make_host_buffer(std::int64_t bytes) {
   return {static_cast<std::byte*>(cpu_device().allocate(bytes)),
           [](void* memory) { cpu_device().release(memory); }};

@@ -2,7 +2,8 @@
 //
 // Memory of a run and queues of its lanes. A CPU kernel has computed when run() returns; a GPU
 // kernel has only enqueued its work, and the lane finishes the queue before the host or another
-// lane reads the results.
+// lane reads the results. The host reaches memory of a device with queues by read() and write()
+// alone.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +55,14 @@ class LaneQueue {
   LaneQueue& operator=(const LaneQueue&) = delete;
   virtual ~LaneQueue() = default;
   /// Sets the values of a step that kernels read. Called before the step's first kernel, while the
-  /// queue is empty.
-  virtual void begin_step(const StepContext& context) = 0;
+  /// queue is empty. Of a recorded step it is all that a launch needs before.
+  virtual void set_step(const StepContext& context) = 0;
+  /// Enqueues what brings these values to the device: first of all in a step, recorded or not.
+  virtual void load_step() {}
+  void begin_step(const StepContext& context) {
+    set_step(context);
+    load_step();
+  }
   /// Enqueues a copy of one number to host memory, without moving the device's memory; fetched()
   /// returns it once the queue is finished.
   virtual void fetch(const float* value) = 0;
@@ -84,16 +91,20 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
   virtual ~Device() = default;
-  /// Zeroed memory, aligned to 64 bytes. The host may access it while no queue holds work on it.
+  /// Zeroed memory, aligned to 64 bytes.
   /// Throws: RunError that says what to do when memory is short.
   virtual void* allocate(std::int64_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// Moves tensors that the host has read or written back to the device in one piece; otherwise
-  /// kernels would fetch them page by page. Called while no queue holds work.
-  virtual void take_back(std::span<const Tensor>) {}
-  /// Whether kernels lock shards of variables in their queues by words of device memory
-  /// (VariableStorage) instead of by the host's mutexes.
-  virtual bool locks_by_words() const { return false; }
+  /// Copies memory of the device to the host's, or back. Returns when it is there. Called while no
+  /// queue holds work on that memory. Threads: any. Throws: RunError(Device).
+  virtual void read(void* host, const void* memory, std::int64_t bytes);
+  virtual void write(void* memory, const void* host, std::int64_t bytes);
+  /// Host memory that read(), write() and queues copy from and to fast.
+  /// Throws: RunError when memory is short.
+  virtual HostBuffer make_host_buffer(std::int64_t bytes);
+  /// Whether make_queue() makes queues. If not, the memory is the host's. If so, kernels count and
+  /// lock in the memory of the device.
+  virtual bool has_queues() const { return false; }
   /// Makes this the device on which the calling thread allocates. Called before the thread builds
   /// kernels.
   virtual void make_current() {}

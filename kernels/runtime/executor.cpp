@@ -25,7 +25,6 @@
 #include "kernels/runtime/loops/process_loops.h"
 #include "kernels/runtime/loops/quorums.h"
 #include "kernels/runtime/measure/clock.h"
-#include "kernels/runtime/memory.h"
 #include "kernels/runtime/scratch.h"
 #include "kernels/runtime/worker_cores.h"
 
@@ -115,6 +114,7 @@ class Executor::Impl {
     check(options_.launch == LaunchSteps::ByKernel || !captured_.empty(),
           "steps that are launched as one are recorded before the first");
     counts_.set_target(examples);
+    memory_.expire_mirrors();
     threads_->run();
   }
 
@@ -185,7 +185,8 @@ class Executor::Impl {
         .cores = workers_.cores_of(plan.place),
         .threads = plan.communication ? 1 : options_.threads_per_worker,
         .queue = queues_.of(index),
-        .counts = queues_.counts_of(index)};
+        .device = &devices_.device(plan.place),
+        .counts = memory_.queued_counts(index)};
     lanes_.push_back(std::make_unique<Lane>(step_.graph, plan, options));
   }
 
@@ -317,9 +318,8 @@ void Executor::interrupt(const RunError& error) { impl_->interrupt(error); }
 std::int64_t Executor::examples_seen() const { return impl_->counts_.seen(); }
 std::vector<std::string> Executor::lost() const { return impl_->failures_.lost(); }
 const Step& Executor::step() const { return impl_->step_; }
-VariableStorage& Executor::variable(VariableId id) { return impl_->memory_.variable(id); }
-void Executor::return_variables() { impl_->memory_.return_variables(); }
-Tensor Executor::value(Value value) const { return impl_->memory_.tensor(value); }
+HostVariable Executor::variable(VariableId id) { return impl_->memory_.host_variable(id); }
+void Executor::write_variables() { impl_->memory_.write_variables(); }
 std::vector<WorkerReport> Executor::workers() const { return worker_reports(impl_->state()); }
 std::vector<LoopReport> Executor::loops() const { return loop_reports(impl_->state()); }
 const std::set<KernelChoice>& Executor::kernel_choices() const { return impl_->choices_; }
@@ -343,8 +343,8 @@ std::optional<double> Executor::latest_loss() const {
 std::int64_t Executor::lost_updates() const {
   std::uint64_t lost = 0;
   for (VariableId id = 0; id < static_cast<VariableId>(step().graph.variables().size()); ++id) {
-    const VariableStorage& variable = impl_->memory_.variable(id);
-    if (variable.sharing != Sharing::None) lost += variable.version - variable.canary;
+    const VersionCounts* const counts = impl_->memory_.host_variable(id).counts;
+    if (counts != nullptr) lost += counts->version - counts->canary;
   }
   return static_cast<std::int64_t>(lost);
 }

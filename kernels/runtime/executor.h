@@ -24,6 +24,7 @@
 #include "kernels/runtime/loops/loop_failures.h"
 #include "kernels/runtime/measure/reports.h"
 #include "kernels/runtime/measure/trace.h"
+#include "kernels/runtime/memory.h"
 #include "kernels/runtime/placed_devices.h"
 #include "kernels/runtime/plan.h"
 
@@ -96,13 +97,10 @@ class Executor {
   std::vector<std::string> lost() const;
 
   const Step& step() const;
-  /// Memory of a variable. Not while run() runs.
-  VariableStorage& variable(VariableId id);
-  /// Moves all variables back to their devices, after the caller has read or written them. Not
-  /// while run() runs.
-  void return_variables();
-  /// Memory of a value after the last step; only for values that live to the end of the step.
-  Tensor value(Value value) const;
+  /// A variable in host memory, valid until the next run(). Not while run() runs.
+  HostVariable variable(VariableId id);
+  /// Gives the devices what the caller has written to host variables. Not while run() runs.
+  void write_variables();
 
   std::vector<WorkerReport> workers() const;
   std::vector<LoopReport> loops() const;

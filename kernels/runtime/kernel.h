@@ -46,16 +46,19 @@ class QueuedExchange;
 class Quorum;
 struct QueuedCounts;
 
-/// The memory of a variable and its version counts. The object itself is in device memory, because
-/// kernels in queues count versions there.
+/// Counts of a shared variable, beside it in the memory of its device, where kernels count.
+struct alignas(64) VersionCounts {
+  std::uint64_t version = 0;  ///< finished updates
+  std::uint64_t canary = 0;  ///< incremented like a relaxed element; lost updates: version - canary
+};
+
+/// What a kernel knows of a variable. The pointers are to memory of its device.
 struct VariableStorage {
   Tensor tensor;
   Sharing sharing = Sharing::None;
-  std::atomic<std::uint64_t> version{0};  ///< finished updates
-  std::atomic<std::uint64_t> canary{
-      0};  ///< incremented like a relaxed element; lost updates: version - canary
-  std::vector<std::mutex> shards;  ///< Locked and Quorum: one for each kShardElements
-  /// Replaces `shards` where kernels in queues lock (Device::locks_by_words()). 0: free.
+  VersionCounts* counts = nullptr;  ///< null where loops do not share it
+  std::vector<std::mutex> shards;   ///< Locked and Quorum: one for each kShardElements
+  /// Replaces `shards` where kernels in queues lock (Device::has_queues()). 0: free.
   std::uint32_t* shard_words = nullptr;
 
   VariableStorage() = default;

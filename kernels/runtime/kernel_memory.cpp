@@ -20,7 +20,7 @@ const KernelMemory& KernelMemories::of(NodeId id, int loop) {
   for (VariableId v : node.variables) {
     kernel.variables.push_back(&memory_.variable(v));
     const bool shared = graph_.variable(v).sharing != Sharing::None;
-    kernel.versions_seen.push_back(shared ? version_seen(loop, v) : nullptr);
+    kernel.versions_seen.push_back(shared ? memory_.seen(loop, v) : nullptr);
     if (!shared) add_state(kernel.evidence, v);
   }
   kernel.evidence.outputs = kernel.outputs;
@@ -43,12 +43,6 @@ void KernelMemories::check_reach(const Node& node) const {
                        ", which is on another device: places that share variables have to be on "
                        "one");
   }
-}
-
-SeenVersion* KernelMemories::version_seen(int loop, VariableId variable) {
-  OnDevice<SeenVersion>& seen = versions_seen_[{loop, variable}];
-  if (seen == nullptr) seen = make_on_device<SeenVersion>(memory_.device_of(variable));
-  return seen.get();
 }
 
 void KernelMemories::add_state(Evidence& evidence, VariableId variable) {

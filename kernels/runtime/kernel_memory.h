@@ -6,15 +6,12 @@
 #pragma once
 
 #include <deque>
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/memory.h"
-#include "kernels/runtime/on_device.h"
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
@@ -39,14 +36,12 @@ class KernelMemories {
 
  private:
   void check_reach(const Node& node) const;
-  SeenVersion* version_seen(int loop, VariableId variable);
   void add_state(Evidence& evidence, VariableId variable);
 
   const Graph& graph_;
   const Plan& plan_;
   Memory& memory_;
   std::deque<KernelMemory> memories_;
-  std::map<std::pair<int, VariableId>, OnDevice<SeenVersion>> versions_seen_;  ///< by loop
 };
 
 }  // namespace regatta

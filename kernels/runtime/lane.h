@@ -54,7 +54,8 @@ struct LaneOptions {
   std::vector<int> cores;          ///< that the thread is pinned to; empty: not pinned
   int threads = 1;                 ///< for OpenMP
   LaneQueue* queue = nullptr;      ///< of its device; null: kernels compute in run() itself
-  QueuedCounts* counts = nullptr;  ///< of updates in the queue
+  Device* device = nullptr;        ///< of its memory
+  QueuedCounts* counts = nullptr;  ///< of updates in the queue, in the device's memory
 };
 
 class CapturedLoop;
@@ -110,6 +111,7 @@ class Lane {
   LaneQueue* queue() const { return options_.queue; }
   const LaneCounters& counters() const { return counters_; }
   QueuedCounts* queued_counts() const { return options_.counts; }
+  Device& device() const { return *options_.device; }
   std::int64_t first_step() const { return first_step_; }
   std::int64_t steps() const { return step_; }  ///< since the first step ever
   std::uint64_t spent(Category category) const {
@@ -165,6 +167,7 @@ class Lane {
     return probes_[static_cast<std::size_t>(segment.probe)];
   }
   void check_loss(const LossProbe& probe);
+  bool is_finite(const Tensor& tensor) const;
   [[noreturn]] void diverged(const LossProbe& probe);
 
   const Graph& graph_;

@@ -1,57 +1,145 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/runtime/memory.h"
 
-#include <cstddef>
-#include <map>
-
 #include "kernels/runtime/initialize.h"
 
 namespace regatta {
+namespace {
+
+/// Of everything in a block: two cache lines of a CPU, a segment of CUDA's own allocations.
+constexpr std::int64_t kBlockAlignment = 256;
+
+/// That loops lock one by one.
+std::int64_t shards_of(const Variable& variable) {
+  const bool locks = variable.sharing == Sharing::Locked || variable.sharing == Sharing::Quorum;
+  return locks ? (variable.type.elements() + kShardElements - 1) / kShardElements : 0;
+}
+
+}  // namespace
 
 Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed,
                const PlacedDevices& devices)
     : graph_(graph), plan_(plan), devices_(devices), addresses_(plan_memory(graph, plan)) {
-  const auto allocate = [](Device& device, std::int64_t bytes) {
-    return Buffer(device.allocate(bytes), Release{&device});
-  };
+  lay_out_variables();
+  lay_out_lanes();
+  allocate();
+  initialize_variables(seed);
+}
+
+Memory::Spot Memory::lay_out(Device& device, std::int64_t bytes) {
+  Block& block = blocks_[&device];
+  const Spot spot{.device = &device, .offset = block.bytes};
+  block.bytes += (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+  return spot;
+}
+
+/// What is mirrored comes first.
+void Memory::lay_out_variables() {
+  std::vector<VariableId> shared;
+  for (VariableId id = 0; id < static_cast<VariableId>(graph_.variables().size()); ++id) {
+    const Variable& variable = graph_.variable(id);
+    tensors_.push_back(lay_out(device_of(id), variable.type.bytes()));
+    planned_bytes_ += variable.type.bytes();
+    if (variable.sharing != Sharing::None) shared.push_back(id);
+  }
+  for (const VariableId id : shared) counts_[id] = lay_out(device_of(id), sizeof(VersionCounts));
+  for (auto& [device, block] : blocks_) block.mirrored = block.bytes;
+  for (const VariableId id : shared) {
+    const std::int64_t shards = shards_of(graph_.variable(id));
+    if (shards > 0 && device_of(id).has_queues()) {
+      locks_[id] =
+          lay_out(device_of(id), shards * static_cast<std::int64_t>(sizeof(std::uint32_t)));
+    }
+    for (int loop = 0; loop < plan_.loop_count(); ++loop) {
+      seen_[{loop, id}] = lay_out(device_of(id), sizeof(SeenVersion));
+    }
+  }
+}
+
+void Memory::lay_out_lanes() {
+  unshared_bytes_ = planned_bytes_ + addresses_.sum_of_values;
+  for (std::size_t lane = 0; lane < addresses_.arena_bytes.size(); ++lane) {
+    Device& device = device_of(plan_.lanes()[lane].place);
+    if (device.has_queues()) queue_counts_[lane] = lay_out(device, sizeof(QueuedCounts));
+  }
   for (std::size_t lane = 0; lane < addresses_.arena_bytes.size(); ++lane) {
     const std::int64_t bytes = addresses_.arena_bytes[lane];
-    arenas_.push_back(allocate(devices.device(plan.lanes()[lane].place), bytes));
+    arenas_.push_back(lay_out(device_of(plan_.lanes()[lane].place), bytes));
     planned_bytes_ += bytes;
   }
-  unshared_bytes_ = addresses_.sum_of_values;
-  for (VariableId id = 0; id < static_cast<VariableId>(graph.variables().size()); ++id) {
-    const Variable& variable = graph.variable(id);
-    Device& device = device_of(id);
-    variable_buffers_.push_back(allocate(device, variable.type.bytes()));
-    auto& storage = *variables_.emplace_back(make_on_device<VariableStorage>(device));
-    storage.tensor = {.type = variable.type, .data = variable_buffers_.back().get()};
+}
+
+void Memory::allocate() {
+  for (auto& [device, block] : blocks_) {
+    block.memory = {device->allocate(block.bytes), Release{device}};
+    if (device->has_queues() && block.mirrored > 0) {
+      block.mirror = device->make_host_buffer(block.mirrored);
+    }
+  }
+}
+
+void Memory::initialize_variables(std::uint64_t seed) {
+  for (auto& [device, block] : blocks_) {
+    if (block.mirror) device->read(block.mirror->get(), block.memory.get(), block.mirrored);
+    block.is_mirror_fresh = true;
+  }
+  for (VariableId id = 0; id < static_cast<VariableId>(graph_.variables().size()); ++id) {
+    const Variable& variable = graph_.variable(id);
+    VariableStorage& storage = *variables_.emplace_back(std::make_unique<VariableStorage>());
+    storage.tensor = {.type = variable.type,
+                      .data = at<void>(tensors_[static_cast<std::size_t>(id)])};
     storage.sharing = variable.sharing;
-    add_locks(storage, device);
-    initialize(graph, id, seed, storage.tensor.f32());
-    planned_bytes_ += variable.type.bytes();
-    unshared_bytes_ += variable.type.bytes();
+    if (counts_.contains(id)) storage.counts = at<VersionCounts>(counts_.at(id));
+    if (locks_.contains(id)) {
+      storage.shard_words = at<std::uint32_t>(locks_.at(id));
+    } else {
+      storage.shards = std::vector<std::mutex>(static_cast<std::size_t>(shards_of(variable)));
+    }
+    initialize(graph_, id, seed, host_variable(id).tensor.f32());
   }
+  write_variables();
 }
 
-void Memory::add_locks(VariableStorage& storage, Device& device) {
-  if (storage.sharing != Sharing::Locked && storage.sharing != Sharing::Quorum) return;
-  const std::int64_t shards = (storage.tensor.elements() + kShardElements - 1) / kShardElements;
-  if (!device.locks_by_words()) {
-    storage.shards = std::vector<std::mutex>(static_cast<std::size_t>(shards));
-    return;
-  }
-  const std::int64_t bytes = shards * static_cast<std::int64_t>(sizeof *storage.shard_words);
-  shard_words_.push_back(Buffer(device.allocate(bytes), Release{&device}));
-  storage.shard_words = static_cast<std::uint32_t*>(shard_words_.back().get());
+template <typename T>
+T* Memory::at(const Spot& spot) const {
+  auto* const base = static_cast<std::byte*>(blocks_.at(spot.device).memory.get());
+  return reinterpret_cast<T*>(base + spot.offset);
 }
 
-void Memory::return_variables() {
-  std::map<Device*, std::vector<Tensor>> tensors;
-  for (VariableId id = 0; id < static_cast<VariableId>(variables_.size()); ++id) {
-    tensors[&device_of(id)].push_back(variable(id).tensor);
+SeenVersion* Memory::seen(int loop, VariableId id) const {
+  return at<SeenVersion>(seen_.at({loop, id}));
+}
+
+QueuedCounts* Memory::queued_counts(std::size_t lane) const {
+  const auto found = queue_counts_.find(lane);
+  return found == queue_counts_.end() ? nullptr : at<QueuedCounts>(found->second);
+}
+
+HostVariable Memory::host_variable(VariableId id) {
+  const Spot& spot = tensors_[static_cast<std::size_t>(id)];
+  Block& block = blocks_.at(spot.device);
+  if (!block.is_mirror_fresh) {
+    spot.device->read(block.mirror->get(), block.memory.get(), block.mirrored);
+    block.is_mirror_fresh = true;
   }
-  for (const auto& [device, its_own] : tensors) device->take_back(its_own);
+  std::byte* const base =
+      block.mirror ? block.mirror->get() : static_cast<std::byte*>(block.memory.get());
+  const auto counts = counts_.find(id);
+  return {.tensor = {.type = graph_.variable(id).type, .data = base + spot.offset},
+          .counts = counts == counts_.end()
+                        ? nullptr
+                        : reinterpret_cast<VersionCounts*>(base + counts->second.offset)};
+}
+
+void Memory::expire_mirrors() {
+  for (auto& [device, block] : blocks_) block.is_mirror_fresh = !block.mirror;
+}
+
+void Memory::write_variables() {
+  for (auto& [device, block] : blocks_) {
+    if (!block.mirror || !block.is_mirror_fresh) continue;
+    device->write(block.memory.get(), block.mirror->get(), block.mirrored);
+  }
 }
 
 Device& Memory::device_of(Value value) const {
@@ -63,13 +151,12 @@ Device& Memory::device_of(Value value) const {
 
 Tensor Memory::tensor(Value value) const {
   const Storage& storage = plan_.storage(value);
-  char* base = nullptr;
+  std::byte* base = nullptr;
   if (storage.variable >= 0) {
-    base = variables_[static_cast<std::size_t>(storage.variable)]->tensor.as<char>();
+    base = at<std::byte>(tensors_[static_cast<std::size_t>(storage.variable)]);
   } else {
     const auto& address = addresses_.addresses.at(storage.owner);
-    base =
-        static_cast<char*>(arenas_[static_cast<std::size_t>(address.lane)].get()) + address.offset;
+    base = at<std::byte>(arenas_[static_cast<std::size_t>(address.lane)]) + address.offset;
   }
   return {.type = graph_.type(value), .data = base + storage.offset_bytes};
 }

@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory of a graph: one arena for each lane, laid out by the memory plan, and one buffer for
-// each variable, in the memory of their places' devices.
+// The memory of a graph: one block on each device of its places, laid out before it is allocated.
+//   block: variables and the counts of shared ones | locks | versions seen by loops | counts of
+//          lanes' queues | arenas of lanes, by the memory plan (memory_plan.h)
+// Of variables and their counts, the host has a copy (mirror) where it cannot reach the block.
+// Threads: the one that owns the executor, while no lane runs; kernels use what they are built
+// with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/graph/graph.h"
+#include "kernels/runtime/capture/queued_counts.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/memory_plan.h"
-#include "kernels/runtime/on_device.h"
 #include "kernels/runtime/placed_devices.h"
 #include "kernels/runtime/plan.h"
 
 namespace regatta {
 
+/// A variable as the host sees it. The pointers are to host memory.
+struct HostVariable {
+  Tensor tensor;
+  VersionCounts* counts = nullptr;  ///< null where loops do not share it
+};
+
 class Memory {
  public:
   /// Allocates everything and initialises the variables. The arguments outlive the object.
+  /// Throws: RunError when memory is short.
   Memory(const Graph& graph, const Plan& plan, std::uint64_t seed, const PlacedDevices& devices);
 
   Tensor tensor(Value value) const;
@@ -29,29 +44,62 @@ class Memory {
   Device& device_of(VariableId id) const { return device_of(graph_.variable(id).place); }
   Device& device_of(const Place& place) const { return devices_.device(place); }
   VariableStorage& variable(VariableId id) { return *variables_[static_cast<std::size_t>(id)]; }
-  /// Moves variables back to their devices after the host has read or written them. Called while no
-  /// lane runs.
-  void return_variables();
+  /// Where a loop notes the version of a shared variable that it has read.
+  SeenVersion* seen(int loop, VariableId id) const;
+  /// Null where the lane has no queue.
+  QueuedCounts* queued_counts(std::size_t lane) const;
+
+  /// Up to date: reads the mirror again where lanes have run since.
+  HostVariable host_variable(VariableId id);
+  /// Lanes will run: mirrors are no longer up to date.
+  void expire_mirrors();
+  /// Copies what the caller has changed in host variables to their devices.
+  void write_variables();
+
   std::int64_t planned_bytes() const { return planned_bytes_; }
   std::int64_t unshared_bytes() const { return unshared_bytes_; }
 
  private:
-  void add_locks(VariableStorage& storage, Device& device);
-
   struct Release {
     Device* device;
     void operator()(void* memory) const { device->release(memory); }
   };
-  using Buffer = std::unique_ptr<void, Release>;
+
+  /// Of one device.
+  struct Block {
+    std::int64_t bytes = 0;     ///< laid out so far
+    std::int64_t mirrored = 0;  ///< the first of them
+    std::unique_ptr<void, Release> memory{nullptr, Release{nullptr}};
+    std::optional<HostBuffer> mirror;  ///< none where the host reaches the memory
+    bool is_mirror_fresh = false;
+  };
+
+  /// An object in a block.
+  struct Spot {
+    Device* device = nullptr;
+    std::int64_t offset = 0;
+  };
+
+  Spot lay_out(Device& device, std::int64_t bytes);
+  void lay_out_variables();
+  void lay_out_lanes();
+  void allocate();
+  void initialize_variables(std::uint64_t seed);
+  template <typename T>
+  T* at(const Spot& spot) const;
 
   const Graph& graph_;
   const Plan& plan_;
   const PlacedDevices& devices_;
   MemoryPlan addresses_;
-  std::vector<Buffer> arenas_;
-  std::vector<Buffer> variable_buffers_;
-  std::vector<OnDevice<VariableStorage>> variables_;
-  std::vector<Buffer> shard_words_;
+  std::map<Device*, Block> blocks_;
+  std::vector<Spot> tensors_;  ///< by variable
+  std::map<VariableId, Spot> counts_;
+  std::map<VariableId, Spot> locks_;
+  std::map<std::pair<int, VariableId>, Spot> seen_;
+  std::vector<Spot> arenas_;                  ///< by lane
+  std::map<std::size_t, Spot> queue_counts_;  ///< by lane
+  std::vector<std::unique_ptr<VariableStorage>> variables_;
   std::int64_t planned_bytes_ = 0;
   std::int64_t unshared_bytes_ = 0;
 };

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <map>
 #include <thread>
@@ -22,10 +23,12 @@ namespace {
 class LateQueue final : public LaneQueue {
  public:
   explicit LateQueue(std::string gpu) : gpu_(std::move(gpu)) {}
-  void begin_step(const StepContext&) override {}
+  void set_step(const StepContext&) override {}
   void fetch(const float*) override {}
   float fetched() const override { return 0; }
-  void copy(void*, const void*, std::int64_t) override {}
+  void copy(void* to, const void* from, std::int64_t bytes) override {
+    put([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
+  }
   void put(std::function<void()> work) { work_.push_back(std::move(work)); }
   void finish() override {
     for (const auto& work : std::exchange(work_, {})) work();
@@ -109,6 +112,7 @@ struct Collective {
             std::fill(member.buffer.begin(), member.buffer.end(), contribution(m, round));
           });
           kernels[m]->run({.step = round, .counters = &member.counters});
+          member.queue.finish();  // as the lane does
           const std::vector<float> expected(kElements, sum_of(round));
           EXPECT_EQ(member.buffer, expected) << "member " << m << ", round " << round;
         }

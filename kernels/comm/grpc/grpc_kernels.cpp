@@ -7,7 +7,7 @@
 
 #include "kernels/comm/grpc/grpc_stream.h"
 #include "kernels/comm/grpc/scatter.h"
-#include "kernels/comm/grpc/staging.h"
+#include "kernels/comm/staging.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/loops/absence.h"

@@ -12,6 +12,7 @@
 #include "kernels/comm/collective/bucket_elements.h"
 #include "kernels/comm/collective/collective_times.h"
 #include "kernels/comm/collective/queued_sum.h"
+#include "kernels/comm/staging.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/capture/queued_exchange.h"
@@ -21,12 +22,32 @@
 namespace regatta {
 namespace {
 
+/// What a member gives to be summed.
+struct Bucket {
+  std::int64_t member = 0;
+  LaneQueue* queue = nullptr;
+  std::vector<Tensor> inputs;
+};
+
 /// A collective and who takes part.
 struct Group {
   std::unique_ptr<AllReduceGroup> collective;
   std::unique_ptr<QueuedSum> sum;  ///< null where lanes have no queues
   std::vector<Account*> accounts;  ///< by member; null: it has not joined yet
+  std::vector<Bucket> waiting;
+  std::vector<std::optional<Staging>> buckets;  ///< by member, where the host sums
   std::optional<ArrivalBoard> board;
+
+  /// All members have joined, so that it is known who sums.
+  void settle() {
+    if (accounts.size() == 1 || (sum != nullptr && sum->is_built())) return;
+    for (const Bucket& joined : std::exchange(waiting, {})) {
+      const Staging& bucket =
+          buckets[static_cast<std::size_t>(joined.member)].emplace(joined.queue, joined.inputs);
+      collective->join(joined.member, bucket.tensors()[0].f32(),
+                       bucket.bytes() / static_cast<std::int64_t>(sizeof(float)));
+    }
+  }
 
   /// Now that the member's place is known, others can count what they take from there.
   void join(std::int64_t member, Account& account) {
@@ -136,6 +157,7 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
   AllReduceKernel(const KernelRequest& request, const Tensor& bucket, Group& group,
                   Account& account)
       : group_(*group.collective),
+        bucket_(group.buckets[static_cast<std::size_t>(request.node.attributes.integer("member"))]),
         sum_(group.sum.get()),
         account_(account),
         member_(request.node.attributes.integer("member")),
@@ -165,7 +187,10 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
       sum_->run(member_, patience_, context.counters->peer_waits);
       count_step();
     } else {
+      bucket_->fetch();
       group_.run(member_, patience_, observer_);
+      bucket_->begin();
+      bucket_->store_until(bucket_->bytes());
     }
     times_.leave(*context.counters);
   }
@@ -191,6 +216,7 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
   bool is_queued() const { return sum_ != nullptr && sum_->is_built(); }
 
   AllReduceGroup& group_;
+  std::optional<Staging>& bucket_;  ///< in the group; none where a queue sums
   QueuedSum* sum_;
   Account& account_;
   std::int64_t member_;
@@ -235,16 +261,21 @@ struct InProcessTransport::State {
         group.sum = std::make_unique<QueuedSum>(in_queue, members, attributes.integer("group"));
       }
       group.accounts.resize(static_cast<std::size_t>(members));
+      group.buckets.resize(static_cast<std::size_t>(members));
       group.board.emplace(members);
     }
     const std::int64_t elements = bucket_elements(request.inputs);
     if (elements < 0) return nullptr;
     const std::int64_t member = attributes.integer("member");
-    group.collective->join(member, request.inputs[0].f32(), elements);
     Account& account = accounts.open(request.node.place);
     group.join(member, account);
     const Tensor bucket{.type = {ElementType::F32, {elements}}, .data = request.inputs[0].data};
-    return std::make_unique<AllReduceKernel>(request, bucket, group, account);
+    group.waiting.push_back({.member = member,
+                             .queue = request.queue,
+                             .inputs = {request.inputs.begin(), request.inputs.end()}});
+    auto kernel = std::make_unique<AllReduceKernel>(request, bucket, group, account);
+    if (std::ssize(group.waiting) == members) group.settle();
+    return kernel;
   }
 };
 

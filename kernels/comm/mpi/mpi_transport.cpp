@@ -12,6 +12,7 @@
 #include "kernels/comm/mpi/mpi_group.h"
 #include "kernels/comm/mpi/mpi_library_reduce.h"
 #include "kernels/comm/mpi/mpi_runner.h"
+#include "kernels/comm/staging.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -20,25 +21,35 @@ namespace {
 /// The member's schedules in order; at roots, the library's reduction after the first.
 class MpiAllReduceKernel final : public Kernel {
  public:
-  MpiAllReduceKernel(const Patience& patience, Account& account, ArrivalLog& arrivals,
-                     const ProcessClock& clock)
-      : patience_(patience), times_(*account.times), arrivals_(arrivals), clock_(clock) {
+  MpiAllReduceKernel(const KernelRequest& request, const Patience& patience, Account& account,
+                     ArrivalLog& arrivals, const ProcessClock& clock)
+      : bucket_(request.queue, request.inputs),
+        patience_(patience),
+        times_(*account.times),
+        arrivals_(arrivals),
+        clock_(clock) {
     observer_.traffic = &account.traffic;
   }
+  /// In host memory.
+  float* buffer() const { return bucket_.tensors()[0].f32(); }
   void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
   void add(std::unique_ptr<MpiLibraryReduce> reduce) { reduce_ = std::move(reduce); }
 
   void run(const StepContext& context) override {
     observer_.peer_waits = &context.counters->peer_waits;
+    bucket_.fetch();
     arrivals_.arrive(clock_.now());
     times_.arrive(*context.counters);
     runners_.front()->run(patience_, observer_);
     if (reduce_ != nullptr) reduce_->run(patience_, *observer_.traffic);
     if (runners_.size() > 1) runners_.back()->run(patience_, observer_);
     times_.leave(*context.counters);
+    bucket_.begin();
+    bucket_.store_until(bucket_.bytes());
   }
 
  private:
+  Staging bucket_;
   std::vector<std::unique_ptr<MpiRunner>> runners_;
   std::unique_ptr<MpiLibraryReduce> reduce_;
   Patience patience_;
@@ -92,7 +103,8 @@ struct MpiTransport::State {
     Account& account = accounts.open(request.node.place);
     ArrivalLog& log = arrivals.log(attributes.integer("group"), attributes.integer("members"),
                                    account.times.emplace());
-    auto kernel = std::make_unique<MpiAllReduceKernel>(Patience{.abort = request.abort,
+    auto kernel = std::make_unique<MpiAllReduceKernel>(request,
+                                                       Patience{.abort = request.abort,
                                                                 .spins = request.spins,
                                                                 .yields = request.yields,
                                                                 .limit_ns = options.limit_ns},
@@ -104,7 +116,7 @@ struct MpiTransport::State {
       kernel->add(std::make_unique<MpiRunner>(
           std::move(schedule), group.links(member),
           MpiRunnerOptions{.communicator = communicator,
-                           .buffer = request.inputs[0].f32(),
+                           .buffer = kernel->buffer(),
                            .receives_in_flight = group.between_hosts()
                                                      ? options.receives_in_flight_between_hosts
                                                      : options.receives_in_flight,
@@ -114,7 +126,7 @@ struct MpiTransport::State {
     if (group.by_library() && group.is_root(member)) {
       kernel->add(std::make_unique<MpiLibraryReduce>(
           MpiLibraryReduce::Request{.communicator = group.communicator(),
-                                    .buffer = request.inputs[0].f32(),
+                                    .buffer = kernel->buffer(),
                                     .elements = elements,
                                     .counts_as = group.traffic_of_roots(member, elements),
                                     .name = group.name(member)}));

@@ -7,8 +7,9 @@
 namespace regatta {
 namespace {
 
-// Communicators that do not block, and can be aborted in every state, are sound since 2.18.
-constexpr int kOldestNccl = 21800;
+// Communicators that do not block, and can be aborted in every state, are sound since 2.18; buffers
+// are registered since 2.19.
+constexpr int kOldestNccl = 21900;
 
 NcclCalls load() {
   const SharedLibrary library(kNcclLibrary);
@@ -16,7 +17,7 @@ NcclCalls load() {
   library.find(calls.get_version, "ncclGetVersion");
   int version = 0;
   calls.get_version(&version);
-  library.require(version, kOldestNccl, "2.18");
+  library.require(version, kOldestNccl, "2.19");
   library.find(calls.get_error_string, "ncclGetErrorString");
   library.find(calls.get_last_error, "ncclGetLastError");
   library.find(calls.get_unique_id, "ncclGetUniqueId");
@@ -25,6 +26,8 @@ NcclCalls load() {
   library.find(calls.comm_finalize, "ncclCommFinalize");
   library.find(calls.comm_destroy, "ncclCommDestroy");
   library.find(calls.comm_abort, "ncclCommAbort");
+  library.find(calls.comm_register, "ncclCommRegister");
+  library.find(calls.comm_deregister, "ncclCommDeregister");
   library.find(calls.group_start, "ncclGroupStart");
   library.find(calls.group_end, "ncclGroupEnd");
   library.find(calls.all_reduce, "ncclAllReduce");

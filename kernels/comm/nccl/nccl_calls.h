@@ -24,6 +24,8 @@ struct NcclCalls {
   decltype(ncclCommFinalize)* comm_finalize = nullptr;
   decltype(ncclCommDestroy)* comm_destroy = nullptr;
   decltype(ncclCommAbort)* comm_abort = nullptr;
+  decltype(ncclCommRegister)* comm_register = nullptr;
+  decltype(ncclCommDeregister)* comm_deregister = nullptr;
   decltype(ncclGroupStart)* group_start = nullptr;
   decltype(ncclGroupEnd)* group_end = nullptr;
   decltype(ncclAllReduce)* all_reduce = nullptr;

@@ -45,6 +45,14 @@ bool NcclCommunicator::is_settled() {
   return false;
 }
 
+void NcclCommunicator::register_buffer(float* buffer, std::int64_t elements) {
+  nccl_call(*request_.calls,
+            request_.calls->comm_register(communicator_, buffer,
+                                          static_cast<std::size_t>(elements) * sizeof(float),
+                                          &registrations_.emplace_back()),
+            "ncclCommRegister");
+}
+
 void NcclCommunicator::all_reduce(float* buffer, std::int64_t elements, cudaStream_t stream,
                                   const Patience& patience) {
   check(communicator_ != nullptr, "a communicator is connected before it is used");
@@ -89,6 +97,9 @@ void NcclCommunicator::await_event(const Patience& patience) {
 
 void NcclCommunicator::begin_close() noexcept {
   if (communicator_ == nullptr) return;
+  for (void* registration : std::exchange(registrations_, {})) {
+    request_.calls->comm_deregister(communicator_, registration);
+  }
   const ncclResult_t result = request_.calls->comm_finalize(communicator_);
   if (result != ncclSuccess && result != ncclInProgress) abort();
 }

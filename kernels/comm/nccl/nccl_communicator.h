@@ -8,15 +8,17 @@
 //     wait until the communicator's state is success
 //   - no thread may call a communicator while another aborts it: only its lane (before the first
 //     step, one other thread) calls and aborts it
+//   - a registered buffer is a GPU's own memory, and is deregistered before the communicator ends
 //   - after an error, or when a peer is gone, every member aborts its own communicator
 //   - all members capture the same calls into CUDA graphs and launch them equally often; abort and
 //     destroy return only after the graphs that hold the communicator's work are destroyed
-// Source: NCCL user guide, Creating a Communicator; Fault Tolerance; Thread Safety; Group Calls;
-// Using NCCL with CUDA Graphs; NCCL 2.28.9, init.cc, commDestroySync.
+// Source: NCCL user guide, Creating a Communicator; User Buffer Registration; Fault Tolerance;
+// Thread Safety; Group Calls; Using NCCL with CUDA Graphs; NCCL 2.28.9, init.cc, commDestroySync.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kernels/comm/nccl/nccl_calls.h"
 #include "kernels/runtime/counter.h"
@@ -52,6 +54,10 @@ class NcclCommunicator {
   /// Makes this communicator's GPU the calling thread's current one.
   void adopt_thread() const;
 
+  /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled; the
+  /// buffer outlives the communicator. Throws: RunError(Device).
+  void register_buffer(float* buffer, std::int64_t elements);
+
   /// Replaces `buffer` at every member by the sum over all members. Returns when that is done.
   /// Aborts the communicator on an error. Throws: RunError(Timeout), Aborted and as is_settled().
   /// Shapes: [elements] f32.
@@ -82,6 +88,7 @@ class NcclCommunicator {
 
   Request request_;
   ncclComm_t communicator_ = nullptr;
+  std::vector<void*> registrations_;
   cudaEvent_t done_ = nullptr;
   bool aborted_ = false;
 };

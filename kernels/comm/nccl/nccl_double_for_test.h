@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,7 @@ struct Communicator {
   std::shared_ptr<void> graphs = std::make_shared<int>();  ///< each graph holds one more use
   std::function<void()> issue;  ///< puts the last all_reduce into its stream
   int looks = 0;                ///< calls for the state since that all_reduce
+  std::set<const void*> registered;
   bool aborted = false;
   bool destroyed = false;
 };
@@ -166,6 +168,7 @@ inline ncclResult_t all_reduce(const void* from, void* to, std::size_t count, nc
   Communicator& own = all.of(handle);
   if (from != to || type != ncclFloat32 || op != ncclSum) all.violations.push_back("not a sum");
   if (own.state == ncclInProgress) all.violations.push_back("a call while one is under way");
+  if (!own.registered.contains(to)) all.violations.push_back("a buffer that is not registered");
   if (own.state != ncclSuccess) return own.state;
   own.state = ncclInProgress;
   own.looks = 0;
@@ -229,9 +232,27 @@ inline ncclResult_t destroy(ncclComm_t handle) {
   const std::scoped_lock lock(all.mutex);
   Communicator& own = all.of(handle);
   if (own.state != ncclSuccess) all.violations.push_back("destroyed before it was finalized");
+  if (!own.registered.empty()) all.violations.push_back("destroyed with registered buffers");
   note_graphs(own);
   own.destroyed = true;
   ++all.destroys;
+  return ncclSuccess;
+}
+
+inline ncclResult_t register_buffer(ncclComm_t handle, void* buffer, std::size_t,
+                                    void** registration) {
+  const std::scoped_lock lock(library().mutex);
+  Communicator& own = library().of(handle);
+  if (own.state != ncclSuccess) library().violations.push_back("registered before it is settled");
+  own.registered.insert(buffer);
+  *registration = buffer;
+  return ncclSuccess;
+}
+
+inline ncclResult_t deregister_buffer(ncclComm_t handle, void* registration) {
+  const std::scoped_lock lock(library().mutex);
+  const bool was_there = library().of(handle).registered.erase(registration) == 1;
+  if (!was_there) library().violations.push_back("deregistered without registration");
   return ncclSuccess;
 }
 
@@ -256,6 +277,8 @@ inline NcclCalls calls() {
   table.comm_finalize = finalize;
   table.comm_destroy = destroy;
   table.comm_abort = abort;
+  table.comm_register = register_buffer;
+  table.comm_deregister = deregister_buffer;
   table.group_start = [] {
     ++here().group_depth;
     return ncclSuccess;

@@ -49,9 +49,12 @@ class GpuMember {
 
   void run(std::int64_t round) {
     for (std::int64_t bucket = 0; bucket < std::ssize(kBuckets); ++bucket) {
+      std::vector<float> elements;
       for (std::int64_t i = 0; i < kBuckets[at(bucket)]; ++i) {
-        tensors_[at(bucket)].f32()[i] = contribution(number_, round_of(bucket, round), i);
+        elements.push_back(contribution(number_, round_of(bucket, round), i));
       }
+      const Tensor& tensor = tensors_[at(bucket)];
+      device_->write(tensor.data, elements.data(), tensor.type.bytes());
     }
     const StepContext context{.step = round, .counters = &counters_};
     queue_->begin_step(context);
@@ -59,7 +62,12 @@ class GpuMember {
     queue_->finish();
   }
 
-  float found(std::int64_t bucket, std::int64_t i) const { return tensors_[at(bucket)].f32()[i]; }
+  std::vector<float> found(std::int64_t bucket) const {
+    const Tensor& tensor = tensors_[at(bucket)];
+    std::vector<float> elements(static_cast<std::size_t>(tensor.elements()));
+    device_->read(elements.data(), tensor.data, tensor.type.bytes());
+    return elements;
+  }
 
  private:
   int number_;
@@ -75,12 +83,13 @@ class GpuMember {
 
 void expect_sums(const GpuMember& member, std::int64_t round, int members) {
   for (std::int64_t bucket = 0; bucket < std::ssize(kBuckets); ++bucket) {
+    const std::vector<float> found = member.found(bucket);
     for (std::int64_t i = 0; i < kBuckets[at(bucket)]; ++i) {
       double sum = 0;
       for (int m = 0; m < members; ++m) {
         sum += static_cast<double>(contribution(m, round_of(bucket, round), i));
       }
-      ASSERT_NEAR(member.found(bucket, i), sum, 1e-5) << "bucket " << bucket << ", element " << i;
+      ASSERT_NEAR(found[at(i)], sum, 1e-5) << "bucket " << bucket << ", element " << i;
     }
   }
 }

@@ -134,6 +134,7 @@ class GpuDouble final : public Device {
   explicit GpuDouble(int number) : number_(number) {}
   void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
   void release(void* memory) noexcept override { cpu_device().release(memory); }
+  bool has_queues() const override { return true; }
   std::unique_ptr<LaneQueue> make_queue() override {
     return std::make_unique<StreamQueue>(number_);
   }

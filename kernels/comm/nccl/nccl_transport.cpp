@@ -218,7 +218,17 @@ struct NcclTransport::State {
     for (auto& [name, clique] : cliques) {
       begin(clique, known.at(name).id);
       await(name, clique, patience);
+      register_buckets(clique);
       warm_up(clique, patience);
+    }
+  }
+
+  static void register_buckets(Clique& clique) {
+    for (const auto& [member, communicator] : clique.communicators) {
+      communicator->adopt_thread();
+      for (const Bucket& bucket : clique.buckets.at(member)) {
+        communicator->register_buffer(bucket.buffer, bucket.elements);
+      }
     }
   }
 

@@ -11,8 +11,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
-#include <span>
 #include <string>
 
 #include "kernels/cuda/device/late_device_for_test.h"
@@ -20,8 +18,8 @@
 
 namespace regatta::cuda::testing_support {
 
-/// A device that tracks its memory and records calls.
-class ApartDevice : public Device {
+/// The host's memory.
+class ApartHost final : public Device {
  public:
   void* allocate(std::int64_t bytes) override {
     void* const memory = cpu_device().allocate(bytes);
@@ -32,9 +30,6 @@ class ApartDevice : public Device {
     memory_.erase(static_cast<const std::byte*>(memory));
     cpu_device().release(memory);
   }
-  void take_back(std::span<const Tensor> tensors) override {
-    for (const Tensor& tensor : tensors) taken_back_.insert(tensor.data);
-  }
   std::unique_ptr<LaneQueue> make_queue() override { return nullptr; }
 
   bool owns(const void* address) const {
@@ -44,21 +39,20 @@ class ApartDevice : public Device {
   }
   /// Allocations that are not released.
   std::size_t allocations() const { return memory_.size(); }
-  const std::set<const void*>& taken_back() const { return taken_back_; }
 
  private:
   std::map<const std::byte*, std::int64_t> memory_;  ///< and its bytes
-  std::set<const void*> taken_back_;
 };
 
-class ApartGpu final : public ApartDevice {
+class ApartGpu final : public HiddenDevice {
  public:
-  bool locks_by_words() const override { return true; }
   void make_current() override { current() = this; }
   std::unique_ptr<LaneQueue> make_queue() override {
     make_current();  // as CUDA's is, on the GPU that is the thread's
     return std::make_unique<ApartQueue>(*this);
   }
+  bool owns(const void* address) { return memory().owns(address); }
+  std::size_t allocations() { return memory().allocations(); }
   bool is_read_by(const Device& other) const override { return &other == this || is_reached_; }
   /// Other GPUs cannot read its memory.
   void close_off() { is_reached_ = false; }
@@ -76,7 +70,7 @@ class ApartGpu final : public ApartDevice {
   /// Copies have one end in this device's memory.
   class ApartQueue final : public LateQueue {
    public:
-    explicit ApartQueue(ApartGpu& gpu) : gpu_(gpu) {}
+    explicit ApartQueue(ApartGpu& gpu) : LateQueue(gpu), gpu_(gpu) {}
     void copy(void* to, const void* from, std::int64_t bytes) override {
       if (gpu_.is_cut_ && gpu_.owns(from)) throw RunError(ErrorKind::Device, "the link is cut");
       EXPECT_NE(gpu_.owns(to), gpu_.owns(from));
@@ -97,24 +91,31 @@ class ApartGpu final : public ApartDevice {
   bool is_reached_ = true;
 };
 
+/// Of an ApartHost or an ApartGpu.
+inline bool owns(Device& device, const void* address) {
+  auto* const gpu = dynamic_cast<ApartGpu*>(&device);
+  return gpu != nullptr ? gpu->owns(address) : dynamic_cast<ApartHost&>(device).owns(address);
+}
+
 /// Checks that each kernel of the table is built on the device of its place and uses only that
 /// device's memory, unless a queue carries its input.
-inline void keep_apart(KernelTable& table, std::function<ApartDevice&(const Place&)> device_of) {
+inline void keep_apart(KernelTable& table, std::function<Device&(const Place&)> device_of) {
   for (const OpInfo& info : all_ops()) {
     if (!table.has(info.op)) continue;
     table.add(info.op, [build = table.factory(info.op), device_of](const KernelRequest& request) {
-      const ApartDevice& own = device_of(request.node.place);
+      Device& device = device_of(request.node.place);
       const std::string what =
           std::string(to_string(request.node.op)) + " on " + to_string(request.node.place);
       const bool carried = request.node.op == Op::Copy && request.carrier != nullptr;
-      for (const Tensor& input : request.inputs) EXPECT_NE(own.owns(input.data), carried) << what;
-      for (const Tensor& output : request.outputs) EXPECT_TRUE(own.owns(output.data)) << what;
+      for (const Tensor& input : request.inputs) {
+        EXPECT_NE(owns(device, input.data), carried) << what;
+      }
+      for (const Tensor& output : request.outputs) EXPECT_TRUE(owns(device, output.data)) << what;
       for (const VariableStorage* variable : request.variables) {
-        EXPECT_TRUE(own.owns(variable)) << what;
-        EXPECT_TRUE(own.owns(variable->tensor.data)) << what;
+        EXPECT_TRUE(owns(device, variable->tensor.data)) << what;
       }
       if (request.queue != nullptr) {
-        EXPECT_EQ(ApartGpu::current(), &own) << what;
+        EXPECT_EQ(ApartGpu::current(), &device) << what;
       }
       return build(request);
     });

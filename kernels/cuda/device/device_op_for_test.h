@@ -94,13 +94,13 @@ class DeviceOp {
     const std::int64_t skipped = place == Place::Aligned ? 0 : size_of(array.type.element);
     memory_.push_back({device_.allocate(skipped + array.type.bytes()), Release{&device_}});
     void* const data = static_cast<std::byte*>(memory_.back().get()) + skipped;
-    std::memcpy(data, array.bytes.get(), static_cast<std::size_t>(array.type.bytes()));
+    device_.write(data, array.bytes.get(), array.type.bytes());
     return {.type = array.type, .data = data};
   }
 
-  static Array array_of(const Tensor& tensor) {
+  Array array_of(const Tensor& tensor) const {
     Array array(tensor.type);
-    std::memcpy(array.bytes.get(), tensor.data, static_cast<std::size_t>(tensor.type.bytes()));
+    device_.read(array.bytes.get(), tensor.data, tensor.type.bytes());
     return array;
   }
 

@@ -30,12 +30,13 @@ TEST_P(Schedules, AreEvaluatedLikeTheCpus) {
   for (const auto& [examples, values] : cases) {
     const Attributes attributes{{"schedule_examples", examples}, {"schedule_values", values}};
     const UploadedSchedule uploaded(queue(), attributes);
-    auto* const results = allocate<double>(kExamples);
-    for_each(queue(), kExamples, Evaluate{uploaded.schedule(), results});
+    auto* const on_device = allocate<double>(kExamples);
+    for_each(queue(), kExamples, Evaluate{uploaded.schedule(), on_device});
     queue().finish();
+    const std::vector<double> results = read(on_device, kExamples);
     const ScheduleFunction expected(attributes);
     for (std::int64_t seen = 0; seen < kExamples; ++seen) {
-      EXPECT_NEAR(results[seen], expected(seen), 1e-15) << seen;
+      EXPECT_NEAR(results[static_cast<std::size_t>(seen)], expected(seen), 1e-15) << seen;
     }
   }
 }

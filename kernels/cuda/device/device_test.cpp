@@ -33,8 +33,16 @@ TEST_P(DeviceMemory, IsZeroedAndAligned) {
   constexpr std::int64_t kBytes = 1 << 20;
   const char* memory = allocate<char>(kBytes);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
-  EXPECT_EQ(std::count(memory, memory + kBytes, 0), kBytes);
+  const std::vector<char> bytes = read(memory, kBytes);
+  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 0), kBytes);
   EXPECT_NE(allocate<char>(0), nullptr);
+}
+
+TEST_P(DeviceMemory, IsReachedByTheHostThroughItsDeviceAlone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const int* const memory = upload<int>({1, 2, 3});
+  EXPECT_EQ(read(memory, 3), (std::vector<int>{1, 2, 3}));
+  EXPECT_DEATH(std::exit(*const_cast<const volatile int*>(memory)), "");
 }
 
 TEST_P(DeviceMemory, IsRefusedWhereThereIsNotSoMuch) {
@@ -70,10 +78,11 @@ TEST_P(QueueMarks, AreAsFarApartAsTheWorkBetweenThem) {
 
 TEST(QueueMark, IsReachedInItsTurnWhereAQueueKeepsItsWork) {
   constexpr std::chrono::milliseconds kWork{3};
-  testing_support::LateQueue queue;
+  testing_support::LateGpu gpu;
+  testing_support::LateQueue queue(gpu);
   const auto begin = queue.make_mark(), end = queue.make_mark();
   begin->put();
-  queue.keep([=] { std::this_thread::sleep_for(kWork); });
+  queue.enqueue([=] { std::this_thread::sleep_for(kWork); });
   end->put();
   std::this_thread::sleep_for(60 * kWork);
   queue.finish();

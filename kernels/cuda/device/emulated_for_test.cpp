@@ -4,18 +4,61 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/cuda/device/hidden_memory_for_test.h"
 #include "kernels/runtime/capture/function_recording_for_test.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta::cuda {
+
+using testing_support::HiddenDevice;
+using testing_support::HiddenMemory;
+
+namespace testing_support {
+
+EmulatedQueue::EmulatedQueue(HiddenDevice& device)
+    : device_(device), values_(static_cast<StepValues*>(device.allocate(sizeof(StepValues)))) {}
+
+EmulatedQueue::~EmulatedQueue() { device_.release(values_); }
+
+Device& EmulatedQueue::device() const { return device_; }
+
+void EmulatedQueue::set_step(const StepContext& context) {
+  step_ = {.step = context.step,
+           .examples = context.examples,
+           .examples_before = context.examples_before};
+}
+
+void EmulatedQueue::load_step() {
+  enqueue([this] { *values_ = step_; });
+}
+
+void EmulatedQueue::fetch(const float* value) {
+  enqueue([this, value] { fetched_ = *value; });
+}
+
+void EmulatedQueue::copy(void* to, const void* from, std::int64_t bytes) {
+  enqueue([=] {  // one end may be another GPU's
+    const HiddenMemory::Opened source(HiddenMemory::of(from)), target(HiddenMemory::of(to));
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  });
+}
+
+void EmulatedQueue::enqueue(std::function<void()> work) {
+  take([this, work = std::move(work)] {
+    const HiddenMemory::Opened opened(&device_.memory());
+    work();
+  });
+}
+
+}  // namespace testing_support
+
 namespace {
 
 class EmulatedMark final : public QueueMark {
  public:
   explicit EmulatedMark(Queue& queue) : queue_(queue) {}
   void put() override {
-    if (queue_.keeps_work()) return queue_.keep([this] { ticks_ = ticks(); });
-    ticks_ = ticks();
+    queue_.enqueue([this] { ticks_ = ticks(); });
   }
   double ns_since(const QueueMark& earlier) const override {
     const std::uint64_t span = ticks_ - dynamic_cast<const EmulatedMark&>(earlier).ticks_;
@@ -27,57 +70,38 @@ class EmulatedMark final : public QueueMark {
   std::uint64_t ticks_ = 0;
 };
 
-class EmulatedQueue final : public Queue, public FunctionQueue {
+/// Does its work at once, or when the step is launched that it is recorded in.
+class PromptQueue final : public testing_support::EmulatedQueue, public FunctionQueue {
  public:
-  void begin_step(const StepContext& context) override {
-    values_ = {.step = context.step,
-               .examples = context.examples,
-               .examples_before = context.examples_before};
-  }
-  void fetch(const float* value) override {
-    if (recording_ != nullptr) return keep([this, value] { fetched_ = *value; });
-    fetched_ = *value;
-  }
-  float fetched() const override { return fetched_; }
-  void copy(void* to, const void* from, std::int64_t bytes) override {
-    const auto work = [=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); };
-    if (keeps_work()) return keep(work);
-    work();
-  }
+  using EmulatedQueue::EmulatedQueue;
   void finish() override {}
-  std::unique_ptr<QueueMark> make_mark() override { return make_emulated_mark(*this); }
   void record_into(FunctionRecording* recording, std::size_t number) override {
     recording_ = recording;
     number_ = number;
   }
-  bool keeps_work() const override { return recording_ != nullptr; }
-  void keep(std::function<void()> work) override { recording_->add(number_, std::move(work)); }
-  bool emulated() const override { return true; }
-  CUstream_st* stream() const override { return nullptr; }
-  const StepValues* values() const override { return &values_; }
 
  private:
-  StepValues values_;
-  float fetched_ = 0;
+  void take(std::function<void()> work) override {
+    if (recording_ == nullptr) return work();
+    recording_->add(number_, std::move(work));
+  }
+
   FunctionRecording* recording_ = nullptr;
   std::size_t number_ = 0;  ///< in it
 };
 
-class EmulatedGpu final : public Device {
+class EmulatedGpu final : public HiddenDevice {
  public:
-  void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
-  void release(void* memory) noexcept override { cpu_device().release(memory); }
-  bool locks_by_words() const override { return true; }
-  std::unique_ptr<LaneQueue> make_queue() override { return make_emulated_queue(); }
+  std::unique_ptr<LaneQueue> make_queue() override { return std::make_unique<PromptQueue>(*this); }
   std::unique_ptr<StepRecorder> make_recorder() override { return make_function_recorder(); }
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_emulated_device() { return std::make_unique<EmulatedGpu>(); }
-std::unique_ptr<Queue> make_emulated_queue() { return std::make_unique<EmulatedQueue>(); }
-std::unique_ptr<QueueMark> make_emulated_mark(Queue& queue) {
-  return std::make_unique<EmulatedMark>(queue);
+std::unique_ptr<QueueMark> testing_support::EmulatedQueue::make_mark() {
+  return std::make_unique<EmulatedMark>(*this);
 }
+
+std::unique_ptr<Device> make_emulated_device() { return std::make_unique<EmulatedGpu>(); }
 
 }  // namespace regatta::cuda

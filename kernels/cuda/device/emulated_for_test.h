@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: a GPU that is emulated. It has host memory, and queues that run the same kernels as
-// loops on the calling thread: done when the launch returns, or when the step that they are
-// recorded in is launched (function_recording_for_test.h).
+// For tests: a GPU that is emulated. It has memory that only its queues can touch
+// (hidden_memory_for_test.h), and queues that run the same kernels as loops on the calling thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "kernels/cuda/device/queue.h"
@@ -12,9 +12,42 @@
 
 namespace regatta::cuda {
 
+/// Its queues have done their work when the launch returns, or when the step is launched that they
+/// are recorded in (function_recording_for_test.h).
 std::unique_ptr<Device> make_emulated_device();
-std::unique_ptr<Queue> make_emulated_queue();
-/// By the host's clock, read when the queue comes to it.
-std::unique_ptr<QueueMark> make_emulated_mark(Queue& queue);
 
+namespace testing_support {
+
+class HiddenDevice;
+
+class EmulatedQueue : public Queue {
+ public:
+  /// The device outlives it.
+  explicit EmulatedQueue(HiddenDevice& device);
+  ~EmulatedQueue() override;
+
+  void set_step(const StepContext& context) override;
+  void load_step() override;
+  void fetch(const float* value) override;
+  float fetched() const override { return fetched_; }
+  void copy(void* to, const void* from, std::int64_t bytes) override;
+  /// By the host's clock, read when the queue comes to it.
+  std::unique_ptr<QueueMark> make_mark() override;
+  Device& device() const override;
+  bool emulated() const override { return true; }
+  CUstream_st* stream() const override { return nullptr; }
+  const StepValues* values() const override { return values_; }
+  void enqueue(std::function<void()> work) override;
+
+ private:
+  /// Does the work, now or later. While it is done, the device's memory can be touched.
+  virtual void take(std::function<void()> work) = 0;
+
+  HiddenDevice& device_;
+  StepValues* values_;  ///< on the device
+  StepValues step_;
+  float fetched_ = 0;
+};
+
+}  // namespace testing_support
 }  // namespace regatta::cuda

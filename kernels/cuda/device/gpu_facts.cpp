@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <array>
-#include <cstdlib>
 
 #include "kernels/cuda/device/gpu_links.h"
 #include "kernels/runtime/shared_library.h"
@@ -85,8 +84,6 @@ std::size_t version_of_nccl(const SharedLibrary& library) {
 }
 
 GpuFindings look_for_gpus() {
-  // Before CUDA's first call: kernels are loaded now and not inside the first step that is timed.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   GpuFindings findings{
       .toolkit = cuda_version(CUDART_VERSION), .driver = {}, .gpus = {}, .missing = {}};
   int driver = 0;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/cuda/device/cuda_call.h"
+#include "kernels/cuda/device/load_kernels.h"
 #include "kernels/cuda/device/queue.h"
 #include "kernels/graph/error.h"
 
@@ -48,6 +49,8 @@ inline constexpr int kThreads = 256;
 /// Threads of a block at most, so that each may use 128 registers. Source: CUDA C++ Programming
 /// Guide, compute capabilities: 65,536 in a block.
 inline constexpr int kMostThreads = 512;
+/// Blocks that have to fit into a multiprocessor: without it the compiler aims at more, and spills.
+inline constexpr int kLeastBlocks = 1;
 /// Blocks of a launch at most; a thread takes several elements where there are more.
 inline constexpr std::int64_t kBlocks = 65536;
 inline constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 31;
@@ -56,6 +59,8 @@ inline constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 31;
 inline constexpr std::size_t kPlainSharedBytes = 48 * 1024;
 
 #ifdef __CUDACC__
+inline constexpr bool kHasDeviceCode = true;
+
 template <class Body>
 __global__ void run_elements(std::int64_t n, Body body) {
   const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
@@ -64,13 +69,22 @@ __global__ void run_elements(std::int64_t n, Body body) {
 }
 
 template <class Body>
-__global__ void __launch_bounds__(kMostThreads) run_block(Body body) {
+__global__ void __launch_bounds__(kMostThreads, kLeastBlocks) run_block(Body body) {
   extern __shared__ __align__(16) char shared[];
   body(Block{.index = blockIdx.x, .threads = static_cast<int>(blockDim.x), .shared = shared});
 }
 
+/// For load_kernels().
+template <class Body>
+struct Noted {
+  static inline const bool elements =
+      note_kernel(reinterpret_cast<const void*>(&run_elements<Body>));
+  static inline const bool blocks = note_kernel(reinterpret_cast<const void*>(&run_block<Body>));
+};
+
 template <class Body>
 void launch_elements(const Queue& queue, std::int64_t n, const Body& body) {
+  (void)&Noted<Body>::elements;
   const std::int64_t wanted = (n + kThreads - 1) / kThreads;
   const auto blocks = static_cast<unsigned>(std::min(wanted, kBlocks));
   run_elements<<<blocks, kThreads, 0, queue.stream()>>>(n, body);
@@ -80,6 +94,7 @@ void launch_elements(const Queue& queue, std::int64_t n, const Body& body) {
 template <class Body>
 void launch_blocks(const Queue& queue, std::int64_t blocks, int threads, std::size_t shared_bytes,
                    const Body& body) {
+  (void)&Noted<Body>::blocks;
   if (shared_bytes > kPlainSharedBytes) {
     cuda_call(cudaFuncSetAttribute(run_block<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    static_cast<int>(shared_bytes)),
@@ -90,7 +105,9 @@ void launch_blocks(const Queue& queue, std::int64_t blocks, int threads, std::si
   cuda_call(cudaGetLastError(), "a launch of for_each_block");
 }
 #else
-/// A build for a sanitizer has no code for devices (REGATTA_CUDA=EMULATED).
+/// A build for a sanitizer has none (REGATTA_CUDA=EMULATED).
+inline constexpr bool kHasDeviceCode = false;
+
 [[noreturn]] inline void refuse_to_launch() {
   throw RunError(ErrorKind::Unsupported,
                  "this build emulates GPUs only; fix: build with -D REGATTA_CUDA=ON");
@@ -119,16 +136,6 @@ void emulate_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, 
   }
 }
 
-/// Runs the work now, or at each launch of the step that the queue records.
-template <class Work>
-void emulate(Queue& queue, Work work) {
-  if (queue.keeps_work()) {
-    queue.keep(std::move(work));
-  } else {
-    work();
-  }
-}
-
 }  // namespace detail
 
 template <class Body>
@@ -136,7 +143,7 @@ void for_each(Queue& queue, std::int64_t n, Body body) {
   static_assert(std::is_trivially_copyable_v<Body>, "a body is copied to the device as bytes");
   if (n <= 0) return;
   if (queue.emulated()) {
-    return detail::emulate(queue, [n, body] {
+    return queue.enqueue([n, body] {
       for (std::int64_t i = 0; i < n; ++i) body(i);
     });
   }
@@ -152,7 +159,7 @@ void for_each_block(Queue& queue, std::int64_t blocks, int threads, std::size_t 
   check(blocks < detail::kMaxBlocks, "a launch has fewer than 2^31 blocks");
   if (blocks <= 0) return;
   if (queue.emulated()) {
-    return detail::emulate(queue, [blocks, threads, shared_bytes, body] {
+    return queue.enqueue([blocks, threads, shared_bytes, body] {
       detail::emulate_blocks(blocks, threads, shared_bytes, body);
     });
   }

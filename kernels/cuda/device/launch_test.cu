@@ -65,37 +65,39 @@ struct ReadStep {
 
 TEST_P(Launch, VisitsEveryElementOnce) {
   constexpr std::int64_t kElements = 70'001;
-  int* visits = allocate<int>(kElements + 1);
-  for_each(queue(), kElements, Visit{visits});
-  for_each(queue(), 0, Visit{visits});
+  int* const memory = allocate<int>(kElements + 1);
+  for_each(queue(), kElements, Visit{memory});
+  for_each(queue(), 0, Visit{memory});
   queue().finish();
-  EXPECT_EQ(std::accumulate(visits, visits + kElements, 0), kElements);
-  EXPECT_EQ(*std::max_element(visits, visits + kElements), 1);
-  EXPECT_EQ(visits[kElements], 0);
+  const std::vector<int> visits = read(memory, kElements + 1);
+  EXPECT_EQ(std::accumulate(visits.begin(), visits.end(), 0), kElements);
+  EXPECT_EQ(*std::max_element(visits.begin(), visits.end()), 1);
+  EXPECT_EQ(visits.back(), 0);
 }
 
 TEST_P(Launch, LetsABlockShareMemoryFromOneEachToTheNext) {
   constexpr std::int64_t kBlocks = 4;
   constexpr int kThreads = 64;
-  float* numbers = allocate<float>(kBlocks * kThreads);
-  float* sums = allocate<float>(kBlocks);
-  std::iota(numbers, numbers + kBlocks * kThreads, 0.0F);
-  for_each_block(queue(), kBlocks, kThreads, kThreads * sizeof(float), BlockSum{numbers, sums});
+  std::vector<float> numbers(kBlocks * kThreads);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  float* const sums = allocate<float>(kBlocks);
+  for_each_block(queue(), kBlocks, kThreads, kThreads * sizeof(float),
+                 BlockSum{upload(numbers), sums});
   queue().finish();
   for (std::int64_t block = 0; block < kBlocks; ++block) {
-    const float* first = numbers + block * kThreads;
-    EXPECT_EQ(sums[block], std::accumulate(first, first + kThreads, 0.0F));
+    const auto first = numbers.begin() + block * kThreads;
+    EXPECT_EQ(read(sums + block, 1)[0], std::accumulate(first, first + kThreads, 0.0F));
   }
 }
 
 /// More than a launch may have without asking.
 TEST_P(Launch, GivesABlockMuchSharedMemory) {
-  float* numbers = allocate<float>(32);
-  float* sums = allocate<float>(1);
-  std::iota(numbers, numbers + 32, 0.0F);
-  for_each_block(queue(), 1, 32, 96 * 1024, BlockSum{numbers, sums});
+  std::vector<float> numbers(32);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  float* const sums = allocate<float>(1);
+  for_each_block(queue(), 1, 32, 96 * 1024, BlockSum{upload(numbers), sums});
   queue().finish();
-  EXPECT_EQ(sums[0], 31 * 32 / 2);
+  EXPECT_EQ(read(sums, 1)[0], 31 * 32 / 2);
 }
 
 TEST_P(Launch, ReadsTheStepWhereTheQueueKeepsIt) {
@@ -103,13 +105,18 @@ TEST_P(Launch, ReadsTheStepWhereTheQueueKeepsIt) {
   queue().begin_step({.step = 1, .examples = 2, .examples_before = 3});
   for_each(queue(), 1, ReadStep{.values = queue().values(), .sum = sum});
   queue().finish();
-  EXPECT_EQ(*sum, 321);
+  EXPECT_EQ(read(sum, 1)[0], 321);
+}
+
+TEST(LoadKernels, KnowsThemBeforeTheyAreLaunched) {
+  EXPECT_EQ(noted_kernels() > 3, detail::kHasDeviceCode) << noted_kernels();
 }
 
 TEST(EmulatedLaunch, HandsOutSharedMemoryThatIsNotZero) {
-  const auto queue = make_emulated_queue();
+  const auto device = make_emulated_device();
+  const auto queue = device->make_queue();
   std::vector<float> seen(2, 0);
-  for_each_block(*queue, 2, 1, sizeof(float), LookAtShared{seen.data()});
+  for_each_block(dynamic_cast<Queue&>(*queue), 2, 1, sizeof(float), LookAtShared{seen.data()});
   EXPECT_TRUE(std::isnan(seen[0]));
   EXPECT_TRUE(std::isnan(seen[1]));
 }

@@ -49,12 +49,25 @@ class OnDevices : public testing::TestWithParam<On> {
     for (void* memory : memory_) device_->release(memory);
   }
 
+  Device& device() { return *device_; }
   Queue& queue() { return dynamic_cast<Queue&>(*queue_); }
   /// Zeroed memory of the device, until the test ends.
   template <typename T>
   T* allocate(std::int64_t count) {
     memory_.push_back(device_->allocate(count * static_cast<std::int64_t>(sizeof(T))));
     return static_cast<T*>(memory_.back());
+  }
+  template <typename T>
+  std::vector<T> read(const T* memory, std::int64_t count) {
+    std::vector<T> elements(static_cast<std::size_t>(count));
+    device_->read(elements.data(), memory, count * static_cast<std::int64_t>(sizeof(T)));
+    return elements;
+  }
+  template <typename T>
+  T* upload(const std::vector<T>& elements) {
+    T* const memory = allocate<T>(std::ssize(elements));
+    device_->write(memory, elements.data(), std::ssize(elements) * std::int64_t{sizeof(T)});
+    return memory;
   }
 
  private:

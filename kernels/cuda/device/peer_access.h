@@ -2,9 +2,8 @@
 //
 // Enables direct access between the memories of a process' GPUs, over NVLink or PCIe, without the
 // host. The hardware reports it for each pair and direction, and it must be enabled once. Memory
-// that other GPUs cannot reach is copied through the host (kernels/comm/in_process/in_process.h):
-// direct use would make the driver migrate its pages back and forth. Source: CUDA runtime API, peer
-// device memory access; CUDA programming guide, unified memory.
+// that other GPUs cannot reach is copied through the host (kernels/comm/in_process/in_process.h).
+// Source: CUDA runtime API, peer device memory access.
 #pragma once
 
 #include <cuda_runtime.h>

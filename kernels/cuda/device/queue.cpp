@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/device/queue.h"
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -37,14 +38,15 @@ class StreamMark final : public QueueMark {
 /// A lane's thread does not know the GPU of its queue until it is told, so each step tells it.
 class StreamQueue final : public Queue {
  public:
-  explicit StreamQueue(int device) : device_(device) {
-    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
-    cuda_call(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
-              "cudaStreamCreateWithFlags");
-    const cudaError_t status = cudaHostAlloc(&shared_, sizeof(Shared), cudaHostAllocMapped);
-    if (status != cudaSuccess) cudaStreamDestroy(stream_);
-    cuda_call(status, "cudaHostAlloc");
-    *shared_ = {};
+  StreamQueue(Device& owner, int device)
+      : owner_(owner),
+        device_(device),
+        pinned_(make_pinned(device, sizeof(Pinned))),
+        values_(static_cast<StepValues*>(owner.allocate(sizeof(StepValues)))) {
+    *pinned() = {};
+    const cudaError_t status = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    if (status != cudaSuccess) owner_.release(values_);
+    cuda_call(status, "cudaStreamCreateWithFlags");
   }
   ~StreamQueue() override {
     if (is_gpu_abandoned()) return;
@@ -54,29 +56,19 @@ class StreamQueue final : public Queue {
     }
     if (is_gpu_abandoned()) return;
     cudaStreamDestroy(stream_);
-    cudaFreeHost(shared_);
+    owner_.release(values_);
   }
 
-  void begin_step(const StepContext& context) override {
+  void set_step(const StepContext& context) override {
     cuda_call(cudaSetDevice(device_), "cudaSetDevice");
-    shared_->values = {.step = context.step,
-                       .examples = context.examples,
-                       .examples_before = context.examples_before};
+    pinned()->values = {.step = context.step,
+                        .examples = context.examples,
+                        .examples_before = context.examples_before};
   }
-  void fetch(const float* value) override {
-    cuda_call(cudaMemcpyAsync(&shared_->fetched, value, sizeof(float), cudaMemcpyDefault, stream_),
-              "cudaMemcpyAsync");
-  }
-  float fetched() const override { return shared_->fetched; }
-  HostBuffer make_host_buffer(std::int64_t bytes) override {
-    void* memory = nullptr;
-    cuda_call(cudaSetDevice(device_), "cudaSetDevice");
-    cuda_call(cudaHostAlloc(&memory, static_cast<std::size_t>(bytes), cudaHostAllocDefault),
-              "cudaHostAlloc");
-    return {static_cast<std::byte*>(memory), [](void* pinned) {
-              if (!is_gpu_abandoned()) cudaFreeHost(pinned);
-            }};
-  }
+  void load_step() override { copy(values_, &pinned()->values, sizeof(StepValues)); }
+  void fetch(const float* value) override { copy(&pinned()->fetched, value, sizeof(float)); }
+  float fetched() const override { return pinned()->fetched; }
+  HostBuffer make_host_buffer(std::int64_t bytes) override { return make_pinned(device_, bytes); }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     cuda_call(
         cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_),
@@ -106,30 +98,60 @@ class StreamQueue final : public Queue {
     cuda_call(cudaSetDevice(device_), "cudaSetDevice");
     return std::make_unique<StreamMark>(stream_);
   }
+  Device& device() const override { return owner_; }
   bool emulated() const override { return false; }
   CUstream_st* stream() const override { return stream_; }
   std::optional<StreamPlace> stream_place() const override {
     return StreamPlace{.stream = stream_, .device = device_, .gpu = bus_address(device_)};
   }
-  const StepValues* values() const override { return &shared_->values; }
+  const StepValues* values() const override { return values_; }
 
  private:
-  /// Host memory that both sides see.
-  struct Shared {
-    StepValues values;
+  /// Host memory.
+  struct Pinned {
+    StepValues values;  ///< of the step that is set
     float fetched = 0;
   };
+  Pinned* pinned() const { return reinterpret_cast<Pinned*>(pinned_.get()); }
 
   static constexpr int kLooks = 1000;
 
+  Device& owner_;
   int device_;
+  HostBuffer pinned_;
+  StepValues* values_;  ///< in the GPU's memory
   cudaStream_t stream_ = nullptr;
-  Shared* shared_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Queue> make_queue(int device) { return std::make_unique<StreamQueue>(device); }
+std::unique_ptr<Queue> make_queue(Device& device, int number) {
+  return std::make_unique<StreamQueue>(device, number);
+}
+
+HostBuffer make_pinned(int device, std::int64_t bytes) {
+  void* memory = nullptr;
+  cuda_call(cudaSetDevice(device), "cudaSetDevice");
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  const cudaError_t status = cudaHostAlloc(&memory, size, cudaHostAllocPortable);
+  if (status == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // else the next launch would be blamed for it
+    throw RunError(ErrorKind::Device,
+                   "the host has no " + std::to_string(size) +
+                       " bytes to pin for its GPUs; fix: use a smaller batch or fewer workers, or "
+                       "raise the limit that holds (a container's memory, ulimit -l)");
+  }
+  cuda_call(status, "cudaHostAlloc");
+  return {static_cast<std::byte*>(memory), [](void* pinned) {
+            if (!is_gpu_abandoned()) cudaFreeHost(pinned);
+          }};
+}
+
+void Queue::reserve_workspace(std::int64_t bytes) {
+  if (bytes <= workspace_.bytes()) return;
+  workspace_ = Scratch();  // both may not fit
+  workspace_ = Scratch(*this, bytes);
+}
 
 Queue& queue_of(const KernelRequest& request) {
   auto* queue = dynamic_cast<Queue*>(request.queue);

@@ -8,13 +8,14 @@
 #include <functional>
 #include <memory>
 
+#include "kernels/cuda/device/scratch.h"
 #include "kernels/runtime/device.h"
 
 struct CUstream_st;
 
 namespace regatta::cuda {
 
-/// Values of the step in memory that kernels read, so that launches do not depend on the step and
+/// Values of the step in the device's memory, so that launches do not depend on the step and
 /// can be recorded once and replayed.
 struct StepValues {
   std::int64_t step = 0;             ///< index in this loop, from 0
@@ -24,18 +25,33 @@ struct StepValues {
 
 class Queue : public LaneQueue {
  public:
+  /// Whose kernels and memory it uses; outlives it.
+  virtual Device& device() const = 0;
   virtual bool emulated() const = 0;
   /// Null when emulated.
   virtual CUstream_st* stream() const = 0;
-  /// Memory that device code reads; begin_step() writes it.
+  /// Device memory.
   virtual const StepValues* values() const = 0;
-  /// Whether an emulated queue currently keeps work for a recording instead of doing it at once.
-  virtual bool keeps_work() const { return false; }
-  virtual void keep(std::function<void()> /*work*/) {}
+  /// Work of an emulated queue: done at once, when the queue is finished, or when the step is
+  /// launched that it is recorded in.
+  virtual void enqueue(std::function<void()> /*work*/) {}
+
+  /// Memory that the queue's kernels share, each while it runs: at least `bytes` from now on. It
+  /// may move, so a kernel asks for its address in each run(). Called while kernels are built and
+  /// the queue is empty. Throws: RunError when memory is short.
+  void reserve_workspace(std::int64_t bytes);
+  std::byte* workspace() const { return workspace_.as<std::byte>(); }
+
+ private:
+  Scratch workspace_;
 };
 
-/// A stream on GPU number `device`. Throws: RunError(Device) that says what is missing.
-std::unique_ptr<Queue> make_queue(int device);
+/// A stream on GPU number `number`, which is `device`. Throws: RunError(Device).
+std::unique_ptr<Queue> make_queue(Device& device, int number);
+
+/// Pinned host memory, which GPU number `device` and the others copy from and to without the help
+/// of the host. Throws: RunError(Device).
+HostBuffer make_pinned(int device, std::int64_t bytes);
 
 /// The queue of a kernel that is being built for a GPU: add_cuda_kernels' kernels have no other.
 Queue& queue_of(const KernelRequest& request);

@@ -5,9 +5,7 @@
 
 namespace regatta::cuda {
 
-/// Checks that the current GPU has `bytes` free plus a reserve. Called before each allocation:
-/// managed memory may exceed the GPU's, and its pages would then migrate in every step, which makes
-/// a race unfair.
+/// Checks that the current GPU has `bytes` free plus a reserve. Called before each allocation.
 /// Units: bytes. Throws: RunError(Device) that says what to do.
 void check_room(std::size_t bytes);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that one kernel allocates when it is built: on the GPU of its queue, or on the host for an
-// emulated queue. Not initialised.
+// Memory of the device that one kernel allocates when it is built, zeroed.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+
+namespace regatta {
+class Device;
+}
 
 namespace regatta::cuda {
 
@@ -24,9 +27,12 @@ class Scratch {
   std::int64_t bytes() const { return bytes_; }
 
  private:
-  using Release = void (*)(void*);
+  struct Release {
+    Device* device;
+    void operator()(void* memory) const;
+  };
 
-  std::unique_ptr<void, Release> memory_{nullptr, [](void*) {}};
+  std::unique_ptr<void, Release> memory_{nullptr, Release{nullptr}};
   std::int64_t bytes_ = 0;
 };
 

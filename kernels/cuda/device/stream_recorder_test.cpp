@@ -173,7 +173,7 @@ GraphCalls calls() {
 class NamedQueue final : public LaneQueue {
  public:
   explicit NamedQueue(const char* name) : name_(name) {}
-  void begin_step(const StepContext&) override {}
+  void set_step(const StepContext&) override {}
   void fetch(const float*) override {}
   float fetched() const override { return 0; }
   void copy(void*, const void*, std::int64_t) override {}

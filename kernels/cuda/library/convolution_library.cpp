@@ -5,10 +5,12 @@
 // (engine_choice.h). Equal convolutions in a process share an engine, so that its replicas round
 // alike. Another process, or the next run, may find another engine fastest, which rounds
 // differently; EngineRule::Heuristic gives the same bits again.
-// A gradient of weights is computed in separate memory and copied to its destination, for two
-// reasons. The destination, inside its bucket, may be aligned to one element only. And for bf16 the
-// library has no engine with f32 results (9.19: its heuristics name none, for one operation or with
-// a conversion behind it), so the result is rounded to bf16 once, after f32 sums.
+// Plans are made once for a stream and a shape, and take their workspace from what all kernels of
+// the stream share (Queue::workspace). A gradient of weights is computed there, too, and copied to
+// its destination, for two reasons. The destination, inside its bucket, may be aligned to one
+// element only. And for bf16 the library has no engine with f32 results (9.19: its heuristics name
+// none, for one operation or with a conversion behind it), so the result is rounded to bf16 once,
+// after f32 sums.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -22,6 +24,7 @@
 #include "kernels/cuda/library/cudnn_graph.h"
 #include "kernels/cuda/library/engine_choice.h"
 #include "kernels/cuda/ops/convolution_paths.h"
+#include "kernels/cuda/ops/noise.h"
 #include "kernels/cuda/ops/widen.h"
 #include "kernels/graph/error.h"
 
@@ -29,31 +32,74 @@ namespace regatta::cuda {
 namespace {
 
 /// Tried for each kernel.
-constexpr std::size_t kMostTried = 8;
+constexpr std::size_t kMostTried = 16;
 /// That are timed together.
 constexpr int kExecutionsATrial = 4;
 /// Engines that want more are left out: a race is run in the memory that models leave.
 constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{512} << 20;
 
-using SharedHandle = std::shared_ptr<cudnnContext>;
+/// A plan of one engine, for all convolutions of one shape in a stream.
+struct CachedPlan {
+  std::vector<Descriptor> graph;  ///< the plan may point to it
+  EngineConfiguration engine;
+  EngineChoice choice;
+  Descriptor plan;
+  std::int64_t workspace_bytes = 0;
+};
 
-/// One handle a stream: it holds memory of the GPU, and a model has dozens of kernels.
-SharedHandle handle_of(const Queue& queue) {
+/// What the convolutions of a stream share: the library's handle, which holds memory of the GPU,
+/// and plans, which take long to make.
+struct OfStream {
+  explicit OfStream(const Queue& queue) {
+    cudnn_call(cudnn().create(&handle), "cudnnCreate");
+    cudnn_call(cudnn().set_stream(handle, queue.stream()), "cudnnSetStream");
+  }
+  OfStream(const OfStream&) = delete;
+  OfStream& operator=(const OfStream&) = delete;
+  ~OfStream() {
+    plans.clear();
+    cudnn().destroy(handle);
+  }
+
+  cudnnHandle_t handle = nullptr;
+  std::map<std::string, std::shared_ptr<const CachedPlan>> plans;  ///< null: no engine runs
+};
+
+std::shared_ptr<OfStream> of_stream(const Queue& queue) {
   static std::mutex mutex;
-  static std::map<CUstream_st*, std::weak_ptr<cudnnContext>> handles;
+  static std::map<CUstream_st*, std::weak_ptr<OfStream>> all;
   const std::scoped_lock lock(mutex);
-  std::weak_ptr<cudnnContext>& known = handles[queue.stream()];
-  SharedHandle handle = known.lock();
-  if (handle != nullptr) return handle;
-  cudnnHandle_t created = nullptr;
-  cudnn_call(cudnn().create(&created), "cudnnCreate");
-  handle = SharedHandle(created, [](cudnnHandle_t gone) { cudnn().destroy(gone); });
-  cudnn_call(cudnn().set_stream(created, queue.stream()), "cudnnSetStream");
-  known = handle;
-  return handle;
+  std::weak_ptr<OfStream>& known = all[queue.stream()];
+  std::shared_ptr<OfStream> found = known.lock();
+  if (found == nullptr) known = found = std::make_shared<OfStream>(queue);
+  return found;
 }
 
-/// Engines of one convolution, each tried on the memory where it will run.
+/// Tensors for trials alone, with noise in them: with zeros a GPU's clock is higher, and another
+/// engine may come first.
+class TrialTensors {
+ public:
+  TrialTensors(Queue& queue, const ConvolutionTensors& like, ElementType element) {
+    const Tensor* const tensors[] = {&like.x, &like.w, &like.y};
+    for (std::size_t i = 0; i < std::size(tensors); ++i) {
+      const TensorType type{element, tensors[i]->type.dims};
+      memory_[i] = Scratch(queue, type.bytes());
+      fill_with_noise(queue, {.type = type, .data = memory_[i].as<void>()});
+    }
+    queue.finish();
+  }
+  PlanMemory memory() const {
+    return {.x = memory_[0].as<void>(),
+            .w = memory_[1].as<void>(),
+            .y = memory_[2].as<void>(),
+            .workspace = nullptr};
+  }
+
+ private:
+  Scratch memory_[3];
+};
+
+/// Trials of the engines of one convolution.
 class EngineTrials {
  public:
   EngineTrials(Queue& queue, cudnnHandle_t handle, const std::vector<EngineConfiguration>& engines,
@@ -144,78 +190,99 @@ EngineChoices& choices_of_process() {
   return choices;
 }
 
+/// Null where no engine runs.
+std::shared_ptr<const CachedPlan> make_plan(ConvolutionPass pass, const ConvolutionTensors& at,
+                                            ElementType element, const ConvolutionShape& shape,
+                                            const std::string& key, Queue& queue,
+                                            cudnnHandle_t handle, EngineRule rule) {
+  const PlanTarget target{.handle = handle};
+  std::vector<Descriptor> graph = convolution_graph(pass, shape, element, target);
+  std::vector<EngineConfiguration> engines = engines_for(graph.back(), element, target, kMostTried);
+  const std::optional<EngineChoice> choice = choices_of_process().find_or_choose(key, [&] {
+    const TrialTensors tensors(queue, at, element);
+    return EngineTrials(queue, handle, engines, tensors.memory()).choose(rule);
+  });
+  if (!choice) return nullptr;
+  check(choice->candidate < engines.size(), "equal convolutions have the same engines");
+  EngineConfiguration& engine = engines[choice->candidate];
+  std::optional<Descriptor> plan = plan_of(engine, target);
+  if (!plan) {
+    throw RunError(ErrorKind::Device,
+                   "cuDNN makes no plan of engine " + std::to_string(engine.engine) +
+                       ", which computed an equal convolution before, for want of memory, say; "
+                       "use a smaller batch, or --cudnn-engine heuristic");
+  }
+  const std::int64_t workspace_bytes = workspace_bytes_of(*plan);
+  return std::make_shared<CachedPlan>(CachedPlan{.graph = std::move(graph),
+                                                 .engine = std::move(engine),
+                                                 .choice = *choice,
+                                                 .plan = std::move(*plan),
+                                                 .workspace_bytes = workspace_bytes});
+}
+
 class LibraryConvolution final : public ChosenKernel {
  public:
   LibraryConvolution(ConvolutionPass pass, const KernelRequest& request, EngineRule rule)
-      : queue_(queue_of(request)), handle_(handle_of(queue_)), output_(request.outputs[0]) {
+      : queue_(queue_of(request)), of_stream_(of_stream(queue_)), output_(request.outputs[0]) {
     const ConvolutionTensors at = tensors_of(pass, request);
     memory_ = {.x = at.x.data, .w = at.w.data, .y = at.y.data, .workspace = nullptr};
     const ElementType element = request.inputs[0].type.element;
-    if (pass == ConvolutionPass::BackwardWeights) {
-      aside_.type = {element, output_.type.dims};
-      aside_memory_ = Scratch(queue_, aside_.type.bytes());
-      aside_.data = memory_.w = aside_memory_.as<void>();
-    }
     const ConvolutionShape shape = shape_of(pass, request);
-    const PlanTarget target{.handle = handle_.get()};
-    graph_ = convolution_graph(pass, shape, element, target);
-    engines_ = engines_for(graph_.back(), element, target, kMostTried);
-    choice_ = choices_of_process().find_or_choose(key_of(pass, shape, element, queue_, rule), [&] {
-      return EngineTrials(queue_, handle_.get(), engines_, memory_).choose(rule);
-    });
-    if (choice_) make_plan(target);
-  }
-
-  bool has_plan() const { return plan_.has_value(); }
-
-  void run(const StepContext&) override {
-    execute();
-    if (aside_.data != nullptr) widen(queue_, aside_, output_.f32());
-  }
-  std::string choice() const override {
-    std::ostringstream text;
-    text << "cuDNN " << version_of_cudnn().value_or("") << ": engine "
-         << engines_[choice_->candidate].engine << ", configuration " << choice_->candidate + 1
-         << " of the heuristics (" << choice_->text() << "), workspace " << workspace_.bytes()
-         << " bytes";
-    if (aside_.data != nullptr) text << ", result in " << to_string(aside_.type.element);
-    return text.str();
-  }
-
- private:
-  void make_plan(const PlanTarget& target) {
-    check(choice_->candidate < engines_.size(), "equal convolutions have the same engines");
-    plan_ = plan_of(engines_[choice_->candidate], target);
-    if (!plan_) {
-      throw RunError(ErrorKind::Device,
-                     "cuDNN makes no plan of engine " +
-                         std::to_string(engines_[choice_->candidate].engine) +
-                         ", which computed an equal convolution before, for want of memory, say; "
-                         "use a smaller batch, or --cudnn-engine heuristic");
+    const std::string key = key_of(pass, shape, element, queue_, rule);
+    auto known = of_stream_->plans.find(key);
+    if (known == of_stream_->plans.end()) {
+      known = of_stream_->plans
+                  .emplace(key, make_plan(pass, at, element, shape, key, queue_, of_stream_->handle,
+                                          rule))
+                  .first;
     }
-    workspace_ = Scratch(queue_, workspace_bytes_of(*plan_));
-    memory_.workspace = workspace_.as<void>();
-    pack_ = variant_pack(memory_);
+    plan_ = known->second;
+    if (plan_ == nullptr) return;
+    if (pass == ConvolutionPass::BackwardWeights) aside_.type = {element, output_.type.dims};
+    queue_.reserve_workspace(aside_offset() + aside_bytes());
     // Before a step is captured: what the library does at a plan's first execution cannot be.
     execute();
     queue_.finish();
   }
 
+  bool has_plan() const { return plan_ != nullptr; }
+
+  void run(const StepContext&) override {
+    execute();
+    if (has_aside()) widen(queue_, aside_, output_.f32());
+  }
+  std::string choice() const override {
+    std::ostringstream text;
+    text << "cuDNN " << version_of_cudnn().value_or("") << ": engine " << plan_->engine.engine
+         << ", configuration " << plan_->choice.candidate + 1 << " of the heuristics ("
+         << plan_->choice.text() << "), workspace " << plan_->workspace_bytes << " bytes";
+    if (has_aside()) text << ", result in " << to_string(aside_.type.element);
+    return text.str();
+  }
+
+ private:
+  bool has_aside() const { return !aside_.type.dims.empty(); }
+  /// In the workspace, behind the plan's.
+  std::int64_t aside_offset() const { return (plan_->workspace_bytes + 255) / 256 * 256; }
+  std::int64_t aside_bytes() const { return has_aside() ? aside_.type.bytes() : 0; }
+
   void execute() {
-    cudnn_call(cudnn().execute(handle_.get(), plan_->get(), pack_->get()), "cudnnBackendExecute");
+    std::byte* const workspace = queue_.workspace();
+    if (!pack_ || workspace != memory_.workspace) {  // another kernel may have needed a larger one
+      memory_.workspace = workspace;
+      if (has_aside()) aside_.data = memory_.w = workspace + aside_offset();
+      pack_ = variant_pack(memory_);
+    }
+    cudnn_call(cudnn().execute(of_stream_->handle, plan_->plan.get(), pack_->get()),
+               "cudnnBackendExecute");
   }
 
   Queue& queue_;
-  SharedHandle handle_;
+  std::shared_ptr<OfStream> of_stream_;
+  std::shared_ptr<const CachedPlan> plan_;
   Tensor output_;
-  Tensor aside_;
-  Scratch aside_memory_;
+  Tensor aside_;  ///< result for a gradient of weights; no dimensions: none
   PlanMemory memory_{};
-  std::vector<Descriptor> graph_;
-  std::vector<EngineConfiguration> engines_;
-  std::optional<EngineChoice> choice_;
-  Scratch workspace_;
-  std::optional<Descriptor> plan_;
   std::optional<Descriptor> pack_;
 };
 

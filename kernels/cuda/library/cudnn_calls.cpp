@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file of its own, so that a test may define cudnn() itself.
+// cuDNN's table of functions (library.h).
 #include "kernels/cuda/library/library.h"
 #include "kernels/runtime/shared_library.h"
 

@@ -223,7 +223,8 @@ bool takes_notes(std::span<const cudnnBackendNumericalNote_t> notes, ElementType
 std::vector<EngineConfiguration> engines_for(const Descriptor& graph, ElementType element,
                                              const PlanTarget& target, std::size_t most) {
   std::vector<EngineConfiguration> taken;
-  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+  for (const cudnnBackendHeurMode_t mode :
+       {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
     for (Descriptor& configuration : heuristics(graph, target, mode)) {
       if (taken.size() == most) return taken;
       const Descriptor engine = engine_of(configuration);

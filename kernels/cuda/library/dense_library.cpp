@@ -13,7 +13,6 @@
 #include <string>
 
 #include "kernels/cuda/device/queue.h"
-#include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/dense_paths.h"
 
@@ -95,8 +94,8 @@ class LibraryDense final : public ChosenKernel {
     cublas_lt_call(cublas_lt().create(&handle), "cublasLtCreate");
     handle_.reset(handle);
     choose();
-    workspace_ = Scratch(queue, static_cast<std::int64_t>(found_.workspaceSize));
     if (!has_algorithm()) return;
+    queue_.reserve_workspace(workspace_bytes());
     run({});  // what the library loads at its first call is not loaded while a step is captured
     queue_.finish();
   }
@@ -106,12 +105,11 @@ class LibraryDense final : public ChosenKernel {
   void run(const StepContext&) override {
     constexpr float kOne = 1;
     constexpr float kZero = 0;
-    cublas_lt_call(
-        cublas_lt().matmul(handle_.get(), matmul_.get(), &kOne, a_, a_layout_.get(), b_,
-                           b_layout_.get(), &kZero, output_, output_layout_.get(), output_,
-                           output_layout_.get(), &found_.algo, workspace_.as<void>(),
-                           static_cast<std::size_t>(workspace_.bytes()), queue_.stream()),
-        "cublasLtMatmul");
+    cublas_lt_call(cublas_lt().matmul(handle_.get(), matmul_.get(), &kOne, a_, a_layout_.get(), b_,
+                                      b_layout_.get(), &kZero, output_, output_layout_.get(),
+                                      output_, output_layout_.get(), &found_.algo,
+                                      queue_.workspace(), found_.workspaceSize, queue_.stream()),
+                   "cublasLtMatmul");
   }
 
   std::string choice() const override {
@@ -120,10 +118,12 @@ class LibraryDense final : public ChosenKernel {
            std::to_string(configured(CUBLASLT_ALGO_CONFIG_TILE_ID)) + ", stages " +
            std::to_string(configured(CUBLASLT_ALGO_CONFIG_STAGES_ID)) + ", parts " +
            std::to_string(configured(CUBLASLT_ALGO_CONFIG_SPLITK_NUM)) + ", workspace " +
-           std::to_string(workspace_.bytes()) + " bytes";
+           std::to_string(workspace_bytes()) + " bytes";
   }
 
  private:
+  std::int64_t workspace_bytes() const { return static_cast<std::int64_t>(found_.workspaceSize); }
+
   void choose() {
     cublasLtMatmulPreference_t preference = nullptr;
     cublas_lt_call(cublas_lt().preference_create(&preference), "cublasLtMatmulPreferenceCreate");
@@ -169,7 +169,6 @@ class LibraryDense final : public ChosenKernel {
   void* output_;
   cublasLtMatmulHeuristicResult_t found_{};
   int algorithms_ = 0;
-  Scratch workspace_;
 };
 
 KernelPointer build(const KernelRequest& request, const Operand& a, const Operand& b) {

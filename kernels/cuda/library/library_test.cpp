@@ -5,50 +5,15 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/device/emulated_for_test.h"
+#include <cmath>
+#include <vector>
+
+#include "kernels/cuda/device/on_devices_for_test.h"
+#include "kernels/cuda/ops/noise.h"
 #include "kernels/cuda/ops/widen.h"
-#include "kernels/graph/error.h"
-#include "kernels/runtime/shared_library.h"
 
 namespace regatta::cuda {
 namespace {
-
-/// The text of the RunError(Unsupported) that `body` throws.
-template <typename Body>
-std::string refusal(const Body& body) {
-  try {
-    body();
-  } catch (const RunError& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
-TEST(SharedLibrary, SaysWhatToInstallAndWhereItLooked) {
-  const std::string text =
-      refusal([] { const SharedLibrary absent({.soname = "libabsent.so.1", .package = "some"}); });
-  EXPECT_EQ(text.find("libabsent.so.1 cannot be loaded: install some or put its folder into "
-                      "LD_LIBRARY_PATH; looked for it in the loader's path, "
-                      "/usr/local/cuda/lib64/ and /usr/local/cuda/lib/ ("),
-            0U)
-      << text;
-}
-
-TEST(SharedLibrary, SaysWhichFunctionOrVersionIsMissing) {
-  const SharedLibrary library({.soname = "libm.so.6", .package = "a newer libc"});
-  double (*cosine)(double) = nullptr;
-  library.find(cosine, "cos");
-  EXPECT_EQ(cosine(0), 1);
-  EXPECT_NE(refusal([&] { library.find(cosine, "cosine_of"); }).find("has no function cosine_of"),
-            std::string::npos);
-  library.require(2, 2, "2");
-  EXPECT_NE(refusal([&] {
-              library.require(1, 2, "2.0");
-            }).find("is version 1, too old: install a newer libc 2.0 or newer"),
-            std::string::npos);
-}
 
 TEST(Library, TellsItsVersionOrWhatIsMissing) {
   EXPECT_NE(version_of_cublas_lt().has_value(), why_no_cublas_lt().find("libcublasLt") == 0);
@@ -61,17 +26,36 @@ TEST(Library, TellsItsVersionOrWhatIsMissing) {
   }
 }
 
-TEST(Widen, CopiesBothElementTypesToF32) {
-  const auto queue = make_emulated_queue();
-  const std::vector<std::uint16_t> halves{0x3F80, 0xC000};
-  std::vector<float> floats{3, 4};
-  std::vector<float> to(2);
-  widen(*queue,
-        {.type = {ElementType::BF16, {2}}, .data = const_cast<std::uint16_t*>(halves.data())},
-        to.data());
-  EXPECT_EQ(to, (std::vector<float>{1, -2}));
-  widen(*queue, {.type = {ElementType::F32, {2}}, .data = floats.data()}, to.data());
-  EXPECT_EQ(to, floats);
+class Widen : public testing_support::OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, Widen, testing_support::kDevices, testing_support::name_of_device);
+
+TEST_P(Widen, CopiesBothElementTypesToF32) {
+  float* const to = allocate<float>(2);
+  widen(queue(),
+        {.type = {ElementType::BF16, {2}}, .data = upload<std::uint16_t>({0x3F80, 0xC000})}, to);
+  queue().finish();
+  EXPECT_EQ(read(to, 2), (std::vector<float>{1, -2}));
+  widen(queue(), {.type = {ElementType::F32, {2}}, .data = upload<float>({3, 4})}, to);
+  queue().finish();
+  EXPECT_EQ(read(to, 2), (std::vector<float>{3, 4}));
+}
+
+class Noise : public testing_support::OnDevices {};
+INSTANTIATE_TEST_SUITE_P(On, Noise, testing_support::kDevices, testing_support::name_of_device);
+
+TEST_P(Noise, IsSpreadEvenlyFromMinusOneToOne) {
+  constexpr std::int64_t kElements = 100'000;
+  float* const to = allocate<float>(kElements);
+  fill_with_noise(queue(), {.type = {ElementType::F32, {kElements}}, .data = to});
+  queue().finish();
+  double sum = 0, squares = 0;
+  for (const float value : read(to, kElements)) {
+    ASSERT_LE(std::abs(value), 1);
+    sum += static_cast<double>(value);
+    squares += static_cast<double>(value) * static_cast<double>(value);
+  }
+  EXPECT_NEAR(sum / kElements, 0, 0.01);
+  EXPECT_NEAR(squares / kElements, 1.0 / 3, 0.01);
 }
 
 }  // namespace

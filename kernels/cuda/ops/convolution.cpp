@@ -23,8 +23,7 @@ KernelPointer choose(ConvolutionPass pass, const KernelRequest& request, EngineR
     if (kernel != nullptr) return kernel;
     why = "cuDNN has no engine for it";
   }
-  return has_narrow_groups(shape_of(pass, request)) ? convolution_narrow(pass, request, why)
-                                                    : convolution_tiles(pass, request, why);
+  return convolution_tiles(pass, request, why);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The implementations of a convolution and its gradients: cuDNN if it is installed; otherwise, and
-// on an emulated queue, our own kernels: tiles of an implicit matrix product (product.h), or one
-// thread for each result where groups are too narrow to fill a tile. All take the same request.
+// on an emulated queue, our own kernel: tiles of an implicit matrix product (product.h). Both take
+// the same request.
 #pragma once
 
 #include <string>
@@ -19,10 +19,5 @@ KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest&, En
 
 // convolution_tiles.cu. `why` the library is not used becomes part of the kernel's choice().
 KernelPointer convolution_tiles(ConvolutionPass pass, const KernelRequest&, const std::string& why);
-
-// convolution_narrow.cu.
-bool has_narrow_groups(const ConvolutionShape& shape);
-KernelPointer convolution_narrow(ConvolutionPass pass, const KernelRequest&,
-                                 const std::string& why);
 
 }  // namespace regatta::cuda

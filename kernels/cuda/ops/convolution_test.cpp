@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolutions on the emulated queue and on a GPU: by the factory's choice, by our own tiles, and
-// by one thread for each result where groups are narrow.
+// Convolutions on the emulated queue and on a GPU: by the factory's choice, and by our own
+// tiles.
 #include "kernels/cuda/library/library.h"
 #include "kernels/cuda/ops/convolution_paths.h"
 #include "kernels/cuda/ops/products_for_test.h"
@@ -96,10 +96,6 @@ KernelPointer by_factory(ConvolutionPass pass, const KernelRequest& request, Eng
   return convolution_backward_weights(request, engines);
 }
 
-bool is_narrow(const Shape& s) {
-  return s.groups > 1 && s.inputs / s.groups <= 8 && s.outputs / s.groups <= 8;
-}
-
 class Convolution : public testing_support::Products {
  protected:
   /// Our own sums of products in bf16 are f32 in a gradient of weights; cuDNN's are rounded.
@@ -119,9 +115,6 @@ class Convolution : public testing_support::Products {
         expect_agrees(factory(EngineRule::Timed), op_case, bound, library);
       }
       expect_agrees(tiles, op_case, bound, own);
-      if (!is_narrow(s)) continue;
-      const Build narrow = [=](const KernelRequest& r) { return convolution_narrow(pass, r, why); };
-      expect_agrees(narrow, op_case, bound, own);
     }
   }
 };
@@ -144,10 +137,8 @@ TEST_P(Convolution, SaysWhatWasChosen) {
     return choice();
   };
   const Shape wide{2, 7, 9, 3, 5, 3, 1, 1};
-  const Shape depthwise{3, 8, 8, 24, 24, 3, 2, 1, 24};
   if (queue().emulated()) {
     EXPECT_EQ(choice_for(wide), "own tiles: the queue is emulated");
-    EXPECT_EQ(choice_for(depthwise), "own, a thread a result: the queue is emulated");
   } else if (why_no_cudnn().empty()) {
     EXPECT_EQ(choice_for(wide).find("cuDNN 9."), 0U) << choice();
     EXPECT_NE(choice().find(": engine "), std::string::npos) << choice();

@@ -59,10 +59,10 @@ struct BackwardDataProduct : Base {
         dy[pixel * shape.outputs + group * shape.group_outputs + term % shape.group_outputs]);
   }
   __host__ __device__ float second(int group, int term, int column) const {
-    const int output = group * shape.group_outputs + term % shape.group_outputs;
-    const std::int64_t tap = static_cast<std::int64_t>(output) * shape.kernel * shape.kernel +
-                             term / shape.group_outputs;
-    return load(w[tap * columns + column]);
+    const int tap = term / shape.group_outputs;
+    const int output = group * shape.group_outputs + term - tap * shape.group_outputs;
+    const int row = output * shape.kernel * shape.kernel + tap;
+    return load(w[static_cast<std::int64_t>(row) * columns + column]);
   }
   __host__ __device__ void put(int group, int row, int column, float sum) const {
     store(dx[static_cast<std::int64_t>(row) * shape.inputs + group * columns + column], sum);

@@ -54,7 +54,7 @@ class GpuInput : public testing_support::OnDevices {
       expect_equal(outputs[0], examples, "examples of step " + std::to_string(step));
       expect_equal(outputs[1], targets, "targets of step " + std::to_string(step));
     }
-    EXPECT_EQ(counts->data_order, order);
+    EXPECT_EQ(read(counts, 1).front().data_order, order);
   }
 
  private:
@@ -71,9 +71,9 @@ class GpuInput : public testing_support::OnDevices {
     return {half ? cpu::test::to_bf16(examples) : examples, targets};
   }
 
-  static void expect_equal(const Tensor& actual, const Array& expected, const std::string& what) {
-    const auto bytes = static_cast<std::size_t>(expected.type.bytes());
-    EXPECT_EQ(std::memcmp(actual.data, expected.bytes.get(), bytes), 0) << what;
+  void expect_equal(const Tensor& actual, const Array& expected, const std::string& what) {
+    const std::vector<std::byte> bytes = read(actual.as<std::byte>(), expected.type.bytes());
+    EXPECT_EQ(std::memcmp(bytes.data(), expected.bytes.get(), bytes.size()), 0) << what;
   }
 };
 

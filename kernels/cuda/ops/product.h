@@ -86,7 +86,7 @@ struct TileOfProduct {
   float* partial;  ///< [parts, groups, rows, columns]; null if there is one part
 
   __host__ __device__ void operator()(const Block& block) const {
-    const Tile tile = tile_of(block.index);
+    const Tile tile = tile_of(static_cast<int>(block.index));  // fewer than 2^31
     auto* first = reinterpret_cast<float*>(block.shared);
     float* second = first + kTileTerms * kTilePitch;
     PerThread<Sums> sums;
@@ -108,15 +108,15 @@ struct TileOfProduct {
     int part, group, row, column;
   };
 
-  __host__ __device__ Tile tile_of(std::int64_t index) const {
+  __host__ __device__ Tile tile_of(int index) const {
     const int columns = tiles_of(product.columns);
     const int rows = tiles_of(product.rows);
-    const std::int64_t row = index / columns;
-    const std::int64_t group = row / rows;
-    return {.part = static_cast<int>(group / product.groups),
-            .group = static_cast<int>(group % product.groups),
-            .row = static_cast<int>(row % rows) * kTileSide,
-            .column = static_cast<int>(index % columns) * kTileSide};
+    const int row = index / columns;
+    const int group = row / rows;
+    return {.part = group / product.groups,
+            .group = group % product.groups,
+            .row = row % rows * kTileSide,
+            .column = index % columns * kTileSide};
   }
 
   __host__ __device__ void load_first(const Tile& tile, float* to, int begin, int end,

@@ -30,7 +30,7 @@ class Products : public OnDevices {
     for (const Array& input : op_case.inputs) {
       types.push_back(input.type);
       inputs.push_back({.type = input.type, .data = allocate<std::byte>(input.type.bytes())});
-      std::memcpy(inputs.back().data, input.bytes.get(), bytes_of(input.type));
+      device().write(inputs.back().data, input.bytes.get(), input.type.bytes());
     }
     Node node{.op = op_case.op, .attributes = op_case.attributes};
     node.outputs = op_info(op_case.op).infer({types, {}, op_case.attributes});
@@ -47,15 +47,17 @@ class Products : public OnDevices {
     EXPECT_NE(kernel, nullptr) << op_case.name;
     if (kernel == nullptr) return {};
     choice_ = choice_of(*kernel);
+    const auto bytes = static_cast<std::size_t>(type.bytes());
     std::vector<Array> results;
     for (int repetition = 0; repetition < 2; ++repetition) {
-      std::memset(output.data, 0xFF, bytes_of(type));  // what is not written shows
+      Array& result = results.emplace_back(type);
+      std::memset(result.bytes.get(), 0xFF, bytes);  // what is not written shows
+      device().write(output.data, result.bytes.get(), type.bytes());
       kernel->run({});
       queue().finish();
-      results.emplace_back(type);
-      std::memcpy(results.back().bytes.get(), output.data, bytes_of(type));
+      device().read(result.bytes.get(), output.data, type.bytes());
     }
-    EXPECT_EQ(std::memcmp(results[0].bytes.get(), results[1].bytes.get(), bytes_of(type)), 0)
+    EXPECT_EQ(std::memcmp(results[0].bytes.get(), results[1].bytes.get(), bytes), 0)
         << op_case.name << " by " << choice_ << " is not the same bits twice";
     results.pop_back();
     return results;
@@ -84,10 +86,6 @@ class Products : public OnDevices {
   const std::string& choice() const { return choice_; }
 
  private:
-  static std::size_t bytes_of(const TensorType& type) {
-    return static_cast<std::size_t>(type.bytes());
-  }
-
   std::string choice_;
 };
 

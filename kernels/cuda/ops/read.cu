@@ -26,7 +26,9 @@ struct CopyShared {
     shards.for_each_pack(block, [&](std::int64_t first, int width) {
       float pack[kSharedWidth];
       load_relaxed(from + first, width, pack);
-      for (int j = 0; j < width; ++j) to[first + j] = pack[j];
+      for (int j = 0; j < kSharedWidth; ++j) {
+        if (j < width) to[first + j] = pack[j];
+      }
     });
   }
 };
@@ -40,7 +42,7 @@ KernelPointer read(const KernelRequest& request) {
   check(variable.sharing != Sharing::None && request.versions_seen[0] != nullptr,
         "only variables that are shared are read by a kernel");
   Queue* const queue = &queue_of(request);
-  const NoteVersion note{.version = word_of(variable.version), .seen = request.versions_seen[0]};
+  const NoteVersion note{.version = &variable.counts->version, .seen = request.versions_seen[0]};
   const Shards shards(variable);
   const CopyShared copy{.shards = shards, .from = variable.tensor.f32(), .to = y.f32()};
   return make_kernel([=, blocks = shards.blocks()](const StepContext&) {

@@ -4,7 +4,6 @@
 // and update them there, each in its own queue; on the CPU, at once.
 #pragma once
 
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "kernels/cpu/built_op_for_test.h"
 #include "kernels/runtime/capture/queued_counts.h"
 #include "kernels/runtime/capture/step_recorder.h"
-#include "kernels/runtime/on_device.h"
 
 namespace regatta::cuda::testing_support {
 
@@ -24,10 +22,10 @@ class SharedVariables {
   SharedVariables(Device& device, Sharing sharing, const std::vector<Array>& values)
       : device_(device) {
     for (const Array& value : values) {
-      auto& storage = *storages_.emplace_back(make_on_device<VariableStorage>(device_));
+      auto& storage = *storages_.emplace_back(std::make_unique<VariableStorage>());
       storage.tensor = {.type = value.type, .data = allocate(value.type.bytes())};
-      std::memcpy(storage.tensor.data, value.bytes.get(),
-                  static_cast<std::size_t>(value.type.bytes()));
+      device_.write(storage.tensor.data, value.bytes.get(), value.type.bytes());
+      storage.counts = static_cast<VersionCounts*>(allocate(sizeof(VersionCounts)));
       storage.sharing = sharing;
       if (sharing == Sharing::Locked) add_locks(storage);
       pointers_.push_back(&storage);
@@ -38,12 +36,16 @@ class SharedVariables {
 
   const std::vector<VariableStorage*>& all() const { return pointers_; }
   VariableStorage& parameter() const { return *pointers_.front(); }
+  VersionCounts counts() const {
+    VersionCounts counts;
+    device_.read(&counts, parameter().counts, sizeof counts);
+    return counts;
+  }
   std::vector<Array> values() const {
     std::vector<Array> arrays;
     for (const VariableStorage* storage : pointers_) {
       arrays.emplace_back(storage->tensor.type);
-      std::memcpy(arrays.back().bytes.get(), storage->tensor.data,
-                  static_cast<std::size_t>(storage->tensor.type.bytes()));
+      device_.read(arrays.back().bytes.get(), storage->tensor.data, storage->tensor.type.bytes());
     }
     return arrays;
   }
@@ -61,7 +63,7 @@ class SharedVariables {
 
   void add_locks(VariableStorage& storage) {
     const std::int64_t shards = (storage.tensor.elements() - 1) / kShardElements + 1;
-    if (device_.locks_by_words()) {
+    if (device_.has_queues()) {
       storage.shard_words = static_cast<std::uint32_t*>(allocate(shards * 4));
     } else {
       storage.shards = std::vector<std::mutex>(static_cast<std::size_t>(shards));
@@ -70,7 +72,7 @@ class SharedVariables {
 
   Device& device_;
   std::vector<std::unique_ptr<void, Release>> memory_;
-  std::vector<OnDevice<VariableStorage>> storages_;
+  std::vector<std::unique_ptr<VariableStorage>> storages_;
   std::vector<VariableStorage*> pointers_;
 };
 
@@ -80,18 +82,17 @@ class Loop {
   Loop(const KernelTable& table, SharedVariables& shared, const cpu::test::OpCase& update)
       : shared_(shared),
         queue_(shared.device().make_queue()),
-        seen_(make_on_device<SeenVersion>(shared.device())),
-        counts_(make_on_device<QueuedCounts>(shared.device())),
+        seen_(static_cast<SeenVersion*>(shared.allocate(sizeof(SeenVersion)))),
+        counts_(static_cast<QueuedCounts*>(shared.allocate(sizeof(QueuedCounts)))),
         read_node_{.op = Op::Read, .outputs = {shared.parameter().tensor.type}},
         update_node_{.op = update.op, .attributes = update.attributes},
         copy_{on_device(shared.parameter().tensor.type)} {
     for (const cpu::test::Array& gradient : update.inputs) {
       gradients_.push_back(on_device(gradient.type));
-      std::memcpy(gradients_.back().data, gradient.bytes.get(),
-                  static_cast<std::size_t>(gradient.type.bytes()));
+      shared.device().write(gradients_.back().data, gradient.bytes.get(), gradient.type.bytes());
     }
     seen_of_all_.assign(shared.all().size(), nullptr);
-    if (!gradients_.empty()) seen_of_all_.front() = seen_.get();
+    if (!gradients_.empty()) seen_of_all_.front() = seen_;
     read_ = table.build(request(read_node_, {}, copy_, just_parameter_, just_seen_));
     update_ = table.build(request(update_node_, gradients_, {}, shared_.all(), seen_of_all_));
   }
@@ -114,19 +115,33 @@ class Loop {
   std::vector<std::uint64_t> staleness() const {
     std::vector<std::uint64_t> all = counters_.staleness;
     SpanHistogram age;
-    add(*counts_, all, age);
+    add(counts(), all, age);
     return all;
   }
   SpanHistogram age() const {
     std::vector<std::uint64_t> all(kStalenessCounts);
     SpanHistogram age = counters_.age;
-    add(*counts_, all, age);
+    add(counts(), all, age);
     return age;
   }
-  std::uint64_t seen() const { return seen_->number; }
-  const float* copy() const { return copy_.front().f32(); }
+  std::uint64_t seen() const {
+    SeenVersion seen;
+    shared_.device().read(&seen, seen_, sizeof seen);
+    return seen.number;
+  }
+  std::vector<float> copy() const {
+    const Tensor& copy = copy_.front();
+    std::vector<float> elements(static_cast<std::size_t>(copy.elements()));
+    shared_.device().read(elements.data(), copy.data, copy.type.bytes());
+    return elements;
+  }
 
  private:
+  QueuedCounts counts() const {
+    QueuedCounts counts;
+    shared_.device().read(&counts, counts_, sizeof counts);
+    return counts;
+  }
   Tensor on_device(const TensorType& type) {
     return {.type = type, .data = shared_.allocate(type.bytes())};
   }
@@ -140,7 +155,7 @@ class Loop {
             .variables = variables,
             .versions_seen = seen,
             .queue = queue_.get(),
-            .counts = counts_.get()};
+            .counts = counts_};
   }
   void run(Kernel& kernel, StepContext context) {
     context.counters = &counters_;
@@ -158,15 +173,15 @@ class Loop {
 
   SharedVariables& shared_;
   std::unique_ptr<LaneQueue> queue_;
-  OnDevice<SeenVersion> seen_;
-  OnDevice<QueuedCounts> counts_;
+  SeenVersion* seen_;     ///< on the device
+  QueuedCounts* counts_;  ///< the same
   LaneCounters counters_;
   Node read_node_;
   Node update_node_;
   std::vector<Tensor> copy_;
   std::vector<Tensor> gradients_;
   std::vector<VariableStorage*> just_parameter_{&shared_.parameter()};
-  std::vector<SeenVersion*> just_seen_{seen_.get()};
+  std::vector<SeenVersion*> just_seen_{seen_};
   std::vector<SeenVersion*> seen_of_all_;
   std::unique_ptr<Kernel> read_;
   std::unique_ptr<Kernel> update_;

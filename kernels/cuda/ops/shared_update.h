@@ -41,7 +41,8 @@ struct SharedUpdate {
       if (first == middle && canary != nullptr) touch_canary(canary);
       float packs[kVariables][kSharedWidth];
       for (int k = 0; k < kVariables; ++k) load_relaxed(variables[k] + first, width, packs[k]);
-      for (int j = 0; j < width; ++j) {
+      for (int j = 0; j < kSharedWidth; ++j) {  // unrolled: packs are registers
+        if (j >= width) break;
         float element[kVariables];
         for (int k = 0; k < kVariables; ++k) element[k] = packs[k][j];
         formula.update(now, gradient == nullptr ? 0.0F : gradient[first + j], element);
@@ -95,15 +96,15 @@ KernelPointer build_shared_update(const KernelRequest& request, const Formula& f
                              .shards = shards,
                              .gradient = request.inputs.empty() ? nullptr : request.inputs[0].f32(),
                              .variables = {},
-                             .canary = shards.locked() ? nullptr : word_of(parameter.canary),
+                             .canary = shards.locked() ? nullptr : &parameter.counts->canary,
                              .middle = shards.middle()};
   for (int k = 0; k < Formula::kVariables; ++k) {
     body.variables[k] = request.variables[static_cast<std::size_t>(k)]->tensor.f32();
   }
   const CountUpdate<Factors> count{
       .factors = factors,
-      .version = word_of(parameter.version),
-      .canary = shards.locked() ? word_of(parameter.canary) : nullptr,
+      .version = &parameter.counts->version,
+      .canary = shards.locked() ? &parameter.counts->canary : nullptr,
       .seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0],
       .counts = request.counts};
   const std::int64_t blocks = shards.blocks();
@@ -118,7 +119,7 @@ KernelPointer build_shared_update(const KernelRequest& request, const Formula& f
 /// if there is one loop, whose steps are the count.
 inline const std::uint64_t* shared_version(const KernelRequest& request) {
   VariableStorage& parameter = *request.variables[0];
-  return parameter.sharing == Sharing::None ? nullptr : word_of(parameter.version);
+  return parameter.sharing == Sharing::None ? nullptr : &parameter.counts->version;
 }
 
 }  // namespace regatta::cuda

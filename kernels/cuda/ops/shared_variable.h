@@ -21,14 +21,6 @@
 
 namespace regatta::cuda {
 
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free &&
-              sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
-
-/// A count in a variable's storage, which is in device memory, as a plain word for kernels.
-inline std::uint64_t* word_of(std::atomic<std::uint64_t>& count) {
-  return reinterpret_cast<std::uint64_t*>(&count);
-}
-
 __host__ __device__ inline float load_relaxed(const float* from) {
 #ifdef __CUDA_ARCH__
   float value;
@@ -62,7 +54,9 @@ __host__ __device__ inline void load_relaxed(const float* from, int width,
     return;
   }
 #endif
-  for (int j = 0; j < width; ++j) to[j] = load_relaxed(from + j);
+  for (int j = 0; j < kSharedWidth; ++j) {
+    if (j < width) to[j] = load_relaxed(from + j);
+  }
 }
 
 __host__ __device__ inline void store_relaxed(float* to, int width,
@@ -75,7 +69,9 @@ __host__ __device__ inline void store_relaxed(float* to, int width,
     return;
   }
 #endif
-  for (int j = 0; j < width; ++j) store_relaxed(to + j, from[j]);
+  for (int j = 0; j < kSharedWidth; ++j) {
+    if (j < width) store_relaxed(to + j, from[j]);
+  }
 }
 
 /// The finished version. An acquire: later loads see the updates that it counts.

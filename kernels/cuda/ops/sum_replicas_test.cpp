@@ -2,7 +2,6 @@
 //
 // The sum over replicas of one GPU, held against the all_reduce of the host, bit for bit.
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <thread>
 
@@ -71,7 +70,7 @@ class SumReplicas : public testing_support::OnDevices {
     std::vector<Tensor> tensors;
     for (const std::vector<float>& bucket : buckets) {
       float* const data = allocate<float>(test.skipped + test.elements) + test.skipped;
-      std::memcpy(data, bucket.data(), bucket.size() * sizeof(float));
+      device().write(data, bucket.data(), std::ssize(bucket) * std::int64_t{sizeof(float)});
       tensors.push_back({.type = {ElementType::F32, {test.elements}}, .data = data});
     }
     const Node node = node_of(test);
@@ -85,7 +84,7 @@ class SumReplicas : public testing_support::OnDevices {
     queue().finish();
     Buckets sums;
     for (const Tensor& tensor : tensors) {
-      sums.emplace_back(tensor.f32(), tensor.f32() + test.elements);
+      sums.push_back(read(tensor.f32(), test.elements));
     }
     return sums;
   }

@@ -78,6 +78,7 @@ CapturedLoop::Phase CapturedLoop::record_phase(std::int64_t begin) const {
   std::vector<LaneQueue*> queues;
   for (const Lane* lane : request_.lanes) queues.push_back(lane->queue());
   recorder->begin(queues);
+  for (LaneQueue* queue : queues) queue->load_step();
   LaneCounters counters;
   const StepContext context{.step = 0, .examples = begin, .counters = &counters};
   std::map<Stand, StepRecorder::Mark> marks;
@@ -158,7 +159,7 @@ CapturedLoop::Phase& CapturedLoop::phase_at(std::int64_t examples) {
 }
 
 void CapturedLoop::run(const StepContext& context, const Patience& patience) {
-  for (Lane* lane : request_.lanes) lane->queue()->begin_step(context);
+  for (Lane* lane : request_.lanes) lane->queue()->set_step(context);
   const Phase& phase = phase_at(context.examples);
   try {
     phase.step->launch();

@@ -5,7 +5,7 @@
 // (copies, sums by NCCL, sums of replicas that share a GPU; not messages and sums of the host).
 // When members of an exchange meet, one of them enqueues the work behind everything in all their
 // queues, and the other queues continue after it. Kernels read what changes from step to step
-// (LaneQueue::begin_step), so one recording serves all steps until a node expires
+// (LaneQueue::load_step), so one recording serves all steps until a node expires
 // (kernels/graph/expiry.h); then the next one takes over.
 // Threads: record() by the executor's owner, before the first run; run() by the loop's leader.
 #pragma once

@@ -89,6 +89,7 @@ class RecordingDevice final : public Device {
  public:
   void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
   void release(void* memory) noexcept override { cpu_device().release(memory); }
+  bool has_queues() const override { return true; }
   std::unique_ptr<LaneQueue> make_queue() override { return std::make_unique<Queue>(calls_); }
   std::unique_ptr<StepRecorder> make_recorder() override {
     return std::make_unique<NotedRecorder>(calls_);

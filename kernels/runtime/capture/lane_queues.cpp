@@ -11,7 +11,6 @@ LaneQueues::LaneQueues(const Plan& plan, const PlacedDevices& devices) {
     added.place = lane.place;
     added.device = &devices.device(lane.place);
     added.queue = added.device->make_queue();
-    if (added.queue != nullptr) added.counts = make_on_device<QueuedCounts>(*added.device);
   }
 }
 

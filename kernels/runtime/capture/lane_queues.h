@@ -11,9 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/runtime/capture/queued_counts.h"
 #include "kernels/runtime/device.h"
-#include "kernels/runtime/on_device.h"
 #include "kernels/runtime/placed_devices.h"
 #include "kernels/runtime/plan.h"
 
@@ -26,8 +24,6 @@ class LaneQueues {
 
   /// Null where kernels of the lane compute in run() itself.
   LaneQueue* of(std::size_t lane) const { return lanes_[lane].queue.get(); }
-  /// The counts of updates in the lane's queue.
-  QueuedCounts* counts_of(std::size_t lane) const { return lanes_[lane].counts.get(); }
   /// The queue that copies from `source`'s memory to the lane's. Null where no copy is needed: both
   /// are the same device's memory or both the host's.
   LaneQueue* carrier(std::size_t lane, Device& source);
@@ -40,7 +36,6 @@ class LaneQueues {
     Place place;
     Device* device = nullptr;
     std::unique_ptr<LaneQueue> queue;
-    OnDevice<QueuedCounts> counts;
     std::map<Device*, std::unique_ptr<LaneQueue>> carriers;  ///< by the device that made them
   };
 

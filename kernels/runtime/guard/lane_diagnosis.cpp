@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A lane's diagnosis of a diverged run, before the lane ends it.
+#include <vector>
+
 #include "kernels/graph/error.h"
 #include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/lane.h"
 
 namespace regatta {
+
+/// By a copy, where the host does not reach the device's memory.
+bool Lane::is_finite(const Tensor& tensor) const {
+  if (options_.queue == nullptr) return all_finite(tensor);
+  std::vector<std::byte> copy(static_cast<std::size_t>(tensor.type.bytes()));
+  options_.device->read(copy.data(), tensor.data, tensor.type.bytes());
+  return all_finite({.type = tensor.type, .data = copy.data()});
+}
 
 /// Names the first tensor that is not finite: a variable that the step began with, or else the
 /// output of the first kernel that makes one when the step so far is run again. What is shared is
@@ -24,7 +34,7 @@ void Lane::diverged(const LossProbe& probe) {
   const std::string where = loss + "the first tensor that is not finite: ";
   for (const Evidence& evidence : evidence_) {
     for (const auto& [name, tensor] : evidence.state) {
-      if (!all_finite(tensor)) throw RunError(ErrorKind::Diverged, where + "variable " + name);
+      if (!is_finite(tensor)) throw RunError(ErrorKind::Diverged, where + "variable " + name);
     }
   }
   const StepContext context{.step = step_, .examples = 0, .counters = &counters_};
@@ -34,7 +44,7 @@ void Lane::diverged(const LossProbe& probe) {
     if (again && node.op != Op::Input) kernels_[i]->run(context);
     if (options_.queue != nullptr) finish_queue();
     for (const Tensor& output : evidence_[i].outputs) {
-      if (all_finite(output)) continue;
+      if (is_finite(output)) continue;
       const std::string what =
           node.op == Op::Read
               ? "variable " + graph_.variable(node.variables[0]).name

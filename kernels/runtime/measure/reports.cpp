@@ -32,8 +32,10 @@ std::vector<WorkerReport> worker_reports(const RunState& run) {
     report.age = lane->counters().age;
     report.data_order = lane->counters().data_order;
     if (lane->queued_counts() != nullptr) {
-      add(*lane->queued_counts(), report.staleness, report.age);
-      report.data_order += lane->queued_counts()->data_order;
+      QueuedCounts counts;
+      lane->device().read(&counts, lane->queued_counts(), sizeof counts);
+      add(counts, report.staleness, report.age);
+      report.data_order += counts.data_order;
     }
     std::tie(report.updates_applied, report.updates_dropped) = run.quorums.pushes(report.place);
     reports.push_back(std::move(report));

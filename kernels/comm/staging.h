@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host memory for the tensors of a message. Without a queue it is the tensors' own memory. A GPU's
-// tensors have a copy in host memory: the lane's queue copies to it before a message is sent, and
-// from it piece by piece as a message arrives, while the compute lane's queue goes on. A sender
-// waits for its copy; a receiver need not, because the lane finishes its queue before another lane
-// goes on (kernels/runtime/lane.h).
+// Host memory for tensors that the host sends, receives or sums. Without a queue it is the tensors'
+// own memory. A GPU's tensors have a copy in host memory: the lane's queue copies to it before a
+// message is sent, and from it piece by piece as a message arrives, while the compute lane's queue
+// goes on. A sender waits for its copy; a receiver need not, because the lane finishes its queue
+// before another lane goes on (kernels/runtime/lane.h).
 // Threads: the lane.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
 
-namespace regatta::exchange {
+namespace regatta {
 
 class Staging {
  public:
@@ -25,6 +25,8 @@ class Staging {
 
   /// In host memory, in the order of the message.
   std::span<const Tensor> tensors() const { return staged_; }
+
+  std::int64_t bytes() const { return bytes_; }
 
   /// Copies the device's tensors to host memory. Returns when the copy is done.
   void fetch();
@@ -43,8 +45,9 @@ class Staging {
   LaneQueue* queue_;
   std::vector<Tensor> tensors_;  ///< on the device
   std::vector<Tensor> staged_;
-  std::optional<HostBuffer> buffer_;
+  std::optional<HostBuffer> buffer_;  ///< of all, one behind the other
+  std::int64_t bytes_ = 0;
   std::int64_t stored_ = 0;
 };
 
-}  // namespace regatta::exchange
+}  // namespace regatta

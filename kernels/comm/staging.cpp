@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/comm/grpc/staging.h"
+#include "kernels/comm/staging.h"
 
 #include <algorithm>
 
-namespace regatta::exchange {
+namespace regatta {
 
 Staging::Staging(LaneQueue* queue, std::span<const Tensor> tensors)
     : queue_(queue),
       tensors_(tensors.begin(), tensors.end()),
       staged_(tensors.begin(), tensors.end()) {
+  for (const Tensor& tensor : tensors_) bytes_ += tensor.type.bytes();
   if (queue_ == nullptr) return;
-  std::int64_t bytes = 0;
-  for (const Tensor& tensor : tensors_) bytes += tensor.type.bytes();
-  std::byte* next = buffer_.emplace(queue_->make_host_buffer(bytes)).get();
+  std::byte* next = buffer_.emplace(queue_->make_host_buffer(bytes_)).get();
   for (Tensor& staged : staged_) {
     staged.data = next;
     next += staged.type.bytes();
@@ -42,4 +41,4 @@ void Staging::store(std::int64_t bytes) {
   stored_ = bytes;
 }
 
-}  // namespace regatta::exchange
+}  // namespace regatta

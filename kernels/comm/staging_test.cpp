@@ -3,7 +3,7 @@
 // Messages of tensors that a device computes with, whose queue does nothing until it is finished:
 // what is sent is what stands in the queue before, and what has come is in the device's memory when
 // the queue is finished, in whatever pieces it came.
-#include "kernels/comm/grpc/staging.h"
+#include "kernels/comm/staging.h"
 
 #include <gtest/gtest.h>
 

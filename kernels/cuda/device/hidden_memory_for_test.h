@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests: memory of an emulated GPU. As with a real one, the host cannot touch it: a load or a
+// store faults, except while a queue of the GPU works. Under the address sanitizer what lies
+// between two allocations is poisoned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "kernels/runtime/device.h"
+
+namespace regatta::cuda::testing_support {
+
+/// Threads: any.
+class HiddenMemory {
+ public:
+  HiddenMemory();
+  ~HiddenMemory();
+  HiddenMemory(const HiddenMemory&) = delete;
+  HiddenMemory& operator=(const HiddenMemory&) = delete;
+
+  /// Zeroed, aligned to 64 bytes. Throws: RunError(Unsupported) when it is too much.
+  void* allocate(std::int64_t bytes);
+  void release(void* memory) noexcept;
+  bool owns(const void* address) const;
+  std::size_t allocations() const;
+
+  /// The one that owns the address; null where none does.
+  static HiddenMemory* of(const void* address);
+
+  /// The memory can be touched as long as one of these exists. Null: opens nothing.
+  class Opened {
+   public:
+    explicit Opened(HiddenMemory* memory) : memory_(memory) {
+      if (memory_ != nullptr) memory_->open();
+    }
+    ~Opened() {
+      if (memory_ != nullptr) memory_->close();
+    }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+
+   private:
+    HiddenMemory* memory_;
+  };
+
+ private:
+  void open();
+  void close();
+  void protect(std::int64_t bytes, int protection);
+
+  mutable std::mutex mutex_;
+  std::byte* base_ = nullptr;
+  std::int64_t top_ = 0;                                ///< of what was ever allocated
+  std::map<const std::byte*, std::int64_t> allocated_;  ///< and its bytes
+  int openings_ = 0;
+};
+
+/// A device with such memory.
+class HiddenDevice : public Device {
+ public:
+  void* allocate(std::int64_t bytes) override { return memory_.allocate(bytes); }
+  void release(void* memory) noexcept override { memory_.release(memory); }
+  void read(void* host, const void* memory, std::int64_t bytes) override {
+    const HiddenMemory::Opened opened(&memory_);
+    Device::read(host, memory, bytes);
+  }
+  void write(void* memory, const void* host, std::int64_t bytes) override {
+    const HiddenMemory::Opened opened(&memory_);
+    Device::write(memory, host, bytes);
+  }
+  bool has_queues() const override { return true; }
+  HiddenMemory& memory() { return memory_; }
+
+ private:
+  HiddenMemory memory_;
+};
+
+}  // namespace regatta::cuda::testing_support

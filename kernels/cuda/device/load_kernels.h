@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loads this program's kernels into a GPU before the first step. By default CUDA loads a kernel
+// when it is launched first; with CUDA_MODULE_LOADING=EAGER it would load all of the libraries,
+// too. Source: CUDA C++ Programming Guide, Lazy Loading.
+#pragma once
+
+#include <cstddef>
+
+namespace regatta::cuda {
+
+/// Called for each kernel before main() (launch.h). Returns true.
+bool note_kernel(const void* kernel);
+
+std::size_t noted_kernels();
+
+/// Into the current GPU. Throws: RunError(Device).
+void load_kernels();
+
+}  // namespace regatta::cuda
