@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "kernels/runtime/kernel.h"
 
@@ -20,6 +22,16 @@ class Expiring final : public Kernel {
     if (context.examples < expiry_) kernel_->run(context);
   }
   QueuedExchange* queued_exchange() override { return kernel_->queued_exchange(); }
+  bool merges_with(const Kernel& other) const override {
+    const auto* expiring = dynamic_cast<const Expiring*>(&other);
+    return expiring != nullptr && expiring->expiry_ == expiry_ &&
+           kernel_->merges_with(*expiring->kernel_);
+  }
+  void take_over(std::span<Kernel* const> others) override {
+    std::vector<Kernel*> inner;
+    for (Kernel* other : others) inner.push_back(dynamic_cast<Expiring&>(*other).kernel_.get());
+    kernel_->take_over(inner);
+  }
 
  private:
   std::unique_ptr<Kernel> kernel_;

@@ -139,6 +139,11 @@ class Kernel {
   /// The kernel's communication without the host; null where the host takes part or the kernel only
   /// computes.
   virtual QueuedExchange* queued_exchange() { return nullptr; }
+  /// Whether one launch can do the work of both, where neither needs the other's (merge.h).
+  virtual bool merges_with(const Kernel& /*other*/) const { return false; }
+  /// Takes over the work of kernels that it merges with; their run() then does nothing. Called
+  /// before the first run().
+  virtual void take_over(std::span<Kernel* const> /*others*/) {}
 };
 
 using KernelFactory = std::function<std::unique_ptr<Kernel>(const KernelRequest&)>;

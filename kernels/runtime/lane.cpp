@@ -9,6 +9,7 @@
 #include "kernels/graph/error.h"
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/measure/clock.h"
+#include "kernels/runtime/merge.h"
 
 namespace regatta {
 
@@ -45,6 +46,7 @@ void Lane::finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop
   loop_ = std::move(loop);
   std::erase(loop_, this);
   build_segments();
+  if (options_.queue != nullptr && options_.trace_events == 0) merge_in_segments();
 }
 
 void Lane::lead(const Leadership& leadership) {
@@ -82,6 +84,18 @@ void Lane::build_segments() {
       if (probes_[p].node == instruction.node) segment.probe = static_cast<int>(p);
     }
     open = !segment.publishes && segment.probe < 0;
+  }
+}
+
+/// A trace has a row for each kernel.
+void Lane::merge_in_segments() const {
+  for (const Segment& segment : segments_) {
+    std::vector<NodeKernel> kernels;
+    for (std::size_t i = segment.begin; i < segment.end; ++i) {
+      const NodeId id = plan_.instructions[i].node;
+      kernels.push_back({.id = id, .node = &graph_.node(id), .kernel = kernels_[i].get()});
+    }
+    merge_kernels(kernels);
   }
 }
 

@@ -138,6 +138,7 @@ class Lane {
   };
 
   void build_segments();
+  void merge_in_segments() const;
   Ticket next_ticket();
   Ticket lead_ticket();
   Ticket begin_step();

@@ -15,13 +15,18 @@ namespace {
 
 const std::vector<std::int64_t> kBuckets = {7, 100'003, 1};
 
-/// The member with this number, on the GPU with that number.
+/// Of a member: its number and its GPU's.
+struct Seat {
+  int number = 0;
+  int gpu = 0;
+};
+
 class GpuMember {
  public:
-  GpuMember(Meeting& meeting, const std::string& algorithm, int number)
-      : number_(number),
-        transport_(std::make_unique<ThreadRendezvous>(meeting, number)),
-        device_(make_cuda_device(number)),
+  GpuMember(Meeting& meeting, const std::string& algorithm, const Seat& seat)
+      : number_(seat.number),
+        transport_(std::make_unique<ThreadRendezvous>(meeting, seat.number)),
+        device_(make_cuda_device(seat.gpu)),
         queue_(device_->make_queue()) {
     transport_.add_kernels(table_);
     std::vector<std::int64_t> processes;
@@ -31,7 +36,7 @@ class GpuMember {
       const auto bytes = elements * static_cast<std::int64_t>(sizeof(float));
       tensors_.push_back(
           {.type = {ElementType::F32, {elements}}, .data = device_->allocate(bytes)});
-      nodes_.push_back(node_of(algorithm, processes, number, bucket));
+      nodes_.push_back(node_of(algorithm, processes, number_, bucket));
       kernels_.push_back(table_.build({.node = nodes_.back(),
                                        .inputs = {&tensors_.back(), 1},
                                        .outputs = {&tensors_.back(), 1},
@@ -105,14 +110,16 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
     pinned_.emplace(GetParam());  // no other thread is there yet that reads the environment
   }
 
-  void check_members(int members) {
+  /// `gpus`: members take them in turn.
+  void check_members(int members, int gpus) {
     Meeting meeting;
     meeting.processes = members;
     std::vector<std::thread> threads;
     for (int number = 0; number < members; ++number) {
-      threads.emplace_back([&meeting, number, members] {
+      threads.emplace_back([&meeting, number, members, gpus] {
         try {
-          GpuMember member(meeting, std::string(GetParam()), number);
+          GpuMember member(meeting, std::string(GetParam()),
+                           {.number = number, .gpu = number % gpus});
           for (std::int64_t round = 0; round < 3; ++round) {
             member.run(round);
             expect_sums(member, round, members);
@@ -129,11 +136,18 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
   std::optional<PinnedNcclAlgorithm> pinned_;
 };
 
-TEST_P(NcclOnGpus, LeavesTheOnlyContributionOfOneMember) { check_members(1); }
+TEST_P(NcclOnGpus, LeavesTheOnlyContributionOfOneMember) { check_members(1, 1); }
 
 TEST_P(NcclOnGpus, LeavesTheSumOverAllAtEach) {
   if (gpus_ < 2) GTEST_SKIP() << "there is one GPU here, and NCCL wants one for each member";
-  check_members(gpus_);
+  check_members(gpus_, gpus_);
+}
+
+TEST_P(NcclOnGpus, LeavesTheSumOverThreeThatShareAGpu) {
+  int version = 0;
+  nccl_library().get_version(&version);
+  if (version < kSharesGpus) GTEST_SKIP() << "NCCL is older than 2.30.3";
+  check_members(3, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(By, NcclOnGpus, testing::Values(kNccl, kRing),

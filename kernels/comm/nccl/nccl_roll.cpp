@@ -5,7 +5,9 @@
 
 #include <array>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "kernels/graph/error.h"
 
@@ -32,17 +34,26 @@ std::string from_hex(const std::string& text) {
   return bytes;
 }
 
-void refuse_shared_gpu(const std::string& title, const NcclClique& known) {
+/// Two members on one GPU; none where each has its own.
+std::optional<std::pair<std::int64_t, std::int64_t>> on_one_gpu(const NcclClique& known) {
   std::map<std::string, std::int64_t> first_on;
   for (const auto& [number, member] : known.members) {
     const auto [other, alone] = first_on.emplace(member.gpu, number);
-    if (alone) continue;
-    throw RunError(ErrorKind::Usage,
-                   title + ": members " + std::to_string(other->second) + " and " +
-                       std::to_string(number) + " are both on GPU " + member.gpu +
-                       ", and NCCL wants a GPU for each; fix: use fewer workers or more GPUs, or "
-                       "--all-reduce reduce_to_one, which also reduces between workers of one GPU");
+    if (!alone) return std::pair(other->second, number);
   }
+  return std::nullopt;
+}
+
+void refuse_shared_gpu(const std::string& title, const NcclClique& known) {
+  const auto two = on_one_gpu(known);
+  if (!two) return;
+  throw RunError(
+      ErrorKind::Usage,
+      title + ": members " + std::to_string(two->first) + " and " + std::to_string(two->second) +
+          " are both on GPU " + known.members.at(two->first).gpu +
+          ", and NCCL wants a GPU for each; fix: install NCCL 2.30.3 or newer, use fewer "
+          "workers or more GPUs, or --all-reduce reduce_to_one, which also reduces "
+          "between workers of one GPU");
 }
 
 /// The fingerprints of ranks have shown that they build the same graph, so this is a fault of ours.
@@ -100,7 +111,10 @@ std::map<std::string, NcclClique> NcclRoll::read(const std::vector<std::string>&
   return all;
 }
 
-void NcclRoll::verify(const std::string& clique, const NcclClique& known, std::int64_t count) {
+bool NcclRoll::shares_gpus(const NcclClique& known) { return on_one_gpu(known).has_value(); }
+
+void NcclRoll::verify(const std::string& clique, const NcclClique& known, std::int64_t count,
+                      SharedGpus shared) {
   const std::string title = "all_reduce by NCCL between processes " + clique;
   std::string missing;
   for (std::int64_t number = 0; number < count; ++number) {
@@ -112,7 +126,7 @@ void NcclRoll::verify(const std::string& clique, const NcclClique& known, std::i
   if (known.id.empty()) {
     throw RunError(ErrorKind::PeerLost, title + ": the process of member 0 gave no unique id");
   }
-  refuse_shared_gpu(title, known);
+  if (shared == SharedGpus::Refused) refuse_shared_gpu(title, known);
   refuse_another_order(title, known);
 }
 

@@ -28,6 +28,9 @@ struct NcclClique {
   std::string id;                              ///< bytes
 };
 
+/// Whether members of a communicator may share a GPU.
+enum class SharedGpus : std::uint8_t { Refused, Allowed };
+
 class NcclRoll {
  public:
   static std::string clique_of(const std::vector<std::int64_t>& processes);
@@ -40,10 +43,13 @@ class NcclRoll {
   static std::map<std::string, NcclClique> read(const std::vector<std::string>& texts);
 
   /// Checks a clique of `count` members before NCCL sees it, because NCCL would hang, fail without
-  /// advice or add different buckets. Throws: RunError(Usage) if two members are on one GPU,
-  /// RunError(Unsupported) if their orders of buckets differ, RunError(PeerLost) if a member or the
-  /// id is missing.
-  static void verify(const std::string& clique, const NcclClique& known, std::int64_t count);
+  /// advice or add different buckets. Throws: RunError(Usage) if two members are on one GPU that
+  /// may not be, RunError(Unsupported) if their orders of buckets differ, RunError(PeerLost) if a
+  /// member or the id is missing.
+  static void verify(const std::string& clique, const NcclClique& known, std::int64_t count,
+                     SharedGpus shared);
+  /// Whether members are on one GPU.
+  static bool shares_gpus(const NcclClique& known);
 
  private:
   std::string text_;

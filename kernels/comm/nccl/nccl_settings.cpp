@@ -14,6 +14,7 @@ namespace regatta {
 namespace {
 
 constexpr const char* kVariable = "NCCL_ALGO";
+constexpr const char* kMultiRank = "NCCL_MULTI_RANK_GPU_ENABLE";
 constexpr const char* kRingValue = "Ring";
 
 /// NCCL does not tell `ring` from `Ring`.
@@ -38,12 +39,26 @@ PinnedNcclAlgorithm::PinnedNcclAlgorithm(std::string_view algorithm) {
                    std::string("--all-reduce ring, but ") + kVariable + " is '" + value +
                        "' in the environment: unset it, or use --all-reduce nccl");
   }
-  is_ours_ = value == nullptr;
-  if (is_ours_) setenv(kVariable, kRingValue, 1);
+  pinned_.emplace(kVariable, kRingValue);
 }
 
-PinnedNcclAlgorithm::~PinnedNcclAlgorithm() {
-  if (is_ours_) unsetenv(kVariable);
+SharedGpuPermission::SharedGpuPermission() : pinned_(kMultiRank, "1") {
+  const std::string_view value = std::getenv(kMultiRank);
+  if (value == "1") return;
+  throw RunError(ErrorKind::Usage,
+                 std::string("members of an all_reduce by NCCL share a GPU, but ") + kMultiRank +
+                     " is '" + std::string(value) +
+                     "' in the environment: unset it, or use --all-reduce reduce_to_one");
+}
+
+PinnedVariable::PinnedVariable(const char* name, const char* value) {
+  if (std::getenv(name) != nullptr) return;
+  name_ = name;
+  setenv(name, value, 1);
+}
+
+PinnedVariable::~PinnedVariable() {
+  if (name_ != nullptr) unsetenv(name_);
 }
 
 std::map<std::string, std::string> nccl_variables() {

@@ -5,12 +5,14 @@
 //   --all-reduce nccl  leaves NCCL_ALGO as the user set it
 //   --all-reduce ring  needs NCCL_ALGO=Ring: sets it in this process if it is unset, and refuses
 //                      another value
-// Records contain all variables that begin with NCCL_. Settings in files (/etc/nccl.conf), which
-// the environment overrides, are missing there.
-// Source: NCCL user guide, Environment Variables.
+// It lets members of a communicator share a GPU, from 2.30.3 on, where NCCL_MULTI_RANK_GPU_ENABLE
+// is 1: set in this process if members do and it is unset. Records contain all variables that begin
+// with NCCL_. Settings in files (/etc/nccl.conf), which the environment overrides, are missing
+// there. Source: NCCL user guide, Environment Variables.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,19 +21,42 @@ namespace regatta {
 /// Whether NCCL computes an all_reduce between GPUs by this algorithm: `ring` and `nccl`.
 bool is_nccl_algorithm(std::string_view algorithm);
 
-/// Holds NCCL_ALGO at the value for an algorithm. It lives longer than all communicators. A process
-/// has one at a time, created and destroyed while no other thread reads the environment.
+/// A variable that is set while this lives, unless it was before. A process has one for each, which
+/// lives longer than all communicators, created and destroyed while no other thread reads the
+/// environment.
+class PinnedVariable {
+ public:
+  PinnedVariable(const char* name, const char* value);
+  /// Restores the environment.
+  ~PinnedVariable();
+  PinnedVariable(const PinnedVariable&) = delete;
+  PinnedVariable& operator=(const PinnedVariable&) = delete;
+
+ private:
+  const char* name_ = nullptr;  ///< null: it was set before, or nothing is
+};
+
+/// Holds NCCL_ALGO at the value for an algorithm.
 class PinnedNcclAlgorithm {
  public:
   /// Throws: RunError(Usage) if NCCL_ALGO contradicts `algorithm`.
   explicit PinnedNcclAlgorithm(std::string_view algorithm);
-  /// Restores the environment.
-  ~PinnedNcclAlgorithm();
-  PinnedNcclAlgorithm(const PinnedNcclAlgorithm&) = delete;
-  PinnedNcclAlgorithm& operator=(const PinnedNcclAlgorithm&) = delete;
 
  private:
-  bool is_ours_ = false;
+  std::optional<PinnedVariable> pinned_;
+};
+
+/// NCCL's first version that lets members share a GPU.
+inline constexpr int kSharesGpus = 23003;
+
+/// Allows members to share a GPU.
+class SharedGpuPermission {
+ public:
+  /// Throws: RunError(Usage) if the environment forbids it.
+  SharedGpuPermission();
+
+ private:
+  PinnedVariable pinned_;
 };
 
 /// This process's environment variables that begin with NCCL_, to be passed on to other hosts.

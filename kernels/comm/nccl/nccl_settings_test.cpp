@@ -37,13 +37,45 @@ TEST(NcclSettings, RefuseRingWhereTheEnvironmentWantsAnotherAlgorithm) {
   unsetenv("NCCL_ALGO");
 }
 
+TEST(NcclSettings, LetRanksShareAGpuUnlessTheUserForbidsIt) {
+  unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  {
+    const SharedGpuPermission permission;
+    EXPECT_STREQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), "1");
+  }
+  EXPECT_EQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), nullptr);
+  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "0", 1);
+  const RunError error = error_of([] { const SharedGpuPermission permission; });
+  EXPECT_EQ(error.kind(), ErrorKind::Usage);
+  EXPECT_EQ(
+      std::string(error.what()),
+      "members of an all_reduce by NCCL share a GPU, but NCCL_MULTI_RANK_GPU_ENABLE is '0' in "
+      "the environment: unset it, or use --all-reduce reduce_to_one");
+  unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
+}
+
+TEST(NcclRoll, SaysWhichMembersAreOnOneGpu) {
+  NcclRoll roll;
+  roll.add_member("0,1", 0, {.gpu = "host/gpu0", .buckets = "0:7"});
+  roll.add_member("0,1", 1, {.gpu = "host/gpu0", .buckets = "0:7"});
+  roll.add_id("0,1", "id");
+  const NcclClique clique = NcclRoll::read({roll.text()}).at("0,1");
+  EXPECT_TRUE(NcclRoll::shares_gpus(clique));
+  NcclRoll::verify("0,1", clique, 2, SharedGpus::Allowed);
+  const RunError error = error_of([&] { NcclRoll::verify("0,1", clique, 2, SharedGpus::Refused); });
+  EXPECT_EQ(error.kind(), ErrorKind::Usage);
+  EXPECT_NE(std::string(error.what()).find("install NCCL 2.30.3 or newer"), std::string::npos)
+      << error.what();
+}
+
 TEST(NcclRoll, SaysWhichMemberIsNowhere) {
   NcclRoll roll;
   roll.add_member("0,1", 0, {.gpu = "host/gpu0", .buckets = "0:7"});
   roll.add_id("0,1", std::string("\0\x7F\xFF", 3));
   const auto known = NcclRoll::read({roll.text(), ""});
   EXPECT_EQ(known.at("0,1").id, std::string("\0\x7F\xFF", 3));
-  const RunError error = error_of([&] { NcclRoll::verify("0,1", known.at("0,1"), 2); });
+  const RunError error =
+      error_of([&] { NcclRoll::verify("0,1", known.at("0,1"), 2, SharedGpus::Refused); });
   EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
   EXPECT_EQ(std::string(error.what()),
             "all_reduce by NCCL between processes 0,1: no process has member 1");

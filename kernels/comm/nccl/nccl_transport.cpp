@@ -107,7 +107,8 @@ struct NcclTransport::State {
   const NcclCalls& calls;
   KernelFactory before;
   std::string algorithm;
-  std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators
+  std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators, as the next
+  std::optional<SharedGpuPermission> permission;
   std::map<std::string, Clique> cliques;
   Accounts& accounts;
   const AbortFlag* abort = nullptr;  // the executor's
@@ -150,10 +151,14 @@ struct NcclTransport::State {
                                                  accounts.open(request.node.place), choice());
   }
 
-  std::string choice() const {
+  int version() const {
     int version = 0;
     nccl_call(calls, calls.get_version(&version), "ncclGetVersion");
-    return "NCCL " + version_text(static_cast<std::size_t>(version)) +
+    return version;
+  }
+
+  std::string choice() const {
+    return "NCCL " + version_text(static_cast<std::size_t>(version())) +
            (algorithm == kRing ? ", held to its ring" : ", as it chooses");
   }
 
@@ -212,8 +217,10 @@ struct NcclTransport::State {
 
   void connect(const Patience& patience) {
     const auto known = NcclRoll::read(rendezvous->exchange(own_roll(), patience));
+    const SharedGpus shared = version() >= kSharesGpus ? SharedGpus::Allowed : SharedGpus::Refused;
     for (const auto& [name, clique] : cliques) {
-      NcclRoll::verify(name, known.at(name), clique.members);
+      NcclRoll::verify(name, known.at(name), clique.members, shared);
+      if (NcclRoll::shares_gpus(known.at(name)) && !permission) permission.emplace();
     }
     for (auto& [name, clique] : cliques) {
       begin(clique, known.at(name).id);

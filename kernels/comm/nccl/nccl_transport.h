@@ -49,9 +49,9 @@ class NcclTransport final : public Transport {
 
   /// Connects the communicators and reduces each bucket once, because NCCL sets up its rings and
   /// trees at the first reduction and no timed step should include that.
-  /// Throws: RunError(Usage) if two members share a GPU, RunError(Unsupported) if members reduce
-  /// their buckets in different orders, RunError(Timeout) that names the missing members,
-  /// RunError(PeerLost), RunError(Device), Aborted.
+  /// Throws: RunError(Usage) if two members share a GPU and NCCL is too old for that,
+  /// RunError(Unsupported) if members reduce their buckets in different orders, RunError(Timeout)
+  /// that names the missing members, RunError(PeerLost), RunError(Device), Aborted.
   void connect() override;
 
  private:

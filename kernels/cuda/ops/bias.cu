@@ -99,9 +99,10 @@ KernelPointer build_backward(const KernelRequest& request) {
       .b = fused ? request.inputs[2].f32() : nullptr,
       .dx = wants_dx ? request.outputs[1].template as<T>() : nullptr};
   const StoreSum finish{request.outputs[0].f32()};
+  const auto merge = merge_slices<1>(sweep, body.slices.partial, finish);
+  const auto shared = std::max(body.slices.kSharedBytes, merge.body.kSharedBytes);
   return make_kernel([=, keep = partial](const StepContext&) {
-    for_each_block(*queue, sweep.blocks(), kSweepThreads, body.slices.kSharedBytes, body);
-    merge_slices<1>(*queue, sweep, body.slices.partial, finish);
+    enqueue_phases(*queue, kSweepThreads, shared, Phase{sweep.blocks(), body}, merge);
   });
 }
 

@@ -206,12 +206,13 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
   const auto finish = finish_of<T>(request, plan, variance->template as<float>());
   const AssignRunning running = running_of(request, plan, variance->template as<float>());
   const auto apply = apply_of<T, kWidth, kPool>(request, plan);
+  const auto merge = merge_slices<2>(sweep, sums, finish);
+  const auto last = beside(Phase{apply.sweep.blocks(), apply},
+                           elements(running.channels, kSweepThreads, running));
+  const auto shared = std::max(measure.slices.kSharedBytes, merge.body.kSharedBytes);
   return make_kernel(
       [=, queue = plan.queue, keep = std::pair(partial, variance)](const StepContext&) {
-        for_each_block(*queue, sweep.blocks(), kSweepThreads, measure.slices.kSharedBytes, measure);
-        merge_slices<2>(*queue, sweep, sums, finish);
-        for_each(*queue, running.channels, running);
-        for_each_block(*queue, apply.sweep.blocks(), kSweepThreads, 0, apply);
+        enqueue_phases(*queue, kSweepThreads, shared, Phase{sweep.blocks(), measure}, merge, last);
       });
 }
 

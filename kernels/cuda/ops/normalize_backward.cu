@@ -259,11 +259,12 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
                       .dscale = request.outputs[1].f32(),
                       .dshift = request.outputs[2].f32()};
   const auto apply = apply_of<T, kWidth, kPool>(plan, finish.sums);
+  const auto merge = merge_slices<2>(sweep, measure.slices.partial, finish);
+  const auto last =
+      beside(Phase{apply.sweep.blocks(), apply}, elements(add.channels, kSweepThreads, add));
+  const auto shared = std::max(measure.slices.kSharedBytes, merge.body.kSharedBytes);
   return make_kernel([=, queue = plan.queue, keep = std::pair(partial, sums)](const StepContext&) {
-    for_each_block(*queue, sweep.blocks(), kSweepThreads, measure.slices.kSharedBytes, measure);
-    merge_slices<2>(*queue, sweep, measure.slices.partial, finish);
-    for_each(*queue, add.channels, add);
-    for_each_block(*queue, apply.sweep.blocks(), kSweepThreads, 0, apply);
+    enqueue_phases(*queue, kSweepThreads, shared, Phase{sweep.blocks(), measure}, merge, last);
   });
 }
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cuda/device/launch.h"
+#include "kernels/cuda/device/phases.h"
 #include "kernels/cuda/ops/element.h"
 
 namespace regatta::cuda {
@@ -196,15 +196,15 @@ struct MergeSlices {
 };
 
 template <int kSums, typename Finish>
-void merge_slices(Queue& queue, const Sweep& sweep, const float* partial, const Finish& finish) {
+Phase<MergeSlices<kSums, Finish>> merge_slices(const Sweep& sweep, const float* partial,
+                                               const Finish& finish) {
   using Body = MergeSlices<kSums, Finish>;
   const std::int64_t chunks = (sweep.channels + Body::kChannels - 1) / Body::kChannels;
-  for_each_block(queue, sweep.groups * chunks, kSweepThreads, Body::kSharedBytes,
-                 Body{.partial = partial,
-                      .slices = sweep.slices,
-                      .channels = sweep.channels,
-                      .chunks = chunks,
-                      .finish = finish});
+  return {sweep.groups * chunks, Body{.partial = partial,
+                                      .slices = sweep.slices,
+                                      .channels = sweep.channels,
+                                      .chunks = chunks,
+                                      .finish = finish}};
 }
 
 /// build(width) with the number of channels of a thread as a compile-time constant: a pack of T if

@@ -10,6 +10,8 @@
 
 #include <memory>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "kernels/cuda/device/device_schedule.h"
 #include "kernels/cuda/device/launch.h"
@@ -85,6 +87,77 @@ struct Update {
   }
 };
 
+/// Several updates by one formula, one behind the other in the blocks of one launch.
+template <typename Formula>
+struct MergedUpdates {
+  const Update<Formula>* updates;
+  const std::int64_t* first_blocks;  ///< of each
+  int count;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    int mine = 0, end = count;  // the last that begins at the block or before
+    while (end - mine > 1) {
+      const int middle = (mine + end) / 2;
+      (first_blocks[middle] <= block.index ? mine : end) = middle;
+    }
+    const Update<Formula> update = updates[mine];
+    update({.index = block.index - first_blocks[mine],
+            .threads = block.threads,
+            .shared = block.shared});
+  }
+};
+
+template <typename Formula>
+class UpdateKernel final : public Kernel {
+ public:
+  /// `keep`: memory that the formula points to.
+  UpdateKernel(Queue& queue, const Update<Formula>& body, std::shared_ptr<UploadedSchedule> keep)
+      : queue_(queue), body_(body), keep_(std::move(keep)), blocks_(blocks_of(body)) {}
+
+  void run(const StepContext&) override {
+    if (blocks_ == 0) return;
+    constexpr auto kShared = sizeof(typename Formula::Factors);
+    if (merged_.count == 0) {
+      for_each_block(queue_, blocks_, Update<Formula>::kThreads, kShared, body_);
+    } else {
+      for_each_block(queue_, blocks_, Update<Formula>::kThreads, kShared, merged_);
+    }
+  }
+
+  bool merges_with(const Kernel& other) const override {
+    return dynamic_cast<const UpdateKernel*>(&other) != nullptr;
+  }
+
+  void take_over(std::span<Kernel* const> others) override {
+    std::vector<Update<Formula>> updates{body_};
+    std::vector<std::int64_t> first_blocks{0};
+    for (Kernel* each : others) {
+      auto& other = dynamic_cast<UpdateKernel&>(*each);
+      updates.push_back(other.body_);
+      first_blocks.push_back(blocks_);
+      blocks_ += std::exchange(other.blocks_, 0);
+    }
+    updates_ = upload<Update<Formula>>(queue_, updates);
+    first_blocks_ = upload<std::int64_t>(queue_, first_blocks);
+    merged_ = {.updates = updates_.template as<Update<Formula>>(),
+               .first_blocks = first_blocks_.template as<std::int64_t>(),
+               .count = static_cast<int>(updates.size())};
+  }
+
+ private:
+  static std::int64_t blocks_of(const Update<Formula>& body) {
+    constexpr std::int64_t kElements = Update<Formula>::kBlockElements;
+    return (body.count + kElements - 1) / kElements;
+  }
+
+  Queue& queue_;
+  Update<Formula> body_;
+  std::shared_ptr<UploadedSchedule> keep_;
+  std::int64_t blocks_;  ///< of the launch; 0: another one does the work
+  MergedUpdates<Formula> merged_{};
+  Scratch updates_, first_blocks_;
+};
+
 /// make(schedule) returns the formula. Variables are those of the request, in its order.
 template <typename MakeFormula>
 KernelPointer build_update(const KernelRequest& request, const MakeFormula& make) {
@@ -108,10 +181,8 @@ KernelPointer build_update(const KernelRequest& request, const MakeFormula& make
   for (int k = 0; k < Body::kVariables; ++k) {
     body.variables[k] = request.variables[static_cast<std::size_t>(k)]->tensor.f32();
   }
-  const std::int64_t blocks = (body.count + Body::kBlockElements - 1) / Body::kBlockElements;
-  return make_kernel([=, keep = uploaded](const StepContext&) {
-    for_each_block(*queue, blocks, Body::kThreads, sizeof(typename Body::Factors), body);
-  });
+  return std::make_unique<UpdateKernel<std::remove_const_t<decltype(formula)>>>(*queue, body,
+                                                                                uploaded);
 }
 
 }  // namespace regatta::cuda

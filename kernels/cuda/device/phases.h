@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several bodies of blocks (launch.h), each of which reads what the one before has written, as one
+// launch: between two of them the whole grid waits. On a GPU as many blocks run as fit at once,
+// each taking several blocks of a body in turn. For .cu files only.
+//   enqueue_phases(queue, threads, shared_bytes, Phase{blocks, body}, ...)
+// Source: CUDA C++ Programming Guide, Cooperative Groups, Grid Synchronization.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cuda/device/launch.h"
+
+namespace regatta::cuda {
+
+/// A body and the number of its blocks.
+template <class Body>
+struct Phase {
+  std::int64_t blocks;
+  Body body;
+};
+template <class Body>
+Phase(std::int64_t, Body) -> Phase<Body>;
+
+/// Two bodies that need nothing of each other, in one phase.
+template <class First, class Second>
+struct Beside {
+  std::int64_t blocks_of_first;
+  First first;
+  Second second;
+
+  __host__ __device__ void operator()(Block block) const {
+    if (block.index < blocks_of_first) return first(block);
+    block.index -= blocks_of_first;
+    second(block);
+  }
+};
+
+template <class First, class Second>
+Phase<Beside<First, Second>> beside(const Phase<First>& first, const Phase<Second>& second) {
+  return {first.blocks + second.blocks, {first.blocks, first.body, second.body}};
+}
+
+/// body(i) for i in [0, n), as blocks.
+template <class Body>
+struct Elements {
+  std::int64_t n;
+  Body body;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    block.each([&](int thread) {
+      const std::int64_t i = block.index * block.threads + thread;
+      if (i < n) body(i);
+    });
+  }
+};
+
+template <class Body>
+Phase<Elements<Body>> elements(std::int64_t n, int threads, const Body& body) {
+  return {(n + threads - 1) / threads, {n, body}};
+}
+
+namespace detail {
+
+/// As a list, because a tuple cannot be an argument of a kernel.
+template <class First, class... Rest>
+struct PhaseList {
+  Phase<First> first;
+  PhaseList<Rest...> rest;
+};
+template <class Last>
+struct PhaseList<Last> {
+  Phase<Last> first;
+};
+
+template <class First>
+PhaseList<First> list_of(const Phase<First>& first) {
+  return {first};
+}
+template <class First, class... Rest>
+PhaseList<First, Rest...> list_of(const Phase<First>& first, const Phase<Rest>&... rest) {
+  return {first, list_of(rest...)};
+}
+
+template <class... Bodies>
+std::int64_t most_blocks(const Phase<Bodies>&... phases) {
+  return std::max({phases.blocks...});
+}
+
+#ifdef __CUDACC__
+template <class First, class... Rest>
+__device__ void run_list(const PhaseList<First, Rest...>& list, Block block) {
+  for (std::int64_t index = blockIdx.x; index < list.first.blocks; index += gridDim.x) {
+    block.index = index;
+    list.first.body(block);
+  }
+  if constexpr (sizeof...(Rest) > 0) {
+    cooperative_groups::this_grid().sync();
+    run_list(list.rest, block);
+  }
+}
+
+template <class List>
+__global__ void __launch_bounds__(kMostThreads, kLeastBlocks) run_phases(List list) {
+  extern __shared__ __align__(16) char shared[];
+  run_list(list, {.index = 0, .threads = static_cast<int>(blockDim.x), .shared = shared});
+}
+
+template <class List>
+struct NotedPhases {
+  static inline const bool value = note_kernel(reinterpret_cast<const void*>(&run_phases<List>));
+};
+
+/// Blocks of the kernel that the current GPU runs at once: the same in every launch.
+template <class List>
+std::int64_t resident_blocks(int threads, std::size_t shared_bytes) {
+  static std::array<std::atomic<std::int64_t>, 64> known{};
+  int device = 0;
+  cuda_call(cudaGetDevice(&device), "cudaGetDevice");
+  std::atomic<std::int64_t>& blocks = known.at(static_cast<std::size_t>(device));
+  if (blocks == 0) {
+    int of_one = 0, multiprocessors = 0;
+    cuda_call(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, run_phases<List>, threads,
+                                                            shared_bytes),
+              "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    cuda_call(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+              "cudaDeviceGetAttribute");
+    blocks = std::int64_t{of_one} * multiprocessors;
+  }
+  return blocks;
+}
+
+template <class List>
+void launch_phases(const Queue& queue, std::int64_t blocks, int threads, std::size_t shared_bytes,
+                   List list) {
+  (void)&NotedPhases<List>::value;
+  check(shared_bytes <= kPlainSharedBytes, "phases have 48 KiB of shared memory at most");
+  const std::int64_t grid = std::min(blocks, resident_blocks<List>(threads, shared_bytes));
+  void* arguments[] = {&list};
+  cuda_call(cudaLaunchCooperativeKernel(
+                reinterpret_cast<const void*>(&run_phases<List>), dim3(static_cast<unsigned>(grid)),
+                dim3(static_cast<unsigned>(threads)), arguments, shared_bytes, queue.stream()),
+            "a launch of phases");
+}
+#else
+template <class List>
+void launch_phases(const Queue&, std::int64_t, int, std::size_t, const List&) {
+  refuse_to_launch();
+}
+#endif
+
+}  // namespace detail
+
+/// `threads` at most detail::kMostThreads; all phases have the same and share their memory.
+template <class... Bodies>
+void enqueue_phases(Queue& queue, int threads, std::size_t shared_bytes,
+                    const Phase<Bodies>&... phases) {
+  static_assert((std::is_trivially_copyable_v<Bodies> && ...), "bodies are copied as bytes");
+  check(threads > 0 && threads <= detail::kMostThreads, "a block has 1 to 512 threads");
+  check(detail::most_blocks(phases...) < detail::kMaxBlocks, "a phase has fewer than 2^31 blocks");
+  if (queue.emulated()) {
+    return queue.enqueue(
+        [=] { (detail::emulate_blocks(phases.blocks, threads, shared_bytes, phases.body), ...); });
+  }
+  detail::launch_phases(queue, detail::most_blocks(phases...), threads, shared_bytes,
+                        detail::list_of(phases...));
+}
+
+}  // namespace regatta::cuda
