@@ -21,7 +21,7 @@ class Rule(NamedTuple):
     third_party: tuple[str, ...] = ()  # beginnings of what it may include in <> or from a package
 
 
-CUDA = ("cuda", "cublas", "cudnn", "nvtx")
+CUDA = ("cuda", "cublas", "cudnn", "nvtx", "cooperative_groups.h")
 ENGINE = ("kernels/graph", "kernels/runtime", "kernels/comm", "workloads", "strategies")
 RULES = (
     Rule("kernels/graph", ()),

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ci/gpu where there is no GPU, which is a PATH without nvidia-smi, and with a step that is none;
-# and which programs it runs where there is one, with programs that say their names in their place.
+# ci/gpu where there is no GPU, which is a PATH without nvidia-smi, and with a stage that is none;
+# which programs it runs where there is one, with programs that say their names in their place; and
+# its rehearsal, on an emulated GPU, from the build in the folder that is given.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+readonly root=$PWD
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -22,8 +24,8 @@ expect() {
 }
 expect 77 "there is no GPU here"
 expect 77 "there is no GPU here" build test
-expect 1 "there is no step 'tests'" tests
-expect 0 "usage: ci/gpu [STEP" --help
+expect 1 "there is no stage 'tests'" tests
+expect 0 "usage: ci/gpu [--rehearse]" --help
 
 # A checkout of ci/gpu and stand-ins.
 tree=$work/tree
@@ -41,7 +43,7 @@ printf '%s\n' cuda_launch_test cuda_kernels_test gpu_test >"$tree/build/gpu/gpu_
 stand_in "$tree/build/gpu/bin/cuda_a_bench" 'echo "ran ${0##*/} $*"'
 stand_in "$tree/build/gpu/bin/step_bench" \
   'echo "split $*"; [[ -z ${BROKEN:-} || $* != *airbench94* ]] || exit 3'
-for tool in grep cat timeout tee mkdir tr sleep; do
+for tool in grep cat timeout tee mkdir tr sleep wc tar gzip stat sort head; do
   ln -s "$(command -v "$tool")" "$work/$tool"
 done
 cd "$tree"
@@ -50,27 +52,40 @@ grep -q 'ran cuda_launch_test' out/gpu/test.log
 expect 0 "ran gpu_test" test:gpu_test
 if grep -q cuda_launch_test "$work/said"; then echo "FAILED: test:PROGRAM runs others"; exit 1; fi
 expect 1 "there is no program 'nothing'; there are: cuda_launch_test" test:nothing
-expect 1 "there is no program 'cuda_products_test'" sanitize  # not labelled gpu in this tree
 echo cuda_products_test >>build/gpu/gpu_tests
-expect 1 "sanitize: exit code 1" sanitize  # of which one reports an error
-expect 0 "build/gpu/bin/gpu_test --gtest_filter=" sanitize:gpu_test
-expect 0 "sanitizing --tool synccheck --error-exitcode 1 build/gpu/bin/gpu_test" race_check:gpu_test
-# One of the programs fails; those behind it run all the same, and so do other steps.
+expect 1 "exit code 1: compute-sanitizer --tool memcheck" \
+  memcheck  # of which one reports an error
+expect 1 "sanitizing --tool synccheck --error-exitcode 1 build/gpu/bin/cuda_kernels_test" synccheck
+# One of the programs fails; those behind it run all the same, and so do other stages.
 echo gpu_test_behind >>build/gpu/gpu_tests
 stand_in build/gpu/bin/gpu_test_behind 'echo "ran the last"'
 expect 1 "ran the last" test
-expect 1 "exit code 1: timeout --foreground 200 build/gpu/bin/cuda_products_test" test
+expect 1 "exit code 1: cuda_products_test --gtest_filter=*" test
 expect 1 "test: exit code 1" test test:gpu_test
-[[ $(grep -c "ran gpu_test" "$work/said") == 2 ]] || { echo "FAILED: a step was left out"; exit 1; }
+[[ $(grep -c "ran gpu_test" "$work/said") == 2 ]] ||
+  { echo "FAILED: a stage was left out"; exit 1; }
+tar -tzf out/gpu.tar.gz | grep -q gpu/test.log ||
+  { echo "FAILED: the archive lacks a log"; exit 1; }
 stand_in build/gpu/bin/gpu_test 'exec sleep 60'
 REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 124" test:gpu_test
-REGATTA_GPU_STEP_LIMIT=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
+REGATTA_GPU_MINUTE_S=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
 expect 0 "ran cuda_a_bench --benchmark_out=out/gpu/cuda_a_bench.json" bench
-for split in "--workload airbench94 --save out/gpu/step_airbench94_bf16.json" \
-  "--cudnn-engine heuristic" "--workload resnet9 --save out/gpu/step_resnet9_bf16.json"; do
-  grep -qF -- "split --device cuda --dataset shapes --dtype bf16 --layers" out/gpu/bench.log
-  grep -qF -- "$split" out/gpu/bench.log || { echo "FAILED: bench does not split $split"; exit 1; }
-done
-BROKEN=1 expect 1 "bench: exit code 1" bench  # a step cannot be split
-BROKEN=1 expect 1 "--workload resnet9 --save" bench
+grep -qF -- "split --device cuda --layers --dtype bf16 --dataset shapes --workload resnet9" \
+  out/gpu/bench.log || { echo "FAILED: bench does not split a step"; exit 1; }
+cd "$root"
+
+# Every stage within its minutes, its archive small, and a record of each race.
+if [[ -x $1/bin/regatta_rehearsal ]]; then
+  ci/gpu --rehearse --build "$1" --out "$work/out" >"$work/said" 2>&1 ||
+    { cat "$work/said"; exit 1; }
+  for strategy in single all_reduce independent in_graph central_storage model_parallel \
+    async_shared parameter_server parameter_server_async; do
+    grep -q "\"strategy\":\"$strategy\",.*\"device\":\"cuda\"" "$work/out/records.jsonl" ||
+      { echo "FAILED: the rehearsal has no record of $strategy"; exit 1; }
+  done
+  [[ $(wc -l <"$work/out/airbench94/records.jsonl") -ge 5 ]] ||
+    { echo "FAILED: five seeds"; exit 1; }
+else
+  echo "no rehearsal: $1 has no emulated GPU"
+fi
 echo "all good"

@@ -47,6 +47,7 @@ struct Options {
   RaceRequest request;
   std::int64_t rounds = 5;
   std::int64_t steps_a_round = 2;
+  std::int64_t peak_side = PeakSizes().side;
   bool layers = false;
   bool json = false;
   std::string save;  ///< a file; empty: none
@@ -151,13 +152,13 @@ Json measure_on_gpu(const Options& options) {
               {"cudnn_engine", to_string(engines)},
               {"batch", subject->batch},
               {"rounds", options.rounds}};
-  report.update(measure_gpu_step(*backend->gpus.front(), backend->kernels, subject->part,
-                                 subject->data.train,
-                                 {.batch = subject->batch,
-                                  .warm_up = options.steps_a_round,
-                                  .steps = options.rounds * options.steps_a_round,
-                                  .cores = subject->cores,
-                                  .peaks = {}}));
+  report.update(measure_gpu_step(
+      *backend->gpus.front(), backend->kernels, subject->part, subject->data.train,
+      {.batch = subject->batch,
+       .warm_up = options.steps_a_round,
+       .steps = options.rounds * options.steps_a_round,
+       .cores = subject->cores,
+       .peaks = {.side = options.peak_side, .elements = options.peak_side * options.peak_side}}));
   return report;
 }
 
@@ -274,6 +275,10 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--data-dir", request.data_dir)->capture_default_str();
   app.add_option("--rounds", options.rounds)->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--steps", options.steps_a_round, "in a round")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--peak-side", options.peak_side,
+                 "of the square matrices whose product gives a GPU's peak")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_flag("--layers", options.layers, "each convolution, too; on a GPU each kernel");

@@ -9,6 +9,8 @@ namespace {
 /// Of everything in a block: two cache lines of a CPU, a segment of CUDA's own allocations.
 constexpr std::int64_t kBlockAlignment = 256;
 
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
+
 /// That loops lock one by one.
 std::int64_t shards_of(const Variable& variable) {
   const bool locks = variable.sharing == Sharing::Locked || variable.sharing == Sharing::Quorum;
@@ -29,7 +31,7 @@ Memory::Memory(const Graph& graph, const Plan& plan, std::uint64_t seed,
 Memory::Spot Memory::lay_out(Device& device, std::int64_t bytes) {
   Block& block = blocks_[&device];
   const Spot spot{.device = &device, .offset = block.bytes};
-  block.bytes += (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+  block.bytes += rounded_up(bytes, kBlockAlignment);
   return spot;
 }
 
@@ -38,11 +40,20 @@ void Memory::lay_out_variables() {
   std::vector<VariableId> shared;
   for (VariableId id = 0; id < static_cast<VariableId>(graph_.variables().size()); ++id) {
     const Variable& variable = graph_.variable(id);
-    tensors_.push_back(lay_out(device_of(id), variable.type.bytes()));
-    planned_bytes_ += variable.type.bytes();
-    if (variable.sharing != Sharing::None) shared.push_back(id);
+    const std::int64_t bytes = variable.type.bytes();
+    planned_bytes_ += bytes;
+    if (variable.sharing == Sharing::None) {
+      tensors_.push_back(lay_out(device_of(id), bytes));
+      continue;
+    }
+    // Counts come right behind: a CPU fetches neighbouring lines together.
+    const std::int64_t behind = rounded_up(bytes, alignof(VersionCounts));
+    Spot spot = lay_out(device_of(id), behind + std::int64_t{sizeof(VersionCounts)});
+    tensors_.push_back(spot);
+    spot.offset += behind;
+    counts_[id] = spot;
+    shared.push_back(id);
   }
-  for (const VariableId id : shared) counts_[id] = lay_out(device_of(id), sizeof(VersionCounts));
   for (auto& [device, block] : blocks_) block.mirrored = block.bytes;
   for (const VariableId id : shared) {
     const std::int64_t shards = shards_of(graph_.variable(id));
