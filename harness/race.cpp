@@ -8,6 +8,7 @@
 
 #include "harness/checkpoint/checkpoints.h"
 #include "harness/make_trainer.h"
+#include "harness/plan/capture_rule.h"
 #include "harness/plan/cell.h"
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
@@ -150,16 +151,17 @@ void Race::build() {
   record_.graph.build_ns = now_ns() - build_begin;
 
   evaluation_points_ = evaluation_points_of(placement_);
+  const Recipe evaluated = evaluated_recipe(request_, placement_.recipe, data_.test.count);
   evaluator_ = std::make_unique<Evaluator>(
-      *placement_.workload,
-      as_computed(placement_, placement_.workload->evaluation(placement_.recipe)), data_.test,
-      *evaluation_backend_,
+      *placement_.workload, as_computed(placement_, placement_.workload->evaluation(evaluated)),
+      data_.test, *evaluation_backend_,
       EvaluatorOptions{
           .cores = cores_,
           .evaluations = most_evaluations(evaluation_points_),
           .models = static_cast<int>(record_.graph.models),
           .groups = dealt_groups(placed.global_batch / placed.normalization_group,
-                                 placement_.options.replicas, backup_workers_of(placement_))});
+                                 placement_.options.replicas, backup_workers_of(placement_)),
+          .launch = launch_of_evaluations(request_)});
   unless_a_peer_is_lost([&] {
     start_trainer(placed, std::move(parts));
     record_.checksums.initial_weights = checksum_of_weights(*trainer_);

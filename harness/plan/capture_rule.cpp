@@ -36,4 +36,18 @@ LaunchSteps launch_of_steps(const RaceRequest& request, const Placement& placeme
   return captures ? LaunchSteps::AsOne : LaunchSteps::ByKernel;
 }
 
+Recipe evaluated_recipe(const RaceRequest& request, const Recipe& recipe, std::int64_t examples) {
+  constexpr std::int64_t kOfGpu = 2000;
+  Recipe evaluated = recipe;
+  if (is_gpu(request.device) && kOfGpu > recipe.evaluation_batch && examples % kOfGpu == 0) {
+    evaluated.evaluation_batch = kOfGpu;
+  }
+  return evaluated;
+}
+
+LaunchSteps launch_of_evaluations(const RaceRequest& request) {
+  const bool captures = is_gpu(request.device) && request.cuda_graph != "off";
+  return captures ? LaunchSteps::AsOne : LaunchSteps::ByKernel;
+}
+
 }  // namespace regatta

@@ -24,4 +24,12 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
 /// Throws: RunError(Usage) for `on` if capture is impossible.
 LaunchSteps launch_of_steps(const RaceRequest& request, const Placement& placement);
 
+/// The same for evaluations, in which the host never has a part.
+LaunchSteps launch_of_evaluations(const RaceRequest& request);
+
+/// The recipe with the batch of its evaluations, of `examples` in all: on a GPU a larger one than
+/// the workload's where it divides them, which changes no result. A small one leaves most of it
+/// idle.
+Recipe evaluated_recipe(const RaceRequest& request, const Recipe& recipe, std::int64_t examples);
+
 }  // namespace regatta

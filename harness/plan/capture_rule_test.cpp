@@ -124,5 +124,27 @@ TEST(CaptureRule, IsWhatAutoDoesAndWhatTheCellSays) {
   EXPECT_EQ(cell_says(request), std::nullopt);
 }
 
+TEST(Evaluations, AreCapturedOnAGpuUnlessCapturesAreOff) {
+  RaceRequest request;
+  EXPECT_EQ(launch_of_evaluations(request), LaunchSteps::ByKernel);
+  request.device = "cuda";
+  EXPECT_EQ(launch_of_evaluations(request), LaunchSteps::AsOne);
+  request.cuda_graph = "off";
+  EXPECT_EQ(launch_of_evaluations(request), LaunchSteps::ByKernel);
+}
+
+TEST(Evaluations, HaveALargerBatchOnAGpuWhereItDividesTheExamples) {
+  const auto batch = [](const std::string& device, std::int64_t examples) {
+    RaceRequest request;
+    request.device = device;
+    Recipe recipe;
+    recipe.evaluation_batch = 500;
+    return evaluated_recipe(request, recipe, examples).evaluation_batch;
+  };
+  EXPECT_EQ(batch("cuda", 10'000), 2000);
+  EXPECT_EQ(batch("cuda", 1000), 500);
+  EXPECT_EQ(batch("cpu", 10'000), 500);
+}
+
 }  // namespace
 }  // namespace regatta

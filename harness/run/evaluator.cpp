@@ -54,7 +54,9 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   executor.threads_per_worker = threads_for(evaluation.graph, options.cores.size());
   executor.data = &test;
   executor.max_examples = test.count * options.evaluations * options.models;
+  executor.launch = options.launch;
   executor_ = std::make_unique<Executor>(evaluation, backend.devices(), executor);
+  executor_->prepare();
 }
 
 double Evaluator::adopt_variables(Trainer& training, int model) {

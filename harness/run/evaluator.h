@@ -31,6 +31,7 @@ struct EvaluatorOptions {
   std::int64_t evaluations = 1;            ///< planned number
   int models = 1;                          ///< judged in each
   std::vector<std::int64_t> groups = {1};  ///< normalisation groups of each replica in a step
+  LaunchSteps launch = LaunchSteps::ByKernel;
 };
 
 class Evaluator {

@@ -24,10 +24,6 @@ class DeferringQueue : public LaneQueue, public FunctionQueue {
     if (recording_ == nullptr) return start(std::move(work));
     recording_->add(number_, std::move(work));
   }
-  void fetch(const float* value) override {
-    put([this, value] { fetched_ = *value; });
-  }
-  float fetched() const override { return fetched_; }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     put([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
   }
@@ -42,7 +38,6 @@ class DeferringQueue : public LaneQueue, public FunctionQueue {
 
  private:
   StepContext context_;
-  float fetched_ = 0;
   FunctionRecording* recording_ = nullptr;
   std::size_t number_ = 0;
 };

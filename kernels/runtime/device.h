@@ -63,10 +63,8 @@ class LaneQueue {
     set_step(context);
     load_step();
   }
-  /// Enqueues a copy of one number to host memory, without moving the device's memory; fetched()
-  /// returns it once the queue is finished.
-  virtual void fetch(const float* value) = 0;
-  virtual float fetched() const = 0;
+  /// Enqueues a copy of one number to a buffer of make_host_buffer().
+  virtual void fetch(float* to, const float* value) { copy(to, value, sizeof *to); }
   /// A buffer for copy(). Called before the clock starts. Throws: RunError when memory is short.
   virtual HostBuffer make_host_buffer(std::int64_t bytes);
   /// Enqueues a copy between the device's memory and such a buffer.

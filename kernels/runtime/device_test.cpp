@@ -44,13 +44,6 @@ class LateQueue final : public LaneQueue {
     if (calls_.back() != "put") calls_.emplace_back("put");
     work_.push_back(std::move(work));
   }
-  void fetch(const float* value) override {
-    put([this, value] { fetched_ = *value; });
-  }
-  float fetched() const override {
-    EXPECT_TRUE(work_.empty()) << "the queue was not finished";
-    return fetched_;
-  }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     put([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
   }
@@ -66,7 +59,6 @@ class LateQueue final : public LaneQueue {
  private:
   std::int64_t breaks_at_;
   std::int64_t step_ = kNoStep;
-  float fetched_ = 0;
   std::vector<std::function<void()>> work_;
   std::vector<std::string> calls_;
 };

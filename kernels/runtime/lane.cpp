@@ -46,7 +46,9 @@ void Lane::finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop
   loop_ = std::move(loop);
   std::erase(loop_, this);
   build_segments();
-  if (options_.queue != nullptr && options_.trace_events == 0) merge_in_segments();
+  if (options_.queue == nullptr) return;
+  make_room_for_losses();
+  if (options_.trace_events == 0) merge_in_segments();
 }
 
 void Lane::lead(const Leadership& leadership) {
@@ -85,6 +87,13 @@ void Lane::build_segments() {
     }
     open = !segment.publishes && segment.probe < 0;
   }
+}
+
+void Lane::make_room_for_losses() {
+  if (probes_.empty()) return;
+  fetched_ = options_.queue->make_host_buffer(std::ssize(probes_) * std::int64_t{sizeof(float)});
+  auto* next = reinterpret_cast<float*>(fetched_->get());
+  for (LossProbe& probe : probes_) probe.fetched = next++;
 }
 
 /// A trace has a row for each kernel.
@@ -224,7 +233,7 @@ std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& conte
   const std::uint64_t idle = counters_.peer_waits.until(now);
   for (std::size_t i = segment.begin; i < segment.end; ++i) kernels_[i]->run(context);
   if (options_.queue != nullptr) {
-    if (segment.probe >= 0) options_.queue->fetch(probe_of(segment).value);
+    if (segment.probe >= 0) fetch(probe_of(segment));
     finish_queue();
   }
   std::uint64_t end = ticks();
@@ -260,7 +269,7 @@ void Lane::finish_queue() {
 }
 
 void Lane::check_loss(const LossProbe& probe) {
-  const float loss = options_.queue == nullptr ? *probe.value : options_.queue->fetched();
+  const float loss = options_.queue == nullptr ? *probe.value : *probe.fetched;
   (*probe.history)[static_cast<std::size_t>(step_)] = loss;
   probe.latest->store(loss, std::memory_order_relaxed);
   if (!std::isfinite(loss)) diverged(probe);

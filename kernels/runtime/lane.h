@@ -36,7 +36,8 @@ std::string_view to_string(Category category);
 /// The memory of a loss and its history.
 struct LossProbe {
   NodeId node = -1;
-  const float* value = nullptr;
+  const float* value = nullptr;  ///< in the memory of its device
+  float* fetched = nullptr;  ///< where the host has it after the lane's queue; null: there is none
   std::vector<float>* history = nullptr;  ///< entry k is step k; sized before the run
   std::atomic<float>* latest = nullptr;   ///< for a look while lanes run
 };
@@ -138,7 +139,9 @@ class Lane {
   };
 
   void build_segments();
+  void make_room_for_losses();
   void merge_in_segments() const;
+  void fetch(const LossProbe& probe) const { options_.queue->fetch(probe.fetched, probe.value); }
   Ticket next_ticket();
   Ticket lead_ticket();
   Ticket begin_step();
@@ -178,6 +181,7 @@ class Lane {
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<Evidence> evidence_;
   std::vector<LossProbe> probes_;
+  std::optional<HostBuffer> fetched_;  ///< a number for each
   std::vector<Segment> segments_;
   std::vector<Lane*> all_lanes_;
   std::vector<Lane*> loop_;

@@ -24,8 +24,6 @@ class LateQueue final : public LaneQueue {
  public:
   explicit LateQueue(std::string gpu) : gpu_(std::move(gpu)) {}
   void set_step(const StepContext&) override {}
-  void fetch(const float*) override {}
-  float fetched() const override { return 0; }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     put([=] { std::memcpy(to, from, static_cast<std::size_t>(bytes)); });
   }

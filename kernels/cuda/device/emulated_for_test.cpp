@@ -32,8 +32,8 @@ void EmulatedQueue::load_step() {
   enqueue([this] { *values_ = step_; });
 }
 
-void EmulatedQueue::fetch(const float* value) {
-  enqueue([this, value] { fetched_ = *value; });
+void EmulatedQueue::fetch(float* to, const float* value) {
+  enqueue([=] { *to = *value; });
 }
 
 void EmulatedQueue::copy(void* to, const void* from, std::int64_t bytes) {

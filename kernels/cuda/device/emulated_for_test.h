@@ -28,8 +28,7 @@ class EmulatedQueue : public Queue {
 
   void set_step(const StepContext& context) override;
   void load_step() override;
-  void fetch(const float* value) override;
-  float fetched() const override { return fetched_; }
+  void fetch(float* to, const float* value) override;
   void copy(void* to, const void* from, std::int64_t bytes) override;
   /// By the host's clock, read when the queue comes to it.
   std::unique_ptr<QueueMark> make_mark() override;
@@ -46,7 +45,6 @@ class EmulatedQueue : public Queue {
   HiddenDevice& device_;
   StepValues* values_;  ///< on the device
   StepValues step_;
-  float fetched_ = 0;
 };
 
 }  // namespace testing_support

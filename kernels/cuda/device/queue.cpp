@@ -41,7 +41,7 @@ class StreamQueue final : public Queue {
   StreamQueue(Device& owner, int device)
       : owner_(owner),
         device_(device),
-        pinned_(make_pinned(device, sizeof(Pinned))),
+        pinned_(make_pinned(device, sizeof(StepValues))),
         values_(static_cast<StepValues*>(owner.allocate(sizeof(StepValues)))) {
     *pinned() = {};
     const cudaError_t status = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
@@ -61,13 +61,11 @@ class StreamQueue final : public Queue {
 
   void set_step(const StepContext& context) override {
     cuda_call(cudaSetDevice(device_), "cudaSetDevice");
-    pinned()->values = {.step = context.step,
-                        .examples = context.examples,
-                        .examples_before = context.examples_before};
+    *pinned() = {.step = context.step,
+                 .examples = context.examples,
+                 .examples_before = context.examples_before};
   }
-  void load_step() override { copy(values_, &pinned()->values, sizeof(StepValues)); }
-  void fetch(const float* value) override { copy(&pinned()->fetched, value, sizeof(float)); }
-  float fetched() const override { return pinned()->fetched; }
+  void load_step() override { copy(values_, pinned(), sizeof(StepValues)); }
   HostBuffer make_host_buffer(std::int64_t bytes) override { return make_pinned(device_, bytes); }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     cuda_call(
@@ -107,12 +105,8 @@ class StreamQueue final : public Queue {
   const StepValues* values() const override { return values_; }
 
  private:
-  /// Host memory.
-  struct Pinned {
-    StepValues values;  ///< of the step that is set
-    float fetched = 0;
-  };
-  Pinned* pinned() const { return reinterpret_cast<Pinned*>(pinned_.get()); }
+  /// Host memory: of the step that is set.
+  StepValues* pinned() const { return reinterpret_cast<StepValues*>(pinned_.get()); }
 
   static constexpr int kLooks = 1000;
 

@@ -174,8 +174,6 @@ class NamedQueue final : public LaneQueue {
  public:
   explicit NamedQueue(const char* name) : name_(name) {}
   void set_step(const StepContext&) override {}
-  void fetch(const float*) override {}
-  float fetched() const override { return 0; }
   void copy(void*, const void*, std::int64_t) override {}
   void finish() override {}
   std::optional<StreamPlace> stream_place() const override {

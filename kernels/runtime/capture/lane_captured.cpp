@@ -11,7 +11,7 @@ namespace regatta {
 
 void Lane::fetch_losses_of(NodeId node) const {
   for (const LossProbe& probe : probes_) {
-    if (probe.node == node) options_.queue->fetch(probe.value);
+    if (probe.node == node) fetch(probe);
   }
 }
 
