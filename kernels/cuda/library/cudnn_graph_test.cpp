@@ -8,21 +8,11 @@
 
 #include <array>
 
+#include "kernels/cuda/library/h100_for_test.h"
 #include "kernels/graph/error.h"
 
 namespace regatta::cuda {
 namespace {
-
-/// As the library writes what it finds on an H100 SXM.
-constexpr const char* kH100 =
-    R"({"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"
-    R"("multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,)"
-    R"("maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,)"
-    R"("maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,)"
-    R"("maxThreadsPerSM":2048,"pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,)"
-    R"("totalGlobalMem":85024112640,"smClockRateKHz":1980000,"memClockRateKHz":2619000,)"
-    R"("l2CacheSize":52428800,"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,)"
-    R"("deviceName":"NVIDIA H100 80GB HBM3"})";
 
 ConvolutionShape shape(int batch, int side, int inputs, int outputs, int kernel, int stride,
                        int padding, int groups) {
@@ -46,9 +36,7 @@ class CudnnGraph : public testing::Test {
  protected:
   void SetUp() override {
     if (!why_no_cudnn().empty()) GTEST_SKIP() << why_no_cudnn();
-    properties_.emplace(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-    properties_->set_text(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, kH100);
-    properties_->finalize();
+    properties_.emplace(testing_support::h100());
   }
   PlanTarget target() const { return {.handle = nullptr, .properties = &*properties_}; }
 
