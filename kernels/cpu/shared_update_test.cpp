@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "kernels/cpu/reader_for_test.h"
+#include "kernels/cpu/shared_update.h"
 #include "kernels/cpu/test_support.h"
 #include "kernels/cpu/update_for_test.h"
 #include "kernels/runtime/measure/clock.h"
@@ -48,7 +49,7 @@ class SharedSgd {
                                            .versions_seen = versions});
     LaneCounters counters;
     for (std::int64_t step = 0; step < steps; ++step) {
-      seen = {.number = counts_.version, .ticks = ticks()};
+      seen = {.number = version_of(storage_, std::memory_order_acquire), .ticks = ticks()};
       std::this_thread::sleep_for(gradient_time_);
       kernel->run({.step = step, .examples = 0, .counters = &counters});
     }
