@@ -80,6 +80,18 @@ class CountedKernel final : public Kernel {
   Counter& counter_;
 };
 
+/// What the kernels of a step read and write at least: each input and output once.
+double moved_gigabytes(const Graph& graph) {
+  std::int64_t bytes = 0;
+  for (const Node& node : graph.nodes()) {
+    if (is_view(graph, node)) continue;
+    for (const Value& input : node.inputs) bytes += graph.type(input).bytes();
+    for (const TensorType& type : node.outputs) bytes += type.bytes();
+    for (const VariableId v : node.variables) bytes += 2 * graph.variable(v).type.bytes();
+  }
+  return static_cast<double>(bytes) * 1e-9;
+}
+
 /// Of one step of `single`.
 Launches launches_of(const std::string& workload, std::int64_t batch, ElementType element) {
   Counter counter;
@@ -99,6 +111,8 @@ Launches launches_of(const std::string& workload, std::int64_t batch, ElementTyp
   const Step part =
       partition(apply(find_strategies("single"), step, options.options), Binding{}).front();
   Executor executor(part, {kernels, gpu}, executor_options(data_of(workload), options, batch));
+  std::cout << workload << ": " << moved_gigabytes(part.graph) << " GB moved in a step of " << batch
+            << '\n';
   counter.launches.clear();
   executor.run(batch);
   return counter.launches;
