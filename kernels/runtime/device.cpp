@@ -67,6 +67,11 @@ HostBuffer LaneQueue::make_host_buffer(std::int64_t bytes) {
           [](void* memory) { cpu_device().release(memory); }};
 }
 
+float* LaneQueue::make_room(std::int64_t numbers) {
+  room_ = make_host_buffer(numbers * std::int64_t{sizeof(float)});
+  return reinterpret_cast<float*>(room_->get());
+}
+
 std::unique_ptr<QueueMark> LaneQueue::make_mark() { return std::make_unique<FinishingMark>(*this); }
 
 Device& cpu_device() {

@@ -63,7 +63,9 @@ class LaneQueue {
     set_step(context);
     load_step();
   }
-  /// Enqueues a copy of one number to a buffer of make_host_buffer().
+  /// Host memory for so many numbers, which lives until the queue's work has ended. Called once.
+  float* make_room(std::int64_t numbers);
+  /// Enqueues a copy of one number there.
   virtual void fetch(float* to, const float* value) { copy(to, value, sizeof *to); }
   /// A buffer for copy(). Called before the clock starts. Throws: RunError when memory is short.
   virtual HostBuffer make_host_buffer(std::int64_t bytes);
@@ -80,6 +82,9 @@ class LaneQueue {
   virtual std::unique_ptr<QueueMark> make_mark();
   /// Empty when the queue is not a GPU's stream.
   virtual std::optional<StreamPlace> stream_place() const { return std::nullopt; }
+
+ private:
+  std::optional<HostBuffer> room_;
 };
 
 /// Memory and queues of one device. Outlives the objects it made.

@@ -91,8 +91,7 @@ void Lane::build_segments() {
 
 void Lane::make_room_for_losses() {
   if (probes_.empty()) return;
-  fetched_ = options_.queue->make_host_buffer(std::ssize(probes_) * std::int64_t{sizeof(float)});
-  auto* next = reinterpret_cast<float*>(fetched_->get());
+  float* next = options_.queue->make_room(std::ssize(probes_));
   for (LossProbe& probe : probes_) probe.fetched = next++;
 }
 

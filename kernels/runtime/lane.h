@@ -181,7 +181,6 @@ class Lane {
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<Evidence> evidence_;
   std::vector<LossProbe> probes_;
-  std::optional<HostBuffer> fetched_;  ///< a number for each
   std::vector<Segment> segments_;
   std::vector<Lane*> all_lanes_;
   std::vector<Lane*> loop_;
