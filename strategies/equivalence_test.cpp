@@ -96,6 +96,17 @@ std::vector<Case> parabola_cases() {
                        .global_batch = batch,
                        .options = {{"servers", servers}}});
     }
+    for (const char* schedule : {"gpipe", "1f1b", "zero_bubble"}) {
+      for (const char* strategy : {"pipeline", "all_reduce+pipeline", "in_graph+pipeline"}) {
+        const bool alone = std::string(strategy) == "pipeline";
+        cases.push_back({.workload = "parabola",
+                         .strategy = strategy,
+                         .replicas = alone ? 1 : 3,
+                         .stages = 3,
+                         .global_batch = batch,
+                         .options = {{"schedule", schedule}, {"microbatches", 5}}});
+      }
+    }
     for (std::int64_t stages : {1, 2, 3}) {
       cases.push_back({.workload = "parabola",
                        .strategy = "model_parallel",
@@ -148,6 +159,24 @@ std::vector<Case> image_cases() {
                      .stages = stages ? 3 : 1,
                      .global_batch = 80,
                      .element = ElementType::BF16});
+  }
+  for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
+    cases.push_back({.workload = "resnet9_thin",
+                     .strategy = "pipeline",
+                     .replicas = 1,
+                     .stages = 2,
+                     .global_batch = 80,
+                     .options = {{"schedule", schedule}, {"microbatches", 4}}});
+  }
+  for (const char* strategy : {"pipeline", "all_reduce+pipeline", "central_storage+pipeline"}) {
+    const bool alone = std::string(strategy) == "pipeline";
+    cases.push_back({.workload = "resnet9_thin",
+                     .strategy = strategy,
+                     .replicas = alone ? 1 : 2,
+                     .stages = 2,
+                     .global_batch = 80,
+                     .element = ElementType::BF16,
+                     .options = {{"microbatches", 3}, {"schedule", "zero_bubble"}}});
   }
   for (const char* strategy : {"in_graph", "all_reduce"}) {
     cases.push_back({.workload = "airbench94_narrow",

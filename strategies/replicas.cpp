@@ -14,10 +14,10 @@ namespace {
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 bool is_dealt_out(const Graph& graph) {
-  for (const Node& node : graph.nodes()) {
-    if (node.place.replica != 0 || node.place.role != Role::Worker) return true;
-  }
-  return false;
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+    const bool slices = node.op == Op::Slice && node.phase == Phase::Input;
+    return node.place.replica != 0 || node.place.role != Role::Worker || slices;
+  });
 }
 
 /// Those updates are placed by the strategy; others, of running statistics, go with their replica.
@@ -33,8 +33,9 @@ Replicas::Replicas(const Step& source, const ReplicaOptions& options)
     : source_(source), options_(options), central_(source.graph) {
   if (is_dealt_out(source.graph)) {
     throw RunError(ErrorKind::Usage, "strategy '" + std::string(options.strategy) +
-                                         "' cannot be applied to a step that is already dealt to "
-                                         "replicas; fix: put it first or leave one of them out");
+                                         "' cannot be applied to a step whose batch is already "
+                                         "dealt to replicas or microbatches; fix: put it first or "
+                                         "leave one of them out");
   }
   result_.global_batch = source.global_batch;
   result_.normalization_group = source.normalization_group;

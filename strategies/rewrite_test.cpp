@@ -167,6 +167,45 @@ TEST(Composition, OfTwoThatDealTheBatchOutIsRefusedByName) {
   }
 }
 
+TEST(Pipeline, CutsTheBatchAndAddsGradientsUp) {
+  StrategyOptions options;
+  options.stages = 2;
+  options.given = {{"microbatches", 3}};
+  const Step step = rewritten("pipeline", options);
+  EXPECT_EQ(count(step.graph, Op::Input), 1);
+  EXPECT_EQ(count(step.graph, Op::DenseBackwardWeights), 2 * 3);
+  EXPECT_EQ(count(step.graph, Op::Sum), (4 + 1) * 2);  // four parameters and the loss
+  EXPECT_EQ(count(step.graph, Op::Sgd), 4);
+  EXPECT_EQ(step.losses.size(), 1U);
+  // The same bytes as without microbatches.
+  const Place second{.replica = 0, .stage = 1, .role = Role::Worker};
+  EXPECT_EQ(traffic(part(step)).at(second).sent, 50 * 5 * 4);
+}
+
+TEST(Pipeline, RefusesWhatItCannotCutNamingWhatCanBe) {
+  const auto why = [](OptionValues given, std::int64_t stages, const char* name = "pipeline") {
+    StrategyOptions options = replicas(2);
+    options.stages = stages;
+    options.given = std::move(given);
+    try {
+      rewritten(name, options);
+    } catch (const RunError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  says(why({{"microbatches", 51}}, 2), "1 to 50 are possible");
+  says(why({{"chunks", 2}}, 2), "--chunks is an option of --schedule interleaved");
+  says(why({{"schedule", "interleaved"}, {"microbatches", 5}}, 2), "a multiple of 2");
+  says(why({{"schedule", "interleaved"}}, 2), "2 stages of 2 chunks: this model has 3 layers");
+  says(why({}, 4), "1 to 3 stages are possible");
+  says(why({}, 2, "pipeline+all_reduce"), "already dealt to replicas or microbatches");
+  says(why({}, 2, "model_parallel+pipeline"), "has stages already");
+}
+
 TEST(Strategies, MoreWorkersThanExamplesAreRefused) {
   EXPECT_THROW(rewritten("all_reduce", replicas(51)), RunError);
   EXPECT_THROW(rewritten("in_graph", replicas(0)), RunError);

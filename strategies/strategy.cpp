@@ -23,12 +23,13 @@ extern const Strategy kParameterServer;
 extern const Strategy kParameterServerAsync;
 extern const Strategy kAsyncShared;
 extern const Strategy kModelParallel;
+extern const Strategy kPipeline;
 
 namespace {
 
 constexpr std::array kStrategies = {
     &kSingle,          &kIndependent,          &kInGraph,     &kCentralStorage, &kAllReduce,
-    &kParameterServer, &kParameterServerAsync, &kAsyncShared, &kModelParallel,
+    &kParameterServer, &kParameterServerAsync, &kAsyncShared, &kModelParallel,  &kPipeline,
 };
 
 const Strategy& find_one(const std::string& name) {

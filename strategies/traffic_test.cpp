@@ -67,7 +67,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"all_reduce", 3},
                     Case{"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}},
                     Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
-                    Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2}),
+                    Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
+                    Case{"pipeline", 1, 3, {{"microbatches", 3}}},
+                    Case{"all_reduce+pipeline", 2, 2, {{"schedule", "zero_bubble"}}}),
     [](const auto& test) {
       std::string options;
       for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);
