@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pipeline: divides the layers among stages like model_parallel, and the batch into m microbatches,
+// pipeline: divides the model among stages like model_parallel, and the batch into m microbatches,
 // so that stages work at the same time. Each microbatch has its own copies of the forward and
 // backward nodes; their gradients are added up in the order of microbatches, whatever the schedule,
 // so that all schedules compute the same bits as one stage that accumulates. The schedule
@@ -76,7 +76,7 @@ class Pipeline {
       : source_(source),
         shape_(shape_of(options)),
         passes_(in_one_order(pipeline_schedule(options.choice(kSchedule), shape_), shape_)),
-        chunk_of_layer_(stages_of_layers(
+        chunks_(divide_model(
             source.graph, shape_.all_chunks(),
             "strategy 'pipeline' with " + std::to_string(shape_.stages) + " stages" +
                 (shape_.chunks > 1 ? " of " + std::to_string(shape_.chunks) + " chunks" : ""))),
@@ -115,10 +115,7 @@ class Pipeline {
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
   NodeId size() const { return static_cast<NodeId>(source_.graph.nodes().size()); }
   Part role(NodeId id) const { return parts_[static_cast<std::size_t>(id)]; }
-  std::int64_t chunk(NodeId id) const {
-    const auto found = chunk_of_layer_.find(source_.graph.node(id).layer);
-    return found == chunk_of_layer_.end() ? 0 : found->second;
-  }
+  std::int64_t chunk(NodeId id) const { return chunks_.of_node[static_cast<std::size_t>(id)]; }
   Place place(NodeId id) const {
     Place place = source_.graph.node(id).place;
     place.stage = static_cast<int>(chunk(id) % shape_.stages);
@@ -181,13 +178,10 @@ class Pipeline {
   }
 
   void add_variables() {
-    std::map<VariableId, int> stage_of;
-    for (NodeId id = 0; id < size(); ++id) {
-      for (VariableId v : source_.graph.node(id).variables) stage_of[v] = place(id).stage;
-    }
     for (VariableId v = 0; v < static_cast<VariableId>(source_.graph.variables().size()); ++v) {
       Variable variable = source_.graph.variable(v);
-      variable.place.stage = stage_of[v];
+      const std::int64_t chunk = chunks_.of_variable[static_cast<std::size_t>(v)];
+      variable.place.stage = static_cast<int>(chunk % shape_.stages);
       const VariableId added = result_.graph.add(variable);
       once_.map_variable(v, added);
       for (Copier& copier : copiers_) copier.map_variable(v, added);
@@ -278,7 +272,7 @@ class Pipeline {
   const Step& source_;
   PipelineShape shape_;
   std::vector<Pass> passes_;
-  std::map<std::string, int> chunk_of_layer_;
+  Stages chunks_;
   Step result_;
   Copier once_;                  ///< nodes that exist once, and sums over microbatches
   std::vector<Copier> copiers_;  ///< by microbatch

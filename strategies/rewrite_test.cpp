@@ -141,9 +141,9 @@ TEST(ModelParallel, CutsBetweenLayersAndSendsActivationsForwardAndBack) {
   EXPECT_EQ(bytes.at(second).sent, 50 * 5 * 4);
 }
 
-TEST(ModelParallel, RefusesMoreStagesThanLayers) {
+TEST(ModelParallel, RefusesMoreStagesThanParts) {
   StrategyOptions options;
-  options.stages = 4;
+  options.stages = 7;
   EXPECT_THROW(rewritten("model_parallel", options), RunError);
 }
 
@@ -200,8 +200,8 @@ TEST(Pipeline, RefusesWhatItCannotCutNamingWhatCanBe) {
   says(why({{"microbatches", 51}}, 2), "1 to 50 are possible");
   says(why({{"chunks", 2}}, 2), "--chunks is an option of --schedule interleaved");
   says(why({{"schedule", "interleaved"}, {"microbatches", 5}}, 2), "a multiple of 2");
-  says(why({{"schedule", "interleaved"}}, 2), "2 stages of 2 chunks: this model has 3 layers");
-  says(why({}, 4), "1 to 3 stages are possible");
+  says(why({{"schedule", "interleaved"}}, 4), "4 stages of 2 chunks: this model has 6 parts");
+  says(why({}, 7), "1 to 6 stages are possible");
   says(why({}, 2, "pipeline+all_reduce"), "already dealt to replicas or microbatches");
   says(why({}, 2, "model_parallel+pipeline"), "has stages already");
 }

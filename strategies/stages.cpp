@@ -2,7 +2,10 @@
 #include "strategies/stages.h"
 
 #include <algorithm>
-#include <vector>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
@@ -10,54 +13,173 @@
 namespace regatta {
 namespace {
 
-struct Layer {
-  std::string name;
-  std::int64_t cost = 0;
+constexpr int kNoPart = -1;
+
+/// Finds the parts of a model.
+class Parts {
+ public:
+  explicit Parts(const Graph& graph)
+      : graph_(graph),
+        of_node_(graph.nodes().size(), kNoPart),
+        of_variable_(graph.variables().size(), kNoPart),
+        of_batch_(graph.nodes().size()) {
+    for (NodeId id = 0; id < size(); ++id) deal_forward(id);
+    for (NodeId id = 0; id < size(); ++id) deal_backward(id);
+    join();
+    for (NodeId id = size() - 1; id >= 0; --id) deal_state(id);
+    for (NodeId id = 0; id < size(); ++id) deal_rest(id);
+  }
+
+  int of_node(NodeId id) const { return of_node_[static_cast<std::size_t>(id)]; }
+  const std::vector<int>& of_nodes() const { return of_node_; }
+  const std::vector<int>& of_variables() const { return of_variable_; }
+
+  /// Of replica 0, by part. Units: multiply-adds.
+  std::vector<std::int64_t> costs() const {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(count_));
+    for (NodeId id = 0; id < size(); ++id) {
+      const Node& node = graph_.node(id);
+      if (of_node(id) == kNoPart || node.place.replica != 0 || !computes(node)) continue;
+      all[static_cast<std::size_t>(of_node(id))] += cost(graph_, id);
+    }
+    return all;
+  }
+
+ private:
+  NodeId size() const { return static_cast<NodeId>(graph_.nodes().size()); }
+  int& part(NodeId id) { return of_node_[static_cast<std::size_t>(id)]; }
+  static bool computes(const Node& node) {
+    return node.phase == Phase::Forward || node.phase == Phase::Backward;
+  }
+
+  /// Forward nodes that depend on the batch make the parts.
+  void deal_forward(NodeId id) {
+    const Node& node = graph_.node(id);
+    const auto depends = [&](Value v) { return of_batch_[static_cast<std::size_t>(v.node)]; };
+    const bool of_batch =
+        node.phase == Phase::Input || std::any_of(node.inputs.begin(), node.inputs.end(), depends);
+    of_batch_[static_cast<std::size_t>(id)] = of_batch;
+    if (!of_batch || node.phase != Phase::Forward) return;
+    const auto [entry, is_new] = numbers_.try_emplace({node.layer, node.op}, count_);
+    if (is_new) ++count_;
+    part(id) = entry->second;
+  }
+
+  void deal_backward(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (node.phase != Phase::Backward || !of_batch_[static_cast<std::size_t>(id)]) return;
+    const auto found = numbers_.find({node.layer, forward_of(node.op)});
+    if (found != numbers_.end()) {
+      part(id) = found->second;
+      return;
+    }
+    for (Value input : node.inputs) {  // a sum or a cast of gradients
+      if (graph_.node(input.node).phase != Phase::Backward) continue;
+      const int other = of_node(input.node);
+      part(id) = part(id) == kNoPart ? other : std::min(part(id), other);
+    }
+    check(part(id) != kNoPart, "a backward node belongs to a part of the model");
+  }
+
+  /// Joins parts from the first to the last of which one needs what a later one makes, and numbers
+  /// those that remain.
+  void join() {
+    std::vector<int> last(static_cast<std::size_t>(count_));  // of those joined with each
+    std::iota(last.begin(), last.end(), 0);
+    for (NodeId id = 0; id < size(); ++id) {
+      if (of_node(id) == kNoPart) continue;
+      const bool backward = graph_.node(id).phase == Phase::Backward;
+      for (Value input : graph_.node(id).inputs) {
+        if (of_node(input.node) == kNoPart) continue;
+        if (backward && graph_.node(input.node).phase != Phase::Backward) continue;
+        const auto [from, to] = backward ? std::pair(of_node(id), of_node(input.node))
+                                         : std::pair(of_node(input.node), of_node(id));
+        if (from <= to) continue;
+        int& end = last[static_cast<std::size_t>(to)];
+        end = std::max(end, from);
+      }
+    }
+    std::vector<int> number(last.size());
+    int joined = -1, until = -1;
+    for (int old = 0; old < count_; ++old) {
+      if (old > until) ++joined;
+      until = std::max(until, last[static_cast<std::size_t>(old)]);
+      number[static_cast<std::size_t>(old)] = joined;
+    }
+    count_ = joined + 1;
+    for (int& each : of_node_) {
+      if (each != kNoPart) each = number[static_cast<std::size_t>(each)];
+    }
+  }
+
+  /// What does not depend on the batch, reads of variables above all, is where it is used first;
+  /// variables are where nodes name them. Called from the last node to the first.
+  void deal_state(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (computes(node) && part(id) != kNoPart) {
+      for (Value input : node.inputs) {
+        if (!of_batch_[static_cast<std::size_t>(input.node)]) part(input.node) = part(id);
+      }
+    }
+    for (VariableId v : node.variables) {
+      if (part(id) != kNoPart) of_variable_[static_cast<std::size_t>(v)] = part(id);
+    }
+  }
+
+  /// Exchanges follow the gradient, updates their first variable, other variables the update.
+  void deal_rest(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (part(id) == kNoPart && node.phase != Phase::Input) {
+      if (!node.variables.empty()) {
+        part(id) = of_variable_[static_cast<std::size_t>(node.variables[0])];
+      } else if (!node.inputs.empty()) {
+        part(id) = of_node(node.inputs[0].node);
+      }
+    }
+    for (VariableId v : node.variables) {
+      int& variable = of_variable_[static_cast<std::size_t>(v)];
+      if (variable == kNoPart) variable = part(id);
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<int> of_node_;
+  std::vector<int> of_variable_;
+  std::vector<bool> of_batch_;  ///< by node: whether it depends on the batch
+  std::map<std::pair<std::string, Op>, int> numbers_;
+  int count_ = 0;
 };
 
-/// The layers in the order of the forward pass of replica 0.
-std::vector<Layer> layers_of(const Graph& graph) {
-  std::vector<Layer> layers;
-  std::map<std::string, std::size_t> index;
-  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-    const Node& node = graph.node(id);
-    if (node.place.replica != 0 || node.op == Op::Input || node.op == Op::Slice) continue;
-    const auto [entry, is_new] = index.try_emplace(node.layer, layers.size());
-    if (is_new) layers.push_back({.name = node.layer, .cost = 0});
-    layers[entry->second].cost += cost(graph, id);
-  }
-  return layers;
-}
-
 /// How many stages it takes when none may cost more than `limit`, filling each as far as it goes.
-std::vector<int> fill(const std::vector<Layer>& layers, std::int64_t stages, std::int64_t limit) {
+std::vector<int> fill(const std::vector<std::int64_t>& costs, std::int64_t stages,
+                      std::int64_t limit) {
   std::vector<int> stage_of;
   std::int64_t used = 0;
   int stage = 0;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto layers_left = static_cast<std::int64_t>(layers.size() - i);
-    const bool must_open = layers_left == stages - 1 - stage && used > 0;  // no stage stays empty
-    if (used > 0 && (used + layers[i].cost > limit || must_open)) {
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const auto parts_left = static_cast<std::int64_t>(costs.size() - i);
+    const bool must_open = parts_left == stages - 1 - stage && used > 0;  // no stage stays empty
+    if (used > 0 && (used + costs[i] > limit || must_open)) {
       ++stage;
       used = 0;
     }
-    used += std::max<std::int64_t>(layers[i].cost, 1);
+    used += std::max<std::int64_t>(costs[i], 1);
     stage_of.push_back(stage);
   }
   return stage_of;
 }
 
 /// The smallest limit that fits into `stages`, by bisection.
-std::vector<int> deal(const std::vector<Layer>& layers, std::int64_t stages) {
+std::vector<int> deal(const std::vector<std::int64_t>& costs, std::int64_t stages) {
   std::int64_t low = 0;
   std::int64_t high = 1;
-  for (const Layer& layer : layers) high += layer.cost + 1;
+  for (const std::int64_t cost : costs) high += cost + 1;
   while (low + 1 < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    const std::vector<int> stage_of = fill(layers, stages, middle);
+    const std::vector<int> stage_of = fill(costs, stages, middle);
     (stage_of.back() < stages ? high : low) = middle;
   }
-  return fill(layers, stages, high);
+  return fill(costs, stages, high);
 }
 
 bool has_stages(const Graph& graph) {
@@ -67,23 +189,25 @@ bool has_stages(const Graph& graph) {
 
 }  // namespace
 
-std::map<std::string, int> stages_of_layers(const Graph& graph, std::int64_t stages,
-                                            std::string_view what) {
-  const std::vector<Layer> layers = layers_of(graph);
-  const std::string most = std::to_string(layers.size());
-  if (stages < 1 || stages > static_cast<std::int64_t>(layers.size())) {
-    throw RunError(ErrorKind::Usage, std::string(what) + ": this model has " + most +
-                                         " layers, so 1 to " + most + " stages are possible");
-  }
+Stages divide_model(const Graph& graph, std::int64_t stages, std::string_view what) {
   if (has_stages(graph)) {
     throw RunError(ErrorKind::Usage, std::string(what) +
                                          ": the step has stages already; fix: leave one of the "
                                          "strategies that make stages out");
   }
-  const std::vector<int> dealt = deal(layers, stages);
-  std::map<std::string, int> stage_of;
-  for (std::size_t i = 0; i < layers.size(); ++i) stage_of[layers[i].name] = dealt[i];
-  return stage_of;
+  const Parts parts(graph);
+  const std::vector<std::int64_t> costs = parts.costs();
+  const std::string most = std::to_string(costs.size());
+  if (stages < 1 || stages > static_cast<std::int64_t>(costs.size())) {
+    throw RunError(ErrorKind::Usage, std::string(what) + ": this model has " + most +
+                                         " parts, so 1 to " + most + " stages are possible");
+  }
+  const std::vector<int> dealt = deal(costs, stages);
+  const auto stages_of = [&](std::vector<int> all) {
+    for (int& each : all) each = each == kNoPart ? 0 : dealt[static_cast<std::size_t>(each)];
+    return all;
+  };
+  return {.of_node = stages_of(parts.of_nodes()), .of_variable = stages_of(parts.of_variables())};
 }
 
 }  // namespace regatta

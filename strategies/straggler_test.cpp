@@ -86,6 +86,11 @@ bool waits_after_computing(const std::string& strategy) {
   return !without.contains(strategy);
 }
 
+/// Whether workers take lines of memory from each other while they compute, so that a worker's
+/// kernels take less time while the other stands still: what they take without a delay then says
+/// little of what they take beside one.
+bool shares_memory(const std::string& strategy) { return strategy == "async_shared"; }
+
 /// The last worker.
 Place slow_place(const TrialOptions& options) {
   return {.replica = static_cast<int>(options.options.replicas - 1),
@@ -116,7 +121,8 @@ class WorkersWatch final : public testing_support::KernelWatch {
 };
 
 struct Measured {
-  /// Time around kernels that compute in terms of the time inside, over that of the worker beside.
+  /// Time around kernels that compute in terms of the time inside, over that of the worker beside;
+  /// where workers share memory, in terms of what the executor counts without the delay.
   double stretch = 0;
   double computing = 0;  ///< by the executor, without the delay, in the same terms
   double factor = 1;     ///< compute time by the executor, in terms of itself without the delay
@@ -136,6 +142,7 @@ Measured measured(const Case& test, double factor) {
   const auto stretch_of = [](const ComputeWatch& each) {
     return each.around_ns() / each.inside_ns();
   };
+  const bool shared = shares_memory(test.strategy);
   double beside_stretch = 1, beside_computing = 1;
   Measured result{.stretch = stretch_of(watch.slow()),
                   .crowded = workers.size() > options.cores.size()};
@@ -144,11 +151,12 @@ Measured measured(const Case& test, double factor) {
     const double without = compute - static_cast<double>(worker.delay_ns);
     if (worker.place == slow) {
       result.factor = compute / without;
-      result.computing = without / watch.slow().inside_ns();
+      result.computing = shared ? 1 : without / watch.slow().inside_ns();
+      if (shared) result.stretch = watch.slow().around_ns() / without;
     } else if (without > 0) {
       result.of_others = std::max(result.of_others, compute / without);
     }
-    if (worker.place == beside && beside != slow) {
+    if (worker.place == beside && beside != slow && !shared) {
       beside_stretch = stretch_of(watch.beside());
       beside_computing = without / watch.beside().inside_ns();
     }

@@ -184,7 +184,22 @@ TEST(Cost, CountsMultiplyAddsOfAConvolution) {
                                          {ElementType::U8, {8, 8, 3}}, Augmentation{});
   const Value w = builder.read(add_variable(graph, "w", {5, 3, 3, 3}));
   const Value y = builder.convolution(data[0], w, {.kernel = 3, .stride = 1, .padding = 1});
-  EXPECT_EQ(cost(graph, y.node), 2 * 8 * 8 * 5 * 3 * 3 * 3);
+  EXPECT_EQ(multiply_adds(graph, y.node), 2 * 8 * 8 * 5 * 3 * 3 * 3);
+}
+
+TEST(Cost, WeighsBytesBesideMultiplyAdds) {
+  Graph graph;
+  Builder builder(graph);
+  const Value x = builder.read(add_variable(graph, "x", {4, 6}));
+  const Value w = builder.read(add_variable(graph, "w", {5, 6}));
+  EXPECT_EQ(cost(graph, x.node), 0);  // a view
+  const NodeId product = builder.dense(x, w).node;
+  EXPECT_EQ(multiply_adds(graph, product), 4 * 5 * 6);
+  const NodeId pass = builder.relu({product, 0}).node;
+  EXPECT_EQ(multiply_adds(graph, pass), 0);
+  const double byte = static_cast<double>(cost(graph, pass)) / (2 * 4 * 5 * 4);
+  EXPECT_GT(byte, 0);
+  EXPECT_EQ(cost(graph, product), 4 * 5 * 6 + byte * (4 * 6 + 5 * 6 + 4 * 5) * 4);
 }
 
 TEST(Cost, CountsAGroupsInputsOnlyInAllPasses) {
@@ -197,9 +212,9 @@ TEST(Cost, CountsAGroupsInputsOnlyInAllPasses) {
   const Value loss = builder.mean_squared_error(builder.reshape(y, {8 * 8 * 6}), target, 2);
   const std::array wanted{x, w};
   for (const Value slope : gradient(graph, loss, wanted)) {
-    EXPECT_EQ(cost(graph, slope.node), 2 * 8 * 8 * 6 * 3 * 3 * 2);
+    EXPECT_EQ(multiply_adds(graph, slope.node), 2 * 8 * 8 * 6 * 3 * 3 * 2);
   }
-  EXPECT_EQ(cost(graph, y.node), 2 * 8 * 8 * 6 * 3 * 3 * 2);
+  EXPECT_EQ(multiply_adds(graph, y.node), 2 * 8 * 8 * 6 * 3 * 3 * 2);
 }
 
 TEST(GraphDeathTest, RefusesWeightsThatDoNotFitTheGroups) {

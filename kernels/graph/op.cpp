@@ -107,4 +107,25 @@ const OpInfo& op_info(Op op) {
 
 std::span<const OpInfo> all_ops() { return kOps; }
 
+Op forward_of(Op op) {
+  switch (op) {
+    case Op::DenseBackwardData:
+    case Op::DenseBackwardWeights: return Op::Dense;
+    case Op::BiasBackward: return Op::Bias;
+    case Op::TanhBackward: return Op::Tanh;
+    case Op::ReluBackward: return Op::Relu;
+    case Op::GeluBackward: return Op::Gelu;
+    case Op::ConvolutionBackwardData:
+    case Op::ConvolutionBackwardWeights: return Op::Convolution;
+    case Op::MaxPoolBackward: return Op::MaxPool;
+    case Op::AveragePoolBackward: return Op::AveragePool;
+    case Op::NormalizeBackward: return Op::Normalize;
+    case Op::SoftmaxCrossEntropyBackward: return Op::SoftmaxCrossEntropy;
+    case Op::MeanSquaredErrorBackward: return Op::MeanSquaredError;
+    case Op::FusedNormalizeBackward: return Op::FusedNormalize;
+    case Op::FusedBiasBackward: return Op::FusedBias;
+    default: return op;
+  }
+}
+
 }  // namespace regatta

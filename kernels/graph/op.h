@@ -104,5 +104,7 @@ struct OpInfo {
 const OpInfo& op_info(Op op);
 std::span<const OpInfo> all_ops();
 inline std::string_view to_string(Op op) { return op_info(op).name; }
+/// The op whose gradient a backward op computes; any other op itself.
+Op forward_of(Op op);
 
 }  // namespace regatta

@@ -10,6 +10,8 @@ std::int64_t output_bytes(const Node& node) {
   return bytes;
 }
 
+constexpr std::int64_t kMultiplyAddsPerByte = 15;  // traffic.h
+
 }  // namespace
 
 void add(TrafficByPlace& sums, const TrafficByPlace& parts) {
@@ -51,7 +53,7 @@ std::int64_t bytes_per_step(const Graph& graph) {
   return bytes;
 }
 
-std::int64_t cost(const Graph& graph, NodeId id) {
+std::int64_t multiply_adds(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const auto inputs = [&](std::size_t i) { return graph.type(node.inputs.at(i)); };
   switch (node.op) {
@@ -64,13 +66,16 @@ std::int64_t cost(const Graph& graph, NodeId id) {
       return inputs(0).elements() * inputs(1).elements() / inputs(1).dim(0);
     case Op::ConvolutionBackwardWeights:
       return inputs(0).elements() * node.outputs[0].elements() / node.outputs[0].dim(0);
-    case Op::FusedNormalize:
-    case Op::FusedNormalizeInference: return inputs(0).elements() + node.outputs[0].elements();
-    case Op::FusedNormalizeBackward: return node.outputs[0].elements() + inputs(0).elements();
-    case Op::FusedBias: return 2 * node.outputs[0].elements();
-    case Op::FusedBiasBackward: return 2 * inputs(0).elements();
-    default: return node.outputs.empty() || op_info(node.op).view ? 0 : node.outputs[0].elements();
+    default: return 0;
   }
+}
+
+std::int64_t cost(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (op_info(node.op).view) return 0;
+  std::int64_t bytes = output_bytes(node);
+  for (Value input : node.inputs) bytes += graph.type(input).bytes();
+  return multiply_adds(graph, id) + kMultiplyAddsPerByte * bytes;
 }
 
 }  // namespace regatta

@@ -23,8 +23,12 @@ TrafficByPlace traffic(const Graph& graph);
 /// Bytes sent in one step, summed over places.
 std::int64_t bytes_per_step(const Graph& graph);
 
-/// Cost of a node in multiply-adds, for dividing layers among stages; a memory-bound node counts
-/// one for each element.
+/// Of a product or convolution; 0 for all others.
+std::int64_t multiply_adds(const Graph& graph, NodeId id);
+
+/// Cost of a node, for dividing a model among stages: its multiply-adds, and for each byte that it
+/// reads or writes the multiply-adds of as much time. On a core of a Xeon with AVX-512, f32: 150
+/// multiply-adds and 10 bytes a nanosecond (resnet9_thin and airbench94, medians over nodes).
 std::int64_t cost(const Graph& graph, NodeId id);
 
 }  // namespace regatta
