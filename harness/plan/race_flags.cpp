@@ -38,7 +38,8 @@ void declare(CLI::App& app, const Option& option, OptionValues& given) {
 void begin_group(CLI::App& app, const char* title) { app.option_defaults()->group(title); }
 
 constexpr const char* kCell = "What races";
-constexpr const char* kOptions = "Options of strategies";
+constexpr const char* kOptionsOfReplicas = "Options of strategies of replicas";
+constexpr const char* kOptionsOfStages = "Options of strategies of stages";
 constexpr const char* kLength = "Length and target";
 constexpr const char* kData = "Data";
 constexpr const char* kCompute = "What computes, and how";
@@ -133,10 +134,21 @@ void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
 
 }  // namespace
 
+/// Whether strategies of stages alone declare it.
+bool is_of_stages(const Option& option) {
+  const auto strategies = all_strategies();
+  return std::all_of(strategies.begin(), strategies.end(), [&](const Strategy* each) {
+    return each->workers == WorkersAre::Stages ||
+           std::find(each->options.begin(), each->options.end(), &option) == each->options.end();
+  });
+}
+
 void declare_cell(CLI::App& app, RaceRequest& request) {
   declare_what_races(app, request);
-  begin_group(app, kOptions);
-  for (const Option* option : all_options()) declare(app, *option, request.options);
+  for (const Option* option : all_options()) {
+    begin_group(app, is_of_stages(*option) ? kOptionsOfStages : kOptionsOfReplicas);
+    declare(app, *option, request.options);
+  }
   declare_length(app, request);
   declare_compute(app, request);
   declare_processes(app, request);

@@ -98,7 +98,9 @@ class Help(unittest.TestCase):
         self.assertEqual(groups.pop("Options"), [])  # --help
         self.assertEqual(groups["What races"],
                          ["--workload", "--strategy", "--workers", "--stages", "--seed"])
-        self.assertEqual(set(groups["Options of strategies"]), set(option_flags()))
+        options = [flag for title, flags in groups.items() if title.startswith("Options of str")
+                   for flag in flags]
+        self.assertEqual(sorted(options), sorted(option_flags()))
         self.assertEqual(groups["Output"][0], "--out")
         self.assertGreaterEqual(len(groups), 6)
         for title, flags in groups.items():
