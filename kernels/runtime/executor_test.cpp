@@ -180,9 +180,10 @@ TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
 std::int64_t allocations_of(const Step& step, const DataSet& data, const std::string& strategy,
                             std::int64_t steps) {
   StrategyOptions options;
-  const bool one_replica = strategy == "single" || strategy == "model_parallel";
-  options.replicas = one_replica ? 1 : 2;
-  options.stages = strategy == "model_parallel" ? 2 : 1;
+  const Strategy& named = *find_strategies(strategy).front();
+  options.replicas = named.workers == WorkersAre::Replicas ? 2 : 1;
+  options.stages = named.workers == WorkersAre::Stages ? 2 : 1;
+  options.given = {{"microbatches", 2}};
   KernelTable kernels("cpu");
   InProcessTransport transport;
   add_cpu_kernels(kernels);
@@ -297,7 +298,7 @@ constexpr double kHandOverNs = 50e6;  // a busy machine may wake one that late
 
 // Also those that end their steps early, before the leader has begun the next one.
 TEST(Executor, AccountsForTheWholeTimeOfEveryWorker) {
-  for (const char* strategy : {"model_parallel", "in_graph"}) {
+  for (const char* strategy : {"model_parallel", "pipeline", "in_graph"}) {
     TrialOptions options;
     options.strategy = strategy;
     options.options.replicas = 2;
