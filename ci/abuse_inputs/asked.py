@@ -122,6 +122,8 @@ def stragglers(text: str) -> list[dict[str, float]] | None:
 def same(value: str, recorded: Any) -> bool:
     if isinstance(recorded, bool) or value in UNTOLD:
         return True
+    if recorded is None:  # it has no part in this run
+        return value == "off"
     if isinstance(recorded, int) and WHOLE.fullmatch(value):
         return int(value) == recorded
     if isinstance(recorded, (int, float)):
