@@ -165,13 +165,14 @@ class Words(unittest.TestCase):
 
     def test_that_say_what_they_mean_may_be_accepted(self) -> None:
         for line in ("run --workload parabola", "run --workload=parabola --steps 010 --seed +1",
-                     "run --target -.5e3 --dry-run", "run --speed-effect 1"):
+                     "run --target -.5e3 --dry-run", "run --speed-effect 1 --"):
             self.assertEqual(self.reason(line), "", line)
 
     def test_that_say_nothing_or_too_much_may_not(self) -> None:
         for line, why in (("run --steps 1 --steps 1", "--steps is there twice"),
                           ("run --steps=", "--steps is empty"), ("run --out ", "--out is empty"),
                           ("run --steps", "--steps is empty"), ("run x", "1 words"),
+                          ("run -- --steps 1", "2 words"), ("run --out --seed", "has a flag for"),
                           ("run --step=1", "an unknown flag"), ("rum", "no such subcommand"),
                           ("run --workers 0x10", "no whole decimal"),
                           ("run --workers 1e1", "no whole decimal"),
@@ -263,6 +264,7 @@ workers = 2
     def test_that_are_wrong_have_to_be_refused(self) -> None:
         for old, new in (("seeds", "sedes"), ("workers = 2", "worker = 2"), ("2\n", "0\n"),
                          ("[1, 2]", "[]"), ("[1, 2]", "true"), ("single", "a b"),
+                         ("workers = 2", "workers = [2, 7]"),
                          ("[[race]]", "[race]"), ("workers = 2", "workers = 7"), ("\n", "\n\0")):
             text = self.TEXT.replace(old, new, 1)
             self.assertRegex(self.verdict(text, "")[0], "has to be refused", text)
