@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from abuse_inputs import checkpoints, commands, http2, known, matrices, records, toml, values
-from abuse_inputs.asked import other_work, read, why_to_refuse
+from abuse_inputs.asked import other_work, read, same, why_to_refuse
 from abuse_inputs.folder import Treasures, lost
 from abuse_inputs.oracle import broken
-from abuse_inputs.processes import Done
+from abuse_inputs.processes import Done, run
 from abuse_inputs.subject import Subject, subcommand_in
 
 CI = Path(__file__).resolve().parent
@@ -133,6 +133,21 @@ class Programs(unittest.TestCase):
         self.assertIn("accepted, though", said)
         self.assertIn("but the record says 3", said)
 
+    def test_that_wait_for_a_core_are_not_overdue(self) -> None:
+        core = str(min(os.sched_getaffinity(0)))
+        on_core = ("taskset", "-c", core, "/bin/bash", "-c")
+        hogs = [subprocess.Popen([*on_core, "while :; do :; done"], start_new_session=True)
+                for _ in range(8)]
+        try:
+            done = run([*on_core, "for ((i = 0; i < 100000; ++i)); do :; done"], Path("/"), 0.5)
+            asleep = run(["sleep", "5"], Path("/"), 0.5)
+        finally:
+            for hog in hogs:
+                hog.kill()
+                hog.wait()
+        self.assertEqual((done.code, done.overdue), (0, False))
+        self.assertTrue(asleep.overdue)
+
     def test_are_reported_with_the_way_to_try_them_again(self) -> None:
         done = subprocess.run([CI / "abuse", made_up_program(), "--only", "commands:1", "--jobs",
                                "1"], capture_output=True, text=True, timeout=60, check=False,
@@ -150,13 +165,14 @@ class Words(unittest.TestCase):
 
     def test_that_say_what_they_mean_may_be_accepted(self) -> None:
         for line in ("run --workload parabola", "run --workload=parabola --steps 010 --seed +1",
-                     "run --target -.5e3 --dry-run", "run --speed-effect 1"):
+                     "run --target -.5e3 --dry-run", "run --speed-effect 1 --"):
             self.assertEqual(self.reason(line), "", line)
 
     def test_that_say_nothing_or_too_much_may_not(self) -> None:
         for line, why in (("run --steps 1 --steps 1", "--steps is there twice"),
                           ("run --steps=", "--steps is empty"), ("run --out ", "--out is empty"),
                           ("run --steps", "--steps is empty"), ("run x", "1 words"),
+                          ("run -- --steps 1", "2 words"), ("run --out --seed", "has a flag for"),
                           ("run --step=1", "an unknown flag"), ("rum", "no such subcommand"),
                           ("run --workers 0x10", "no whole decimal"),
                           ("run --workers 1e1", "no whole decimal"),
@@ -178,6 +194,8 @@ class Words(unittest.TestCase):
         record["cell"]["steps"] = 8
         self.assertIn("--steps '003', but the record says 8", other_work(asked, words, record))
         record["cell"]["steps"] = 3
+        self.assertEqual([same(value, None) for value in ("auto", "off", "on")],
+                         [True, True, False])
         record["command"] = "regatta " + " ".join(words)
         self.assertIn("command is another", other_work(asked, words, record)[0])
 
@@ -235,9 +253,18 @@ workers = 2
         self.assertEqual(self.verdict(self.TEXT, said), [])
         self.assertEqual(len(self.verdict(self.TEXT, said.replace("  b: no\n", ""))), 1)
 
+    def test_have_a_known_run_of_each_workload(self) -> None:
+        lines = matrices.known_records(made_up(workloads=("parabola", "resnet9"))).splitlines()
+        runs = [json.loads(line) for line in lines]
+        self.assertEqual(len({run["run_id"] for run in runs}), len(runs))
+        self.assertEqual({(run["cell"]["workload"], run["cell"]["dtype"]) for run in runs},
+                         {(workload, dtype) for workload in ("parabola", "resnet9")
+                          for dtype in ("f32", "bf16")})
+
     def test_that_are_wrong_have_to_be_refused(self) -> None:
         for old, new in (("seeds", "sedes"), ("workers = 2", "worker = 2"), ("2\n", "0\n"),
                          ("[1, 2]", "[]"), ("[1, 2]", "true"), ("single", "a b"),
+                         ("workers = 2", "workers = [2, 7]"),
                          ("[[race]]", "[race]"), ("workers = 2", "workers = 7"), ("\n", "\n\0")):
             text = self.TEXT.replace(old, new, 1)
             self.assertRegex(self.verdict(text, "")[0], "has to be refused", text)

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loss and metric by epoch: does something that should change speed only change what is learnt?
 
-usage: plots/curves.py DIR...
+usage: plots/curves.py [--overwrite] DIR...
 
 Draws what the program says of the folders' records (one workload): writes curves.svg and
-curves.png into the first and prints, for each line that has one run, how often it lies within the
-runs of the line with the most.
+curves.png into the first, or in place of those that it drew before (--overwrite: of any, but not
+of records), and prints, for each line that has one run, how often it lies within the runs of the
+line with the most.
 """
 
 import sys
@@ -26,6 +27,7 @@ from figure_race import PLAIN, footer  # noqa: E402
 from palette import SPARE, style_of  # noqa: E402
 from judgement import Cell, Run, group_runs, judge, runs_of  # noqa: E402
 from labels import cell_labels  # noqa: E402
+from output_files import overwrite_in  # noqa: E402
 from selection import MOST_LINES, fitting, tell  # noqa: E402
 from strategies import PlotsError  # noqa: E402
 
@@ -96,15 +98,16 @@ def inside(groups: dict[Cell, list[Run]]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0].startswith("-"):
+    overwrite, folders = overwrite_in(arguments)
+    if not folders or folders[0].startswith("-"):
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
-        runs = runs_of(judge(arguments)["workloads"])
+        runs = runs_of(judge(folders)["workloads"])
         if len({run.workload for run in runs}) > 1:
             raise PlotsError("the folders hold several workloads; one at a time")
         print("\n".join(inside(group_runs(runs))))
-        files = save_figure(draw_curves(runs), Path(arguments[0]), "curves")
+        files = save_figure(draw_curves(runs), Path(folders[0]), "curves", overwrite=overwrite)
     except (PlotsError, OSError) as error:
         print(f"curves.py: {error}", file=sys.stderr)
         return 1

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a slow worker costs: the share of its speed that each strategy keeps.
 
-usage: plots/figure_straggler.py DIR
+usage: plots/figure_straggler.py [--overwrite] DIR
 
 Reads DIR/records.jsonl, as ci/straggler and the tier `claims` make it, prints the table, writes
-DIR/straggler.svg and DIR/straggler.png. A mark is a run beside the run of the same seed without a
+DIR/straggler.svg and DIR/straggler.png, or in place of those that it drew before. --overwrite: in
+place of any, but not of records. A mark is a run beside the run of the same seed without a
 straggler. Were a step nothing but computing, a synchronous strategy, which waits for the slowest of
 n workers, would keep 1 / factor, an asynchronous one, which loses that worker's share only,
 (n - 1 + 1 / factor) / n.
@@ -29,6 +30,7 @@ from figure_race import NARROW  # noqa: E402
 from hover import describe  # noqa: E402
 from palette import style_of  # noqa: E402
 from judgement import Run, Variant, judge, runs_of  # noqa: E402
+from output_files import overwrite_in  # noqa: E402
 from selection import MOST_ROWS, fitting, tell  # noqa: E402
 from strategies import PlotsError, claims_time  # noqa: E402
 from wording import plural  # noqa: E402
@@ -136,15 +138,16 @@ def draw(runs: list[Run]) -> Figure | None:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1 or arguments[0].startswith("-"):
+    overwrite, named = overwrite_in(arguments)
+    if len(named) != 1 or named[0].startswith("-"):
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
-    folder = Path(arguments[0])
+    folder = Path(named[0])
     try:
         runs = runs_of(judge([folder])["workloads"])
         print("\n".join(table(runs)))
         figure = draw(runs)
-        files = save_figure(figure, folder, "straggler") if figure else []
+        files = save_figure(figure, folder, "straggler", overwrite=overwrite) if figure else []
     except (PlotsError, OSError) as error:
         print(f"figure_straggler.py: {error}", file=sys.stderr)
         return 1

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from output_files import MARK, new_file
 from strategies import PlotsError, table
 
 BASELINE = "single"  # drawn beside that of a strategy which keeps it whole
@@ -72,10 +73,11 @@ def pictures() -> list[Picture]:
     return made
 
 
-def write_pictures(folder: Path) -> list[Picture]:
-    """Each as FOLDER/graph_NAME.svg, too. Throws: GraphsError, OSError."""
+def write_pictures(folder: Path, overwrite: bool) -> list[Picture]:
+    """Each as FOLDER/graph_NAME.svg, too. Throws: PlotsError, OSError."""
     made = pictures()
     folder.mkdir(parents=True, exist_ok=True)
     for picture in made:
-        (folder / f"graph_{picture.name}.svg").write_text(picture.svg)
+        with new_file(folder / f"graph_{picture.name}.svg", overwrite) as file:
+            file.write_text(f"<!-- {MARK} -->\n{picture.svg}")
     return made

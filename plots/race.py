@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The race of a folder as a figure and a table.
 
-usage: plots/race.py [--growing] DIR
+usage: plots/race.py [--growing | --overwrite] DIR
 
 Draws what the program says of DIR/records.jsonl: prints the table, writes DIR/race.svg and
-DIR/race.png. --growing: writes DIR/race.svg and nothing else, for a matrix that draws it between
-its runs.
+DIR/race.png, or in place of those that it drew before. --overwrite: in place of any, but not of
+records. --growing: writes DIR/race.svg and nothing else, for a matrix that draws it between its
+runs.
 """
 
 import contextlib
@@ -17,15 +18,16 @@ from pathlib import Path
 from figure_files import save_figure
 from figure_race import draw_race
 from judgement import judge, runs_of
+from output_files import overwrite_in
 from strategies import PlotsError
 from table import render_table
 
 
-def write_figure(folder: Path) -> list[Path]:
+def write_figure(folder: Path, overwrite: bool) -> list[Path]:
     """Draws the race of `folder` beside its records, prints its table; returns the files."""
     runs = runs_of(judge([folder])["workloads"])
     print(render_table(runs))
-    return save_figure(draw_race(runs), folder, "race")
+    return save_figure(draw_race(runs), folder, "race", overwrite=overwrite)
 
 
 def write_growing_figure(folder: Path) -> None:
@@ -37,15 +39,15 @@ def write_growing_figure(folder: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     growing = arguments[:1] == ["--growing"]
-    folders = arguments[growing:]
-    if len(folders) != 1 or folders[0].startswith("-"):
+    overwrite, folders = overwrite_in(arguments[growing:])
+    if len(folders) != 1 or folders[0].startswith("-") or (growing and overwrite):
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
         if growing:
             write_growing_figure(Path(folders[0]))
             return 0
-        files = write_figure(Path(folders[0]))
+        files = write_figure(Path(folders[0]), overwrite)
     except (PlotsError, OSError) as error:
         print(f"race.py: {error}", file=sys.stderr)
         return 1

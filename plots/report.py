@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a report: what `regatta report` has judged, with figures, in one file of HTML.
 
-usage: plots/report.py JUDGEMENT
+usage: plots/report.py [--overwrite] JUDGEMENT
 
 JUDGEMENT is the judgement.json that `regatta report` wrote. Writes index.html and figures/ beside
-it.
+it, or in place of those that it made before. --overwrite: in place of any, but not of records.
 """
 
 import sys
@@ -25,11 +25,12 @@ except ImportError as missing:
 from matplotlib.figure import Figure  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
-from graphs import write_pictures  # noqa: E402
+from graphs import GraphsError, write_pictures  # noqa: E402
 from inline_svg import Graphic, colour_rules, colour_variable, inline_svg  # noqa: E402
 from page import COLUMNS, Page, page_of  # noqa: E402
 from page_claims import Claim  # noqa: E402
 from judgement import Run, read_judgement, runs_of  # noqa: E402
+from output_files import MARK, new_file, overwrite_in  # noqa: E402
 from strategies import PlotsError  # noqa: E402
 from what_if import GIGABITS, WORKERS  # noqa: E402
 
@@ -60,8 +61,9 @@ OF_ONE_WORKLOAD = {"race", "time_split", "efficiency", "scaling"}
 class Figures:
     """Draws the figures, writes them to files, and passes them to the page."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, overwrite: bool) -> None:
         self.folder = folder
+        self.overwrite = overwrite
         self.folder.mkdir(parents=True, exist_ok=True)
         self.drawn = 0
 
@@ -72,7 +74,7 @@ class Figures:
         figure: Figure | None = import_module(f"figure_{name}").draw(runs)
         if figure is None:
             return None
-        save_figure(figure, self.folder, stem)
+        save_figure(figure, self.folder, stem, overwrite=self.overwrite)
         self.drawn += 1
         svg = inline_svg(figure, f"f{self.drawn}", description)
         plt.close(figure)
@@ -108,18 +110,19 @@ def picture_claims(claims: list[Claim], runs: list[Run], figures: Figures) -> No
                 break
 
 
-def graph_pictures(folder: Path) -> list[Graphic]:
+def graph_pictures(folder: Path, overwrite: bool) -> list[Graphic]:
     """The graphs of all strategies; if they cannot be drawn, one entry whose text says why."""
     try:
-        return [Graphic(name, svg, text, "") for name, svg, text in write_pictures(folder)]
-    except PlotsError as error:
+        return [Graphic(name, svg, text, "") for name, svg, text in
+                write_pictures(folder, overwrite)]
+    except GraphsError as error:
         return [Graphic("missing", "", f"Without pictures of graphs: {error}.", "")]
 
 
-def render(judgement_file: Path) -> tuple[Path, Page]:
+def render(judgement_file: Path, overwrite: bool) -> tuple[Path, Page]:
     judgement = read_judgement(judgement_file)
     runs: list[Run] = []
-    figures = Figures(judgement_file.parent / "figures")
+    figures = Figures(judgement_file.parent / "figures", overwrite)
     page = page_of(judgement, judgement_file.parent)
     for view, judged in zip(page.workloads, judgement["workloads"]):
         own = runs_of([judged])
@@ -128,7 +131,7 @@ def render(judgement_file: Path) -> tuple[Path, Page]:
         view.figures = figures.draw_all(WHY, own, view.slug)
     runs += runs_of(judgement["measurements"])
     picture_claims(page.claims, runs, figures)
-    page.graphs = graph_pictures(figures.folder)
+    page.graphs = graph_pictures(figures.folder, overwrite)
     loader = jinja2.FileSystemLoader(PLOTS)
     environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
@@ -138,9 +141,10 @@ def render(judgement_file: Path) -> tuple[Path, Page]:
         if_gigabits=GIGABITS)
     light, dark = colour_rules(body)
     html = environment.get_template("report.html.j2").render(
-        page=page, body=Markup(body), light=light, dark=dark)
+        page=page, body=Markup(body), light=light, dark=dark, mark=MARK)
     index = judgement_file.parent / "index.html"
-    index.write_text(html)
+    with new_file(index, overwrite) as written:
+        written.write_text(html)
     return index, page
 
 
@@ -162,11 +166,12 @@ def in_short(page: Page) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1 or arguments[0].startswith("-"):
+    overwrite, named = overwrite_in(arguments)
+    if len(named) != 1 or named[0].startswith("-"):
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
-        index, page = render(Path(arguments[0]))
+        index, page = render(Path(named[0]), overwrite)
     except (PlotsError, OSError, ValueError) as error:
         print(f"report.py: {error}", file=sys.stderr)
         return 1

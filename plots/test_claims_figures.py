@@ -26,6 +26,7 @@ import report
 import strategies
 from made_up import made_up_failure, made_up_record, made_up_runs
 from judgement import Run, group_runs
+from output_files import MARK
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -176,12 +177,14 @@ class Graphs(unittest.TestCase):
 
     def test_pictures_every_strategy_and_the_single_graph_beside_in_graph(self) -> None:
         runs_of(record("all_reduce"))  # brings the table
-        made = graphs.write_pictures(self.folder)
+        made = graphs.write_pictures(self.folder, overwrite=False)
         self.assertEqual({one.name for one in made}, set(strategies.table()) - {"single"})
         ids: list[str] = []
         for one in made:
             ElementTree.fromstring(one.svg)  # well formed
-            self.assertEqual((self.folder / f"graph_{one.name}.svg").read_text(), one.svg)
+            file = (self.folder / f"graph_{one.name}.svg").read_text()
+            self.assertEqual(file, f"<!-- {MARK} -->\n{one.svg}")
+            ElementTree.fromstring(file)
             ids += re.findall(r'id="([^"]*)"', one.svg)
         self.assertEqual(len(ids), len(set(ids)))
         both = next(one.svg for one in made if one.name == "in_graph")
@@ -194,7 +197,7 @@ class Graphs(unittest.TestCase):
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
             with self.assertRaisesRegex(graphs.GraphsError, "apt-get install graphviz"):
                 graphs.drawn("digraph {}", 1, "nothing")
-            (note,) = report.graph_pictures(self.folder)
+            (note,) = report.graph_pictures(self.folder, overwrite=False)
         self.assertEqual(note.svg, "")
         self.assertIn("Without pictures of graphs", note.description)
         self.assertIn("apt-get install graphviz", note.description)

@@ -230,6 +230,32 @@ class Outputs(InFolder):
         self.assertEqual((code, err), (1, "race.py: [Errno 28] No space left on device\n"))
         self.assertEqual((self.folder / "race.svg").read_bytes(), first)
 
+    def test_replaces_its_own_figures_and_others_only_if_asked(self) -> None:
+        self.write(line("parabola", "single", 1))
+        self.run_race(str(self.folder))
+        own = {file.name: file.read_bytes() for file in self.folder.iterdir()}
+        for name in ("race.svg", "race.png"):
+            file = self.folder / name
+            file.write_text("of another")
+            for flags in ((), ("--growing",))[:1 + (name == "race.svg")]:
+                code, _, said = self.run_race(*flags, str(self.folder))
+                self.assertEqual(code, 1)
+                self.assertEqual(said, f"race.py: {file} exists and was not drawn by Regatta; "
+                                       "replace it with --overwrite, or move it away\n")
+            self.assertEqual(file.read_text(), "of another")
+            self.assertEqual(self.run_race("--overwrite", str(self.folder))[0], 0)
+            self.assertEqual({one.name: one.read_bytes() for one in self.folder.iterdir()}, own)
+
+    def test_replaces_neither_records_nor_what_is_no_file(self) -> None:
+        self.write(line("parabola", "single", 1))
+        figure = self.folder / "race.svg"
+        figure.write_text(line("parabola", "single", 2))
+        self.assertIn("holds records", self.run_race("--overwrite", str(self.folder))[2])
+        figure.unlink()
+        os.mkfifo(figure)
+        self.assertIn("is no regular file", self.run_race("--overwrite", str(self.folder))[2])
+        self.assertEqual({one.name for one in self.folder.iterdir()}, {"race.svg", "records.jsonl"})
+
     def test_says_in_one_line_what_is_wrong(self) -> None:
         code, out, err = self.run_race(str(self.folder / "nothing"))
         self.assertEqual((code, out, err.count("\n")), (1, "", 1))

@@ -126,10 +126,10 @@ class Figure(unittest.TestCase):
         (folder / "records.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
         return folder
 
-    def run_trend(self, *folders: Path) -> tuple[int, str]:
+    def run_trend(self, *arguments: str | Path) -> tuple[int, str]:
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            code = trend.main([str(folder) for folder in folders])
+            code = trend.main([str(argument) for argument in arguments])
         return code, said.getvalue()
 
     def test_marks_the_commit_that_made_a_cell_slower_and_no_other(self) -> None:
@@ -230,6 +230,12 @@ class Figure(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertIn(b"20 commits by date", (first / "trend.svg").read_bytes())
         self.assertTrue((first / "trend.png").stat().st_size > 10_000)
+        (first / "trend.png").write_text("of another")
+        code, said = self.run_trend(first, second)
+        self.assertEqual(code, 1)
+        self.assertIn("trend.png exists and was not drawn by Regatta", said)
+        self.assertEqual((first / "trend.png").read_text(), "of another")
+        self.assertEqual(self.run_trend("--overwrite", first, second)[0], 0)
         other = self.write([record("single", 1, 999, machine={"cpu": "Other", "cores_used": 2})],
                            "other")
         code, said = self.run_trend(first, other)

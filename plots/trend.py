@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed and time to target of each cell by commit, with change points.
 
-usage: plots/trend.py DIR...
+usage: plots/trend.py [--overwrite] DIR...
 
 Draws what the program says of the folders' records, which are of one machine: writes trend.svg and
-trend.png into the first.
+trend.png into the first, or in place of those that it drew before. --overwrite: in place of any,
+but not of records.
 """
 
 import sys
@@ -14,6 +15,7 @@ from pathlib import Path
 from figure_files import save_figure
 from figure_trend import draw
 from judgement import Run, judge, runs_of
+from output_files import overwrite_in
 from strategies import PlotsError
 
 
@@ -30,16 +32,17 @@ def runs_of_one_machine(folders: list[Path]) -> list[Run]:
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0].startswith("-"):
+    overwrite, named = overwrite_in(arguments)
+    if not named or named[0].startswith("-"):
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
-    folders = [Path(argument) for argument in arguments]
+    folders = [Path(argument) for argument in named]
     try:
         figure = draw(runs_of_one_machine(folders))
         if figure is None:
             raise PlotsError("no cell was measured at more than one commit; name folders of "
                                "several")
-        files = save_figure(figure, folders[0], "trend")
+        files = save_figure(figure, folders[0], "trend", overwrite=overwrite)
     except (PlotsError, OSError) as error:
         print(f"trend.py: {error}", file=sys.stderr)
         return 1

@@ -21,6 +21,7 @@ REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 FRACTION = re.compile(r"--(?:alpha|[a-z-]+-effect)")  # of flags that are a part of something
 HELP = {"--help", "--version"}
 SHORT_HELP = "-h"  # and what is written behind it
+FLAGS_END = "--"
 RUN_FAILED = 2
 UNTOLD = {"auto"}  # values that the record answers by another
 
@@ -61,6 +62,9 @@ def read(words: list[str], subject: Subject) -> Asked:
     while rest:
         word = rest.pop(0)
         flag, equals, value = word.partition("=")
+        if word == FLAGS_END:
+            asked.others.extend(rest)
+            break
         if word.startswith(SHORT_HELP):
             asked.flags.append(("--help", ""))
         elif not word.startswith("--"):
@@ -92,6 +96,8 @@ def why_to_refuse(asked: Asked, subject: Subject) -> str:
             continue
         if value == "":
             return f"{flag} is empty"
+        if value.startswith("--"):
+            return f"{flag} has a flag for a value"
         if wrong := why_no_number(flag, value, known.flags[flag].takes):
             return wrong
     return ""
@@ -122,6 +128,8 @@ def stragglers(text: str) -> list[dict[str, float]] | None:
 def same(value: str, recorded: Any) -> bool:
     if isinstance(recorded, bool) or value in UNTOLD:
         return True
+    if recorded is None:  # it has no part in this run
+        return value == "off"
     if isinstance(recorded, int) and WHOLE.fullmatch(value):
         return int(value) == recorded
     if isinstance(recorded, (int, float)):
@@ -159,11 +167,23 @@ def other_work(asked: Asked, words: list[str], record: dict[str, Any]) -> list[s
     return found
 
 
+def wrong_record(asked: Asked, words: list[str], file: Path) -> list[str]:
+    """The last one of the file, which goes."""
+    try:
+        lines = file.read_bytes().splitlines()
+        file.unlink()
+        return other_work(asked, words, json.loads(lines[-1]))
+    except (OSError, ValueError, IndexError) as error:
+        return [f"no record in {file}: {error}"]
+
+
 def wrong_run(asked: Asked, words: list[str], folder: Folder) -> list[str]:
     """Of a run that ended with a record, it says."""
     out = (asked.values("--out") or ["out"])[0]
     file = os.path.realpath(folder.here / out / RECORDS)
     name = os.path.relpath(file, folder.root)
+    if name.startswith("../"):  # where nothing is kept from before
+        return wrong_record(asked, words, Path(file))
     kind, content = folder.after.get(name, ("", b""))
     if kind != "file":
         instead = f"a {kind}" if kind else "not there"

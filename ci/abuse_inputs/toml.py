@@ -103,8 +103,9 @@ def size_of(table: dict[str, Any], flags: set[str]) -> Size:
         raise Refused(f"more than {MOST_CELLS} cells")
     all_cells = {cell for block in races for cell in cells_of(block)}
     for block in excludes:
-        if not any(excluded(cell, block) for cell in all_cells):
-            raise Refused("an [[exclude]] that excludes nothing")
+        used = {pair for cell in all_cells if excluded(cell, block) for pair in cell}
+        if any((key, value) not in used for key, values in block.items() for value in values):
+            raise Refused("an [[exclude]] with a value that excludes nothing")
     kept = [cell for cell in all_cells if not any(excluded(cell, block) for block in excludes)]
     if not kept:
         raise Refused("no cell")

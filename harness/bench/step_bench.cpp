@@ -13,8 +13,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 
 #include "harness/bench/bare_convolutions_bench.h"
@@ -23,9 +23,11 @@
 #include "harness/judge/statistics.h"
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
+#include "harness/plan/flag_values.h"
 #include "harness/plan/placement.h"
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
+#include "harness/system/output_file.h"
 #include "harness/system/process.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -51,6 +53,7 @@ struct Options {
   bool layers = false;
   bool json = false;
   std::string save;  ///< a file; empty: none
+  IfThere if_there = IfThere::Refuse;
 };
 
 double milliseconds(std::uint64_t span) { return static_cast<double>(span) * ns_per_tick() * 1e-6; }
@@ -284,13 +287,7 @@ void declare(CLI::App& app, Options& options) {
   app.add_flag("--layers", options.layers, "each convolution, too; on a GPU each kernel");
   app.add_flag("--json", options.json);
   app.add_option("--save", options.save, "file for the same JSON beside what is printed");
-}
-
-void save(const Json& report, const std::string& file) {
-  std::ofstream out(file);
-  out << report.dump() << std::endl;
-  if (!out)
-    throw RunError(ErrorKind::Usage, "could not write " + file + "; fix: give --save a file");
+  add_overwrite(app, options.if_there, "the file of --save");
 }
 
 int run(int argc, char** argv) {
@@ -301,8 +298,15 @@ int run(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     const bool on_gpu = is_gpu(options.request.device);
+    std::optional<OutputFile> saved;
+    if (!options.save.empty()) {
+      saved.emplace(OutputOptions{options.save, "--save", options.if_there});
+    }
     const Json report = on_gpu ? measure_on_gpu(options) : measure(options);
-    if (!options.save.empty()) save(report, options.save);
+    if (saved) {
+      saved->stream() << report.dump() << '\n';
+      saved->commit();
+    }
     if (options.json) {
       fmt::print("{}\n", report.dump());
     } else if (on_gpu) {

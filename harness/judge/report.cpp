@@ -82,7 +82,10 @@ int run_report(const ReportRequest& request) {
   create_folder(request.out);
   const fs::path file = fs::path(request.out) / "judgement.json";
   write_output({.path = file, .if_there = request.if_there}, json);
-  return run_python({kPython, "-B", page_maker.string(), file.string()});
+  std::vector<std::string> command{kPython, "-B", page_maker.string()};
+  if (request.if_there == IfThere::Replace) command.emplace_back("--overwrite");
+  command.push_back(file.string());
+  return run_python(std::move(command));
 }
 
 }  // namespace regatta

@@ -27,6 +27,35 @@ void require_no_empty_word(int argc, const char* const* argv) {
   }
 }
 
+/// Of the subcommand that is named first, or of the program itself; null: none.
+const CLI::Option* flag_named(const CLI::App& app, std::string_view subcommand,
+                              std::string_view name) {
+  const auto chosen =
+      app.get_subcommands([&](const CLI::App* each) { return each->get_name() == subcommand; });
+  return (chosen.empty() ? app : *chosen.front()).get_option_no_throw(std::string(name));
+}
+
+/// `--out $UNSET --seed 2` has to be an error instead of a folder that is called --seed.
+void require_no_flag_as_value(const CLI::App& app, int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const std::size_t equals = word.find('=');
+    const std::string flag(word.substr(0, equals));
+    if (!word.starts_with("--")) continue;
+    std::string_view value;
+    if (equals != word.npos) {
+      value = word.substr(equals + 1);
+    } else if (const CLI::Option* option = flag_named(app, argv[1], word);
+               option != nullptr && option->get_items_expected_min() > 0 && i + 1 < argc) {
+      value = argv[++i];
+    }
+    if (!value.starts_with("--")) continue;
+    throw RunError(ErrorKind::Usage, flag + " is followed by " + std::string(value) +
+                                         ", which is a flag; fix: give a value, or a path as ./" +
+                                         std::string(value));
+  }
+}
+
 /// CLI11 takes a flag without a value as often as it is given.
 void require_no_flag_twice(int argc, const char* const* argv) {
   std::set<std::string_view> given;
@@ -48,6 +77,7 @@ void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what) {
 
 void parse_words(CLI::App& app, int argc, const char* const* argv) {
   require_no_empty_word(argc, argv);
+  require_no_flag_as_value(app, argc, argv);
   require_no_flag_twice(argc, argv);
   try {
     app.parse(argc, argv);

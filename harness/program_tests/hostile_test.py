@@ -83,6 +83,26 @@ class Outputs(Hostile):
                             says="index.html exists; replace it with --overwrite")
         self.assertEqual([path.name for path in page.iterdir()], ["index.html"])
 
+    def test_of_a_report_spare_the_figures_of_another(self) -> None:
+        command = (REGATTA, "report", str(folder_of_runs()), "--out", str(fresh_folder()))
+        subprocess.run(command, check=True, capture_output=True)
+        page = Path(command[-1])
+        figure = min(page.glob("figures/*.svg"))
+        drawn = figure.read_bytes()
+        for name in ("index.html", "judgement.json"):
+            (page / name).unlink()
+        subprocess.run(command, check=True, capture_output=True)  # its own are replaced
+        for name in ("index.html", "judgement.json"):
+            (page / name).unlink()
+        figure.write_text("mine")
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"(?m)^report.py: {figure} exists and was not drawn by "
+                                      r"Regatta; replace it with --overwrite, or move it away\n\Z")
+        self.assertEqual(figure.read_text(), "mine")
+        subprocess.run([*command, "--overwrite"], check=True, capture_output=True)
+        self.assertEqual(figure.read_bytes(), drawn)
+
     def test_to_a_full_device_fail_the_command(self) -> None:
         folder = folder_of_runs()
         file = fresh_folder() / "matrix.toml"

@@ -42,6 +42,18 @@ class OtherSignals(Fault):
                 self.assertEqual((run.launcher.returncode, run.left()), (-number, []))
 
 
+    def test_that_come_of_a_broken_pipe_end_no_rank(self) -> None:
+        run = start("parameter_server", *LONG)
+        run.await_training()
+        run.send(signal.SIGPIPE, *run.ranks.values())
+        time.sleep(MOMENT_S)
+        self.assertIsNone(run.launcher.poll(), run.said())
+        self.assertTrue(all(is_alive(pid) for pid in run.ranks.values()))
+        run.launcher.terminate()
+        run.launcher.wait(timeout=END_LIMIT_S)
+        self.assertEqual(run.left(), [])
+
+
 class BeforeJoining(Fault):
     STOPS_ITSELF = ("sh", "-c", "kill -STOP $$; exec \"$@\"", "sh")
 

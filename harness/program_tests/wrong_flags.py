@@ -131,4 +131,6 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--threads -1", r"--threads is 0 or more"),
     ("--overwrite", r"--overwrite replaces the file of --trace, and this run has none"),
     ("--workers 1 --workers 1", r"--workers is given twice"),
+    ("--trace --overwrite", r"--trace is followed by --overwrite, which is a flag; fix: "),
+    ("--trace=--overwrite", r"--trace is followed by --overwrite, which is a flag; fix: "),
 ]

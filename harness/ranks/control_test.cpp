@@ -113,6 +113,28 @@ TEST_F(Control, CarriesCommandsAndAnswers) {
   EXPECT_EQ(server_.state(0).examples, 8);
 }
 
+TEST_F(Control, CarriesTextThatIsNoUtf8AndPrintsNothing) {
+  const std::string text = "/data/caf\xE9/\xFF";
+  control::Hello hello = hello_of(0);
+  hello.set_host(text);
+  testing::internal::CaptureStderr();
+  ControlClient client(server_.address(), identity(), hello);
+  EXPECT_TRUE(soon([&] { return server_.state(0).host == text; }));
+  control::FromRank trouble;
+  trouble.mutable_trouble()->set_text(text);
+  client.send(trouble);
+  const auto message = server_.next(milliseconds(5000));
+  control::ToRank stop;
+  stop.mutable_stop()->set_reason(text);
+  server_.send(0, stop);
+  const auto heard = client.read();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  ASSERT_TRUE(message.has_value());
+  EXPECT_EQ(message->body.trouble().text(), text);
+  ASSERT_TRUE(heard.has_value());
+  EXPECT_EQ(heard->stop().reason(), text);
+}
+
 TEST_F(Control, HearsTheBeatsOfARankThatIsBusy) {
   ControlClient client(server_.address(), identity(), hello_of(0));
   client.beat([] {

@@ -16,8 +16,10 @@
 #include <deque>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <thread>
 
+#include "harness/ranks/loopback_library.h"
 #include "harness/system/child.h"
 #include "kernels/graph/error.h"
 
@@ -28,6 +30,8 @@ constexpr std::size_t kLinesKept = 8;
 constexpr auto kKindness = std::chrono::seconds(3);  // from SIGTERM to SIGKILL
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
+
+constexpr int kLibraryOfMpirun = 3;  // descriptor
 
 std::atomic<pid_t> running_mpirun{0};
 
@@ -125,6 +129,7 @@ std::vector<std::string> environment_of(const LaunchOptions& options) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
   for (const auto& [name, value] : options.environment) environment.push_back(name + "=" + value);
+  if (loads_loopback(options)) preload_loopback(environment, kLibraryOfMpirun);
   return environment;
 }
 
@@ -211,7 +216,12 @@ class Launcher::Impl {
       posix_spawn_file_actions_adddup2(&actions, output_.writing(), 1);
       posix_spawn_file_actions_adddup2(&actions, output_.writing(), 2);
     }
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    std::optional<LoopbackLibrary> library;
+    if (loads_loopback(options)) {
+      library.emplace();
+      posix_spawn_file_actions_adddup2(&actions, library->descriptor(), kLibraryOfMpirun);
+    }
+    posix_spawn_file_actions_addclosefrom_np(&actions, kLibraryOfMpirun + (library ? 1 : 0));
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     if (options.start == Start::All) {  // Ctrl-C comes through here

@@ -22,7 +22,25 @@ bool user_chooses_links() {
                      [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
+constexpr char kPreload[] = "LD_PRELOAD=";
+
+std::string preloaded_by_user() {
+  const char* libraries = std::getenv("LD_PRELOAD");
+  return libraries == nullptr ? "" : libraries;
+}
+
 }  // namespace
+
+bool loads_loopback(const LaunchOptions& options) {
+  return options.reach == Reach::ThisHost && options.start == Start::All;
+}
+
+void preload_loopback(std::vector<std::string>& environment, int descriptor) {
+  const std::string more = preloaded_by_user();
+  std::erase_if(environment, [](const std::string& line) { return line.starts_with(kPreload); });
+  environment.push_back(kPreload + ("/proc/self/fd/" + std::to_string(descriptor)) +
+                        (more.empty() ? "" : ":" + more));
+}
 
 std::vector<std::string> mpirun_command(const LaunchOptions& options) {
   std::vector<std::string> command = {"mpirun", "--oversubscribe", "--bind-to", "none",
@@ -34,9 +52,11 @@ std::vector<std::string> mpirun_command(const LaunchOptions& options) {
   }
   if (options.reach == Reach::ThisHost && !user_chooses_links()) {
     // Memory connects them. By TCP or libfabric each rank would listen on other interfaces than
-    // loopback; mpirun itself does in any case (Open MPI's issue 14441). Version 5 knows vader as
-    // another name of sm.
+    // loopback. Version 5 knows vader as another name of sm.
     command.insert(command.end(), {"--mca", "pml", "ob1", "--mca", "btl", "self,vader"});
+  }
+  if (loads_loopback(options)) {
+    command.insert(command.end(), {"-x", kPreload + preloaded_by_user()});
   }
   for (const auto& [name, value] : options.environment) {
     command.insert(command.end(), {"-x", name});  // the value stays out of the process list

@@ -13,6 +13,13 @@ namespace regatta {
 
 struct LaunchOptions;
 
+/// Whether mpirun is kept on loopback, by loopback_library.h: where no other host takes part.
+bool loads_loopback(const LaunchOptions& options);
+
+/// Changes mpirun's environment: it loads the library that it has as this descriptor before those
+/// that the user preloads. Its ranks load the latter only.
+void preload_loopback(std::vector<std::string>& environment, int descriptor);
+
 /// mpirun and its flags, without the program to start.
 std::vector<std::string> mpirun_command(const LaunchOptions& options);
 
