@@ -7,6 +7,9 @@ of delay d:
   servers in a step    (n / k + 1) M / B + 2 d: all pull, then all push
   servers, overlapped  max(n / k, 1 / k + 1) M / B + 2 d: what a server sends to all in the time of
                        a step, or a worker's own pull and push, where workers wait for none
+  a home               n M / B + 2 d: one worker sends to all others, then all send to it. With two
+                       workers the input that it sends beside counts into M, by halves
+  stages               A / B + 2 (n - 1) d, for A bytes across all cuts, there and back
 A step takes at most that and the step without a limit together, if a worker computes nothing while
 it transfers. `ci/host_costs` measures such steps beside these formulas.
 """
@@ -44,8 +47,18 @@ def servers_overlapped(n: int, k: int) -> Transfers:
     return Transfers(max(n / k, 1 / k + 1), 2 * n, 2)
 
 
+def home(n: int, _: int) -> Transfers:
+    return Transfers(n, 2 * (n - 1), 2)
+
+
+def stages(n: int, _: int) -> Transfers:
+    """In terms of what crosses the cuts, instead of the parameters."""
+    return Transfers(1, 1, 2 * (n - 1))
+
+
 def formula_of(strategy: Strategy) -> Formula | None:
-    """None where workers do not exchange, or cannot be on several hosts."""
+    """None where workers do not exchange, cannot be on several hosts, or send other values than
+    parameters and gradients."""
     return {("synchronous", "workers"): ring,
             ("synchronous", "workers and servers"): servers_in_step,
             ("asynchronous", "workers and servers"): servers_overlapped,

@@ -13,7 +13,7 @@ class Strategy(NamedTuple):
     name: str
     summary: str
     exchange: str  # nothing, synchronous or asynchronous
-    processes: str  # one, workers, or workers and servers
+    processes: str  # one, places, workers, or workers and servers
     colour: str
     graph: str  # of a step of the parabola, in Graphviz' DOT
 

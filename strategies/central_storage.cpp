@@ -31,7 +31,7 @@ extern constinit const Strategy kCentralStorage = {
     .colour = "#56B4E9",
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Synchronous,
-    .processes = Processes::One,
+    .processes = Processes::OfPlaces,
     .options = {},
     .rewrite = central_storage};
 

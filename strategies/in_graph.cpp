@@ -32,7 +32,7 @@ extern constinit const Strategy kInGraph = {
     .colour = "#E69F00",
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Synchronous,
-    .processes = Processes::One,
+    .processes = Processes::OfPlaces,
     .options = {},
     .rewrite = in_graph};
 

@@ -6,6 +6,7 @@
 // Term: model parallelism without pipelining: one stage works at a time.
 #include <string>
 
+#include "strategies/shared_options.h"
 #include "strategies/stages.h"
 #include "strategies/strategy.h"
 
@@ -35,8 +36,8 @@ extern constinit const Strategy kModelParallel = {
     .colour = "#CC79A7",
     .workers = WorkersAre::Stages,
     .exchange = Exchange::Synchronous,
-    .processes = Processes::One,
-    .options = {},
+    .processes = Processes::OfPlaces,
+    .options = options<kStagesPerProcess>,
     .rewrite = model_parallel};
 
 }  // namespace regatta

@@ -22,6 +22,7 @@
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
 #include "strategies/pipeline_schedule.h"
+#include "strategies/shared_options.h"
 #include "strategies/stages.h"
 #include "strategies/strategy.h"
 
@@ -296,8 +297,8 @@ extern constinit const Strategy kPipeline = {
     .colour = "#AA3377",
     .workers = WorkersAre::Stages,
     .exchange = Exchange::Synchronous,
-    .processes = Processes::One,
-    .options = options<kSchedule, kMicrobatches, kChunks>,
+    .processes = Processes::OfPlaces,
+    .options = options<kSchedule, kMicrobatches, kChunks, kStagesPerProcess>,
     .rewrite = pipeline};
 
 }  // namespace regatta

@@ -23,6 +23,15 @@ inline constexpr Option kServers = {
     .unit = "",
     .type = Count{.usual = 1, .least = 1, .most = 1024}};
 
+/// For strategies with stages. The harness deals them to processes.
+inline constexpr Option kStagesPerProcess = {
+    .name = "stages_per_process",
+    .help =
+        "stages of a replica in a process of --processes; else one has them all, or several share "
+        "them where there are more than replicas",
+    .unit = "",
+    .type = Count{.usual = std::nullopt, .least = 1}};
+
 /// For strategies whose workers do not wait for each other.
 inline constexpr Option kStalenessBound = {
     .name = "staleness_bound",

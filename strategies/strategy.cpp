@@ -131,6 +131,7 @@ std::string_view to_string(Exchange exchange) {
 std::string_view to_string(Processes processes) {
   switch (processes) {
     case Processes::One: return "one";
+    case Processes::OfPlaces: return "places";
     case Processes::OfWorkers: return "workers";
     case Processes::WithServers: return "workers and servers";
   }

@@ -27,10 +27,11 @@ enum class Exchange : std::uint8_t {
   Asynchronous,
 };
 
-/// The processes that a strategy can run in. All stages of a replica are in one process.
+/// The processes that a strategy can run in.
 enum class Processes : std::uint8_t {
-  One,         ///< memory is shared, or one client holds one graph with all replicas
-  OfWorkers,   ///< several, each with its part of the graph: between-graph replication
+  One,         ///< there is one worker, or memory is shared
+  OfPlaces,    ///< several, whose replicas, stages and host send each other values
+  OfWorkers,   ///< several, whose replicas agree by collectives, if at all
   WithServers  ///< several, and servers that hold the parameters
 };
 
@@ -78,7 +79,7 @@ std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replica
 /// `nothing`, `synchronous`, `asynchronous`
 std::string_view to_string(Exchange exchange);
 
-/// `one`, `workers`, `workers and servers`
+/// `one`, `places`, `workers`, `workers and servers`
 std::string_view to_string(Processes processes);
 
 /// The exchange of a composition: Synchronous if that of all strategies is, otherwise the first

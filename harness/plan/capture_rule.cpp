@@ -21,6 +21,7 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
            placement.options.choice(kAlgorithm) +
            "; NCCL's ring and nccl can be captured, as can sums in one process";
   }
+  if (placement.sends_values) return "the host carries what goes to and from other processes";
   if (!request.stragglers.empty()) return "--straggler delays a worker within its steps";
   if (!request.trace.empty()) return "--trace looks at single kernels";
   return "";

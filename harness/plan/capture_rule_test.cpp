@@ -51,7 +51,6 @@ std::string why_not_recorded(const RaceRequest& request) {
   add_cuda_kernels(backend.kernels);
   add_cpu_kernels(backend.host_kernels);
   auto in_process = std::make_unique<InProcessTransport>();
-  in_process->add_kernels(backend.host_kernels);
   backend.add(std::move(in_process));
   ExecutorOptions options = executor_options(request, placement, data(), 0);
   options.launch = LaunchSteps::AsOne;

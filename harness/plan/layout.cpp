@@ -1,45 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "harness/plan/device_name.h"
 #include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {
+
+namespace {
+
+RunError cannot_deal(const std::string& text) { return {ErrorKind::Usage, text}; }
+
+/// The part that has `index`.
+std::int64_t part_with(std::int64_t index, std::int64_t size, std::int64_t parts) {
+  std::int64_t part = 0;
+  while (share(size, parts, part).end <= index) ++part;
+  return part;
+}
+
+/// Of a replica, with --stages-per-process.
+std::int64_t team_of(const Placement& placement) {
+  const std::int64_t each = *placement.stages_per_process;
+  return (placement.facts.stages + each - 1) / each;
+}
+
+/// Among the processes of workers.
+std::int64_t process_of_worker(const Placement& placement, const Place& place) {
+  const std::int64_t replicas = placement.facts.replicas;
+  const std::int64_t processes = placement.worker_processes;
+  if (placement.stages_per_process) {
+    const std::int64_t team = team_of(placement);
+    return part_with(place.replica, replicas, processes / team) * team +
+           place.stage / *placement.stages_per_process;
+  }
+  if (processes <= replicas) return part_with(place.replica, replicas, processes);
+  const Range own = share(processes, replicas, place.replica);
+  return own.begin + part_with(place.stage, placement.facts.stages, own.size());
+}
+
+void check_teams(const Placement& placement) {
+  const std::int64_t each = *placement.stages_per_process;
+  const std::int64_t stages = placement.facts.stages;
+  const std::int64_t replicas = placement.facts.replicas;
+  if (each < 1 || each > stages) {
+    throw cannot_deal(
+        fmt::format("--stages-per-process is {}; a replica has {} stage{}, so 1 to that "
+                    "many are possible",
+                    each, stages, stages == 1 ? "" : "s"));
+  }
+  const std::int64_t team = team_of(placement);
+  const std::int64_t processes = placement.worker_processes;
+  if (processes % team == 0 && processes / team <= replicas) return;
+  throw cannot_deal(fmt::format(
+      "--processes is {}, but with --stages-per-process {} the {} stages of a "
+      "replica are in {} processes; fix: give --processes {}",
+      processes, each, stages, team,
+      replicas == 1 ? std::to_string(team) : fmt::format("{} times 1 to {}", team, replicas)));
+}
+
+}  // namespace
+
+void check_deal(const Placement& placement) {
+  if (placement.stages_per_process) return check_teams(placement);
+  const std::int64_t replicas = placement.facts.replicas;
+  const std::int64_t stages = placement.facts.stages;
+  if (placement.worker_processes <= replicas * stages) return;
+  throw cannot_deal(
+      fmt::format("--processes is {}, but there {} only {} to deal to them",
+                  placement.worker_processes, replicas * stages == 1 ? "is" : "are",
+                  stages == 1 ? fmt::format("{} replica{}", replicas, replicas == 1 ? "" : "s")
+                              : fmt::format("{} stages of {} replica{}", replicas * stages,
+                                            replicas, replicas == 1 ? "" : "s")));
+}
 
 Binding binding_of(const Placement& placement) {
   Binding binding;
   binding.message_bytes = placement.options.count(kBucketBytes);
   if (placement.processes == 1) return binding;
-  std::vector<int> process_of_replica;
-  for (int p = 0; p < placement.worker_processes; ++p) {
-    const Range replicas = share(placement.facts.replicas, placement.worker_processes, p);
-    process_of_replica.insert(process_of_replica.end(), static_cast<std::size_t>(replicas.size()),
-                              placement.servers + p);
+  std::map<std::pair<int, int>, int> process_of;  // by replica and stage
+  for (int replica = 0; replica < placement.facts.replicas; ++replica) {
+    for (int stage = 0; stage < placement.facts.stages; ++stage) {
+      const std::int64_t process =
+          process_of_worker(placement, {.replica = replica, .stage = stage});
+      process_of[{replica, stage}] = placement.servers + static_cast<int>(process);
+    }
   }
   binding.processes = placement.processes;
-  binding.process_of = [process_of_replica](const Place& place) {
+  binding.process_of = [process_of](const Place& place) {
     if (place.role == Role::Server) return place.stage;
     if (place.role == Role::Host) return 0;
-    return process_of_replica.at(static_cast<std::size_t>(place.replica));
+    return process_of.at({place.replica, place.stage});
   };
   return binding;
 }
 
+std::vector<Place> worker_places(const Placement& placement, int process) {
+  std::vector<Place> workers;
+  const Binding binding = binding_of(placement);
+  for (int replica = 0; replica < placement.facts.replicas; ++replica) {
+    for (int stage = 0; stage < placement.facts.stages; ++stage) {
+      const Place place{.replica = replica, .stage = stage};
+      if (binding.process_of(place) == process) workers.push_back(place);
+    }
+  }
+  return workers;
+}
+
 int workers_in(const Placement& placement, int process) {
-  if (process < placement.servers) return 0;
-  const Range replicas =
-      share(placement.facts.replicas, placement.worker_processes, process - placement.servers);
-  return static_cast<int>(replicas.size() * placement.options.stages);
+  return static_cast<int>(worker_places(placement, process).size());
 }
 
 bool needs_mpi(const std::vector<Step>& parts) {
   for (const Step& part : parts) {
     for (const Node& node : part.graph.nodes()) {
       if (node.op == Op::AllReduce && node.attributes.has("processes")) return true;
+      const bool is_message = node.op == Op::Send || node.op == Op::Receive;
+      if (is_message && !is_of_server(node)) return true;
     }
   }
   return false;
@@ -48,13 +132,15 @@ bool needs_mpi(const std::vector<Step>& parts) {
 std::string link_between(const Placement& placement) {
   if (placement.facts.servers > 0) return "gRPC";
   if (placement.by_nccl) return "NCCL";
-  return exchange_of(placement.strategies) == Exchange::Nothing ? "nothing" : "Open MPI";
+  const bool exchanges = placement.facts.sums_gradients || placement.sends_values;
+  return exchanges ? "Open MPI" : "nothing";
 }
 
 std::set<int> exchange_peers(const Step& part) {
   std::set<int> peers;
   for (const Node& node : part.graph.nodes()) {
-    if (node.op != Op::Send && node.op != Op::Receive) continue;
+    const bool is_message = node.op == Op::Send || node.op == Op::Receive;
+    if (!is_message || !is_of_server(node)) continue;
     peers.insert(static_cast<int>(node.attributes.integer("peer")));
   }
   if (part.partition.loops <= 1) return peers;

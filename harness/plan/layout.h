@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The places of each process. Servers come first, one per process: server s is process s. The later
-// processes hold contiguous shares of the replicas, each replica with all its stages.
+// processes hold contiguous shares of the replicas, each replica with all its stages; if there are
+// more processes than replicas, each replica has a share of them, whose processes hold contiguous
+// shares of its stages. With --stages-per-process K a team of processes holds K stages each of the
+// same replicas, and the replicas are dealt to such teams. The host's place is in the first
+// process.
 #pragma once
 
 #include <set>
@@ -17,19 +21,26 @@ namespace regatta {
 /// The binding of places to processes, for partition().
 Binding binding_of(const Placement& placement);
 
-/// Workers (replicas times stages) of a process; 0 for a server.
+/// Checks that the placement's processes can be dealt its replicas and stages.
+/// Throws: RunError(Usage).
+void check_deal(const Placement& placement);
+
+/// The workers of a process (replicas and stages) in the order of their places; none for a server.
+std::vector<Place> worker_places(const Placement& placement, int process);
+/// How many they are.
 int workers_in(const Placement& placement, int process);
 
-/// True if a collective has members in several processes: even with NCCL they first meet by MPI.
+/// True if a collective has members in several processes, who even with NCCL first meet by MPI, or
+/// if values travel between processes other than servers.
 bool needs_mpi(const std::vector<Step>& parts);
 
 /// The transport between workers of several processes: `gRPC`, `NCCL`, `Open MPI` or `nothing`.
 std::string link_between(const Placement& placement);
 
-/// True if processes exchange values by send and receive, or tickets.
+/// True if processes exchange values with servers, or tickets.
 bool needs_exchange(const std::vector<Step>& parts);
 
-/// The processes with which a part exchanges values or tickets.
+/// The processes with which a part exchanges values to or from servers, or tickets.
 std::set<int> exchange_peers(const Step& part);
 
 /// The places that have nodes in a part, as `replica0, replica1`.

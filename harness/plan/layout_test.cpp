@@ -7,13 +7,16 @@
 
 #include "harness/plan/cell.h"
 #include "harness/run/merge_reports.h"
+#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
 
-Placement placement_of(std::int64_t replicas, int servers, int worker_processes) {
+Placement placement_of(std::int64_t replicas, int servers, int worker_processes,
+                       std::int64_t stages = 1) {
   Placement placement;
   placement.options.replicas = placement.facts.replicas = replicas;
+  placement.options.stages = placement.facts.stages = stages;
   placement.servers = servers;
   placement.worker_processes = worker_processes;
   placement.processes = servers + worker_processes;
@@ -29,15 +32,69 @@ TEST(Layout, DealsReplicasInContiguousSharesAfterTheServers) {
   EXPECT_EQ(binding.process_of({.replica = 3, .stage = 1, .role = Role::Server}), 1);
 }
 
-TEST(Layout, KeepsTheStagesOfAReplicaTogether) {
-  const Binding binding = binding_of(placement_of(2, 0, 2));
-  EXPECT_EQ(binding.process_of({.replica = 1, .stage = 0}), 1);
-  EXPECT_EQ(binding.process_of({.replica = 1, .stage = 7}), 1);
+/// The process of each stage of each replica.
+std::vector<std::vector<int>> processes_of(const Placement& placement) {
+  const Binding binding = binding_of(placement);
+  std::vector<std::vector<int>> all;
+  for (int replica = 0; replica < placement.facts.replicas; ++replica) {
+    std::vector<int>& own = all.emplace_back();
+    for (int stage = 0; stage < placement.facts.stages; ++stage) {
+      own.push_back(binding.process_of({.replica = replica, .stage = stage}));
+    }
+  }
+  return all;
+}
+
+using ProcessOfStage = std::vector<std::vector<int>>;
+
+TEST(Layout, KeepsTheStagesOfAReplicaTogetherWhereThereAreReplicasForAllProcesses) {
+  EXPECT_EQ(processes_of(placement_of(2, 0, 2, 3)), (ProcessOfStage{{0, 0, 0}, {1, 1, 1}}));
+  EXPECT_EQ(processes_of(placement_of(3, 0, 2, 2)), (ProcessOfStage{{0, 0}, {0, 0}, {1, 1}}));
+}
+
+TEST(Layout, SpreadsTheStagesOfAReplicaOverItsProcessesWhereThereAreMore) {
+  EXPECT_EQ(processes_of(placement_of(1, 0, 2, 3)), (ProcessOfStage{{0, 0, 1}}));
+  EXPECT_EQ(processes_of(placement_of(2, 0, 3, 3)), (ProcessOfStage{{0, 0, 1}, {2, 2, 2}}));
+  EXPECT_EQ(processes_of(placement_of(2, 0, 4, 2)), (ProcessOfStage{{0, 1}, {2, 3}}));
+}
+
+TEST(Layout, DealsReplicasToTeamsThatHoldSoManyStagesEach) {
+  Placement placement = placement_of(3, 0, 4, 3);
+  placement.stages_per_process = 2;
+  check_deal(placement);
+  EXPECT_EQ(processes_of(placement), (ProcessOfStage{{0, 0, 1}, {0, 0, 1}, {2, 2, 3}}));
+  EXPECT_EQ(worker_places(placement, 1),
+            (std::vector<Place>{{.replica = 0, .stage = 2}, {.replica = 1, .stage = 2}}));
+  EXPECT_EQ(binding_of(placement).process_of({.role = Role::Host}), 0);
+}
+
+std::string refusal_of(const Placement& placement) {
+  try {
+    check_deal(placement);
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Layout, SaysHowManyProcessesThereCanBe) {
+  EXPECT_EQ(refusal_of(placement_of(2, 0, 4, 2)), "");
+  EXPECT_EQ(refusal_of(placement_of(1, 0, 2)),
+            "--processes is 2, but there is only 1 replica to deal to them");
+  EXPECT_EQ(refusal_of(placement_of(2, 0, 5, 2)),
+            "--processes is 5, but there are only 4 stages of 2 replicas to deal to them");
+  Placement placement = placement_of(2, 0, 3, 3);
+  placement.stages_per_process = 2;
+  EXPECT_EQ(refusal_of(placement),
+            "--processes is 3, but with --stages-per-process 2 the 3 stages of a replica are in 2 "
+            "processes; fix: give --processes 2 times 1 to 2");
+  placement.stages_per_process = 4;
+  EXPECT_EQ(refusal_of(placement),
+            "--stages-per-process is 4; a replica has 3 stages, so 1 to that many are possible");
 }
 
 TEST(Layout, CountsTheWorkersOfEachProcess) {
-  Placement placement = placement_of(3, 1, 2);
-  placement.options.stages = 2;
+  const Placement placement = placement_of(3, 1, 2, 2);
   EXPECT_EQ(workers_in(placement, 0), 0);
   EXPECT_EQ(workers_in(placement, 1), 4);
   EXPECT_EQ(workers_in(placement, 2), 2);

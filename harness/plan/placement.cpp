@@ -5,17 +5,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "harness/plan/capture_rule.h"
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
 #include "harness/plan/gpu_rule.h"
+#include "harness/plan/layout.h"
 #include "harness/plan/winograd_rule.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/fuse.h"
+#include "kernels/graph/messages.h"
 #include "kernels/graph/names.h"
 #include "kernels/graph/winograd.h"
 #include "strategies/shared_options.h"
@@ -25,6 +28,7 @@ namespace {
 
 constexpr std::int64_t kMostSteps = 100'000'000;  // the harness keeps 12 bytes of each
 constexpr double kMostSlowdown = 1000;
+constexpr std::int64_t kMostProcesses = std::numeric_limits<int>::max();
 
 RunError usage(const std::string& text) { return {ErrorKind::Usage, text}; }
 
@@ -112,27 +116,6 @@ void set_length(const RaceRequest& request, std::int64_t train_examples, Placeme
   recipe.total_examples = static_cast<std::int64_t>(wanted) * recipe.global_batch;
 }
 
-/// `independent, all_reduce, ...`
-std::string names_of_those_over_processes() {
-  std::string names;
-  for (const Strategy* strategy : all_strategies()) {
-    if (strategy->processes == Processes::One) continue;
-    names += (names.empty() ? "" : ", ") + std::string(strategy->name);
-  }
-  return names;
-}
-
-/// Stages of one replica stay together, whatever deals the replicas.
-bool spans_processes(const Placement& placement) {
-  bool replicated = false;
-  for (const Strategy* strategy : placement.strategies) {
-    const bool spans = strategy->processes != Processes::One;
-    if (!spans && strategy->workers != WorkersAre::Stages) return false;
-    replicated = replicated || spans;
-  }
-  return replicated;
-}
-
 /// Workers with backups draw more examples of the data order together than count. By whole
 /// normalisation groups.
 void check_drawn(const Placement& placement, std::int64_t group) {
@@ -193,16 +176,14 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   if (processes < 1) {
     throw usage(fmt::format("--processes is {}; at least 1 is needed", processes));
   }
-  if (processes > 1 && !spans_processes(placement)) {
+  if (processes > 1 && placement.facts.shares_variables) {
     throw usage("strategy '" + request.strategy +
-                "' runs in one process; fix: leave --processes out, or choose one of " +
-                names_of_those_over_processes());
+                "' keeps one copy of its parameters in memory that all workers share, so it runs "
+                "in one process; fix: leave --processes out, or use parameter servers");
   }
-  if (processes > replicas) {
-    throw usage(fmt::format("--processes is {}, but there are only {} replicas to deal to them",
-                            processes, replicas));
-  }
-  placement.worker_processes = static_cast<int>(processes);
+  placement.worker_processes = static_cast<int>(std::min<std::int64_t>(processes, kMostProcesses));
+  placement.stages_per_process = placement.options.count_if_any(kStagesPerProcess);
+  check_deal(placement);
   if (has_servers && (processes > 1 || !request.processes)) {
     placement.servers = static_cast<int>(placement.facts.servers);
   }
@@ -273,6 +254,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.facts = facts_of(placed.graph);
   check_drawn(placement, placed.normalization_group);
   deal_processes(request, placement);
+  placement.sends_values = !messages(placed.graph, binding_of(placement)).empty();
   deal_gpus(request, placement);
   check_stragglers(request, backup_workers_of(placement));
   placement.winograd = use_of_winograd(request, placement);

@@ -37,8 +37,10 @@ struct Placement {
   int processes = 1;  ///< of servers and workers
   int servers = 0;    ///< in processes of their own
   int worker_processes = 1;
-  bool by_nccl = false;  ///< NCCL sums gradients between GPUs
-  int gpus = 1;          ///< used by a run in one process
+  std::optional<std::int64_t> stages_per_process;  ///< of a replica; empty: see layout.h
+  bool sends_values = false;                       ///< between processes, other than by sums
+  bool by_nccl = false;                            ///< NCCL sums gradients between GPUs
+  int gpus = 1;                                    ///< used by a run in one process
   LaunchSteps launch = LaunchSteps::ByKernel;
   std::optional<EngineRule> engines;  ///< of cuDNN; empty if the CPU computes
 };

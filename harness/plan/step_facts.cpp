@@ -9,10 +9,12 @@ StepFacts facts_of(const Graph& placed) {
   const auto& nodes = placed.nodes();
   const auto& variables = placed.variables();
   std::int64_t replicas = 1;
+  std::int64_t stages = 1;
   std::int64_t servers = 0;
   for (const Node& node : nodes) {
     if (node.place.role == Role::Worker) {
       replicas = std::max<std::int64_t>(replicas, node.place.replica + 1);
+      stages = std::max<std::int64_t>(stages, node.place.stage + 1);
     }
     if (node.place.role == Role::Server) {
       servers = std::max<std::int64_t>(servers, node.place.stage + 1);
@@ -32,6 +34,7 @@ StepFacts facts_of(const Graph& placed) {
           std::any_of(variables.begin(), variables.end(),
                       [](const Variable& each) { return each.sharing == Sharing::Quorum; }),
       .replicas = replicas,
+      .stages = stages,
       .servers = servers};
 }
 

@@ -16,6 +16,7 @@ struct StepFacts {
   bool needs_the_host = false;    ///< a node is placed on the host
   bool has_quorum = false;        ///< a step needs only some of the replicas
   std::int64_t replicas = 1;      ///< including backup workers
+  std::int64_t stages = 1;        ///< of each replica
   std::int64_t servers = 0;       ///< in any process
 };
 

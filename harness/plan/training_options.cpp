@@ -10,16 +10,16 @@ namespace {
 
 constexpr std::size_t kTraceEvents = 200'000;  // a lane
 
-/// Numbered among the workers of the process.
+/// Numbered among the workers of the process, in the order of their places.
 std::map<int, double> stragglers_in(const RaceRequest& request, const Placement& placement,
                                     int process) {
-  int first = 0;
-  for (int p = 0; p < process; ++p) first += workers_in(placement, p);
+  const std::vector<Place> workers = worker_places(placement, process);
+  const auto stages = static_cast<int>(placement.facts.stages);
   std::map<int, double> stragglers;
   for (const auto& [worker, factor] : request.stragglers) {
-    if (worker >= first && worker < first + workers_in(placement, process)) {
-      stragglers[worker - first] = factor;
-    }
+    const Place place{.replica = worker / stages, .stage = worker % stages};
+    const auto found = std::find(workers.begin(), workers.end(), place);
+    if (found != workers.end()) stragglers[static_cast<int>(found - workers.begin())] = factor;
   }
   return stragglers;
 }

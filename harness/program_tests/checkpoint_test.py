@@ -160,6 +160,16 @@ class Checkpoints(unittest.TestCase):
         self.check_bits(*THIN, "--strategy", "all_reduce", "--workers", "2", "--processes", "2")
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
+    def test_resume_places_over_ranks_bit_for_bit(self) -> None:
+        for strategy, *workers in (
+                ("in_graph", "--workers", "2"), ("central_storage", "--workers", "2"),
+                ("model_parallel", "--workers", "3"),
+                ("all_reduce+model_parallel", "--workers", "4", "--stages", "2",
+                 "--stages-per-process", "1")):
+            with self.subTest(strategy=strategy):
+                self.check_bits(*THIN, "--strategy", strategy, *workers, "--processes", "2")
+
+    @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_parameter_servers_bit_for_bit(self) -> None:
         self.check_bits(*THIN, "--strategy", "parameter_server", "--workers", "2",
                         "--servers", "2")

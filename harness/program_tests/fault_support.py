@@ -21,6 +21,8 @@ LONG = ("--steps", "100000", "--straggler", "0:20,1:20")  # a signal meets a ste
 WORKERS = ("replica0", "replica1")
 CELLS: dict[str, tuple[str, ...]] = {
     "all_reduce": ("--strategy", "all_reduce", "--processes", "2"),
+    "in_graph": ("--strategy", "in_graph", "--processes", "2"),
+    "stages": ("--strategy", "model_parallel", "--processes", "2"),
     "parameter_server": ("--strategy", "parameter_server"),
     "two servers": ("--strategy", "parameter_server", "--servers", "2"),
     "parameter_server_async": ("--strategy", "parameter_server_async"),
@@ -28,12 +30,16 @@ CELLS: dict[str, tuple[str, ...]] = {
     "backup worker": ("--strategy", "parameter_server", "--backup-workers", "1",
                       "--continue-on-loss"),
 }
+PLACED = ("in_graph", "stages")  # their values travel by send and receive
 EVERYBODY_IS_NEEDED = ("all_reduce", "parameter_server", "parameter_server_async")
 
 
 def places_of(cell: str) -> tuple[str, ...]:
     """By rank."""
-    servers = {"all_reduce": (), "two servers": ("server0", "server1")}.get(cell, ("server0",))
+    if cell == "stages":
+        return ("replica0", "replica0.stage1")
+    servers = {"all_reduce": (), "in_graph": (),
+               "two servers": ("server0", "server1")}.get(cell, ("server0",))
     return servers + WORKERS + ("replica2",) * (cell == "backup worker")
 
 

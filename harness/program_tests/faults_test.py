@@ -15,8 +15,8 @@ import signal
 import time
 from typing import Any
 
-from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, THIN, Case, Fault, Outcome, at_once,
-                           places_of, start, victim_of)
+from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, PLACED, THIN, Case, Fault, Outcome,
+                           at_once, places_of, start, victim_of)
 from test_support import (END_LIMIT_S, START_LIMIT_S, Run, cpu_seconds, fresh_folder,
                           path_to_wrapped_mpirun, records_in, regatta, run_tests, soon)
 
@@ -112,7 +112,9 @@ class Kill9(Fault):
         self.check_all("start")
 
     def test_in_a_step_ends_the_run(self) -> None:
-        self.check_all("training", Case("two servers", "server1", "training"))
+        self.check_all("training", Case("two servers", "server1", "training"),
+                       *(Case(cell, victim, "training") for cell in PLACED
+                         for victim in places_of(cell)))
 
     def test_in_an_evaluation_ends_the_run(self) -> None:
         self.check_all("evaluation")

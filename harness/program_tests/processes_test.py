@@ -102,6 +102,57 @@ class Processes(unittest.TestCase):
         self.assertEqual(losses_of(several), losses_of(record_of(*cell)))
         self.assertEqual([worker["rank"] for worker in several["workers"]], [0, 0, 1, 1])
 
+    def test_of_every_synchronous_strategy_follow_one_process_bit_for_bit(self) -> None:
+        staged = ("all_reduce+model_parallel", "--workers", "4", "--stages", "2")
+        for strategy, *rest in (
+                ("in_graph", "--workers", "3", "--processes", "2"),
+                ("in_graph", "--workers", "4", "--processes", "4"),
+                ("central_storage", "--workers", "3", "--processes", "2"),
+                ("central_storage", "--workers", "3", "--processes", "3"),
+                ("model_parallel", "--workers", "2", "--processes", "2"),
+                ("model_parallel", "--workers", "3", "--processes", "2"),
+                ("in_graph+model_parallel", "--workers", "4", "--stages", "2", "--processes", "4"),
+                (*staged, "--processes", "3"),
+                (*staged, "--processes", "4"),
+                (*staged, "--processes", "2", "--stages-per-process", "1")):
+            cell = ("--workload", "parabola", "--steps", "200", "--global-batch", "49",
+                    "--strategy", strategy)
+            with self.subTest(strategy=strategy, rest=rest):
+                one = record_of(*cell, *rest[:rest.index("--processes")])
+                several = record_of(*cell, *rest)
+                self.assertEqual(losses_of(several), losses_of(one))
+                self.assertEqual(several["checksums"], one["checksums"])
+                self.assertEqual([worker["place"] for worker in several["workers"]],
+                                 [worker["place"] for worker in one["workers"]])
+                self.assertEqual(several["machine"]["link"], "Open MPI")
+                graph = several["graph"]
+                self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
+                self.assertGreaterEqual(graph["bytes_per_step_computed"],
+                                        one["graph"]["bytes_per_step_computed"])
+
+    def test_hold_a_share_of_the_stages(self) -> None:
+        ranks = {}
+        staged = ("--strategy", "all_reduce+model_parallel", "--workers", "4", "--stages", "2")
+        for rest in (("--processes", "3"), ("--processes", "4"),
+                     ("--processes", "2", "--stages-per-process", "1")):
+            record = record_of(*PARABOLA, *staged, *rest)
+            self.assertEqual([error.message for error in VALIDATOR.iter_errors(record)], [])
+            ranks[rest] = [worker["rank"] for worker in record["workers"]]
+        self.assertEqual(list(ranks.values()), [[0, 1, 2, 2], [0, 1, 2, 3], [0, 1, 0, 1]])
+
+    def test_of_independent_replicas_may_hold_single_stages(self) -> None:
+        cell = (*PARABOLA, "--strategy", "independent+model_parallel", "--workers", "4",
+                "--stages", "2")
+        self.assertEqual(losses_of(record_of(*cell, "--processes", "4")),
+                         losses_of(record_of(*cell)))
+
+    def test_delay_the_worker_that_is_named(self) -> None:
+        record = record_of(*PARABOLA, "--strategy", "all_reduce+model_parallel", "--workers", "4",
+                           "--stages", "2", "--processes", "2", "--stages-per-process", "1",
+                           "--straggler", "1:3")
+        slow = [worker["place"] for worker in record["workers"] if worker["straggler_factor"]]
+        self.assertEqual(slow, ["replica0.stage1"])
+
     def test_keep_what_ranks_print(self) -> None:
         folder = fresh_folder()
         done = regatta("run", *PARABOLA, "--strategy", "independent", "--workers", "2",
@@ -209,9 +260,17 @@ class BadInput(unittest.TestCase):
     def test_is_refused_before_a_rank_starts(self) -> None:
         two = ("--workers", "2", "--processes", "2")
         for arguments, text in (
-                (("--strategy", "in_graph", *two), r"'in_graph' runs in one process"),
-                (("--strategy", "async_shared", *two), r"'async_shared' runs in one process"),
-                (("--processes", "2"), r"'single' runs in one process"),
+                (("--strategy", "async_shared", *two),
+                 r"'async_shared' keeps one copy of its parameters in memory that all workers "
+                 r"share, so it runs in one process; fix: leave --processes out"),
+                (("--processes", "2"), r"--processes is 2, but there is only 1 replica"),
+                (("--strategy", "model_parallel", "--workers", "3", "--processes", "4"),
+                 r"--processes is 4, but there are only 3 stages of 1 replica"),
+                (("--strategy", "model_parallel", "--workers", "3", "--processes", "3",
+                  "--stages-per-process", "2"),
+                 r"with --stages-per-process 2 the 3 stages .* 2 processes; fix: give --pro\S+ 2$"),
+                (("--strategy", "in_graph", *two, "--stages-per-process", "2"),
+                 r"--stages-per-process is an option of model_parallel.*'in_graph' has no"),
                 (("--strategy", "all_reduce", "--workers", "2", "--processes", "3"),
                  r"--processes is 3, but there are only 2 replicas"),
                 (("--strategy", "all_reduce", "--workers", "2", "--processes", "0"),
@@ -259,6 +318,7 @@ class BadInput(unittest.TestCase):
         self.assertRegex(error, r"do not agree.*rank 1 \(replica1, .*\): "
                                 r"options \(.*=4194304 here, .*=65536 there\), "
                                 r"dtype \(f32 here, bf16 there\), fusion \(on here, off there\), "
+                                r"(winograd \(on here, off there\), )?"  # bf16 by AMX
                                 r"recipe \(batch 64, .* rate scale 1 here, batch 64, .* 2 there\), "
                                 r"buckets \(1 of .* here, \d+ of .* there\), "
                                 r"graph \(\d+ nodes, \w+ here, \d+ nodes, \w+ there\)\n$")

@@ -16,8 +16,8 @@ import time
 import unittest.mock
 from typing import Any
 
-from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, THIN, VALIDATOR, Case, Fault, Outcome,
-                           at_once, places_of, start, victim_of)
+from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, PLACED, THIN, VALIDATOR, Case, Fault,
+                           Outcome, at_once, places_of, start, victim_of)
 from test_support import (END_LIMIT_S, LEFT_LIMIT_S, PARABOLA, Run, fresh_folder, is_alive,
                           path_to_wrapped_mpirun, record_of, records_in, regatta, run_tests, soon)
 
@@ -106,6 +106,7 @@ class Stop(Fault):
             return Outcome(case, run, run.launcher.returncode, 1, run.left())
         cases = [Case(cell, victim, "training") for cell in EVERYBODY_IS_NEEDED
                  for victim in (places_of(cell)[0], "replica1")]
+        cases += [Case(cell, places_of(cell)[1], "training") for cell in PLACED]
         cases.append(Case("going on", "server0", "training"))
         for outcome in at_once(stop, cases):
             with self.subTest(case=outcome.case):

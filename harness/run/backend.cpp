@@ -9,6 +9,7 @@
 namespace regatta {
 
 void Backend::add(std::unique_ptr<Transport> transport) {
+  if (!gpus.empty()) transport->add_kernels(host_kernels);
   transport->add_kernels(kernels);
   transports.push_back(std::move(transport));
 }
@@ -40,7 +41,6 @@ std::unique_ptr<Backend> make_backend(const std::string& device, const GpuShare&
     backend->pinned_host = make_pinned_host();
     add_cuda_kernels(backend->kernels, share.engines);
     add_cpu_kernels(backend->host_kernels);
-    in_process->add_kernels(backend->host_kernels);
   } else {
     check(device == kCpu, "a device has a name that --device takes");
     add_cpu_kernels(backend->kernels);

@@ -42,7 +42,8 @@ bool Backoff::wait() {
   want_exact_naps();
   const timespec nap{.tv_sec = 0, .tv_nsec = nap_ns_};
   nanosleep(&nap, nullptr);
-  nap_ns_ = std::min(2 * nap_ns_, kLongestNapNs);
+  const std::int64_t part_of_wait = (now - began_) / kNapsAWait;
+  nap_ns_ = std::min({2 * nap_ns_, longest_nap_ns_, std::max(kLongestNapNs, part_of_wait)});
   return true;
 }
 

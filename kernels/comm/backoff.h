@@ -13,7 +13,8 @@ namespace regatta {
 
 class Backoff {
  public:
-  explicit Backoff(const Patience& patience) : patience_(patience) {}
+  explicit Backoff(const Patience& patience, std::int64_t longest_nap_ns = kLongestNapNs)
+      : patience_(patience), longest_nap_ns_(longest_nap_ns) {}
 
   /// Something happened: a new wait may begin.
   void reset() {
@@ -28,9 +29,14 @@ class Backoff {
   static constexpr std::int64_t kYieldNs = 100'000;
   static constexpr std::int64_t kFirstNapNs = 10'000;
   static constexpr std::int64_t kLongestNapNs = 100'000;
+  /// Naps beyond kLongestNapNs are at most the 32nd part of the wait so far: a poll and the switch
+  /// to it take about 5 us from a thread that computes on the same core.
+  static constexpr std::int64_t kLongestNapOfLongWaitNs = 1'000'000;
+  static constexpr std::int64_t kNapsAWait = 32;
 
  private:
   const Patience& patience_;
+  std::int64_t longest_nap_ns_;
   int looks_ = 0;
   std::int64_t nap_ns_ = kFirstNapNs;
   std::int64_t began_ = 0;  ///< when spinning ended

@@ -24,7 +24,7 @@ KernelTable filled_table() {
 }
 
 TEST(CudaKernels, ComputeEveryOpButMessagesAndWhatServersDo) {
-  const std::set<Op> elsewhere{Op::Reshape, Op::Slice,   Op::Send,
+  const std::set<Op> elsewhere{Op::Reshape, Op::Slice,   Op::Send,  Op::Sent,
                                Op::Receive, Op::Arrival, Op::Quorum};
   const KernelTable table = filled_table();
   for (const OpInfo& info : all_ops()) {

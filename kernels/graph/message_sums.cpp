@@ -34,6 +34,7 @@ class Finder {
     for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
       const Node& node = graph.node(id);
       for (Value input : node.inputs) {
+        ++readers_[input];
         const auto found = slots_.find({input, node.place});
         if (found != slots_.end()) found->second.readers.push_back(id);
       }
@@ -49,9 +50,12 @@ class Finder {
       if (readers.size() != 1) return {};
       const std::vector<std::size_t> terms = terms_of(readers.front(), i);
       if (i == 0) sum.messages = terms;
-      if (terms.size() < 2 || terms.front() != first || terms != sum.messages) return {};
+      if (terms.empty() || terms.front() != first || terms != sum.messages) return {};
       sum.sums.push_back({readers.front(), 0});
     }
+    const Node& adder = graph_.node(sum.sums.front().node);
+    if (adder.inputs.size() > sum.messages.size()) sum.onto = adder.inputs.front();
+    if (message.values.size() > 1 ? sum.onto.has_value() : adder.inputs.size() < 2) return {};
     for (std::size_t m : sum.messages) {
       if (messages_[m].values.size() != message.values.size()) return {};
     }
@@ -59,13 +63,24 @@ class Finder {
   }
 
  private:
-  /// The messages whose `index`-th values the node adds up and no other reads; else none.
+  /// Whether the value may become the sum: nothing else reads or keeps its memory.
+  bool can_be_added_onto(Value value, const Node& adder) const {
+    const Node& maker = graph_.node(value.node);
+    return maker.place == adder.place && maker.phase == Phase::Backward &&
+           !op_info(maker.op).view && readers_.at(value) == 1;
+  }
+
+  /// The messages whose `index`-th values the node adds up, if need be onto a first value of its
+  /// own place, and no other reads; else none.
   std::vector<std::size_t> terms_of(NodeId id, std::size_t index) const {
     const Node& node = graph_.node(id);
     if (!is_plain_sum(node)) return {};
     std::vector<std::size_t> terms;
     for (Value input : node.inputs) {
       const auto found = slots_.find({input, node.place});
+      if (found == slots_.end() && input == node.inputs.front() && can_be_added_onto(input, node)) {
+        continue;
+      }
       if (found == slots_.end()) return {};
       const Slot& slot = found->second;
       if (slot.index != index || slot.readers.size() != 1) return {};
@@ -77,6 +92,7 @@ class Finder {
   const Graph& graph_;
   const std::vector<Message>& messages_;
   std::map<Arrival, Slot> slots_;
+  std::map<Value, int> readers_;  ///< by value, wherever they are
 };
 
 }  // namespace

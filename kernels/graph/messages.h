@@ -19,6 +19,8 @@ struct Message {
   Place from;
   Place to;
   std::vector<Value> values;  ///< of the placed graph, in the order in which they are first read
+
+  bool of_server() const { return from.role == Role::Server || to.role == Role::Server; }
 };
 
 /// The position is the message's number; it is the same in every process with this graph and

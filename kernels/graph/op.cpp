@@ -88,6 +88,7 @@ constexpr std::array kOps = {
     compute(Op::Sum, "sum", infer_sum),
     crossing(Op::Copy, "copy", infer_copy),
     crossing(Op::Send, "send", infer_send),
+    crossing(Op::Sent, "sent", infer_send),
     crossing(Op::Receive, "receive", infer_receive),
     crossing(Op::AllReduce, "all_reduce", infer_all_reduce),
     compute(Op::Arrival, "arrival", infer_arrival),

@@ -64,6 +64,7 @@ enum class Op : std::uint8_t {
   Sum,   ///< of n values times a factor: the mean of n where the factor is 1 / n
   Copy,  ///< to another device of the same process
   Send,  ///< to another process
+  Sent,  ///< all that values travel in has left: they may be overwritten
   Receive,
   AllReduce,
   Arrival,  ///< at a server: all gradients of a worker have arrived

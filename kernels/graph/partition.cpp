@@ -12,6 +12,7 @@
 #include "kernels/graph/loops.h"
 #include "kernels/graph/message_sums.h"
 #include "kernels/graph/messages.h"
+#include "kernels/graph/sends_under_way.h"
 #include "kernels/graph/verify.h"
 
 namespace regatta {
@@ -56,6 +57,7 @@ class LoopMap {
   }
 
   int of(NodeId id) const { return of_node_[static_cast<std::size_t>(id)]; }
+  const std::vector<int>& of_nodes() const { return of_node_; }
   int count() const { return static_cast<int>(loops_.size()); }
   int models() const { return 1 + *std::max_element(models_.begin(), models_.end()); }
   const LoopPart& loop(int number) const { return loops_.at(number); }
@@ -80,7 +82,12 @@ class Partitioner {
         expiries_(expiries(step)),
         messages_(messages(step.graph, binding)),
         sums_(message_sums(step.graph, messages_)),
-        unsent_(messages_.size()) {
+        unsent_(messages_.size()),
+        under_way_(step.graph) {
+    // What is not made any more would become a sum of all steps.
+    std::erase_if(sums_, [this](const MessageSum& sum) {
+      return sum.onto && expiries_[static_cast<std::size_t>(sum.onto->node)] != kNever;
+    });
     for (int p = 0; p < binding.processes; ++p) {
       copiers_.emplace_back(step.graph);
       parts_.emplace_back();
@@ -116,9 +123,11 @@ class Partitioner {
       copiers_.at(at(process)).map_variable(v, part(process).graph.add(graph.variable(v)));
     }
     for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+      for (const SendsToEnd& sends : under_way_.end_before(graph.node(id))) add_sent(sends);
       place_node(id);
       send_what_left(id);
     }
+    for (const SendsToEnd& sends : under_way_.end_all(loops_.of_nodes())) add_sent(sends);
     for (const Trainable& trainable : step_.trainables) add_trainable(trainable);
     for (Value loss : step_.losses) {
       const int process = process_of(loss.node);
@@ -181,6 +190,11 @@ class Partitioner {
           static_cast<std::size_t>(std::count_if(message.values.begin(), message.values.end(),
                                                  [id](Value value) { return value.node == id; }));
       if (unsent_[m] > 0) continue;
+      if (!message.of_server()) {
+        for (Value value : message.values) {
+          under_way_.begin(value, static_cast<std::int64_t>(m));
+        }
+      }
       const int process = process_of(id);
       Node node = communication(Op::Send, message.from, step_.graph.node(id).layer);
       for (Value value : message.values) {
@@ -191,6 +205,20 @@ class Partitioner {
                          {"to", coordinates(message.to)}};
       add(process, std::move(node), loops_.of(id));
     }
+  }
+
+  void add_sent(const SendsToEnd& sends) {
+    const NodeId first = sends.values.front().node;
+    const int process = process_of(first);
+    Node node =
+        communication(Op::Sent, step_.graph.node(first).place, step_.graph.node(first).layer);
+    for (Value value : sends.values) node.inputs.push_back(copiers_[at(process)].value(value));
+    std::vector<std::int64_t> peers;
+    for (std::int64_t m : sends.messages) {
+      peers.push_back(binding_.process_of(messages_[static_cast<std::size_t>(m)].to));
+    }
+    node.attributes = {{"messages", sends.messages}, {"peers", std::move(peers)}};
+    add(process, std::move(node), loops_.of(first));
   }
 
   /// `onto`: sums that the message's values are added onto, in place; else they are values by
@@ -219,10 +247,12 @@ class Partitioner {
     return values;
   }
 
-  /// Receives the first message of a sum, and each other one onto those before it.
+  /// Receives the first message of a sum, alone or onto a local value, and each other one onto
+  /// those before it.
   void add_up(const MessageSum& sum) {
     const NodeId first = sum.sums.front().node;
     std::vector<Value> values;
+    if (sum.onto) values.push_back(copiers_[at(process_of(first))].value(*sum.onto));
     for (std::size_t m : sum.messages) values = receive(m, loops_.of(first), std::move(values));
     for (std::size_t i = 0; i < values.size(); ++i) {
       copiers_[at(process_of(first))].map(sum.sums[i], values[i]);
@@ -280,6 +310,7 @@ class Partitioner {
   std::vector<std::size_t> unsent_;             ///< by message: values that are not made yet
   std::map<std::pair<Value, Place>, std::size_t> message_of_;
   std::map<NodeId, std::set<std::size_t>> leaves_in_;
+  SendsUnderWay under_way_;
   std::map<std::int64_t, std::vector<std::int64_t>> processes_of_group_;
   std::vector<Copier> copiers_;
   std::vector<Step> parts_;
@@ -291,6 +322,12 @@ class Partitioner {
 
 Place sender_of(const Node& node) { return place_of(node.attributes.integers("from")); }
 Place receiver_of(const Node& node) { return place_of(node.attributes.integers("to")); }
+
+bool is_of_server(const Node& node) {
+  if (node.place.role == Role::Server) return true;
+  if (node.op == Op::Send) return receiver_of(node).role == Role::Server;
+  return node.op == Op::Receive && sender_of(node).role == Role::Server;
+}
 
 std::vector<Step> partition(const Step& step, const Binding& binding) {
   return Partitioner(step, binding).run();

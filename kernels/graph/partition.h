@@ -3,8 +3,14 @@
 // Cuts a placed graph into one graph for each process. Only partition() inserts communication: a
 // copy at the reader's place between places of one process, a send and a receive between processes.
 // messages.h says which values travel together, message_sums.h which are summed on arrival. A value
-// travels once to each place that reads it. Members of a collective remain separate nodes; when
-// they span processes, the attribute `processes` lists the process of each member.
+// travels once to each place that reads it.
+//
+// To and from servers a send is over when its values may be overwritten. Between other places it
+// only begins there, and a sent ends it: before the next assignment of a variable that it reads,
+// otherwise when the step ends. So no process waits, where it sends, for what another receives
+// later in the order of the whole graph, and lanes that keep that order cannot deadlock. Members of
+// a collective remain separate nodes; when they span processes, the attribute `processes` lists the
+// process of each member.
 #pragma once
 
 #include <cstdint>
@@ -32,5 +38,7 @@ std::vector<Step> partition(const Step& step, const Binding& binding);
 Place sender_of(const Node& node);
 /// The place that a send delivers to.
 Place receiver_of(const Node& node);
+/// Whether a send, sent or receive is of a message to or from a server.
+bool is_of_server(const Node& node);
 
 }  // namespace regatta

@@ -81,6 +81,71 @@ TEST(Partition, HasWhatArrivesAddedOntoWhatWasThereBefore) {
             "%2 = tanh(%1) f32[2,3] @replica0 forward\n");
 }
 
+/// A gradient at replica 0 and one at replica 1, added up at replica 0.
+Step sum_at_home() {
+  Step step;
+  Builder builder(step.graph);
+  std::vector<Value> terms;
+  for (int replica : {0, 1}) {
+    builder.at({.replica = replica, .stage = 0, .role = Role::Worker}).in(Phase::Input);
+    const auto data = builder.input_features({.batch = 2, .offset = 0, .global_batch = 2}, 3, 1);
+    terms.push_back(builder.in(Phase::Backward).tanh(data[0]));
+  }
+  builder.at({.replica = 0, .stage = 0, .role = Role::Worker}).in(Phase::Update);
+  builder.tanh(builder.sum(terms, 1));
+  step.global_batch = 2;
+  return step;
+}
+
+TEST(Partition, HasWhatArrivesAddedOntoAGradientOfItsOwn) {
+  const Binding binding{.processes = 2, .process_of = [](const Place& p) { return p.replica; }};
+  EXPECT_NE(to_text(partition(sum_at_home(), binding)[0].graph)
+                .find("%2 = receive(%1) {dims=[2,3], elements=[0], from=[1,0,0], message=0, "
+                      "peer=1, ranks=[2]} f32[2,3] @replica0 communication\n"
+                      "%3 = tanh(%2)"),
+            std::string::npos);
+}
+
+/// Ops with the messages that they begin or end.
+std::string ops_of(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes()) {
+    std::string messages;
+    if (node.op == Op::Send) messages = std::to_string(node.attributes.integer("message"));
+    if (node.op == Op::Sent) {
+      for (std::int64_t m : node.attributes.integers("messages")) {
+        messages += (messages.empty() ? "" : ",") + std::to_string(m);
+      }
+    }
+    text += (text.empty() ? "" : " ") + std::string(to_string(node.op)) +
+            (messages.empty() ? "" : "(" + messages + ")");
+  }
+  return text;
+}
+
+/// What a send reads may be overwritten when it is over: at the latest before a variable that it
+/// reads is assigned, otherwise when the step ends.
+TEST(Partition, EndsWhatItSends) {
+  Step step;
+  Variable variable;
+  variable.name = "w";
+  variable.type.dims = {3};
+  const VariableId w = step.graph.add(variable);
+  const VariableId velocity = step.graph.add(variable);
+  Builder builder(step.graph);
+  const Value read = builder.read(w);
+  const Value other = builder.tanh(read);
+  builder.at({.replica = 1}).tanh(read);
+  builder.at({.replica = 2}).tanh(read);
+  builder.at({.replica = 1}).tanh(other);
+  builder.at({.replica = 0});
+  builder.sgd(other, w, velocity, {.rate = {.examples = {0}, .values = {1}}});
+  builder.tanh(other);
+  step.global_batch = 2;
+  EXPECT_EQ(ops_of(partition(step, kProcessEach)[0].graph),
+            "read send(0) send(1) tanh send(2) sent(0,1) sgd tanh sent(2)");
+}
+
 /// With a factor, with a term that has another reader, with one that does not travel.
 TEST(Partition, LeavesOtherSumsAsTheyAre) {
   const auto has_sum = [](const Step& step, const Binding& binding) {

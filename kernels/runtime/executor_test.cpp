@@ -266,6 +266,34 @@ TEST(Plan, AReaderBehindAViewWaitsForTheAllReduce) {
   }
 }
 
+/// Replica 1 gives back what it makes of each of two values: the second can arrive while the first
+/// is computed with. What it has sent lives until the send is over.
+TEST(Plan, ReceivesFromWorkersBesideWhatItSends) {
+  Step step;
+  Builder builder(step.graph);
+  const Place here{.replica = 0}, there{.replica = 1};
+  Value value =
+      builder.at(here).input_features({.batch = 4, .offset = 0, .global_batch = 4}, 6, 1)[0];
+  for (int i = 0; i < 2; ++i) {
+    const Value made = builder.at(there).tanh(value);
+    value = builder.at(here).tanh(made);
+  }
+  step.global_batch = 4;
+  const Binding binding{.processes = 2, .process_of = [](const Place& p) { return p.replica; }};
+  const Step part = partition(step, binding)[1];
+  const Plan plan(part, PlanOptions{.inline_bytes = 0});
+  std::vector<std::string> lanes;
+  for (const LanePlan& lane : plan.lanes()) {
+    std::string& text = lanes.emplace_back();
+    for (const Instruction& instruction : lane.instructions) {
+      text += std::string(to_string(part.graph.node(instruction.node).op)) + ' ';
+    }
+  }
+  EXPECT_EQ(lanes, (std::vector<std::string>{"receive receive ", "tanh tanh ", "send send sent "}));
+  const MemoryPlan memory = plan_memory(part.graph, plan);
+  EXPECT_EQ(memory.arena_bytes[1], memory.sum_of_values / 2) << "both are kept, for two receives";
+}
+
 TEST(Executor, AStragglerTakesItsFactorOfComputeTime) {
   TrialOptions options;
   options.strategy = "all_reduce";

@@ -38,7 +38,8 @@ Lane::Lane(const Graph& graph, const LanePlan& plan, LaneOptions options)
 }
 
 std::string Lane::name() const {
-  return to_string(plan_.place) + (plan_.communication ? " communication" : "");
+  const char* const what = plan_.receives ? " receiving" : " communication";
+  return to_string(plan_.place) + (plan_.communication ? what : "");
 }
 
 void Lane::finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop) {

@@ -7,6 +7,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/loops.h"
+#include "kernels/graph/partition.h"
 
 namespace regatta {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 std::int64_t message_bytes(const Graph& graph, const Node& node) {
   std::int64_t bytes = 0;
   for (const TensorType& type : node.outputs) bytes += type.bytes();
-  if (node.op == Op::Send) {
+  if (node.op == Op::Send || node.op == Op::Sent) {
     for (Value input : node.inputs) bytes += graph.type(input).bytes();
   }
   return bytes;
@@ -86,7 +87,7 @@ void Plan::deal_to_lanes(const Step& step, const PlanOptions& options) {
   const Graph& graph = step.graph;
   const std::vector<int>& told = step.partition.loop_of;
   const std::vector<int> loop_of = told.empty() ? loops(graph) : told;
-  std::map<std::tuple<int, Place, bool>, int> numbers;
+  std::map<std::tuple<int, Place, bool, bool>, int> numbers;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
     const int loop = loop_of[static_cast<std::size_t>(id)];
@@ -96,11 +97,15 @@ void Plan::deal_to_lanes(const Step& step, const PlanOptions& options) {
     if (is_view(graph, node)) continue;
     const bool apart =
         op_info(node.op).crosses && message_bytes(graph, node) >= options.inline_bytes;
+    const bool receives = apart && node.op == Op::Receive && !is_of_server(node);
     const auto [entry, is_new] =
-        numbers.try_emplace({loop, node.place, apart}, static_cast<int>(lanes_.size()));
+        numbers.try_emplace({loop, node.place, apart, receives}, static_cast<int>(lanes_.size()));
     if (is_new) {
-      lanes_.push_back(
-          {.place = node.place, .loop = loop, .communication = apart, .instructions = {}});
+      lanes_.push_back({.place = node.place,
+                        .loop = loop,
+                        .communication = apart,
+                        .receives = receives,
+                        .instructions = {}});
     }
     auto& instructions = lanes_[static_cast<std::size_t>(entry->second)].instructions;
     lane_of_.back() = entry->second;

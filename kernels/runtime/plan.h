@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Assigns the nodes of a partitioned graph to lanes. Each device (place) has a compute lane, and a
-// communication lane if its messages are large enough to be worth a hand-over. The order of nodes
-// in a lane is fixed here; a lane waits for another where a value or a variable demands it.
+// communication lane if its messages are large enough to be worth a hand-over; what it receives
+// from other workers and the host has one of its own, so that it arrives while a send waits for
+// its value. The order of nodes in a lane is that of the graph; a lane waits for another where a
+// value or a variable demands it.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,7 @@ struct LanePlan {
   Place place;
   int loop = 0;
   bool communication = false;
+  bool receives = false;  ///< from other workers and the host
   std::vector<Instruction> instructions;
 };
 

@@ -177,11 +177,13 @@ void GrpcExchange::connect(int process, const std::string& address) {
   state_->connect(process, address);
 }
 void GrpcExchange::add_kernels(KernelTable& table) {
-  const auto factory = [state = state_.get()](const KernelRequest& request) {
-    return state->build(request);
-  };
-  table.add(Op::Send, factory);
-  table.add(Op::Receive, factory);
+  for (const Op op : {Op::Send, Op::Receive}) {
+    table.add(op, [state = state_.get(), others = table.factory(op)](const KernelRequest& request) {
+      const bool is_own =
+          !others || request.node.attributes.has("control") || is_of_server(request.node);
+      return is_own ? state->build(request) : others(request);
+    });
+  }
 }
 ExchangeTimesByPlace GrpcExchange::exchange_times() const {
   ExchangeTimesByPlace all = Transport::exchange_times();

@@ -11,9 +11,11 @@
 #include "kernels/comm/mpi/mpi_call.h"
 #include "kernels/comm/mpi/mpi_group.h"
 #include "kernels/comm/mpi/mpi_library_reduce.h"
+#include "kernels/comm/mpi/mpi_messages.h"
 #include "kernels/comm/mpi/mpi_runner.h"
 #include "kernels/comm/staging.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
 
 namespace regatta {
 namespace {
@@ -65,16 +67,21 @@ struct MpiTransport::State {
   MpiSession& session;
   MpiTransportOptions options;
   MPI_Comm communicator = MPI_COMM_NULL;
-  KernelFactory within_process;
   Accounts& accounts;
   std::map<std::int64_t, MpiGroup> groups;
   MpiArrivals arrivals;
+  MpiMessages messages;
 
   State(MpiSession& the_session, const MpiTransportOptions& the_options, Accounts& the_accounts)
       : session(the_session),
         options(the_options),
         accounts(the_accounts),
-        arrivals(the_options.clock) {
+        arrivals(the_options.clock),
+        messages(the_session,
+                 {.chunk_bytes = the_options.message_chunk_bytes,
+                  .chunk_bytes_between_hosts = the_options.chunk_bytes_between_hosts,
+                  .limit_ns = the_options.limit_ns},
+                 the_accounts) {
     mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
   }
 
@@ -95,7 +102,6 @@ struct MpiTransport::State {
 
   std::unique_ptr<Kernel> build(const KernelRequest& request) {
     const Attributes& attributes = request.node.attributes;
-    if (!attributes.has("processes")) return within_process ? within_process(request) : nullptr;
     const std::int64_t elements = bucket_elements(request.inputs);
     if (elements < 0) return nullptr;
     MpiGroup& group = group_of(attributes);
@@ -142,8 +148,19 @@ MpiTransport::MpiTransport(MpiSession& session, const MpiTransportOptions& optio
 MpiTransport::~MpiTransport() = default;
 
 void MpiTransport::add_kernels(KernelTable& table) {
-  state_->within_process = table.factory(Op::AllReduce);
-  table.add(Op::AllReduce, [this](const auto& request) { return state_->build(request); });
+  table.add(Op::AllReduce, [this, others = table.factory(Op::AllReduce)](const auto& request) {
+    if (request.node.attributes.has("processes")) return state_->build(request);
+    return others ? others(request) : nullptr;
+  });
+  for (const Op op : {Op::Send, Op::Receive}) {
+    table.add(op, [this, others = table.factory(op)](const auto& request) {
+      const Node& node = request.node;
+      const bool is_other = node.attributes.has("control") || is_of_server(node);
+      if (!is_other) return state_->messages.build(request);
+      return others ? others(request) : nullptr;
+    });
+  }
+  table.add(Op::Sent, [this](const auto& request) { return state_->messages.build(request); });
 }
 
 void MpiTransport::connect() {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce between processes, over Open MPI. It takes nodes with the attribute `processes`: the
-// process number, which is the MPI rank, of each member. A process may hold several members, each
-// on its own lane.
-// Every chunk has a tag of its collective, sender and receiver, so that buckets in flight do not
-// mix; with the algorithm `mpi` each bucket has its own communicator.
+// all_reduce and messages (mpi_messages.h) between processes, over Open MPI. It takes collectives
+// with the attribute `processes`: the process number, which is the MPI rank, of each member; and
+// messages that neither come from nor go to a server. A process may hold several members, each on
+// its own lane.
+// Every chunk of a collective has a tag of its collective, sender and receiver, so that buckets in
+// flight do not mix; with the algorithm `mpi` each bucket has its own communicator.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,9 @@ struct MpiTransportOptions {
   int receives_in_flight = 1;
   int receives_in_flight_between_hosts = 16;
   int sends_in_flight = 8;
+  /// Of messages. On one host the receiver copies a chunk from the sender's memory by one call, so
+  /// there is no use in small ones.
+  std::int64_t message_chunk_bytes = 1 << 30;
   std::int64_t limit_ns = 120'000'000'000;  ///< of one wait
   ProcessClock clock = {};                  ///< this process's clock
 };
@@ -39,7 +43,8 @@ class MpiTransport final : public Transport {
   explicit MpiTransport(MpiSession& session, const MpiTransportOptions& options = {});
   ~MpiTransport() override;
 
-  /// Adds all_reduce between processes; nodes within one process keep the table's earlier kernel.
+  /// Adds all_reduce, send, sent and receive between processes; other nodes keep the table's
+  /// earlier kernel. Several tables are possible.
   void add_kernels(KernelTable& table) override;
   void connect() override;
   /// See mpi_arrivals.h.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nodes that cross a border. copy, send and receive are inserted by partition() alone; all_reduce
-// by strategies. An all_reduce takes k values and yields k sums; its members' inputs agree in type.
-// A message of send and receive holds k values, too: one after the other, without gaps. A receive
-// with inputs adds the values of its message onto them, in place.
+// Nodes that cross a border. copy, send, sent and receive are inserted by partition() alone;
+// all_reduce by strategies. An all_reduce takes k values and yields k sums; its members' inputs
+// agree in type. A message of send and receive holds k values, too: one after the other, without
+// gaps. A receive with inputs adds the values of its message onto them, in place.
 #include <algorithm>
 
 #include "kernels/graph/ops/rules.h"
@@ -26,7 +26,7 @@ Types infer_copy(const InferRequest& request) {
 }
 
 Types infer_send(const InferRequest& request) {
-  check(!request.inputs.empty(), "send takes at least one input");
+  check(!request.inputs.empty(), "send and sent take at least one input");
   return {};
 }
 

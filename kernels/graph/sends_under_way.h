@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which sends of a graph, as it is run from its first node to its last, may still read their
+// values, and where they have to end: before a variable that they read is assigned, otherwise when
+// the step ends. For partition().
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+
+namespace regatta {
+
+/// Sends that end together: values of one place and loop, and the messages that they travel in.
+struct SendsToEnd {
+  std::vector<Value> values;
+  std::vector<std::int64_t> messages;  ///< ascending
+};
+
+class SendsUnderWay {
+ public:
+  explicit SendsUnderWay(const Graph& graph) : graph_(graph) {}
+
+  void begin(Value value, std::int64_t message);
+  /// Before the node assigns its variables.
+  std::vector<SendsToEnd> end_before(const Node& node);
+  /// When the step ends; `loop_of`: by node.
+  std::vector<SendsToEnd> end_all(const std::vector<int>& loop_of);
+
+ private:
+  using Messages = std::vector<std::int64_t>;
+
+  const Graph& graph_;
+  std::map<VariableId, std::map<Value, Messages>> all_;  ///< by the variable behind; -1: none
+};
+
+}  // namespace regatta

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Strategies whose values travel between the ranks of a real mpirun by send and receive, each rank
+// with its own part of the graph: parameters and losses have the bits of one process, transports
+// count the bytes that the graph says, and a step allocates nothing. Every rank runs every test,
+// and the whole in one process beside it.
+#include <gtest/gtest.h>
+
+#include "kernels/comm/mpi/mpi_transport.h"
+#include "kernels/cpu/cpu_kernels.h"
+#include "kernels/cpu/lacks_for_test.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/traffic.h"
+#include "kernels/runtime/count_allocations_for_test.h"
+#include "strategies/test_support.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::data_of;
+using testing_support::training_of;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+MpiSession* session = nullptr;
+
+enum class Dealt { Replicas, Stages };
+
+struct Case {
+  std::string strategy;
+  std::int64_t replicas = 1;
+  std::int64_t stages = 1;
+  Dealt dealt = Dealt::Replicas;  ///< contiguously to all ranks; the host is at the first
+  std::string workload = "parabola";
+  std::int64_t global_batch = 49;
+  ElementType element = ElementType::F32;
+
+  bool small() const { return workload == "parabola"; }
+};
+
+TrialOptions options_of(const Case& test) {
+  TrialOptions options;
+  options.strategy = test.strategy;
+  options.options.replicas = test.replicas;
+  options.options.stages = test.stages;
+  options.steps = test.small() ? 50 : 3;
+  return options;
+}
+
+Step step_of(const Case& test) {
+  return training_of(test.workload, test.global_batch, options_of(test).steps, test.element);
+}
+
+int part_with(std::int64_t index, std::int64_t size) {
+  int part = 0;
+  while (share(size, session->size(), part).end <= index) ++part;
+  return part;
+}
+
+Binding binding_of(const Case& test) {
+  return {.processes = session->size(), .process_of = [&test](const Place& place) {
+            if (place.role == Role::Host) return 0;
+            return test.dealt == Dealt::Replicas ? part_with(place.replica, test.replicas)
+                                                 : part_with(place.stage, test.stages);
+          }};
+}
+
+/// This rank's part of a run.
+class Participant {
+ public:
+  /// Trains as far as the case says; it may go on to `most_steps`.
+  explicit Participant(const Case& test, std::int64_t most_steps = 0)
+      : global_batch_(test.global_batch),
+        transport_(*session),
+        part_(partition(
+                  apply(find_strategies(test.strategy), step_of(test), options_of(test).options),
+                  binding_of(test))
+                  .at(static_cast<std::size_t>(session->rank()))) {
+    add_cpu_kernels(kernels_);
+    in_process_.add_kernels(kernels_);
+    transport_.add_kernels(kernels_);
+    const TrialOptions options = options_of(test);
+    examples_ = options.steps * test.global_batch;
+    const std::int64_t most = std::max(examples_, most_steps * test.global_batch);
+    executor_ = std::make_unique<Executor>(
+        part_, kernels_, testing_support::executor_options(data_of(test.workload), options, most));
+    transport_.connect();
+    executor_->run(examples_);
+  }
+
+  /// Of so many more steps, in this process.
+  std::int64_t allocations_of(std::int64_t steps) {
+    examples_ += steps * global_batch_;
+    const std::int64_t before = allocation_count();
+    executor_->run(examples_);
+    return allocation_count() - before;
+  }
+
+  Executor& executor() { return *executor_; }
+  const Graph& graph() const { return part_.graph; }
+  TrafficByPlace counted() const {
+    TrafficByPlace all = transport_.traffic();
+    add(all, in_process_.traffic());
+    return all;
+  }
+
+ private:
+  std::int64_t global_batch_;
+  std::int64_t examples_ = 0;
+  KernelTable kernels_{"cpu"};
+  InProcessTransport in_process_;
+  MpiTransport transport_;
+  Step part_;
+  std::unique_ptr<Executor> executor_;
+};
+
+/// All variables that live here, by place and name.
+std::map<std::pair<Place, std::string>, std::vector<float>> variables_of(Executor& executor) {
+  std::map<std::pair<Place, std::string>, std::vector<float>> all;
+  const Graph& graph = executor.step().graph;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    const Tensor& tensor = executor.variable(v).tensor;
+    all[{variable.place, variable.name}] = {tensor.f32(), tensor.f32() + tensor.elements()};
+  }
+  return all;
+}
+
+/// Uneven shares of replicas, of stages and of the batch among them.
+std::vector<Case> cases() {
+  const std::int64_t ranks = session->size();
+  std::vector<Case> all;
+  for (const char* strategy : {"in_graph", "central_storage"}) {
+    for (std::int64_t replicas : {ranks, ranks + 1, 2 * ranks}) {
+      all.push_back({.strategy = strategy, .replicas = replicas});
+    }
+    all.push_back(
+        {.strategy = std::string(strategy) + "+model_parallel", .replicas = ranks, .stages = 2});
+  }
+  // The parabola has three layers.
+  for (std::int64_t stages = ranks; stages <= 3; ++stages) {
+    all.push_back({.strategy = "model_parallel", .stages = stages, .dealt = Dealt::Stages});
+    all.push_back({.strategy = "all_reduce+model_parallel",
+                   .replicas = 3,
+                   .stages = stages,
+                   .dealt = Dealt::Stages});
+    all.push_back({.strategy = "in_graph+model_parallel",
+                   .replicas = 2,
+                   .stages = stages,
+                   .dealt = Dealt::Stages});
+  }
+  for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+    if (!why_cpu_lacks(element).empty()) continue;
+    const Case images{
+        .strategy = "", .workload = "resnet9_thin", .global_batch = 80, .element = element};
+    for (const char* strategy : {"in_graph", "central_storage"}) {
+      Case& test = all.emplace_back(images);
+      test.strategy = strategy;
+      test.replicas = std::min<std::int64_t>(ranks + 1, 5);
+    }
+    Case& staged = all.emplace_back(images);
+    staged.strategy = "model_parallel";
+    staged.stages = ranks + 1;
+    staged.dealt = Dealt::Stages;
+    Case& composed = all.emplace_back(staged);
+    composed.strategy = "all_reduce+model_parallel";
+    composed.replicas = 2;
+  }
+  return all;
+}
+
+std::string text(const Case& test) {
+  return test.workload + ", " + test.strategy + ", " + std::to_string(test.replicas) + " x " +
+         std::to_string(test.stages) + " in " + std::to_string(session->size()) + " processes, " +
+         std::string(to_string(test.element));
+}
+
+TEST(PlacedOverProcesses, HasTheBitsOfOneProcess) {
+  for (const Case& test : cases()) {
+    SCOPED_TRACE(text(test));
+    Participant here(test);
+    Trial together(step_of(test), data_of(test.workload), options_of(test));
+    const auto expected = variables_of(together.executor());
+    const auto found = variables_of(here.executor());
+    for (const auto& [key, values] : found) {
+      EXPECT_EQ(values, expected.at(key)) << to_string(key.first) << ' ' << key.second;
+    }
+  }
+}
+
+TEST(PlacedOverProcesses, MovesTheBytesThatTheGraphSays) {
+  for (const Case& test : cases()) {
+    SCOPED_TRACE(text(test));
+    Participant here(test);
+    const std::int64_t steps = options_of(test).steps;
+    const auto counted = here.counted();
+    const auto computed = traffic(here.graph());
+    EXPECT_EQ(counted.size(), computed.size());
+    for (const auto& [place, step] : computed) {
+      EXPECT_EQ(counted.at(place).sent, steps * step.sent) << to_string(place);
+      EXPECT_EQ(counted.at(place).received, steps * step.received) << to_string(place);
+      EXPECT_EQ(counted.at(place).messages, steps * step.messages) << to_string(place);
+    }
+  }
+}
+
+/// What starts and ends a part of a run allocates, so a long part is held against a short one.
+TEST(PlacedOverProcesses, AllocatesNothingInAStep) {
+  constexpr std::int64_t kFew = 5, kMany = 45;
+  for (const Case& test : cases()) {
+    if (!test.small()) continue;
+    SCOPED_TRACE(text(test));
+    Participant here(test, 50 + kFew + kMany);
+    const std::int64_t of_few = here.allocations_of(kFew);
+    EXPECT_EQ(here.allocations_of(kMany), of_few);
+  }
+}
+
+}  // namespace
+}  // namespace regatta
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  regatta::MpiSession session;
+  regatta::session = &session;
+  return RUN_ALL_TESTS();
+}
