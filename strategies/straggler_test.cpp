@@ -73,6 +73,7 @@ TrialOptions options_of(const Case& test) {
   const auto strategies = find_strategies(test.strategy);
   options.options.replicas = strategies.front()->workers == WorkersAre::Replicas ? 2 : 1;
   options.options.stages = strategies.back()->workers == WorkersAre::Stages ? 2 : 1;
+  options.options.given = {{"microbatches", 2}};
   options.steps = steps_of(test);
   options.cores = available_cores();
   // The worker's own lane carries its messages: after computing it does not wait for another lane.
