@@ -174,7 +174,13 @@ TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcess) {
   }
 }
 
-/// Bounds as in equivalence_test.cpp: of sums that are taken in another order.
+/// Of sums that are taken in another order, tensor by tensor, where equivalence_test.cpp has bounds
+/// of all tensors together. On a Xeon with AMX shifts differ by 2.4e-3 in bf16.
+double bound_of(const Case& test) {
+  if (test.small()) return 1e-6;
+  return test.element == ElementType::BF16 ? 1e-2 : 2e-3;
+}
+
 TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
   for (const std::string_view algorithm : available({kHierarchicalCopy, kMpi})) {
     for (Case test : cases(std::string(algorithm))) {
@@ -186,7 +192,7 @@ TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
       for (const auto& [key, values] : parameters(here.executor())) {
         const double difference =
             testing_support::relative_difference({{"", values}}, {{"", expected.at(key)}});
-        EXPECT_LT(difference, test.small() ? 1e-6 : 2e-3) << key.second;
+        EXPECT_LT(difference, bound_of(test)) << key.second;
       }
     }
   }

@@ -49,7 +49,7 @@ TEST(Options, HaveOneDeclarationANameAndAFlag) {
 
 TEST(Options, OfACompositionAreThoseOfItsParts) {
   const auto options = options_of(find_strategies("all_reduce+model_parallel"));
-  EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kBucketBytes}));
+  EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kBucketBytes, &kStagesPerProcess}));
   EXPECT_TRUE(options_of(find_strategies("single")).empty());
 }
 
