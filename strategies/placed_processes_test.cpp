@@ -34,6 +34,7 @@ struct Case {
   std::string workload = "parabola";
   std::int64_t global_batch = 49;
   ElementType element = ElementType::F32;
+  std::string schedule = {};  ///< of a pipeline
 
   bool small() const { return workload == "parabola"; }
 };
@@ -43,6 +44,10 @@ TrialOptions options_of(const Case& test) {
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
+  if (!test.schedule.empty()) {
+    options.options.given["schedule"] = test.schedule;
+    options.options.given["microbatches"] = test.stages;
+  }
   options.steps = test.small() ? 50 : 3;
   return options;
 }
@@ -126,6 +131,29 @@ std::map<std::pair<Place, std::string>, std::vector<float>> variables_of(Executo
   return all;
 }
 
+/// The order of microbatches in each stage.
+void add_pipelines(std::vector<Case>& all) {
+  const std::int64_t ranks = session->size();
+  for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
+    const bool interleaves = std::string(schedule) == "interleaved";
+    if (ranks <= (interleaves ? 2 : 3)) {
+      all.push_back(
+          {.strategy = "pipeline", .stages = ranks, .dealt = Dealt::Stages, .schedule = schedule});
+      all.push_back({.strategy = "all_reduce+pipeline",
+                     .replicas = 2,
+                     .stages = ranks,
+                     .dealt = Dealt::Stages,
+                     .schedule = schedule});
+    }
+    all.push_back({.strategy = "pipeline",
+                   .stages = ranks,
+                   .dealt = Dealt::Stages,
+                   .workload = "resnet9_thin",
+                   .global_batch = 80,
+                   .schedule = schedule});
+  }
+}
+
 /// Uneven shares of replicas, of stages and of the batch among them.
 std::vector<Case> cases() {
   const std::int64_t ranks = session->size();
@@ -166,13 +194,14 @@ std::vector<Case> cases() {
     composed.strategy = "all_reduce+model_parallel";
     composed.replicas = 2;
   }
+  add_pipelines(all);
   return all;
 }
 
 std::string text(const Case& test) {
-  return test.workload + ", " + test.strategy + ", " + std::to_string(test.replicas) + " x " +
-         std::to_string(test.stages) + " in " + std::to_string(session->size()) + " processes, " +
-         std::string(to_string(test.element));
+  return test.workload + ", " + test.strategy + ' ' + test.schedule + ", " +
+         std::to_string(test.replicas) + " x " + std::to_string(test.stages) + " in " +
+         std::to_string(session->size()) + " processes, " + std::string(to_string(test.element));
 }
 
 TEST(PlacedOverProcesses, HasTheBitsOfOneProcess) {
