@@ -22,6 +22,7 @@ namespace {
 
 using cuda::ConvolutionPass;
 using cuda::ConvolutionShape;
+using cuda::kMostWorkspaceBytes;
 using testing_support::training_of;
 using testing_support::workload_of;
 
@@ -92,6 +93,7 @@ struct Plans {
   std::string engines;  ///< by number, as the heuristics rank them; in brackets: makes no plan
   std::size_t named = 0;
   std::size_t made = 0;
+  std::size_t within_limit = 0;  ///< of the workspace that a convolution may take
   std::int64_t first_workspace = -1;
   std::int64_t largest_workspace = 0;
   double heuristics_ms = 0;
@@ -114,6 +116,7 @@ Plans plans_of(ConvolutionPass pass, const ConvolutionShape& shape, ElementType 
     if (!plan) continue;
     const std::int64_t workspace = cuda::workspace_bytes_of(*plan);
     if (++plans.made == 1) plans.first_workspace = workspace;
+    if (workspace <= kMostWorkspaceBytes) ++plans.within_limit;
     plans.largest_workspace = std::max(plans.largest_workspace, workspace);
   }
   plans.plans_ms = ms_since(begin) - plans.heuristics_ms;
@@ -145,19 +148,19 @@ TEST_P(CudnnPlans, AreThereForEveryConvolution) {
                   shape.kernel);
     if (!known.insert(key).second) continue;
     const Plans plans = plans_of(*pass, shape, subject.element);
-    ASSERT_GT(plans.made, 0U) << key;
-    EXPECT_LE(plans.first_workspace, std::int64_t{512} << 20) << key;
+    ASSERT_GT(plans.within_limit, 0U) << key;
     first_workspace = std::max(first_workspace, plans.first_workspace);
     made += plans.made;
     heuristics_ms += plans.heuristics_ms;
     plans_ms += plans.plans_ms;
-    std::printf("  %s: %2zu of %2zu in %5.0f + %5.0f ms, %6.1f, at most %7.1f MiB; %s\n", key,
-                plans.made, plans.named, plans.heuristics_ms, plans.plans_ms,
-                mebibytes(plans.first_workspace), mebibytes(plans.largest_workspace),
-                plans.engines.c_str());
+    std::printf(
+        "  %s: %2zu of %2zu in %4.0f + %4.1f ms, %6.1f, at most %6.1f MiB, %zu too large; %s\n",
+        key, plans.made, plans.named, plans.heuristics_ms, plans.plans_ms,
+        mebibytes(plans.first_workspace), mebibytes(plans.largest_workspace),
+        plans.made - plans.within_limit, plans.engines.c_str());
   }
   std::printf(
-      "  %zu convolutions, %zu plans: heuristics %.0f ms, plans %.0f ms; largest workspace "
+      "  %zu convolutions, %zu plans: heuristics %.0f ms, plans %.1f ms; largest workspace "
       "of a first plan %.1f MiB\n",
       known.size(), made, heuristics_ms, plans_ms, mebibytes(first_workspace));
   EXPECT_GT(known.size(), 4U);

@@ -38,8 +38,6 @@ namespace {
 constexpr std::size_t kMostTried = 16;
 /// That are timed together.
 constexpr int kExecutionsATrial = 4;
-/// Engines that want more are left out: a race is run in the memory that models leave.
-constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{512} << 20;
 
 /// A plan of one engine, for all convolutions of one shape by one handle.
 struct CachedPlan {
