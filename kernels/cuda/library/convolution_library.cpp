@@ -80,7 +80,7 @@ class OfStream {
   OfStream& operator=(const OfStream&) = delete;
   /// Before the stream is destroyed, which the handle would still know.
   ~OfStream() {
-    const bool is_sound = !is_gpu_abandoned() &&
+    const bool is_sound = !is_gpu_abandoned() && cudaSetDevice(gpu_) == cudaSuccess &&
                           cudnn().set_stream(workshop_->handle, nullptr) == CUDNN_STATUS_SUCCESS;
     if (is_sound) {
       idle_workshops().leave(gpu_, std::move(workshop_));
