@@ -56,6 +56,9 @@ std::string verdict_text(const Record& record, const std::string& status,
   if (record.training_time_to_target_ns) {
     text += fmt::format(" {} in {} of training", metric_text(record.target, record.target.value),
                         seconds(*record.training_time_to_target_ns));
+    if (record.result_time_to_target_ns) {
+      text += fmt::format(" ({} with its evaluation)", seconds(*record.result_time_to_target_ns));
+    }
   }
   if (!record.evaluations.empty()) {
     text += fmt::format("; ended at {} after {}, {:.0f} examples/s",

@@ -26,7 +26,8 @@ Json = dict[str, Any]
 # Fields of a cell that are a Variant's as they are, that it has in another form, and that do not
 # distinguish cells.
 SAME = ("strategy", "workers", "dataset", "global_batch", "device", "dtype", "fusion", "winograd",
-        "processes", "stages", "normalization_group", "rate_scale", "oversubscribed", "shared_gpu")
+        "processes", "stages", "normalization_group", "rate_scale", "evaluate", "oversubscribed",
+        "shared_gpu")
 CONVERTED = ("options", "steps", "epochs", "straggler", "cuda_graph", "cudnn_engine", "gpus")
 NO_SETTINGS = ("workload", "recipe", "seed", "threads_per_worker")
 
@@ -70,6 +71,7 @@ class Variant:
     stages: int
     normalization_group: int | None  # None: the workload's
     rate_scale: float
+    evaluate: str
     oversubscribed: bool
     shared_gpu: bool  # several workers on one: no scaling result
     shared_gpus: int | None  # how many, where they are shared

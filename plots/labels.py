@@ -14,7 +14,7 @@ DIFFERENCES: dict[str, tuple[str, ...]] = {
     "fusion": ("fusion",), "winograd": ("Winograd",), "straggler": ("straggler",),
     "processes": ("process", "processes"),
     "stages": ("stage", "stages"), "normalization_group": ("normalisation group",),
-    "rate_scale": ("rate scale",), "length": (),
+    "rate_scale": ("rate scale",), "evaluate": ("evaluated",), "length": (),
 }
 
 

@@ -57,6 +57,7 @@ class CellRow:
     staleness: str
     updates: str
     full: str  # time to target on the full clock
+    result: str  # and on the result clock
 
 
 @dataclass
@@ -212,7 +213,8 @@ def _cell_row(place: int, label: str, colour: str, cell: Json, metric: str) -> C
         pushes=_times(cell["pushes"]),
         staleness=f"{stale['mean']:.2f}, at most {stale['max']}" if stale["updates"] else "–",
         updates=", ".join(updates) or "–",
-        full=time_text(_middle(cell["full_seconds_to_target"])))
+        full=time_text(_middle(cell["full_seconds_to_target"])),
+        result=time_text(_middle(cell["result_seconds_to_target"])))
 
 
 def cell_labels(judged: Json) -> list[str]:

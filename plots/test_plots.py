@@ -61,8 +61,8 @@ class Reader(InFolder):
     def test_refuses_in_the_words_of_the_program(self) -> None:
         with self.assertRaisesRegex(PlotsError, "^cannot read .*No such file"):
             self.read()
-        self.write(line("parabola", "single", 1, schema=3))
-        with self.assertRaisesRegex(PlotsError, ":1: schema 3, but this program knows 1 to 2; use"):
+        self.write(line("parabola", "single", 1, schema=4))
+        with self.assertRaisesRegex(PlotsError, ":1: schema 4, but this program knows 1 to 3; use"):
             self.read()
 
     def test_does_without_fields_that_are_missing(self) -> None:
@@ -131,7 +131,7 @@ class Statistics(unittest.TestCase):
                 "cuda_graph": None, "cudnn_engine": None, "fusion": "off", "winograd": "off",
                 "processes": 1, "stages": 1, "normalization_group": None, "rate_scale": 1.0,
                 "oversubscribed": False, "shared_gpu": False, "gpus": None, "straggler": [],
-                "steps": None, "epochs": None, "threads_per_worker": 1}
+                "steps": None, "epochs": None, "evaluate": "often", "threads_per_worker": 1}
         self.assertEqual(variant_of(cell), run.variant)
         cold, warm = (variant_of({**cell, "warmup_steps": steps}) for steps in (0, 200))
         self.assertEqual(labels([cold, warm]), {cold: "single, warmup steps 0",

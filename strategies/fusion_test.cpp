@@ -39,7 +39,7 @@ Recipe recipe_of(const Case& test) {
   recipe.train_examples = data_of(test.workload).count;
   recipe.total_examples = 2328 * test.global_batch;
   recipe.element = test.element;
-  recipe.train = &data_of(test.workload);
+  recipe.data_weights = data_weights_of(workload_of(test.workload), data_of(test.workload));
   return recipe;
 }
 

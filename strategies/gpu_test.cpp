@@ -47,9 +47,8 @@ std::vector<Setup> setups() {
   std::vector<Setup> all;
   for (const On on : {On::Emulated, On::Gpu}) {
     for (const Case& test : kCases) {
-      const bool is_slow = test.workload == "airbench94_narrow" && on == On::Emulated;
       all.push_back({on, test, "single"});
-      if (!is_slow) all.push_back({on, test, "single", LaunchSteps::AsOne});
+      all.push_back({on, test, "single", LaunchSteps::AsOne});
       if (test.workload == "airbench94_narrow") continue;  // seconds a step where it is emulated
       all.push_back({on, test, "all_reduce"});
       all.push_back({on, test, "all_reduce", LaunchSteps::AsOne});
@@ -75,6 +74,12 @@ class OnGpu : public testing::TestWithParam<Setup> {
  protected:
   void SetUp() override { cuda::testing_support::make_device(GetParam().on, device_); }
 
+  /// A GPU's tanh and exp err by an ulp or two more than the host's.
+  static double bound() {
+    const double usual = GetParam().test.bound;
+    return GetParam().on == On::Gpu ? std::max(usual, 1e-4) : usual;
+  }
+
   /// Steps that both took: of a synchronous run, all. Loops of others find out how many they take;
   /// a parabola learns at one rate, whatever the others have seen.
   static void expect_near(const std::vector<float>& losses, const std::vector<float>& wanted) {
@@ -82,8 +87,7 @@ class OnGpu : public testing::TestWithParam<Setup> {
     EXPECT_TRUE(GetParam().strategy == "independent" ||
                 steps == static_cast<std::size_t>(GetParam().test.steps));
     for (std::size_t k = 0; k < steps; ++k) {
-      EXPECT_NEAR(losses[k], wanted[k], GetParam().test.bound * std::abs(wanted[k]))
-          << "step " << k;
+      EXPECT_NEAR(losses[k], wanted[k], bound() * std::abs(wanted[k])) << "step " << k;
     }
   }
 
@@ -127,7 +131,7 @@ TEST_P(OnGpu, FollowsTheCpu) {
   if (is_independent) return;
   std::map<std::string, std::vector<float>> parameters;
   add_parameters(executor, parameters);
-  EXPECT_LT(relative_difference(parameters, expected.parameters()), test.bound);
+  EXPECT_LT(relative_difference(parameters, expected.parameters()), bound());
 }
 
 TEST(EmulatedGpu, TellsByWhatEachProductIsComputed) {

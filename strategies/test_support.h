@@ -53,7 +53,7 @@ inline Step training_of(const std::string& workload, std::int64_t global_batch, 
   recipe.train_examples = data.count;
   recipe.total_examples = steps * global_batch;
   recipe.element = element;
-  recipe.train = &data;
+  recipe.data_weights = data_weights_of(workload_of(workload), data);
   return workload_of(workload).training(recipe);
 }
 

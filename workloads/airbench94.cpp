@@ -74,13 +74,14 @@ Value block(Model& model, const Airbench94Size& size, int number, Value x) {
   return activate(model, convolution(model, x, channels), group);
 }
 
+std::vector<float> whitening(const DataSet& train) {
+  return whitening_filters(train, augmentation(Mode::Evaluation), kWhitening);
+}
+
 /// Without data, as for a look at the graph, the filters have no values.
-Initializer whitening(const Recipe& recipe) {
-  Initializer given{.kind = Initializer::Kind::Given, .scale = 1, .source = {}};
-  if (recipe.train != nullptr) {
-    given.values = whitening_filters(*recipe.train, augmentation(Mode::Evaluation), kWhitening);
-  }
-  return given;
+Initializer whitened(const Recipe& recipe) {
+  return {
+      .kind = Initializer::Kind::Given, .scale = 1, .source = {}, .values = recipe.data_weights};
 }
 
 /// Shapes: images [B, 32, 32, 3] to logits [B, 10].
@@ -174,7 +175,7 @@ Step airbench94_training(const Recipe& recipe, Airbench94Size size) {
   model.layer("input");
   const std::vector<Value> batch =
       model.images(recipe.global_batch, kExample, augmentation(Mode::Training));
-  const Value logits = network(model, size, batch[0], whitening(recipe));
+  const Value logits = network(model, size, batch[0], whitened(recipe));
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
       logits, batch[1], {.label_smoothing = kLabelSmoothing, .divisor = recipe.global_batch});
@@ -210,6 +211,7 @@ Workload airbench94() {
           .evaluation_batch = 500,
           .metric = Metric::Accuracy,
           .target = 94.0,
+          .data_weights = whitening,
           .training = train,
           .evaluation = evaluate};
 }

@@ -125,7 +125,7 @@ TEST(Airbench94, EvaluatesSixViewsByOneSetOfVariables) {
 TEST(Airbench94, StartsItsFirstLayerFromTheData) {
   const DataSet data = make_shapes(20, Split::Train, 64);
   Recipe recipe = recipe_of(ElementType::F32);
-  recipe.train = &data;
+  recipe.data_weights = data_weights_of(airbench94(), data);
   const Step step = airbench94().training(recipe);
   const auto whiten =
       std::find_if(step.graph.variables().begin(), step.graph.variables().end(),

@@ -59,6 +59,10 @@ void require_no_groups(const Recipe& recipe) {
       "--normalization-group: this workload normalises nothing; fix: leave the flag out");
 }
 
+std::vector<float> data_weights_of(const Workload& workload, const DataSet& train) {
+  return workload.data_weights == nullptr ? std::vector<float>{} : workload.data_weights(train);
+}
+
 std::int64_t default_global_batch(const Workload& workload, std::int64_t replicas) {
   return workload.batch_scope == BatchScope::Replica ? replicas * workload.global_batch
                                                      : workload.global_batch;

@@ -25,7 +25,7 @@ struct Recipe {
   double rate_scale = 1;                            ///< multiplies the recipe's learning rate
   ElementType element = ElementType::F32;           ///< of activations and weights
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
-  const DataSet* train = nullptr;  ///< for initial weights computed from the data; may be null
+  std::vector<float> data_weights;  ///< initial weights by data_weights_of(); may be missing
 };
 
 /// The scope of a workload's batch size.
@@ -57,9 +57,15 @@ struct Workload {
   std::int64_t evaluation_batch = 0;
   Metric metric = Metric::Accuracy;
   double target = 0;  ///< justified in the recipe's source file
+  /// The initial weights that are computed from the data; null where the seed gives all.
+  std::vector<float> (*data_weights)(const DataSet& train) = nullptr;
   Step (*training)(const Recipe& recipe) = nullptr;
   Step (*evaluation)(const Recipe& recipe) = nullptr;  ///< losses: the loss, then examples correct
 };
+
+/// What the recipe of a training needs of the data; nothing where the seed gives all weights.
+/// Throws: RunError(Data).
+std::vector<float> data_weights_of(const Workload& workload, const DataSet& train);
 
 /// Examples that are normalised together: the recipe's group, or else `own`, the workload's.
 /// Throws: RunError(Usage) for a batch that is no multiple of it.

@@ -103,6 +103,7 @@ std::vector<KernelSpan> spans_of(const TimedKernels& timed, std::size_t step) {
   std::vector<KernelSpan> spans;
   double end = 0;
   for (const TimedKernels::NodeTimes& node : timed.nodes()) {
+    if (node.head != nullptr) continue;
     check(node.queue != nullptr && node.queue == timed.nodes().front().queue,
           "all kernels of single are in one queue");
     const TimedKernels::Marks& marks = node.marks.at(step);
@@ -121,9 +122,17 @@ std::vector<KernelSpan> spans_of(const TimedKernels& timed, std::size_t step) {
 std::vector<KernelRow> rows_of(const TimedKernels& timed, const Graph& graph,
                                const QueueSplit& split) {
   std::vector<KernelRow> rows;
+  std::map<const TimedKernels::NodeTimes*, std::size_t> numbers;
   for (const TimedKernels::NodeTimes& times : timed.nodes()) {
     const auto id = static_cast<NodeId>(times.node - graph.nodes().data());
-    const std::size_t k = rows.size();
+    if (times.head != nullptr) {
+      KernelLoad& load = rows[numbers.at(times.head)].load;
+      const KernelLoad more = load_of(graph, id);
+      load.flop += more.flop;
+      load.bytes += more.bytes;
+      continue;
+    }
+    const std::size_t k = numbers[&times] = rows.size();
     rows.push_back({.op = std::string(to_string(times.op)),
                     .layer = times.node->layer,
                     .choice = times.choice,

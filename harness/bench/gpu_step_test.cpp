@@ -147,7 +147,7 @@ class GpuStepOn : public testing::TestWithParam<On> {
     request.device = "cuda";
     request.global_batch = kBatch;
     Placement placement = place(request, data.count);
-    placement.recipe.train = &data;
+    placement.recipe.data_weights = data_weights_of(*placement.workload, data);
     placement.recipe.total_examples = 1000 * kBatch;
     part_ = partition(placed_step(placement), Binding{}).front();
     KernelTable kernels("cuda");

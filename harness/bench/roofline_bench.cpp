@@ -113,7 +113,7 @@ KernelLoad load_of(const Graph& graph, NodeId id) {
   KernelLoad load;
   if (is_product(node.op)) {
     load.element = graph.type(node.inputs[0]).element;
-    load.flop = 2 * static_cast<double>(cost(graph, id));
+    load.flop = 2 * static_cast<double>(multiply_adds(graph, id));
   }
   std::int64_t bytes = 0;
   for (const Value input : node.inputs) bytes += graph.type(input).bytes();

@@ -134,7 +134,7 @@ std::unique_ptr<Subject> subject_of(const Options& options) {
   subject->data = load_data(workload, dataset, files_of(request));
   const DataSet& train = subject->data.train;
   Placement& placement = subject->placement = place(request, train.count);
-  placement.recipe.train = &train;
+  placement.recipe.data_weights = data_weights_of(workload, train);
   subject->batch = placement.recipe.global_batch;
   const std::int64_t steps = (options.rounds + 1) * options.steps_a_round;
   placement.recipe.total_examples = kLongRun * steps * subject->batch;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/bench/timed_kernels_bench.h"
 
+#include <span>
+#include <vector>
+
 #include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/measure/clock.h"
 
@@ -13,6 +16,7 @@ class TimedKernel final : public ChosenKernel {
       : inner_(std::move(inner)), times_(times) {}
 
   void run(const StepContext& context) override {
+    if (times_.head != nullptr) return;
     const auto step = static_cast<std::size_t>(context.step);
     if (times_.queue == nullptr) return run_at_once(context, step);
     if (step >= times_.marks.size()) return inner_->run(context);
@@ -23,6 +27,18 @@ class TimedKernel final : public ChosenKernel {
     marks.ran = true;
   }
   QueuedExchange* queued_exchange() override { return inner_->queued_exchange(); }
+  bool merges_with(const Kernel& other) const override {
+    return inner_->merges_with(*dynamic_cast<const TimedKernel&>(other).inner_);
+  }
+  void take_over(std::span<Kernel* const> others) override {
+    std::vector<Kernel*> inner;
+    for (Kernel* other : others) {
+      auto& timed = dynamic_cast<TimedKernel&>(*other);
+      inner.push_back(timed.inner_.get());
+      timed.times_.head = &times_;
+    }
+    inner_->take_over(inner);
+  }
   std::string choice() const override { return times_.choice; }
 
  private:

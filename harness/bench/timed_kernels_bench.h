@@ -26,7 +26,8 @@ class TimedKernels {
 
   /// The times of one node's kernel in each step.
   struct NodeTimes {
-    const Node* node = nullptr;  ///< in the executor's graph
+    const Node* node = nullptr;       ///< in the executor's graph
+    const NodeTimes* head = nullptr;  ///< of the kernel that does its work, too; null: it does
     Op op = Op::Read;
     std::string choice;                ///< the kernel's choice; empty: none
     const LaneQueue* queue = nullptr;  ///< null if the kernel computes in run() itself

@@ -53,7 +53,7 @@ void for_each_field(T& variable, Field&& field) {
 }
 
 struct Checkpoint {
-  static constexpr std::uint64_t kFormat = 6;
+  static constexpr std::uint64_t kFormat = 7;
 
   std::string run_id;   ///< of the original run, however often it was resumed
   std::string command;  ///< of the original run
@@ -65,6 +65,7 @@ struct Checkpoint {
   std::vector<Evaluation> evaluations;
   std::optional<std::int64_t> training_time_to_target_ns;
   std::optional<std::int64_t> full_time_to_target_ns;
+  std::optional<std::int64_t> result_time_to_target_ns;
   std::optional<std::int64_t> examples_to_target;
   TrainingReport report;
   std::vector<SavedVariable> variables;  ///< in the order of Trainer::variables(Copies::All)
@@ -84,6 +85,7 @@ void for_each_field(T& checkpoint, Field&& field) {
   field("evaluations", checkpoint.evaluations);
   field("training_time_to_target_ns", checkpoint.training_time_to_target_ns);
   field("full_time_to_target_ns", checkpoint.full_time_to_target_ns);
+  field("result_time_to_target_ns", checkpoint.result_time_to_target_ns);
   field("examples_to_target", checkpoint.examples_to_target);
   field("report", checkpoint.report);
   field("variables", checkpoint.variables);

@@ -85,6 +85,7 @@ void Checkpoints::restore(Trainer& trainer, Record& record) {
   record.evaluations = former_->evaluations;
   record.training_time_to_target_ns = former_->training_time_to_target_ns;
   record.full_time_to_target_ns = former_->full_time_to_target_ns;
+  record.result_time_to_target_ns = former_->result_time_to_target_ns;
   record.examples_to_target = former_->examples_to_target;
 }
 
@@ -108,6 +109,7 @@ void Checkpoints::write(const RunPosition& position, Trainer& trainer, Record& r
                         .evaluations = record.evaluations,
                         .training_time_to_target_ns = record.training_time_to_target_ns,
                         .full_time_to_target_ns = record.full_time_to_target_ns,
+                        .result_time_to_target_ns = record.result_time_to_target_ns,
                         .examples_to_target = record.examples_to_target,
                         .report = whole(trainer.report()),
                         .variables = {},

@@ -19,8 +19,9 @@ constexpr std::array<std::string_view, 6> kContestant = {"strategy", "options", 
                                                          "stages",   "processes", "straggler"};
 constexpr std::array<std::string_view, 4> kResources = {"threads_per_worker", "oversubscribed",
                                                         "gpus", "shared_gpu"};
-constexpr std::array<std::string_view, 8> kOfWorkload = {
-    "workload", "recipe", "dataset", "unverified_data", "steps", "epochs", "target", "straggler"};
+constexpr std::array<std::string_view, 9> kOfWorkload = {"workload",        "recipe", "dataset",
+                                                         "unverified_data", "steps",  "epochs",
+                                                         "evaluate",        "target", "straggler"};
 
 template <std::size_t n>
 bool is_among(const std::array<std::string_view, n>& names, std::string_view name) {

@@ -73,6 +73,13 @@ TEST(CellIdentity, TellsRunsOfAFormerRecipeApart) {
   EXPECT_NE(workload_key(former), workload_key(usual()));
 }
 
+TEST(CellIdentity, TellsRunsApartThatAreEvaluatedAtTheEndAlone) {
+  Record late = usual();
+  late.cell.evaluate = "end";
+  EXPECT_EQ(cell_name(late), "resnet9_thin single (1 worker, evaluate=end)");
+  EXPECT_NE(workload_key(late), workload_key(usual()));
+}
+
 TEST(CellIdentity, TellsCellsApartByTheirMachineAndResources) {
   const Record one = usual();
   Record other = one;

@@ -99,9 +99,10 @@ struct CellJudgement {
   std::int64_t reached = 0;
   std::int64_t held = 0;  ///< of those that reached it, stayed there
   std::int64_t failed = 0;
-  std::optional<MedianInterval> seconds_to_target;       ///< training clock
-  std::optional<MedianInterval> full_seconds_to_target;  ///< full clock
-  std::optional<MedianInterval> seconds_before_target;   ///< of the evaluation before: the bracket
+  std::optional<MedianInterval> seconds_to_target;         ///< training clock
+  std::optional<MedianInterval> full_seconds_to_target;    ///< full clock
+  std::optional<MedianInterval> result_seconds_to_target;  ///< result clock; of runs that have it
+  std::optional<MedianInterval> seconds_before_target;  ///< of the evaluation before: the bracket
   std::optional<MedianInterval> examples_to_target;
   std::optional<MedianInterval> seconds_per_example;
   std::optional<MedianInterval> metric;  ///< of the last evaluation

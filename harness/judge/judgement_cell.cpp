@@ -58,6 +58,10 @@ void measure_target(CellJudgement& cell) {
   });
   cell.full_seconds_to_target = median_over(
       cell, [](const Record& run) -> Number { return scaled(run.full_time_to_target_ns, kNs); });
+  cell.result_seconds_to_target = median_over(cell, [](const Record& run) -> Number {
+    const bool unknown = run.training_time_to_target_ns && !run.result_time_to_target_ns;
+    return unknown ? Number() : scaled(run.result_time_to_target_ns, kNs);
+  });
   cell.examples_to_target = median_over(
       cell, [](const Record& run) -> Number { return scaled(run.examples_to_target, 1); });
   cell.seconds_before_target = median_over(cell, [](const Record& run) -> Number {

@@ -28,6 +28,7 @@ Record made_up(const std::string& strategy, std::uint64_t seed, double seconds) 
     record.status = Status::Reached;
     record.training_time_to_target_ns = static_cast<std::int64_t>(seconds * 1e9);
     record.full_time_to_target_ns = 2 * *record.training_time_to_target_ns;
+    record.result_time_to_target_ns = 3 * *record.training_time_to_target_ns;
     record.examples_to_target = static_cast<std::int64_t>(seconds * 1000);
     record.evaluations.push_back({.examples = *record.examples_to_target,
                                   .training_time_ns = *record.training_time_to_target_ns,
@@ -119,12 +120,20 @@ TEST(Judgement, RanksByMedianAndCountsAMissAsInfinite) {
   EXPECT_TRUE(std::isinf(first.seconds_to_target->high));
   EXPECT_DOUBLE_EQ(first.seconds_to_target->coverage, 0.75);  // 1 - 2 / 2^3
   EXPECT_EQ(first.full_seconds_to_target->median, 6);
+  EXPECT_EQ(first.result_seconds_to_target->median, 9);
   EXPECT_EQ(first.examples_to_target->median, 3000);
   EXPECT_DOUBLE_EQ(first.seconds_per_example->median, 0.001);
   EXPECT_DOUBLE_EQ(*first.times_single, std::cbrt(4.0 * 5 * 6) / 3);
   EXPECT_TRUE(std::isinf(workload.cells[2].seconds_to_target->median));
   EXPECT_FALSE(workload.cells[3].claims_time);
   EXPECT_FALSE(workload.cells[3].seconds_to_target);
+}
+
+TEST(Judgement, OfRecordsWithoutTheResultClockTellsNothingOfIt) {
+  Records records;
+  add(records, "single", {6, 4, 5});
+  for (Record& record : records) record.result_time_to_target_ns.reset();
+  EXPECT_FALSE(judge(records).workloads.front().cells[0].result_seconds_to_target);
 }
 
 TEST(Judgement, BracketsTheCrossingAndSaysWhetherItHeld) {

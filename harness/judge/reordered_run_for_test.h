@@ -122,7 +122,7 @@ inline FinishedRun path_run(const PathSetting& setting, const PathVariant& varia
   const Recipe recipe{.global_batch = batch,
                       .train_examples = data.count,
                       .total_examples = batch * setting.steps,
-                      .train = &data};
+                      .data_weights = data_weights_of(workload, data)};
   StrategyOptions options;
   options.replicas = variant.workers;
   if (variant.workers > 1) options.given["all_reduce"] = variant.algorithm;

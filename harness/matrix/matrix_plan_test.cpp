@@ -108,12 +108,12 @@ std::vector<std::string> rejected_of(const std::string& tier) {
   return lines;
 }
 
-TEST(MatrixPlan, HasTiersForLongRunsOfWhichEveryCellIsValidButOneOfTooFewLayers) {
-  EXPECT_EQ(rejected_of("standard"), std::vector<std::string>{});
-  const std::vector<std::string> rejected = rejected_of("full");
+TEST(MatrixPlan, HasTiersForLongRunsOfWhichEveryCellIsValidButOneOfTooFewGroups) {
+  EXPECT_EQ(rejected_of("full"), std::vector<std::string>{});
+  const std::vector<std::string> rejected = rejected_of("standard");
   ASSERT_EQ(rejected.size(), 1U);
-  EXPECT_THAT(rejected[0], HasSubstr("parabola model_parallel (4 workers): "));
-  EXPECT_THAT(rejected[0], HasSubstr("this model has 3 layers, so 1 to 3 stages are possible"));
+  EXPECT_THAT(rejected[0], HasSubstr("mobilenet_v2 pipeline (2 workers): "));
+  EXPECT_THAT(rejected[0], HasSubstr("in normalisation groups of 32; 1 to 2 are possible"));
 }
 
 TEST(MatrixPlan, HasATierForClaimsOfWhichEveryCellIsValid) {

@@ -38,7 +38,7 @@ RaceRequest request_of(const std::string& strategy) {
 
 Placement placement_of(const RaceRequest& request) {
   Placement placement = place(request, data().count);
-  placement.recipe.train = &data();
+  placement.recipe.data_weights = data_weights_of(*placement.workload, data());
   return placement;
 }
 

@@ -37,6 +37,7 @@ Cell cell_of(const RaceRequest& request, const Placement& placement, const CellF
   cell.rate_scale = placement.recipe.rate_scale;
   cell.steps = request.steps;
   cell.epochs = request.epochs;
+  cell.evaluate = request.evaluate;
   const auto computing = static_cast<int>(cell.workers + backup_workers_of(placement));
   // Of one process, as they are dealt to its GPUs; of several, ranks tell when they are ready.
   HostCores host{.workers = computing, .cores = facts.cores};

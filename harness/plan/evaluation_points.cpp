@@ -49,6 +49,10 @@ EvaluationPoints evaluation_points(std::int64_t period, std::int64_t global_batc
   return {.period = batches(period), .fine = batches(period / kFiner), .total = total};
 }
 
+EvaluationPoints evaluation_at(std::int64_t total) {
+  return {.period = total, .fine = total, .total = total};
+}
+
 std::int64_t most_evaluations(const EvaluationPoints& points) {
   return points.total / points.fine + 3;
 }

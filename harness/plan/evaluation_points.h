@@ -3,7 +3,8 @@
 // After how many examples a run is evaluated: once a period, and four times as often where the
 // target is near, so that the time to the target is known as exactly. Near: two periods more at the
 // fastest pace of the last three would reach it, as a curve may become steeper, and an accuracy
-// falls now and then. When the target is reached, once a period again.
+// falls now and then. When the target is reached, once a period again. Or at the end of the run
+// alone (--evaluate end).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,9 @@
 #include "harness/record/record.h"
 
 namespace regatta {
+
+/// What --evaluate asks for.
+enum class Evaluate : std::uint8_t { Often, AtEnd };
 
 /// Units: examples, in whole global batches.
 struct EvaluationPoints {
@@ -22,6 +26,9 @@ struct EvaluationPoints {
 
 EvaluationPoints evaluation_points(std::int64_t period, std::int64_t global_batch,
                                    std::int64_t total);
+
+/// The end of the run.
+EvaluationPoints evaluation_at(std::int64_t total);
 
 /// At most so many.
 std::int64_t most_evaluations(const EvaluationPoints& points);

@@ -33,6 +33,14 @@ TEST(EvaluationPoints, AreWholeBatchesAndFourTimesAsCloseNearTheTarget) {
   EXPECT_EQ(evaluation_points(50, 64, 8000).fine, 64);
 }
 
+TEST(EvaluationPoints, AtTheEndAreOne) {
+  const EvaluationPoints points = evaluation_at(4000);
+  const auto curve = [](std::int64_t examples) { return static_cast<double>(examples) / 40; };
+  EXPECT_EQ(points_of(points, kAccuracy, curve), (std::vector<std::int64_t>{4000}));
+  EXPECT_EQ(expected_evaluations(points), 1);
+  EXPECT_GE(most_evaluations(points), 2);  // before training, too
+}
+
 TEST(EvaluationPoints, AreCloseBeforeTheTargetAndNowhereElse) {
   const EvaluationPoints points = evaluation_points(800, 100, 4000);
   // 20 % a period: it is near from 60 % on.

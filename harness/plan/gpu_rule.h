@@ -13,7 +13,7 @@
 namespace regatta {
 
 /// Sets the fields of `placement` on GPUs and NCCL from the GPUs of this machine.
-/// Throws: RunError(Usage) if members of an NCCL communicator would share a GPU, or if backup
+/// Throws: RunError(Usage) if NCCL would sum between workers or stages of one process, or if backup
 /// workers on GPUs would have their servers in the same process.
 void deal_gpus(const RaceRequest& request, Placement& placement);
 

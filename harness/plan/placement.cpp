@@ -243,6 +243,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   check_name("data", request.data, {"verified", "unverified"});
   check_name("device", request.device, {kDeviceNames.begin(), kDeviceNames.end()});
   check_name("cuda_graph", request.cuda_graph, {"auto", "on", "off"});
+  check_name("evaluate", request.evaluate, {"often", "end"});
   check_options(request.strategy, request.options);
   placement.options.given = request.options;
   check_algorithm(request, placement);
@@ -260,6 +261,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   placement.winograd = use_of_winograd(request, placement);
   placement.launch = launch_of_steps(request, placement);
   placement.engines = engine_rule_of(request);
+  placement.evaluate = request.evaluate == "end" ? Evaluate::AtEnd : Evaluate::Often;
   check_checkpoints(request);
   check_trace(request);
   if (request.target && !std::isfinite(*request.target)) throw usage("--target is a finite number");
@@ -273,8 +275,10 @@ std::optional<std::string> nccl_algorithm(const RaceRequest& request) {
 }
 
 EvaluationPoints evaluation_points_of(const Placement& placement) {
-  return evaluation_points(placement.workload->evaluation_every, placement.recipe.global_batch,
-                           placement.recipe.total_examples);
+  const Recipe& recipe = placement.recipe;
+  if (placement.evaluate == Evaluate::AtEnd) return evaluation_at(recipe.total_examples);
+  return evaluation_points(placement.workload->evaluation_every, recipe.global_batch,
+                           recipe.total_examples);
 }
 
 Step as_computed(const Placement& placement, const Step& step) {

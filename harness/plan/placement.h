@@ -42,6 +42,7 @@ struct Placement {
   bool by_nccl = false;                            ///< NCCL sums gradients between GPUs
   int gpus = 1;                                    ///< used by a run in one process
   LaunchSteps launch = LaunchSteps::ByKernel;
+  Evaluate evaluate = Evaluate::Often;
   std::optional<EngineRule> engines;  ///< of cuDNN; empty if the CPU computes
 };
 

@@ -73,6 +73,9 @@ void declare_length(CLI::App& app, RaceRequest& request) {
             "length of the run in steps, instead of --epochs (default: --epochs)");
   add_value(app, "--global-batch", request.global_batch,
             "examples in a step over all workers (default: the workload's)");
+  add_value(app, "--evaluate", request.evaluate,
+            "before the first step and then often, after equal numbers of examples, or only at "
+            "the end of the run: often or end");
 }
 
 void declare_compute(CLI::App& app, RaceRequest& request) {

@@ -36,6 +36,7 @@ struct RaceRequest {
   std::optional<std::int64_t> global_batch;
   std::optional<double> epochs;
   std::optional<std::int64_t> steps;
+  std::string evaluate = "often";
   std::optional<double> target;
   std::optional<std::int64_t> normalization_group;  ///< empty: the workload's
   double rate_scale = 1;                            ///< multiplies the recipe's learning rate

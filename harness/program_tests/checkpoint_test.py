@@ -48,7 +48,7 @@ def counts_in(file: Path) -> dict[str, int]:
     """The counts with which a checkpoint begins; its lengths have to be the file's."""
     data = file.read_bytes()
     magic, version, header, payload = (data[i:i + 8] for i in range(0, 32, 8))
-    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 6:
+    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 7:
         raise AssertionError(f"{file} begins with {data[:16]!r}")
     sizes = [int.from_bytes(word, "little") for word in (header, payload)]
     if len(data) != 32 + sum(sizes) + 8:

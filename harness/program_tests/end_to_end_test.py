@@ -111,6 +111,19 @@ class Record(unittest.TestCase):
                     self.assertNotEqual(record["status"], "failed")
                     self.assertEqual(record["evaluations"][-1]["examples"], examples)
 
+    def test_has_a_clock_of_training_and_the_one_evaluation_at_the_end(self) -> None:
+        record = record_of("--workload", "airbench94", "--dataset", "shapes", "--steps", "1",
+                           "--global-batch", "128", "--target", "0", "--evaluate", "end")
+        first, last = record["evaluations"]
+        self.assertEqual(record["cell"]["evaluate"], "end")
+        self.assertEqual(first["result_time_ns"], 0)
+        self.assertGreater(record["data_weights_ns"], 1_000_000)  # of filters of 5,000 images
+        least = record["data_weights_ns"] + last["training_time_ns"]
+        self.assertGreater(last["result_time_ns"], least)
+        self.assertLess(last["result_time_ns"],
+                        least + last["full_time_ns"] - last["training_time_ns"])
+        self.assertEqual(record["result_time_to_target_ns"], last["result_time_ns"])
+
     def test_of_independent_replicas_is_of_all_of_them_and_the_same_in_every_run(self) -> None:
         for workload, flags in WORKLOADS.items():
             cell = (*flags, "--strategy", "independent", "--workers", "2")

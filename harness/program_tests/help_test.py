@@ -21,6 +21,7 @@ CELL_FLAGS = {
     "--winograd": "=auto",
     "--device": "=cpu", "--cuda-graph": "=auto", "--cudnn-engine": "(default: timed)",
     "--epochs": "(default: the workload's)", "--steps": "(default: --epochs)",
+    "--evaluate": "=often",
 }
 FLAGS = {
     "run": {

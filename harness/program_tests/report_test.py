@@ -182,7 +182,8 @@ class Right(Reports):
         lines = few_lines()
         failed = json.loads(lines[0])
         failed |= {"status": "failed", "training_time_to_target_ns": None,
-                   "full_time_to_target_ns": None, "examples_to_target": None,
+                   "full_time_to_target_ns": None, "result_time_to_target_ns": None,
+                   "examples_to_target": None,
                    "failure": {"kind": "diverged", "text": "<script>alert(1)</script> & more"}}
         judgement, page = self.made(folder_of("\n".join([json.dumps(failed), *lines[1:]]) + "\n"))
         cell = next(cell for cell in judgement["workloads"][0]["cells"]
@@ -222,8 +223,8 @@ class Damaged(Reports):
 
     def test_refuses_records_of_another_schema(self) -> None:
         lines = few_lines()
-        lines[7] = lines[7].replace('"schema":1', '"schema":3', 1)
-        self.refused(folder_of("\n".join(lines)), says="records.jsonl:8: schema 3, but")
+        lines[7] = lines[7].replace('"schema":1', '"schema":4', 1)
+        self.refused(folder_of("\n".join(lines)), says="records.jsonl:8: schema 4, but")
 
     def test_does_without_fields_that_are_missing(self) -> None:
         least = {"cell": {"workload": "parabola", "strategy": "single"}}

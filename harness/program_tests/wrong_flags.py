@@ -31,6 +31,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--dtype f23", r"unknown dtype 'f23'.*\(valid: f32 bf16\)"),
     ("--dtype bf16", r"unknown dtype for workload 'parabola' 'bf16'.*\(valid: f32\)"),
     ("--device cqu", r"unknown device 'cqu'; did you mean 'cpu'\?"),
+    ("--evaluate never", r"unknown evaluate 'never'.*\(valid: often end\)"),
     ("--cuda-graph of", r"unknown cuda_graph 'of'.*\(valid: auto on off\)"),
     ("--cuda-graph on", r"--cuda-graph on cannot be: it is for --device cuda; fix: leave it out"),
     ("--device cuda --strategy parameter_server --cuda-graph on --workers 2",

@@ -111,7 +111,7 @@ void Rank::join() {
   const Workload& workload = find_workload(request_.workload);
   data_ = load_data(workload, dataset_of(request_, workload), files_of(request_));
   placement_ = place(request_, data_.train.count);
-  placement_.recipe.train = &data_.train;
+  placement_.recipe.data_weights = data_weights_of(workload, data_.train);
   const Step placed = placed_step(placement_);
   parts_ = partition(placed, binding_of(placement_));
   check(own() < parts_.size(), "there is a part for each rank");

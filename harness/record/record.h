@@ -44,6 +44,7 @@ struct Cell {
   double rate_scale = 1;                            ///< factor on the recipe's learning rate
   std::optional<std::int64_t> steps;                ///< length of the run, if given in steps
   std::optional<double> epochs;                     ///< or in epochs; both empty: the workload's
+  std::string evaluate = "often";                   ///< or at the `end` alone
   std::int64_t processes = 1;
   std::int64_t threads_per_worker = 1;
   bool oversubscribed = false;       ///< more threads than cores
@@ -77,6 +78,7 @@ struct Evaluation {
   double epoch = 0;
   std::int64_t training_time_ns = 0;
   std::int64_t full_time_ns = 0;
+  std::int64_t result_time_ns = 0;  ///< result clock; 0 in older records
   double loss = 0;
   double metric = 0;
   double parameter_norm = 0;  ///< Euclidean, of all parameters; 0 in older records
@@ -194,7 +196,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 2;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 3;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z
@@ -202,8 +204,9 @@ struct Record {
   Status status = Status::Missed;
   std::optional<Failure> failure;
   Target target;
-  std::optional<std::int64_t> training_time_to_target_ns;  ///< this and the next two: if reached
+  std::optional<std::int64_t> training_time_to_target_ns;  ///< this and the next three: if reached
   std::optional<std::int64_t> full_time_to_target_ns;
+  std::optional<std::int64_t> result_time_to_target_ns;  ///< empty in older records
   std::optional<std::int64_t> examples_to_target;
   std::vector<Evaluation> evaluations;
   double examples_per_s = 0;
@@ -216,6 +219,7 @@ struct Record {
   GraphRecord graph;
   Checksums checksums;
   std::int64_t setup_ns = 0;
+  std::int64_t data_weights_ns = 0;  ///< a part of it: initial weights computed from the data
   std::int64_t warmup_ns = 0;
   std::int64_t training_ns = 0;
   std::int64_t full_ns = 0;

@@ -37,6 +37,7 @@ void for_each_field(T& part, Field&& field) {
   field("rate_scale", part.rate_scale);
   field("steps", part.steps);
   field("epochs", part.epochs);
+  field("evaluate", part.evaluate);
   field("processes", part.processes);
   field("threads_per_worker", part.threads_per_worker);
   field("oversubscribed", part.oversubscribed);
@@ -64,6 +65,7 @@ void for_each_field(T& part, Field&& field) {
   field("epoch", part.epoch);
   field("training_time_ns", part.training_time_ns);
   field("full_time_ns", part.full_time_ns);
+  field("result_time_ns", part.result_time_ns);
   field("loss", part.loss);
   field("metric", part.metric);
   field("parameter_norm", part.parameter_norm);
@@ -218,6 +220,7 @@ void for_each_field(T& part, Field&& field) {
   field("target", part.target);
   field("training_time_to_target_ns", part.training_time_to_target_ns);
   field("full_time_to_target_ns", part.full_time_to_target_ns);
+  field("result_time_to_target_ns", part.result_time_to_target_ns);
   field("examples_to_target", part.examples_to_target);
   field("evaluations", part.evaluations);
   field("examples_per_s", part.examples_per_s);
@@ -230,6 +233,7 @@ void for_each_field(T& part, Field&& field) {
   field("graph", part.graph);
   field("checksums", part.checksums);
   field("setup_ns", part.setup_ns);
+  field("data_weights_ns", part.data_weights_ns);
   field("warmup_ns", part.warmup_ns);
   field("training_ns", part.training_ns);
   field("full_ns", part.full_ns);

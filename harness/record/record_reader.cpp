@@ -177,6 +177,7 @@ Record record_from_json(std::string_view line) {
   if (record.status != Status::Reached) {  // older failed runs tell of a target reached before
     record.training_time_to_target_ns.reset();
     record.full_time_to_target_ns.reset();
+    record.result_time_to_target_ns.reset();
     record.examples_to_target.reset();
   }
   return record;

@@ -2,12 +2,15 @@
 #include "harness/run/evaluator.h"
 
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <string>
 
 #include "harness/run/assemble.h"
 #include "harness/run/backend.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/parts.h"
 
 namespace regatta {
@@ -59,8 +62,7 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   executor_->prepare();
 }
 
-double Evaluator::adopt_variables(Trainer& training, int model) {
-  double squares = 0;
+void Evaluator::adopt_variables(Trainer& training, int model) {
   std::vector<VariableCopy> all = training.variables(Copies::ForEvaluation);
   std::erase_if(all, [&](const VariableCopy& copy) { return copy.model != model; });
   const Graph& graph = executor_->step().graph;
@@ -77,10 +79,43 @@ double Evaluator::adopt_variables(Trainer& training, int model) {
         sum += weights[c] * static_cast<double>(copies[c][static_cast<std::size_t>(i)]);
       }
       target[i] = static_cast<float>(sum);
-      if (variable.kind == VariableKind::Parameter) squares += sum * sum;
     }
   }
   executor_->write_variables();
+}
+
+bool Evaluator::copy_on_device(Trainer& training, int model) {
+  std::map<std::string, std::vector<VariableOnDevice>> all;
+  for (const VariableOnDevice& each : training.variables_on_devices()) {
+    if (each.model == model) all[each.variable->whole_name()].push_back(each);
+  }
+  const Graph& graph = executor_->step().graph;
+  std::map<Device*, std::vector<MemoryCopy>> copies;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    Device& device = executor_->device_of(v);
+    const std::vector<VariableOnDevice>& found = all[graph.variable(v).name];
+    const bool is_one = found.size() == 1 && !found.front().variable->part_of;
+    if (!is_one || !device.copies_from(*found.front().device)) return false;
+    copies[&device].push_back({.to = executor_->variable_on_device(v).data,
+                               .from = found.front().tensor.data,
+                               .bytes = graph.variable(v).type.bytes()});
+  }
+  for (const auto& [device, of_device] : copies) device->copy(of_device);
+  return true;
+}
+
+/// Of what was evaluated last.
+double Evaluator::parameter_norm() {
+  double squares = 0;
+  const Graph& graph = executor_->step().graph;
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    if (graph.variable(v).kind != VariableKind::Parameter) continue;
+    const Tensor tensor = executor_->variable(v).tensor;
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+      const auto value = static_cast<double>(tensor.f32()[i]);
+      squares += value * value;
+    }
+  }
   return std::sqrt(squares);
 }
 
@@ -91,13 +126,15 @@ EvaluationResult Evaluator::judge(Trainer& training) {
     mean.loss += one.loss / models_;
     mean.metric += one.metric / models_;
     mean.parameter_norm += one.parameter_norm / models_;
+    mean.took_ns += one.took_ns;
   }
   executor_->rest();  // training goes on
   return mean;
 }
 
 EvaluationResult Evaluator::judge_model(Trainer& training, int model) {
-  const double parameter_norm = adopt_variables(training, model);
+  const std::int64_t begin_ns = now_ns();
+  if (!copy_on_device(training, model)) adopt_variables(training, model);
   const std::size_t done = executor_->loss_history(0).size();
   const std::int64_t all = executor_->examples_seen() + examples_;
   while (executor_->examples_seen() < all) {
@@ -108,8 +145,10 @@ EvaluationResult Evaluator::judge_model(Trainer& training, int model) {
     const auto fresh = executor_->loss_history(index).subspan(done);
     return std::accumulate(fresh.begin(), fresh.end(), 0.0) / static_cast<double>(examples_);
   };
-  EvaluationResult judgement{.loss = mean_of(0), .metric = 0, .parameter_norm = parameter_norm};
+  EvaluationResult judgement{.loss = mean_of(0)};
   judgement.metric = metric_ == Metric::Accuracy ? 100 * mean_of(1) : judgement.loss;
+  judgement.took_ns = now_ns() - begin_ns;
+  judgement.parameter_norm = parameter_norm();
   return judgement;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Evaluates the parameters of a training run on the test set, on an executor of its own that uses
-// all cores. Parameters are taken from their first copy. Running statistics are averaged over
+// all cores. Parameters are taken from their first copy; on a GPU without the host, where there is
+// one copy of each variable. Running statistics are averaged over
 // replicas, weighted by their shares, which is exact because their update is linear. Where replicas
 // train a model each, every model is judged by its own parameters and statistics, and the result is
 // their mean.
@@ -24,6 +25,7 @@ struct EvaluationResult {
   double loss = 0;            ///< mean over the examples, and over models
   double metric = 0;          ///< accuracy in percent, or the loss
   double parameter_norm = 0;  ///< Euclidean, of all parameters of a model together
+  std::int64_t took_ns = 0;   ///< to fetch the variables and evaluate them, without the norm
 };
 
 struct EvaluatorOptions {
@@ -46,8 +48,10 @@ class Evaluator {
 
  private:
   EvaluationResult judge_model(Trainer& training, int model);
-  /// Returns the norm of the parameters.
-  double adopt_variables(Trainer& training, int model);
+  void adopt_variables(Trainer& training, int model);
+  /// False where the host has to take part.
+  bool copy_on_device(Trainer& training, int model);
+  double parameter_norm();
 
   Metric metric_;
   std::vector<std::int64_t> groups_;  ///< by replica

@@ -35,6 +35,19 @@ std::vector<VariableCopy> LocalTrainer::variables(Copies which) {
   return copies;
 }
 
+std::vector<VariableOnDevice> LocalTrainer::variables_on_devices() {
+  CopyChooser chooser(Copies::ForEvaluation);
+  std::vector<VariableOnDevice> all;
+  for (VariableId v : chooser.choose(executor_.step())) {
+    if (!executor_.device_of(v).has_queues()) return {};
+    all.push_back({.variable = &executor_.step().graph.variable(v),
+                   .tensor = executor_.variable_on_device(v),
+                   .device = &executor_.device_of(v),
+                   .model = executor_.step().partition.model(v)});
+  }
+  return all;
+}
+
 VariableCopy LocalTrainer::variable(VariableId id) {
   const HostVariable variable = executor_.variable(id);
   return {.variable = &executor_.step().graph.variable(id),

@@ -31,6 +31,7 @@ class LocalTrainer final : public Trainer {
   std::int64_t examples_seen() const override { return executor_.examples_seen(); }
   std::optional<double> latest_loss() const override { return executor_.latest_loss(); }
   std::vector<VariableCopy> variables(Copies which) override;
+  std::vector<VariableOnDevice> variables_on_devices() override;
   /// The copy of a variable of the part's graph. The caller may change it before begin_at().
   VariableCopy variable(VariableId id);
   /// Sets the number of updates that the variable has had.

@@ -17,6 +17,7 @@
 #include "harness/run/local_trainer.h"
 #include "kernels/comm/in_process/in_process.h"
 #include "kernels/comm/nccl/nccl_members_for_test.h"
+#include "kernels/cuda/device/hidden_memory_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "workloads/data/shapes.h"
 
@@ -52,6 +53,26 @@ RaceRequest request_of(const std::string& algorithm, const std::string& cuda_gra
   return request;
 }
 
+/// With memory that only its streams touch, NCCL's work included.
+class HiddenGpu final : public cuda::testing_support::HiddenDevice {
+ public:
+  explicit HiddenGpu(int number) : number_(number) {}
+  std::unique_ptr<LaneQueue> make_queue() override {
+    auto queue = std::make_unique<testing_support::StreamQueue>(number_);
+    queue->surround([this](const std::function<void()>& work) {
+      const cuda::testing_support::HiddenMemory::Opened opened(&memory());
+      work();
+    });
+    return queue;
+  }
+  std::unique_ptr<StepRecorder> make_recorder() override {
+    return std::make_unique<testing_support::StreamRecorder>();
+  }
+
+ private:
+  int number_;
+};
+
 /// What the coordinator and every rank make of a request.
 struct RunParts {
   RaceRequest request;
@@ -61,7 +82,7 @@ struct RunParts {
 
 RunParts set_up(const RaceRequest& request, std::int64_t train_examples = kExamples) {
   RunParts made{.request = request, .placement = place(request, train_examples), .parts = {}};
-  made.placement.recipe.train = &images();
+  made.placement.recipe.data_weights = data_weights_of(*made.placement.workload, images());
   made.parts = partition(placed_step(made.placement), binding_of(made.placement));
   return made;
 }
@@ -160,14 +181,20 @@ class NcclTraining : public testing_support::Nccl {
   }
 
   NcclTransportOptions options_{.calls = &calls_};
+  bool hides_memory_ = false;
 
  private:
   /// As make_backend() makes it, but for what the doubles stand in for.
   std::unique_ptr<Backend> backend_of(const RunParts& setup, Meeting& meeting, int rank) const {
     auto backend = std::make_unique<Backend>("cuda");
-    backend->gpus.push_back(std::make_unique<GpuDouble>(rank));
     add_cpu_kernels(backend->kernels);
-    if (setup.placement.launch == LaunchSteps::AsOne) defer_kernels(backend->kernels);
+    if (hides_memory_) {
+      backend->gpus.push_back(std::make_unique<HiddenGpu>(rank));
+    } else {
+      backend->gpus.push_back(std::make_unique<GpuDouble>(rank));
+    }
+    const bool defers = hides_memory_ || setup.placement.launch == LaunchSteps::AsOne;
+    if (defers) defer_kernels(backend->kernels);
     backend->add(std::make_unique<InProcessTransport>());
     backend->add(std::make_unique<NcclTransport>(std::make_unique<ThreadRendezvous>(meeting, rank),
                                                  options_));
@@ -183,6 +210,17 @@ TEST_F(NcclTraining, ComputesTheBitsOfOneProcess) {
 }
 
 TEST_F(NcclTraining, ComputesTheBitsOfOneProcessInsideTheCapturedStep) {
+  expect_the_bits_of_one_process(request_of("nccl", "on"));
+}
+
+/// Else the host faults.
+TEST_F(NcclTraining, TouchesTheGpusMemoryInStreamsAlone) {
+  hides_memory_ = true;
+  expect_the_bits_of_one_process(request_of("nccl"));
+}
+
+TEST_F(NcclTraining, TouchesItThereInsideTheCapturedStep) {
+  hides_memory_ = true;
   expect_the_bits_of_one_process(request_of("nccl", "on"));
 }
 

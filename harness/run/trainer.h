@@ -16,6 +16,7 @@
 #include "kernels/comm/exchange_times.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/traffic.h"
+#include "kernels/runtime/device.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/kernel.h"
 #include "kernels/runtime/measure/trace.h"
@@ -28,6 +29,14 @@ struct VariableCopy {
   Tensor tensor;
   std::uint64_t version = 0;  ///< updates so far, if loops share the variable
   int model = 0;              ///< that it belongs to (kernels/graph/loops.h)
+};
+
+/// The same in the memory of its device.
+struct VariableOnDevice {
+  const Variable* variable = nullptr;
+  Tensor tensor;
+  const Device* device = nullptr;
+  int model = 0;
 };
 
 /// The copies of variables to fetch. Copies from other processes cost time.
@@ -120,6 +129,9 @@ class Trainer {
   /// In host memory. Copies of one variable stand in the order of their places. Valid until the
   /// next call of anything but examples_seen(). Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
+
+  /// Those for an evaluation where devices with queues hold them; else none.
+  virtual std::vector<VariableOnDevice> variables_on_devices() { return {}; }
 
   /// Checks that the run still goes on. Called during long computations between two calls of
   /// advance_to(); throws as advance_to() does.

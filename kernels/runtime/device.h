@@ -80,11 +80,20 @@ class LaneQueue {
   /// A mark for this queue. Called before the clock starts; not for recorded steps. The default
   /// mark finishes the queue in put() and reads the host's clock.
   virtual std::unique_ptr<QueueMark> make_mark();
+  /// Memory of the device for it and its kernels beside the planned block. Units: bytes.
+  virtual std::int64_t held_bytes() const { return 0; }
   /// Empty when the queue is not a GPU's stream.
   virtual std::optional<StreamPlace> stream_place() const { return std::nullopt; }
 
  private:
   std::optional<HostBuffer> room_;
+};
+
+/// Of bytes from one place in a device's memory to another.
+struct MemoryCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::int64_t bytes = 0;
 };
 
 /// Memory and queues of one device. Outlives the objects it made.
@@ -102,6 +111,10 @@ class Device {
   /// queue holds work on that memory. Threads: any. Throws: RunError(Device).
   virtual void read(void* host, const void* memory, std::int64_t bytes);
   virtual void write(void* memory, const void* host, std::int64_t bytes);
+  /// Whether copy() reaches the memory of `other`, which is another object for the same GPU.
+  virtual bool copies_from(const Device& /*other*/) const { return false; }
+  /// Copies to this device's memory without the host. Otherwise as read().
+  virtual void copy(std::span<const MemoryCopy> /*copies*/) {}
   /// Host memory that read(), write() and queues copy from and to fast.
   /// Throws: RunError when memory is short.
   virtual HostBuffer make_host_buffer(std::int64_t bytes);

@@ -37,6 +37,13 @@ constexpr int kSpins = 400;
 /// two cores take 30 us a step so, 80 us when they sleep at once.
 constexpr int kYields = 50;
 
+PlanOptions planned_for(const PlacedDevices& devices, PlanOptions options) {
+  options.gathers_casts = [devices](const Place& place) {
+    return devices.device(place).has_queues();
+  };
+  return options;
+}
+
 }  // namespace
 
 class Executor::Impl {
@@ -45,7 +52,7 @@ class Executor::Impl {
       : step_(part),
         devices_(devices),
         options_(options),
-        plan_(step_, options.plan),
+        plan_(step_, planned_for(devices, options.plan)),
         loops_(step_, plan_),
         memory_(step_.graph, plan_, options.seed, devices_),
         kernel_memories_(step_.graph, plan_, memory_),
@@ -319,11 +326,17 @@ std::int64_t Executor::examples_seen() const { return impl_->counts_.seen(); }
 std::vector<std::string> Executor::lost() const { return impl_->failures_.lost(); }
 const Step& Executor::step() const { return impl_->step_; }
 HostVariable Executor::variable(VariableId id) { return impl_->memory_.host_variable(id); }
+Tensor Executor::variable_on_device(VariableId id) const {
+  return impl_->memory_.variable(id).tensor;
+}
+Device& Executor::device_of(VariableId id) const { return impl_->memory_.device_of(id); }
 void Executor::write_variables() { impl_->memory_.write_variables(); }
 std::vector<WorkerReport> Executor::workers() const { return worker_reports(impl_->state()); }
 std::vector<LoopReport> Executor::loops() const { return loop_reports(impl_->state()); }
 const std::set<KernelChoice>& Executor::kernel_choices() const { return impl_->choices_; }
-std::int64_t Executor::planned_bytes() const { return impl_->memory_.planned_bytes(); }
+std::int64_t Executor::planned_bytes() const {
+  return impl_->memory_.planned_bytes() + impl_->queues_.held_bytes();
+}
 std::int64_t Executor::unshared_bytes() const { return impl_->memory_.unshared_bytes(); }
 
 std::span<const float> Executor::loss_history(std::size_t index) const {

@@ -99,6 +99,9 @@ class Executor {
   const Step& step() const;
   /// A variable in host memory, valid until the next run(). Not while run() runs.
   HostVariable variable(VariableId id);
+  /// A variable in the memory of its device.
+  Tensor variable_on_device(VariableId id) const;
+  Device& device_of(VariableId id) const;
   /// Gives the devices what the caller has written to host variables. Not while run() runs.
   void write_variables();
 
@@ -115,8 +118,10 @@ class Executor {
   std::int64_t lost_updates() const;
   /// The choices that kernels made when they were built.
   const std::set<KernelChoice>& kernel_choices() const;
-  std::int64_t planned_bytes() const;   ///< arenas and variables
-  std::int64_t unshared_bytes() const;  ///< the same without sharing of memory between values
+  /// Arenas and variables, and what kernels in queues hold beside them.
+  std::int64_t planned_bytes() const;
+  /// Arenas and variables without sharing of memory between values.
+  std::int64_t unshared_bytes() const;
   /// The rows of all lanes, by the steady clock. Not while run() runs.
   std::vector<TraceRow> trace() const;
 

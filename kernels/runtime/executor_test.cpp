@@ -38,7 +38,7 @@ Step images(ElementType element) {
   recipe.global_batch = 64;
   recipe.train_examples = 256;
   recipe.total_examples = 100 * recipe.global_batch;
-  recipe.train = &shapes();
+  recipe.data_weights = data_weights_of(airbench94_narrow(), shapes());
   recipe.element = element;
   return airbench94_narrow().training(recipe);
 }
@@ -244,6 +244,27 @@ TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
       }
     }
   }
+}
+
+TEST(Plan, GathersCastsOfVariablesBehindTheFirstWhereKernelsMerge) {
+  const Step part = partition(images(ElementType::BF16), Binding{}).front();
+  PlanOptions options;
+  const auto casts = [&] {
+    const Plan plan(part, options);
+    std::string runs;  // c: a cast of a variable, o: others, each run once
+    for (const Instruction& instruction : plan.lanes().front().instructions) {
+      const Node& node = part.graph.node(instruction.node);
+      const bool is_cast = node.op == Op::Cast && plan.storage(node.inputs[0]).variable >= 0;
+      const char kind = is_cast ? 'c' : 'o';
+      if (runs.empty() || runs.back() != kind) runs += kind;
+      EXPECT_EQ(plan.index_of(instruction.node),
+                &instruction - plan.lanes().front().instructions.data());
+    }
+    return runs;
+  };
+  EXPECT_GT(casts().size(), 5U);
+  options.gathers_casts = [](const Place&) { return true; };
+  EXPECT_EQ(casts(), "oco");
 }
 
 /// Two members of an all_reduce in lanes of their own, and a reader of its output behind a view.

@@ -22,6 +22,7 @@ class Expiring final : public Kernel {
     if (context.examples < expiry_) kernel_->run(context);
   }
   QueuedExchange* queued_exchange() override { return kernel_->queued_exchange(); }
+  const Resting* resting() const override { return kernel_->resting(); }
   bool merges_with(const Kernel& other) const override {
     const auto* expiring = dynamic_cast<const Expiring*>(&other);
     return expiring != nullptr && expiring->expiry_ == expiry_ &&

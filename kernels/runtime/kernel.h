@@ -128,6 +128,14 @@ struct KernelRequest {
   QueuedCounts* counts = nullptr;  ///< for a lane with a queue: replaces its LaneCounters
 };
 
+/// A kernel with steps in which it has nothing to do; a recorded step (capture/) is launched
+/// without it then.
+class Resting {
+ public:
+  virtual ~Resting() = default;
+  virtual bool rests(const StepContext& context) const = 0;
+};
+
 class Kernel {
  public:
   Kernel() = default;
@@ -139,6 +147,8 @@ class Kernel {
   /// The kernel's communication without the host; null where the host takes part or the kernel only
   /// computes.
   virtual QueuedExchange* queued_exchange() { return nullptr; }
+  /// Null where it has work in every step.
+  virtual const Resting* resting() const { return nullptr; }
   /// Whether one launch can do the work of both, where neither needs the other's (merge.h).
   virtual bool merges_with(const Kernel& /*other*/) const { return false; }
   /// Takes over the work of kernels that it merges with; their run() then does nothing. Called

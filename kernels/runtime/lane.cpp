@@ -101,8 +101,7 @@ void Lane::merge_in_segments() const {
   for (const Segment& segment : segments_) {
     std::vector<NodeKernel> kernels;
     for (std::size_t i = segment.begin; i < segment.end; ++i) {
-      const NodeId id = plan_.instructions[i].node;
-      kernels.push_back({.id = id, .node = &graph_.node(id), .kernel = kernels_[i].get()});
+      kernels.push_back(node_kernel(graph_, plan_.instructions[i].node, *kernels_[i]));
     }
     merge_kernels(kernels);
   }

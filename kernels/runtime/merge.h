@@ -2,10 +2,12 @@
 //
 // Merges kernels of a lane with a queue, so that one launch does the work of many: the updates of
 // all variables, say. A kernel moves forward to the first one that it merges with, past others that
-// have nothing to do with it.
+// have nothing to do with it. One that makes a value moves only past what reads no values: else its
+// memory might still be another's (memory_plan.h).
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
@@ -16,7 +18,12 @@ struct NodeKernel {
   NodeId id = -1;
   const Node* node = nullptr;
   Kernel* kernel = nullptr;
+  std::vector<VariableId> views = {};  ///< variables that its inputs are views of
+  bool reads_values = false;           ///< has inputs that are no variables
 };
+
+/// With what the graph says of the node's inputs.
+NodeKernel node_kernel(const Graph& graph, NodeId id, Kernel& kernel);
 
 /// `kernels`: in the order of the lane; nothing waits for one of them but the last. Called before
 /// the first step.

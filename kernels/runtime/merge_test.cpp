@@ -43,15 +43,24 @@ class MergeTest : public testing::Test {
     Node& node = nodes_.emplace_back();
     node.variables = std::move(variables);
     for (const NodeId from : reads) node.inputs.push_back({from, 0});
+    views_.emplace_back();
     if (writes) node.outputs.push_back({ElementType::F32, {1}});
     kernels_.push_back(std::make_unique<Noting>(name.substr(0, 1), name, done_));
+  }
+  /// Makes a value of variables that it reads only.
+  void add_reader(const std::string& name, std::vector<VariableId> views) {
+    add(name, {}, {}, true);
+    views_.back() = std::move(views);
   }
   /// Of a step after merging.
   std::string order() {
     std::vector<NodeKernel> all;
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      all.push_back(
-          {.id = static_cast<NodeId>(i), .node = &nodes_[i], .kernel = kernels_[i].get()});
+      all.push_back({.id = static_cast<NodeId>(i),
+                     .node = &nodes_[i],
+                     .kernel = kernels_[i].get(),
+                     .views = views_[i],
+                     .reads_values = !nodes_[i].inputs.empty()});
     }
     merge_kernels(all);
     for (const auto& kernel : kernels_) kernel->run({});
@@ -61,6 +70,7 @@ class MergeTest : public testing::Test {
   }
 
   std::deque<Node> nodes_;
+  std::vector<std::vector<VariableId>> views_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
   std::vector<std::string> done_;
 };
@@ -95,6 +105,29 @@ TEST_F(MergeTest, LeavesWhatReadsAValueMadeBetweenOrMakesOne) {
   add("s2", {2}, {}, true);
   add("s3", {3});
   EXPECT_EQ(order(), "s0+s3 m s1 s2");
+}
+
+TEST_F(MergeTest, GathersWhatMakesValuesUntilSomethingReadsOne) {
+  add_reader("c0", {0});
+  add_reader("c1", {1});
+  add("m", {}, {0}, true);  // the memory of its input may be free now
+  add_reader("c2", {2});
+  EXPECT_EQ(order(), "c0+c1 m c2");
+}
+
+TEST_F(MergeTest, LeavesWhatReadsAVariableBehindItsAssignment) {
+  add_reader("c0", {0});
+  add("s1", {1});
+  add_reader("c1", {1});
+  add_reader("c2", {2});
+  EXPECT_EQ(order(), "c0+c2 s1 c1");
+}
+
+TEST_F(MergeTest, LeavesAnAssignmentBehindWhatReadsTheVariable) {
+  add("s0", {0});
+  add_reader("c1", {1});
+  add("s1", {1});
+  EXPECT_EQ(order(), "s0 c1 s1");
 }
 
 TEST_F(MergeTest, MergesOnlyWhatExpiresTogether) {

@@ -52,6 +52,10 @@ Value what_is_viewed(const Graph& graph, Value value) {
 Plan::Plan(const Step& step, const PlanOptions& options) {
   resolve_storage(step.graph);
   deal_to_lanes(step, options);
+  for (LanePlan& lane : lanes_) {
+    const bool gathers = options.gathers_casts && options.gathers_casts(lane.place);
+    if (gathers && !lane.communication) gather_casts(step.graph, lane);
+  }
   find_dependencies(step.graph);
 }
 
@@ -111,6 +115,30 @@ void Plan::deal_to_lanes(const Step& step, const PlanOptions& options) {
     lane_of_.back() = entry->second;
     index_of_.back() = static_cast<int>(instructions.size());
     instructions.push_back({.node = id, .waits = {}, .awaited = false});
+  }
+}
+
+/// Casts of variables that nothing assigns before them, which read nothing else: behind the first
+/// of them.
+void Plan::gather_casts(const Graph& graph, LanePlan& lane) {
+  std::map<VariableId, NodeId> first_assignment;
+  for (NodeId id = static_cast<NodeId>(graph.nodes().size()) - 1; id >= 0; --id) {
+    if (!op_info(graph.node(id).op).assigns) continue;
+    for (const VariableId v : graph.node(id).variables) first_assignment[v] = id;
+  }
+  const auto is_free = [&](const Instruction& instruction) {
+    const Node& node = graph.node(instruction.node);
+    if (node.op != Op::Cast) return false;
+    const VariableId variable = storage(node.inputs[0]).variable;
+    if (variable < 0) return false;
+    const auto assigned = first_assignment.find(variable);
+    return assigned == first_assignment.end() || instruction.node < assigned->second;
+  };
+  auto& all = lane.instructions;
+  const auto first = std::find_if(all.begin(), all.end(), is_free);
+  std::stable_partition(first, all.end(), is_free);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    index_of_[static_cast<std::size_t>(all[i].node)] = static_cast<int>(i);
   }
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kernels/graph/graph.h"
@@ -44,6 +45,9 @@ struct Storage {
 struct PlanOptions {
   /// Communication of fewer bytes stays in the compute lane: a hand-over costs about 10 us.
   std::int64_t inline_bytes = 64 * 1024;
+  /// Whether casts of variables stand one behind the other in the lanes of a place, so that kernels
+  /// merge (merge.h); empty: nowhere.
+  std::function<bool(const Place&)> gathers_casts = {};
 };
 
 class Plan {
@@ -62,6 +66,7 @@ class Plan {
  private:
   void resolve_storage(const Graph& graph);
   void deal_to_lanes(const Step& step, const PlanOptions& options);
+  void gather_casts(const Graph& graph, LanePlan& lane);
   void find_dependencies(const Graph& graph);
   void depend(NodeId later, NodeId earlier);
 

@@ -31,6 +31,11 @@ class Stream {
     tasks_.push_back(std::move(task));
     changed_.notify_all();
   }
+  /// Each task is done inside of this. Called before the first.
+  void surround(std::function<void(const std::function<void()>&)> around) {
+    const std::scoped_lock lock(mutex_);
+    around_ = std::move(around);
+  }
   void finish() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return tasks_.empty(); });
@@ -63,7 +68,11 @@ class Stream {
       changed_.wait(lock, [this] { return !tasks_.empty(); });
       const std::function<void()> task = tasks_.front();
       lock.unlock();
-      if (task) task();
+      if (task && around_) {
+        around_(task);
+      } else if (task) {
+        task();
+      }
       lock.lock();
       tasks_.pop_front();
       changed_.notify_all();
@@ -75,6 +84,7 @@ class Stream {
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   std::optional<Capture> capture_;
+  std::function<void(const std::function<void()>&)> around_;
   std::thread thread_;
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -21,6 +22,7 @@
 
 #include "kernels/comm/grpc/stream_double_for_test.h"
 #include "kernels/comm/nccl/nccl_calls.h"
+#include "kernels/comm/nccl/nccl_settings.h"
 
 namespace regatta::nccl_double {
 
@@ -57,6 +59,8 @@ struct Communicator {
   bool destroyed = false;
 };
 
+inline constexpr int kVersion = 22809;
+
 /// Everything, behind one lock.
 struct Library {
   std::mutex mutex;
@@ -66,6 +70,7 @@ struct Library {
   std::vector<std::string> violations;
   int inits = 0, aborts = 0, finalizes = 0, destroys = 0, ids = 0;
   bool never_connects = false;
+  int version = kVersion;
 
   Communicator& of(ncclComm_t handle) { return *reinterpret_cast<Communicator*>(handle); }
 
@@ -115,8 +120,14 @@ inline ncclResult_t init(ncclComm_t* handle, int ranks, ncclUniqueId id, int ran
   if (here().group_depth == 0) all.violations.push_back("init outside of a group");
   World& world = all.worlds[std::string(id.internal, sizeof id.internal)];
   world.ranks = ranks;
+  const char* shares = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  const bool is_allowed = shares != nullptr && std::string(shares) == "1";
+  if (all.version >= kSharesGpus && !is_allowed) {  // NCCL asks once, at the first of a process
+    all.violations.push_back("a communicator before ranks may share a GPU");
+  }
   for (const auto& [other, device] : world.device_of_rank) {
-    if (device == here().device) all.violations.push_back("two ranks on one GPU");
+    if (device != here().device || all.version >= kSharesGpus) continue;
+    all.violations.push_back("two ranks on one GPU");
   }
   world.device_of_rank[rank] = here().device;
   Communicator& made = all.communicators.emplace_back();
@@ -259,7 +270,7 @@ inline ncclResult_t deregister_buffer(ncclComm_t handle, void* registration) {
 inline NcclCalls calls() {
   NcclCalls table;
   table.get_version = [](int* version) {
-    *version = 22809;
+    *version = slot() == nullptr ? kVersion : library().version;
     return ncclSuccess;
   };
   table.get_error_string = [](ncclResult_t result) {

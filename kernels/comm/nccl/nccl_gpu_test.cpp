@@ -107,7 +107,9 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
     if (const std::string why = why_no_nccl(); !why.empty()) GTEST_SKIP() << why;
     gpus_ = static_cast<int>(found.gpus.size());
     unsetenv("NCCL_ALGO");
-    pinned_.emplace(GetParam());  // no other thread is there yet that reads the environment
+    // No other thread is there yet that reads the environment.
+    pinned_.emplace(GetParam());
+    permission_.emplace();
   }
 
   /// `gpus`: members take them in turn.
@@ -134,6 +136,7 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
 
   int gpus_ = 0;
   std::optional<PinnedNcclAlgorithm> pinned_;
+  std::optional<SharedGpuPermission> permission_;
 };
 
 TEST_P(NcclOnGpus, LeavesTheOnlyContributionOfOneMember) { check_members(1, 1); }

@@ -60,6 +60,9 @@ class ThreadRendezvous final : public Rendezvous {
 class StreamQueue final : public DeferringQueue {
  public:
   explicit StreamQueue(int device) : device_(device) {}
+  void surround(std::function<void(const std::function<void()>&)> around) {
+    stream_.surround(std::move(around));
+  }
   void finish() override { stream_.finish(); }
   void finish_while(const std::function<void()>& look) override {
     while (!stream_.is_idle()) {

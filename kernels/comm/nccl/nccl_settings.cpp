@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
@@ -16,6 +18,18 @@ namespace {
 constexpr const char* kVariable = "NCCL_ALGO";
 constexpr const char* kMultiRank = "NCCL_MULTI_RANK_GPU_ENABLE";
 constexpr const char* kRingValue = "Ring";
+
+/// Who needs the permission, and the variable while there is one.
+struct Permission {
+  std::mutex mutex;
+  int holders = 0;
+  std::optional<PinnedVariable> pinned;
+};
+
+Permission& permission_of_process() {
+  static Permission permission;
+  return permission;
+}
 
 /// NCCL does not tell `ring` from `Ring`.
 bool is_ring(std::string_view value) {
@@ -42,7 +56,19 @@ PinnedNcclAlgorithm::PinnedNcclAlgorithm(std::string_view algorithm) {
   pinned_.emplace(kVariable, kRingValue);
 }
 
-SharedGpuPermission::SharedGpuPermission() : pinned_(kMultiRank, "1") {
+SharedGpuPermission::SharedGpuPermission() {
+  Permission& permission = permission_of_process();
+  const std::scoped_lock lock(permission.mutex);
+  if (permission.holders++ == 0) permission.pinned.emplace(kMultiRank, "1");
+}
+
+SharedGpuPermission::~SharedGpuPermission() {
+  Permission& permission = permission_of_process();
+  const std::scoped_lock lock(permission.mutex);
+  if (--permission.holders == 0) permission.pinned.reset();
+}
+
+void SharedGpuPermission::require() const {
   const std::string_view value = std::getenv(kMultiRank);
   if (value == "1") return;
   throw RunError(ErrorKind::Usage,

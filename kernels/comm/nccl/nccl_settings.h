@@ -6,9 +6,10 @@
 //   --all-reduce ring  needs NCCL_ALGO=Ring: sets it in this process if it is unset, and refuses
 //                      another value
 // It lets members of a communicator share a GPU, from 2.30.3 on, where NCCL_MULTI_RANK_GPU_ENABLE
-// is 1: set in this process if members do and it is unset. Records contain all variables that begin
-// with NCCL_. Settings in files (/etc/nccl.conf), which the environment overrides, are missing
-// there. Source: NCCL user guide, Environment Variables.
+// is 1. It reads that variable once a process, at the first communicator of several members, so it
+// is set before any is made, whether or not members share a GPU. Records contain all variables that
+// begin with NCCL_. Settings in files (/etc/nccl.conf), which the environment overrides, are
+// missing there. Source: NCCL user guide, Environment Variables.
 #pragma once
 
 #include <map>
@@ -49,14 +50,18 @@ class PinnedNcclAlgorithm {
 /// NCCL's first version that lets members share a GPU.
 inline constexpr int kSharesGpus = 23003;
 
-/// Allows members to share a GPU.
+/// Allows members to share a GPU, unless the environment forbids it: while one of these lives, the
+/// variable is set. Made before the first communicator of its owner, where NCCL is new enough.
+/// Threads: any; the environment changes with the first and the last only.
 class SharedGpuPermission {
  public:
-  /// Throws: RunError(Usage) if the environment forbids it.
   SharedGpuPermission();
+  ~SharedGpuPermission();
+  SharedGpuPermission(const SharedGpuPermission&) = delete;
+  SharedGpuPermission& operator=(const SharedGpuPermission&) = delete;
 
- private:
-  PinnedVariable pinned_;
+  /// For members that share a GPU. Throws: RunError(Usage) if the environment forbids it.
+  void require() const;
 };
 
 /// This process's environment variables that begin with NCCL_, to be passed on to other hosts.

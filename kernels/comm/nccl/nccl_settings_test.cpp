@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
+#include <utility>
 
 #include "kernels/comm/nccl/nccl_members_for_test.h"
 #include "kernels/comm/nccl/nccl_roll.h"
@@ -40,12 +42,17 @@ TEST(NcclSettings, RefuseRingWhereTheEnvironmentWantsAnotherAlgorithm) {
 TEST(NcclSettings, LetRanksShareAGpuUnlessTheUserForbidsIt) {
   unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
   {
-    const SharedGpuPermission permission;
+    std::optional<SharedGpuPermission> permission(std::in_place);
     EXPECT_STREQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), "1");
+    const SharedGpuPermission another;
+    permission.reset();
+    EXPECT_STREQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), "1") << "one still needs it";
+    another.require();
   }
   EXPECT_EQ(std::getenv("NCCL_MULTI_RANK_GPU_ENABLE"), nullptr);
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "0", 1);
-  const RunError error = error_of([] { const SharedGpuPermission permission; });
+  const SharedGpuPermission forbidden;
+  const RunError error = error_of([&] { forbidden.require(); });
   EXPECT_EQ(error.kind(), ErrorKind::Usage);
   EXPECT_EQ(
       std::string(error.what()),

@@ -129,6 +129,7 @@ struct NcclTransport::State {
     const std::int64_t elements = bucket_elements(request.inputs);
     if (elements < 0) return nullptr;
     pin(wanted);
+    if (!permission && version() >= kSharesGpus) permission.emplace();
     const std::int64_t members = attributes.integer("members");
     const std::int64_t member = attributes.integer("member");
     const std::vector<std::int64_t> processes =
@@ -220,7 +221,7 @@ struct NcclTransport::State {
     const SharedGpus shared = version() >= kSharesGpus ? SharedGpus::Allowed : SharedGpus::Refused;
     for (const auto& [name, clique] : cliques) {
       NcclRoll::verify(name, known.at(name), clique.members, shared);
-      if (NcclRoll::shares_gpus(known.at(name)) && !permission) permission.emplace();
+      if (NcclRoll::shares_gpus(known.at(name))) permission.value().require();
     }
     for (auto& [name, clique] : cliques) {
       begin(clique, known.at(name).id);

@@ -71,6 +71,19 @@ TEST_F(Nccl, CountsTheBytesOfARingAndTheTimeInside) {
   });
 }
 
+/// The double notes a communicator that is made before.
+TEST_F(Nccl, IsAllowedToLetMembersShareAGpuBeforeItsFirstCommunicator) {
+  nccl_double::library().version = kSharesGpus;
+  for (const std::vector<int>& gpus : {std::vector{0, 1}, std::vector{5, 5}}) {
+    for_each_process({.processes = {0, 1}, .gpus = gpus}, [](Process& process) {
+      process.connect();
+      process.run(0);
+      const float sum = contribution(0, round_of(0, 0), 0) + contribution(1, round_of(0, 0), 0);
+      EXPECT_FLOAT_EQ(process.members()[0]->buffer(0)[0], sum);
+    });
+  }
+}
+
 TEST_F(Nccl, RefusesTwoMembersOnOneGpuBeforeItIsCalled) {
   for_each_process({.processes = {0, 1}, .gpus = {5, 5}}, [](Process& process) {
     const RunError error = error_of([&] { process.connect(); });

@@ -49,10 +49,23 @@ class Gpu final : public Device {
   }
   void release(void* memory) noexcept override { free_on_gpu(memory); }
   void read(void* host, const void* memory, std::int64_t bytes) override {
-    copy(host, memory, bytes);
+    transfer(host, memory, bytes);
   }
   void write(void* memory, const void* host, std::int64_t bytes) override {
-    copy(memory, host, bytes);
+    transfer(memory, host, bytes);
+  }
+  bool copies_from(const Device& other) const override {
+    const auto* const gpu = dynamic_cast<const Gpu*>(&other);
+    return gpu != nullptr && gpu->device_ == device_;
+  }
+  void copy(std::span<const MemoryCopy> copies) override {
+    make_current();
+    for (const auto& [to, from, bytes] : copies) {
+      cuda_call(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice,
+                                nullptr),
+                "cudaMemcpyAsync");
+    }
+    cuda_call(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
   HostBuffer make_host_buffer(std::int64_t bytes) override { return make_pinned(device_, bytes); }
   bool has_queues() const override { return true; }
@@ -69,7 +82,7 @@ class Gpu final : public Device {
  private:
   /// The host's memory may be pageable: cudaMemcpy returns when it has read it, and the stream ends
   /// when it is there.
-  void copy(void* to, const void* from, std::int64_t bytes) {
+  void transfer(void* to, const void* from, std::int64_t bytes) {
     make_current();
     cuda_call(cudaMemcpy(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault),
               "cudaMemcpy");

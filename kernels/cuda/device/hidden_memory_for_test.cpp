@@ -103,6 +103,13 @@ std::size_t HiddenMemory::allocations() const {
   return allocated_.size();
 }
 
+std::int64_t HiddenMemory::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::int64_t bytes = 0;
+  for (const auto& [memory, size] : allocated_) bytes += size;
+  return bytes;
+}
+
 void HiddenMemory::open() {
   const std::lock_guard lock(mutex_);
   if (openings_++ == 0) protect(top_, PROT_READ | PROT_WRITE);
@@ -117,6 +124,13 @@ void HiddenMemory::protect(std::int64_t bytes, int protection) {
   const auto size = static_cast<std::size_t>(rounded_up(bytes, kPage));
   if (size == 0) return;
   check(mprotect(base_, size, protection) == 0, "emulated memory can be hidden");
+}
+
+void HiddenDevice::copy(std::span<const MemoryCopy> copies) {
+  for (const auto& [to, from, bytes] : copies) {
+    const HiddenMemory::Opened source(HiddenMemory::of(from)), target(&memory_);
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
 }
 
 }  // namespace regatta::cuda::testing_support

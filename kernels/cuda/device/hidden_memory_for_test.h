@@ -27,6 +27,8 @@ class HiddenMemory {
   void release(void* memory) noexcept;
   bool owns(const void* address) const;
   std::size_t allocations() const;
+  /// In all allocations that are not released.
+  std::int64_t bytes() const;
 
   /// The one that owns the address; null where none does.
   static HiddenMemory* of(const void* address);
@@ -72,6 +74,11 @@ class HiddenDevice : public Device {
     const HiddenMemory::Opened opened(&memory_);
     Device::write(memory, host, bytes);
   }
+  /// All emulate one GPU.
+  bool copies_from(const Device& other) const override {
+    return dynamic_cast<const HiddenDevice*>(&other) != nullptr;
+  }
+  void copy(std::span<const MemoryCopy> copies) override;
   bool has_queues() const override { return true; }
   HiddenMemory& memory() { return memory_; }
 

@@ -42,7 +42,13 @@ class Queue : public LaneQueue {
   void reserve_workspace(std::int64_t bytes);
   std::byte* workspace() const { return workspace_.as<std::byte>(); }
 
+  std::int64_t held_bytes() const override {
+    return static_cast<std::int64_t>(sizeof(StepValues)) + *held_;
+  }
+  const std::shared_ptr<HeldBytes>& held() const { return held_; }
+
  private:
+  std::shared_ptr<HeldBytes> held_ = std::make_shared<HeldBytes>(0);
   Scratch workspace_;
 };
 

@@ -23,12 +23,12 @@ std::shared_ptr<const ResidentData> where_it_is(const DataSet& data) {
   return view;
 }
 
-std::shared_ptr<const ResidentData> uploaded(const Queue& queue, const DataSet& data) {
+std::shared_ptr<const ResidentData> uploaded(Device& device, const DataSet& data) {
   auto copy = std::make_shared<ResidentData>();
-  copy->memory[0] = upload(queue, std::span(data.images));
-  copy->memory[1] = upload(queue, std::span(data.labels));
-  copy->memory[2] = upload(queue, std::span(data.features));
-  copy->memory[3] = upload(queue, std::span(data.targets));
+  copy->memory[0] = upload(device, std::span(data.images));
+  copy->memory[1] = upload(device, std::span(data.labels));
+  copy->memory[2] = upload(device, std::span(data.features));
+  copy->memory[3] = upload(device, std::span(data.targets));
   copy->images = copy->memory[0].as<std::uint8_t>();
   copy->labels = copy->memory[1].as<std::int32_t>();
   copy->features = copy->memory[2].as<float>();
@@ -47,7 +47,7 @@ std::shared_ptr<const ResidentData> resident(const Queue& queue, const DataSet& 
   const std::lock_guard lock(mutex);
   std::weak_ptr<const ResidentData>& slot = known[{device, &data}];
   std::shared_ptr<const ResidentData> held = slot.lock();
-  if (held == nullptr) slot = held = uploaded(queue, data);
+  if (held == nullptr) slot = held = uploaded(queue.device(), data);
   return held;
 }
 

@@ -5,12 +5,20 @@
 
 namespace regatta::cuda {
 
-Scratch::Scratch(const Queue& queue, std::int64_t bytes) : bytes_(bytes) {
+Scratch::Scratch(Device& device, std::int64_t bytes) {
   if (bytes <= 0) return;
-  Device& device = queue.device();
-  memory_ = {device.allocate(bytes), Release{&device}};
+  memory_ = {device.allocate(bytes), Release{.device = &device, .held = nullptr, .bytes = bytes}};
 }
 
-void Scratch::Release::operator()(void* memory) const { device->release(memory); }
+Scratch::Scratch(const Queue& queue, std::int64_t bytes) : Scratch(queue.device(), bytes) {
+  if (bytes <= 0) return;
+  memory_.get_deleter().held = queue.held();
+  *queue.held() += bytes;
+}
+
+void Scratch::Release::operator()(void* memory) const {
+  device->release(memory);
+  if (held != nullptr) *held -= bytes;
+}
 
 }  // namespace regatta::cuda

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory of the device that one kernel allocates when it is built, zeroed.
+// Memory of the device that one kernel allocates when it is built, zeroed. How much a kernel needs
+// shows only then (the plans of a library), so it lies outside the device's block, and its queue
+// counts it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -14,26 +17,32 @@ namespace regatta::cuda {
 
 class Queue;
 
+/// Held by the scratch memory of a queue's kernels.
+using HeldBytes = std::atomic<std::int64_t>;
+
 class Scratch {
  public:
   Scratch() = default;
   /// Throws: RunError(Device) when memory is short.
   Scratch(const Queue& queue, std::int64_t bytes);
+  /// That no queue counts: of several.
+  Scratch(Device& device, std::int64_t bytes);
 
   template <typename T>
   T* as() const {
     return static_cast<T*>(memory_.get());
   }
-  std::int64_t bytes() const { return bytes_; }
+  std::int64_t bytes() const { return memory_.get_deleter().bytes; }
 
  private:
   struct Release {
     Device* device;
+    std::shared_ptr<HeldBytes> held;  ///< null: no queue counts it
+    std::int64_t bytes;
     void operator()(void* memory) const;
   };
 
-  std::unique_ptr<void, Release> memory_{nullptr, Release{nullptr}};
-  std::int64_t bytes_ = 0;
+  std::unique_ptr<void, Release> memory_{nullptr, Release{nullptr, nullptr, 0}};
 };
 
 }  // namespace regatta::cuda

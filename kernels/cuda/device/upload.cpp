@@ -3,11 +3,9 @@
 
 namespace regatta::cuda {
 
-Scratch upload_bytes(const Queue& queue, std::span<const std::byte> bytes) {
+void write_bytes(Device& device, std::span<const std::byte> bytes, const Scratch& memory) {
   const auto size = static_cast<std::int64_t>(bytes.size());
-  Scratch memory(queue, size);
-  if (size > 0) queue.device().write(memory.as<std::byte>(), bytes.data(), size);
-  return memory;
+  if (size > 0) device.write(memory.as<std::byte>(), bytes.data(), size);
 }
 
 }  // namespace regatta::cuda

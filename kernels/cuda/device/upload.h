@@ -11,11 +11,21 @@
 namespace regatta::cuda {
 
 /// Returns when the bytes are there. Throws: RunError(Device).
-Scratch upload_bytes(const Queue& queue, std::span<const std::byte> bytes);
+void write_bytes(Device& device, std::span<const std::byte> bytes, const Scratch& memory);
 
 template <typename T>
 Scratch upload(const Queue& queue, std::span<const T> elements) {
-  return upload_bytes(queue, std::as_bytes(elements));
+  Scratch memory(queue, static_cast<std::int64_t>(elements.size_bytes()));
+  write_bytes(queue.device(), std::as_bytes(elements), memory);
+  return memory;
+}
+
+/// For several queues of the device.
+template <typename T>
+Scratch upload(Device& device, std::span<const T> elements) {
+  Scratch memory(device, static_cast<std::int64_t>(elements.size_bytes()));
+  write_bytes(device, std::as_bytes(elements), memory);
+  return memory;
 }
 
 }  // namespace regatta::cuda

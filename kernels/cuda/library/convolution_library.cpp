@@ -5,24 +5,27 @@
 // (engine_choice.h). Equal convolutions in a process share an engine, so that its replicas round
 // alike. Another process, or the next run, may find another engine fastest, which rounds
 // differently; EngineRule::Heuristic gives the same bits again.
-// Plans are made once for a stream and a shape, and take their workspace from what all kernels of
-// the stream share (Queue::workspace). A gradient of weights is computed there, too, and copied to
-// its destination, for two reasons. The destination, inside its bucket, may be aligned to one
-// element only. And for bf16 the library has no engine with f32 results (9.19: its heuristics name
-// none, for one operation or with a conversion behind it), so the result is rounded to bf16 once,
-// after f32 sums.
+// Plans are made once for a handle and a shape, a handle serves one stream after the other, and all
+// kernels of a stream share one workspace (Queue::workspace). A gradient of weights is computed
+// there, too, and copied to its destination, for two reasons. The destination, inside its bucket,
+// may be aligned to one element only. And for bf16 the library has no engine with f32 results
+// (9.19: its heuristics name none, for one operation or with a conversion behind it), so the result
+// is rounded to bf16 once, after f32 sums.
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "kernels/cuda/device/cuda_call.h"
 #include "kernels/cuda/device/queue.h"
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/library/cudnn_graph.h"
 #include "kernels/cuda/library/engine_choice.h"
+#include "kernels/cuda/library/shelf.h"
 #include "kernels/cuda/ops/convolution_paths.h"
 #include "kernels/cuda/ops/noise.h"
 #include "kernels/cuda/ops/widen.h"
@@ -35,10 +38,8 @@ namespace {
 constexpr std::size_t kMostTried = 16;
 /// That are timed together.
 constexpr int kExecutionsATrial = 4;
-/// Engines that want more are left out: a race is run in the memory that models leave.
-constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{512} << 20;
 
-/// A plan of one engine, for all convolutions of one shape in a stream.
+/// A plan of one engine, for all convolutions of one shape by one handle.
 struct CachedPlan {
   std::vector<Descriptor> graph;  ///< the plan may point to it
   EngineConfiguration engine;
@@ -47,31 +48,61 @@ struct CachedPlan {
   std::int64_t workspace_bytes = 0;
 };
 
-/// What the convolutions of a stream share: the library's handle, which holds memory of the GPU,
-/// and plans, which take long to make.
-struct OfStream {
-  explicit OfStream(const Queue& queue) {
-    cudnn_call(cudnn().create(&handle), "cudnnCreate");
-    cudnn_call(cudnn().set_stream(handle, queue.stream()), "cudnnSetStream");
-  }
-  OfStream(const OfStream&) = delete;
-  OfStream& operator=(const OfStream&) = delete;
-  ~OfStream() {
-    plans.clear();
-    cudnn().destroy(handle);
-  }
+/// The library's handle, which holds memory of the GPU, and the plans that were made with it, which
+/// take long to make. Both outlive a stream: runs in one process follow each other.
+struct Workshop {
+  Workshop() { cudnn_call(cudnn().create(&handle), "cudnnCreate"); }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
 
   cudnnHandle_t handle = nullptr;
   std::map<std::string, std::shared_ptr<const CachedPlan>> plans;  ///< null: no engine runs
 };
 
-std::shared_ptr<OfStream> of_stream(const Queue& queue) {
+/// Never destroyed: the driver may end before it would be.
+Shelf<Workshop>& idle_workshops() {
+  static auto& all = *new Shelf<Workshop>;
+  return all;
+}
+
+/// What the convolutions of a stream share.
+class OfStream {
+ public:
+  /// `key`: of the first of them.
+  OfStream(const Queue& queue, const std::string& key)
+      : gpu_(queue.stream_place().value().device),
+        workshop_(idle_workshops().take(
+            gpu_, [&](const Workshop& idle) { return idle.plans.contains(key); })) {
+    if (workshop_ == nullptr) workshop_ = std::make_unique<Workshop>();
+    cudnn_call(cudnn().set_stream(workshop_->handle, queue.stream()), "cudnnSetStream");
+  }
+  OfStream(const OfStream&) = delete;
+  OfStream& operator=(const OfStream&) = delete;
+  /// Before the stream is destroyed, which the handle would still know.
+  ~OfStream() {
+    const bool is_sound = !is_gpu_abandoned() && cudaSetDevice(gpu_) == cudaSuccess &&
+                          cudnn().set_stream(workshop_->handle, nullptr) == CUDNN_STATUS_SUCCESS;
+    if (is_sound) {
+      idle_workshops().leave(gpu_, std::move(workshop_));
+    } else {
+      workshop_.release();  // to destroy what a GPU still works on would wait for it
+    }
+  }
+
+  Workshop& workshop() { return *workshop_; }
+
+ private:
+  int gpu_;
+  std::unique_ptr<Workshop> workshop_;
+};
+
+std::shared_ptr<OfStream> of_stream(const Queue& queue, const std::string& key) {
   static std::mutex mutex;
   static std::map<CUstream_st*, std::weak_ptr<OfStream>> all;
   const std::scoped_lock lock(mutex);
   std::weak_ptr<OfStream>& known = all[queue.stream()];
   std::shared_ptr<OfStream> found = known.lock();
-  if (found == nullptr) known = found = std::make_shared<OfStream>(queue);
+  if (found == nullptr) known = found = std::make_shared<OfStream>(queue, key);
   return found;
 }
 
@@ -117,6 +148,9 @@ class EngineTrials {
       return has_plan(candidate) && has_room(candidate, rule) ? run(candidate) : std::nullopt;
     });
   }
+
+  /// Of a candidate that has run. Called once, at the end.
+  Descriptor take_plan(std::size_t candidate) { return std::move(plans_[candidate].value()); }
 
  private:
   bool has_plan(std::size_t candidate) {
@@ -167,13 +201,24 @@ class EngineTrials {
   std::unique_ptr<QueueMark> begin_, end_;
 };
 
+/// Name and size of a GPU. Asked for once: it takes the driver a while.
+const std::string& kind_of_gpu(int number) {
+  static std::mutex mutex;
+  static std::map<int, std::string> known;
+  const std::scoped_lock lock(mutex);
+  std::string& kind = known[number];
+  if (kind.empty()) {
+    cudaDeviceProp gpu{};
+    cuda_call(cudaGetDeviceProperties(&gpu, number), "cudaGetDeviceProperties");
+    kind = std::string(gpu.name) + ' ' + std::to_string(gpu.multiProcessorCount);
+  }
+  return kind;
+}
+
 /// What has the same engines and the same times: pass, sizes, element and kind of GPU. All tensors
 /// are aligned alike (kTensorAlignment).
 std::string key_of(ConvolutionPass pass, const ConvolutionShape& shape, ElementType element,
                    const Queue& queue, EngineRule rule) {
-  const std::optional<StreamPlace> place = queue.stream_place();
-  cudaDeviceProp gpu{};
-  if (place) cuda_call(cudaGetDeviceProperties(&gpu, place->device), "cudaGetDeviceProperties");
   std::ostringstream key;
   key << static_cast<int>(rule) << ' ' << static_cast<int>(pass) << ' ' << to_string(element);
   for (const int size :
@@ -181,7 +226,7 @@ std::string key_of(ConvolutionPass pass, const ConvolutionShape& shape, ElementT
         shape.outputs, shape.kernel, shape.stride, shape.padding, shape.groups}) {
     key << ' ' << size;
   }
-  key << ' ' << gpu.name << ' ' << gpu.multiProcessorCount;
+  key << ' ' << kind_of_gpu(queue.stream_place().value().device);
   return key.str();
 }
 
@@ -198,14 +243,18 @@ std::shared_ptr<const CachedPlan> make_plan(ConvolutionPass pass, const Convolut
   const PlanTarget target{.handle = handle};
   std::vector<Descriptor> graph = convolution_graph(pass, shape, element, target);
   std::vector<EngineConfiguration> engines = engines_for(graph.back(), element, target, kMostTried);
+  std::optional<Descriptor> plan;
   const std::optional<EngineChoice> choice = choices_of_process().find_or_choose(key, [&] {
     const TrialTensors tensors(queue, at, element);
-    return EngineTrials(queue, handle, engines, tensors.memory()).choose(rule);
+    EngineTrials trials(queue, handle, engines, tensors.memory());
+    const std::optional<EngineChoice> chosen = trials.choose(rule);
+    if (chosen) plan = trials.take_plan(chosen->candidate);
+    return chosen;
   });
   if (!choice) return nullptr;
   check(choice->candidate < engines.size(), "equal convolutions have the same engines");
   EngineConfiguration& engine = engines[choice->candidate];
-  std::optional<Descriptor> plan = plan_of(engine, target);
+  if (!plan) plan = plan_of(engine, target);  // another handle's convolution was tried
   if (!plan) {
     throw RunError(ErrorKind::Device,
                    "cuDNN makes no plan of engine " + std::to_string(engine.engine) +
@@ -223,19 +272,20 @@ std::shared_ptr<const CachedPlan> make_plan(ConvolutionPass pass, const Convolut
 class LibraryConvolution final : public ChosenKernel {
  public:
   LibraryConvolution(ConvolutionPass pass, const KernelRequest& request, EngineRule rule)
-      : queue_(queue_of(request)), of_stream_(of_stream(queue_)), output_(request.outputs[0]) {
+      : queue_(queue_of(request)), output_(request.outputs[0]) {
     const ConvolutionTensors at = tensors_of(pass, request);
     memory_ = {.x = at.x.data, .w = at.w.data, .y = at.y.data, .workspace = nullptr};
     const ElementType element = request.inputs[0].type.element;
     const ConvolutionShape shape = shape_of(pass, request);
     const std::string key = key_of(pass, shape, element, queue_, rule);
-    auto known = of_stream_->plans.find(key);
-    if (known == of_stream_->plans.end()) {
-      known = of_stream_->plans
-                  .emplace(key, make_plan(pass, at, element, shape, key, queue_, of_stream_->handle,
-                                          rule))
-                  .first;
+    of_stream_ = of_stream(queue_, key);
+    auto& [handle, plans] = of_stream_->workshop();
+    auto known = plans.find(key);
+    if (known == plans.end()) {
+      known =
+          plans.emplace(key, make_plan(pass, at, element, shape, key, queue_, handle, rule)).first;
     }
+    handle_ = handle;
     plan_ = known->second;
     if (plan_ == nullptr) return;
     if (pass == ConvolutionPass::BackwardWeights) aside_.type = {element, output_.type.dims};
@@ -273,12 +323,12 @@ class LibraryConvolution final : public ChosenKernel {
       if (has_aside()) aside_.data = memory_.w = workspace + aside_offset();
       pack_ = variant_pack(memory_);
     }
-    cudnn_call(cudnn().execute(of_stream_->handle, plan_->plan.get(), pack_->get()),
-               "cudnnBackendExecute");
+    cudnn_call(cudnn().execute(handle_, plan_->plan.get(), pack_->get()), "cudnnBackendExecute");
   }
 
   Queue& queue_;
   std::shared_ptr<OfStream> of_stream_;
+  cudnnHandle_t handle_ = nullptr;
   std::shared_ptr<const CachedPlan> plan_;
   Tensor output_;
   Tensor aside_;  ///< result for a gradient of weights; no dimensions: none

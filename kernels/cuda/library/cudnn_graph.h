@@ -98,6 +98,9 @@ bool takes_notes(std::span<const cudnnBackendNumericalNote_t> notes, ElementType
 /// A plan by the engine; empty if the engine cannot run the graph after all.
 std::optional<Descriptor> plan_of(const EngineConfiguration& engine, const PlanTarget& target);
 
+/// Engines that want more are left out: a race is run in the memory that models leave.
+inline constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{512} << 20;
+
 std::int64_t workspace_bytes_of(const Descriptor& plan);
 
 /// Addresses for a plan.

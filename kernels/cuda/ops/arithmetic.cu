@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // add, scale, sum of n times a factor, cast between f32 and bf16.
+#include <utility>
+#include <vector>
+
 #include "kernels/cuda/ops/elementwise.h"
+#include "kernels/cuda/ops/merged.h"
 #include "kernels/graph/error.h"
 
 namespace regatta::cuda {
@@ -18,6 +22,62 @@ struct Times {
 
 struct Same {
   __host__ __device__ float operator()(float x) const { return x; }
+};
+
+template <typename To, typename From>
+struct MergedCasts {
+  Merged<MapOne<To, From, Same>> all;
+
+  __host__ __device__ void operator()(std::int64_t index) const {
+    const int mine = all.at(index);
+    all.bodies[mine](index - all.begins[mine]);
+  }
+};
+
+/// Merges with others, as those of all weights.
+template <typename To, typename From>
+class CastKernel final : public Kernel {
+ public:
+  explicit CastKernel(const KernelRequest& request)
+      : queue_(queue_of(request)),
+        body_{.x = request.inputs[0].as<From>(),
+              .y = request.outputs[0].as<To>(),
+              .count = request.outputs[0].elements(),
+              .aligned = are_aligned({request.inputs[0].data, request.outputs[0].data}),
+              .function = {}},
+        packs_((body_.count + Body::kWidth - 1) / Body::kWidth) {}
+
+  void run(const StepContext&) override {
+    if (const Merged<Body> merged = memory_.merged(); merged.count > 0) {
+      for_each(queue_, packs_, MergedCasts<To, From>{merged});
+    } else {
+      for_each(queue_, packs_, body_);
+    }
+  }
+
+  bool merges_with(const Kernel& other) const override {
+    return dynamic_cast<const CastKernel*>(&other) != nullptr;
+  }
+
+  void take_over(std::span<Kernel* const> others) override {
+    std::vector<Body> bodies{body_};
+    std::vector<std::int64_t> begins{0};
+    for (Kernel* each : others) {
+      auto& other = dynamic_cast<CastKernel&>(*each);
+      bodies.push_back(other.body_);
+      begins.push_back(packs_);
+      packs_ += std::exchange(other.packs_, 0);
+    }
+    memory_ = MergedMemory<Body>(queue_, bodies, begins);
+  }
+
+ private:
+  using Body = MapOne<To, From, Same>;
+
+  Queue& queue_;
+  Body body_;
+  std::int64_t packs_;  ///< of the launch; 0: another one does the work
+  MergedMemory<Body> memory_;
 };
 
 /// What fits into a launch's parameters with room to spare.
@@ -93,10 +153,10 @@ KernelPointer cast(const KernelRequest& request) {
   const ElementType from = request.inputs[0].type.element, to = request.outputs[0].type.element;
   if (from == to) return copy(request);
   if (from == ElementType::F32 && to == ElementType::BF16) {
-    return map_one_as<Bf16, float>(request, Same{});
+    return std::make_unique<CastKernel<Bf16, float>>(request);
   }
   if (from == ElementType::BF16 && to == ElementType::F32) {
-    return map_one_as<float, Bf16>(request, Same{});
+    return std::make_unique<CastKernel<float, Bf16>>(request);
   }
   return nullptr;
 }

@@ -24,9 +24,11 @@ struct Lookahead {
 
   __host__ __device__ Factors factors(const StepValues& step) const {
     const std::int64_t seen = step.examples + global_batch;
-    const bool moves = due(step);
-    return {.take = moves ? static_cast<float>(1 - decay_at(seen)) : 0.0F,
-            .idle = !moves && seen < total_examples};
+    return {.take = due(step) ? static_cast<float>(1 - decay_at(seen)) : 0.0F, .idle = idle(step)};
+  }
+
+  __host__ __device__ bool idle(const StepValues& step) const {
+    return !due(step) && step.examples + global_batch < total_examples;
   }
 
   __host__ __device__ bool due(const StepValues& step) const {

@@ -5,9 +5,12 @@
 // that other queues access at any time. A Formula has
 //   Factors factors(const StepValues&):  of the step; their `bool idle`: nothing to do
 //   update(factors, gradient, variables): one element of each of kVariables variables
+//   idle(const StepValues&): the same as that of its factors; only of a formula that idles in steps
 // Variables and gradients are f32. For .cu files only.
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -17,6 +20,7 @@
 #include "kernels/cuda/device/launch.h"
 #include "kernels/cuda/factories.h"
 #include "kernels/cuda/ops/element.h"
+#include "kernels/cuda/ops/merged.h"
 #include "kernels/cuda/ops/shared_update.h"
 #include "kernels/graph/error.h"
 
@@ -87,28 +91,28 @@ struct Update {
   }
 };
 
-/// Several updates by one formula, one behind the other in the blocks of one launch.
+/// Several updates by one formula in one launch.
 template <typename Formula>
 struct MergedUpdates {
-  const Update<Formula>* updates;
-  const std::int64_t* first_blocks;  ///< of each
-  int count;
+  Merged<Update<Formula>> all;
 
   __host__ __device__ void operator()(const Block& block) const {
-    int mine = 0, end = count;  // the last that begins at the block or before
-    while (end - mine > 1) {
-      const int middle = (mine + end) / 2;
-      (first_blocks[middle] <= block.index ? mine : end) = middle;
-    }
-    const Update<Formula> update = updates[mine];
-    update({.index = block.index - first_blocks[mine],
+    const int mine = all.at(block.index);
+    const Update<Formula> update = all.bodies[mine];
+    update({.index = block.index - all.begins[mine],
             .threads = block.threads,
             .shared = block.shared});
   }
 };
 
+/// Says of a step whether it has nothing to do: `bool idle(const StepValues&)`, on the host too.
 template <typename Formula>
-class UpdateKernel final : public Kernel {
+concept IdlesInSteps = requires(const Formula& formula, const StepValues& step) {
+  { formula.idle(step) } -> std::same_as<bool>;
+};
+
+template <typename Formula>
+class UpdateKernel final : public Kernel, public Resting {
  public:
   /// `keep`: memory that the formula points to.
   UpdateKernel(Queue& queue, const Update<Formula>& body, std::shared_ptr<UploadedSchedule> keep)
@@ -117,11 +121,26 @@ class UpdateKernel final : public Kernel {
   void run(const StepContext&) override {
     if (blocks_ == 0) return;
     constexpr auto kShared = sizeof(typename Formula::Factors);
-    if (merged_.count == 0) {
+    const Merged<Update<Formula>> merged = memory_.merged();
+    if (merged.count == 0) {
       for_each_block(queue_, blocks_, Update<Formula>::kThreads, kShared, body_);
     } else {
-      for_each_block(queue_, blocks_, Update<Formula>::kThreads, kShared, merged_);
+      for_each_block(queue_, blocks_, Update<Formula>::kThreads, kShared,
+                     MergedUpdates<Formula>{merged});
     }
+  }
+
+  const Resting* resting() const override { return IdlesInSteps<Formula> ? this : nullptr; }
+  bool rests(const StepContext& context) const override {
+    if constexpr (IdlesInSteps<Formula>) {
+      const StepValues step{.step = context.step,
+                            .examples = context.examples,
+                            .examples_before = context.examples_before};
+      return body_.formula.idle(step) &&
+             std::all_of(taken_.begin(), taken_.end(),
+                         [&](const Formula& formula) { return formula.idle(step); });
+    }
+    return false;
   }
 
   bool merges_with(const Kernel& other) const override {
@@ -130,18 +149,15 @@ class UpdateKernel final : public Kernel {
 
   void take_over(std::span<Kernel* const> others) override {
     std::vector<Update<Formula>> updates{body_};
-    std::vector<std::int64_t> first_blocks{0};
+    std::vector<std::int64_t> begins{0};
     for (Kernel* each : others) {
       auto& other = dynamic_cast<UpdateKernel&>(*each);
       updates.push_back(other.body_);
-      first_blocks.push_back(blocks_);
+      taken_.push_back(other.body_.formula);
+      begins.push_back(blocks_);
       blocks_ += std::exchange(other.blocks_, 0);
     }
-    updates_ = upload<Update<Formula>>(queue_, updates);
-    first_blocks_ = upload<std::int64_t>(queue_, first_blocks);
-    merged_ = {.updates = updates_.template as<Update<Formula>>(),
-               .first_blocks = first_blocks_.template as<std::int64_t>(),
-               .count = static_cast<int>(updates.size())};
+    memory_ = MergedMemory<Update<Formula>>(queue_, updates, begins);
   }
 
  private:
@@ -154,8 +170,8 @@ class UpdateKernel final : public Kernel {
   Update<Formula> body_;
   std::shared_ptr<UploadedSchedule> keep_;
   std::int64_t blocks_;  ///< of the launch; 0: another one does the work
-  MergedUpdates<Formula> merged_{};
-  Scratch updates_, first_blocks_;
+  MergedMemory<Update<Formula>> memory_;
+  std::vector<Formula> taken_;
 };
 
 /// make(schedule) returns the formula. Variables are those of the request, in its order.

@@ -38,7 +38,9 @@ void CapturedLoop::add_nodes(std::span<Lane* const> all_lanes) {
   for (const Lane* lane : request_.lanes) {
     std::vector<QueuedNode>& nodes = nodes_.emplace_back();
     for (const Instruction& instruction : lane->plan().instructions) {
-      const QueuedExchange* const exchange = lane->kernel(nodes.size()).queued_exchange();
+      Kernel& kernel = lane->kernel(nodes.size());
+      const QueuedExchange* const exchange = kernel.queued_exchange();
+      if (kernel.resting() != nullptr) resting_.push_back(kernel.resting());
       QueuedNode node{.node = instruction.node,
                       .waits = {},
                       .meeting = exchange == nullptr ? nullptr : exchange->meeting()};
@@ -71,6 +73,16 @@ void CapturedLoop::record() {
 }
 
 CapturedLoop::Phase CapturedLoop::record_phase(std::int64_t begin) const {
+  Phase phase;
+  phase.step = record_step(begin, Rest::None, phase);
+  if (resting_.empty()) return phase;
+  Phase same;  // exchanges have no rest
+  phase.resting_step = record_step(begin, Rest::All, same);
+  return phase;
+}
+
+std::unique_ptr<RecordedStep> CapturedLoop::record_step(std::int64_t begin, Rest rest,
+                                                        Phase& phase) const {
   const std::unique_ptr<StepRecorder> recorder = request_.device.make_recorder();
   if (recorder == nullptr) {
     throw RunError(ErrorKind::Unsupported, "steps are captured on a GPU only");
@@ -82,13 +94,13 @@ CapturedLoop::Phase CapturedLoop::record_phase(std::int64_t begin) const {
   LaneCounters counters;
   const StepContext context{.step = 0, .examples = begin, .counters = &counters};
   std::map<Stand, StepRecorder::Mark> marks;
-  Phase phase;
   for (const Turn& turn : turns_) {
     try {
       for (const Stand& stand : turn) {
         for (const Stand& wait : node_at(stand).waits) recorder->wait(stand.lane, marks.at(wait));
       }
-      put(turn, context, *recorder, phase);
+      const bool is_left_out = rest == Rest::All && kernel(turn.front()).resting() != nullptr;
+      if (!is_left_out) put(turn, context, *recorder, phase);
       recorder->look();
       for (const Stand& stand : turn) {
         if (is_awaited(stand)) marks[stand] = recorder->mark(stand.lane);
@@ -99,8 +111,7 @@ CapturedLoop::Phase CapturedLoop::record_phase(std::int64_t begin) const {
                      "a step cannot be captured because of " + text_of(node) + ": " + error.what());
     }
   }
-  phase.step = recorder->end();
-  return phase;
+  return recorder->end();
 }
 
 Kernel& CapturedLoop::kernel(const Stand& stand) const {
@@ -158,11 +169,17 @@ CapturedLoop::Phase& CapturedLoop::phase_at(std::int64_t examples) {
   return *found;
 }
 
+bool CapturedLoop::all_rest(const StepContext& context) const {
+  return std::all_of(resting_.begin(), resting_.end(),
+                     [&](const Resting* each) { return each->rests(context); });
+}
+
 void CapturedLoop::run(const StepContext& context, const Patience& patience) {
   for (Lane* lane : request_.lanes) lane->queue()->set_step(context);
   const Phase& phase = phase_at(context.examples);
   try {
-    phase.step->launch();
+    const bool rests = phase.resting_step != nullptr && all_rest(context);
+    (rests ? phase.resting_step : phase.step)->launch();
     await(phase, patience);
   } catch (...) {
     give_up();

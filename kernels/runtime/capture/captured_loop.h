@@ -6,8 +6,9 @@
 // When members of an exchange meet, one of them enqueues the work behind everything in all their
 // queues, and the other queues continue after it. Kernels read what changes from step to step
 // (LaneQueue::load_step), so one recording serves all steps until a node expires
-// (kernels/graph/expiry.h); then the next one takes over.
-// Threads: record() by the executor's owner, before the first run; run() by the loop's leader.
+// (kernels/graph/expiry.h); then the next one takes over. Where kernels rest in some steps, there
+// is a second recording for those in which all of them do. Threads: record() by the executor's
+// owner, before the first run; run() by the loop's leader.
 #pragma once
 
 #include <cstdint>
@@ -56,14 +57,19 @@ class CapturedLoop {
   struct Phase {
     std::int64_t end = 0;
     std::unique_ptr<RecordedStep> step;
+    std::unique_ptr<RecordedStep> resting_step;  ///< null where no kernel rests
     std::vector<QueuedExchange*> exchanges;
     std::vector<QueuedExchange*> awaiting;  ///< the exchanges that wait for other members
   };
 
   void add_nodes(std::span<Lane* const> all_lanes);
+  enum class Rest : std::uint8_t { None, All };  ///< of the kernels that may
+
   Phase record_phase(std::int64_t begin) const;
+  std::unique_ptr<RecordedStep> record_step(std::int64_t begin, Rest rest, Phase& phase) const;
   void put(const Turn& turn, const StepContext& context, StepRecorder& recorder,
            Phase& phase) const;
+  bool all_rest(const StepContext& context) const;
   static void meet(const Turn& turn, std::span<QueuedExchange* const> exchanges,
                    StepRecorder& recorder);
   Kernel& kernel(const Stand& stand) const;
@@ -76,6 +82,7 @@ class CapturedLoop {
   Request request_;
   std::vector<std::vector<QueuedNode>> nodes_;  ///< by lane
   std::vector<Turn> turns_;
+  std::vector<const Resting*> resting_;
   std::vector<Phase> phases_;
 };
 

@@ -223,6 +223,38 @@ TEST(CapturedLoop, IsRecordedAnewForTheStepsInWhichANodeHasExpired) {
   EXPECT_EQ(losses[4], losses[2]);
 }
 
+/// Has nothing to do from the third step on.
+class RestsLater final : public Kernel, public Resting {
+ public:
+  explicit RestsLater(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+  void run(const StepContext& context) override { kernel_->run(context); }
+  const Resting* resting() const override { return this; }
+  bool rests(const StepContext& context) const override { return context.step >= 2; }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+};
+
+TEST(CapturedLoop, LeavesKernelsOutOfStepsInWhichAllThatMayRest) {
+  const auto rest = [](Step&, KernelTable& kernels, Calls&) {
+    kernels.add(Op::Sgd, [build = kernels.factory(Op::Sgd)](const KernelRequest& request) {
+      return std::make_unique<RestsLater>(build(request));
+    });
+  };
+  const TrialOptions options = of("single", 5);
+  CapturedRun captured(parabola(5), curve(), options, rest);
+  captured.prepare();
+  EXPECT_EQ(captured.calls(), Calls(2, "record"));
+  captured.run();
+  const std::vector<float> losses = captured.executor().loops().at(0).losses;
+  const std::vector<float> all = Trial(parabola(5), curve(), options).losses();
+  EXPECT_EQ(std::vector(losses.begin(), losses.begin() + 3),
+            std::vector(all.begin(), all.begin() + 3));
+  EXPECT_NE(losses[2], losses[1]);
+  EXPECT_EQ(losses[3], losses[2]);  // the weights stay as they are
+  EXPECT_EQ(losses[4], losses[2]);
+}
+
 TEST(CapturedLoop, SaysWhichOpIsTheHostsWork) {
   CapturedRun captured(parabola(1), curve(), of("all_reduce", 1));
   const std::string text = error_of([&] { captured.prepare(); });

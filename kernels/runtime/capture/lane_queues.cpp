@@ -23,6 +23,15 @@ LaneQueue* LaneQueues::carrier(std::size_t lane, Device& source) {
   return made->second.get();
 }
 
+std::int64_t LaneQueues::held_bytes() const {
+  std::int64_t bytes = 0;
+  for (const OfLane& lane : lanes_) {
+    if (lane.queue != nullptr) bytes += lane.queue->held_bytes();
+    for (const auto& [device, carrier] : lane.carriers) bytes += carrier->held_bytes();
+  }
+  return bytes;
+}
+
 Device& LaneQueues::the_device() const {
   const OfLane& first = lanes_.front();
   for (const OfLane& lane : lanes_) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
@@ -27,6 +28,8 @@ class LaneQueues {
   /// The queue that copies from `source`'s memory to the lane's. Null where no copy is needed: both
   /// are the same device's memory or both the host's.
   LaneQueue* carrier(std::size_t lane, Device& source);
+  /// Memory of devices that all of them and their kernels hold beside planned blocks.
+  std::int64_t held_bytes() const;
   /// The device of all lanes, for a step that is captured.
   /// Throws: RunError(Unsupported) that names two places when lanes are on several devices.
   Device& the_device() const;

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ci/kernel_resources and ci/gpu_tables, with stand-ins for cuobjdump and for the programs."""
+
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# As cuobjdump --dump-resource-usage writes it.
+USAGE = """identifier = /work/kernels/cuda/ops/bias.cu
+Fatbin elf code:
+Resource usage:
+ Common:
+  GLOBAL:0
+ Function _Z3onev:
+  REG:40 STACK:{stack} SHARED:1024 LOCAL:0 CONSTANT[0]:600 TEXTURE:0 SURFACE:0 SAMPLER:0
+ Function _Z3twov:
+  REG:62 STACK:0 SHARED:0 LOCAL:0 CONSTANT[0]:600 TEXTURE:0 SURFACE:0 SAMPLER:0
+"""
+
+
+def stand_in(path: Path, text: str, code: int = 0) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/bash\ncat <<'END'\n{text}\nEND\nexit {code}\n")
+    path.chmod(0o755)
+
+
+class Resources(unittest.TestCase):
+    def setUp(self) -> None:
+        if not shutil.which("c++filt"):
+            self.skipTest("no c++filt")
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (self.folder / "library.a").write_text("")
+
+    def table(self, text: str, *flags: str) -> subprocess.CompletedProcess:
+        stand_in(self.folder / "cuobjdump", text)
+        return subprocess.run(
+            [ROOT / "ci/kernel_resources", self.folder / "library.a", "--cuobjdump",
+             self.folder / "cuobjdump", *flags], capture_output=True, text=True)
+
+    def test_are_the_most_of_each_body(self) -> None:
+        done = self.table(USAGE.format(stack=0))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^ +1 +40 +0 +0 +1024  bias.cu one$")
+        self.assertRegex(done.stdout, r"(?m)^2 kernels; most registers 62; with a stack: 0$")
+
+    def test_of_a_kernel_that_spills_fail(self) -> None:
+        done = self.table(USAGE.format(stack=8))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("with a stack: 1", done.stdout)
+
+    def test_of_nothing_are_an_error(self) -> None:
+        self.assertEqual(self.table("").returncode, 2)
+
+    def test_are_skipped_without_the_tool(self) -> None:
+        done = subprocess.run([ROOT / "ci/kernel_resources", self.folder / "library.a",
+                               "--cuobjdump", "no-such-tool"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (77, "skipped: no no-such-tool\n"))
+
+
+class Tables(unittest.TestCase):
+    def test_tell_what_failed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            build, out = Path(folder) / "build", Path(folder) / "out"
+            stand_in(build / "bin/cudnn_plans_test", "[ RUN      ] A\nairbench94\n  16 of 16")
+            stand_in(build / "bin/gpu_launches_test", "resnet9\nexpected less", 1)
+            done = subprocess.run([ROOT / "ci/gpu_tables", "--build", build, "--out", out,
+                                   "--cuobjdump", "no-such-tool"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            engines = (out / "cudnn_engines.txt").read_text().splitlines()
+            self.assertTrue(engines[1].startswith("# commit "), engines)
+            self.assertEqual(engines[2:], ["airbench94", "  16 of 16"])
+            self.assertIn("exit code 1", (out / "step_launches.txt").read_text())
+            self.assertIn("exit code 77", (out / "kernel_resources.txt").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
