@@ -17,6 +17,7 @@
 #include "harness/live.h"
 #include "harness/matrix/matrix.h"
 #include "harness/plan/warnings.h"
+#include "harness/ranks/keeper.h"
 #include "harness/ranks/rank.h"
 #include "harness/record/record_writer.h"
 #include "harness/system/child.h"
@@ -103,6 +104,7 @@ int checked(int exit_code) {
 
 int main(int argc, char** argv) {
   try {
+    if (regatta::is_keeper()) return regatta::keep({argv + 1, argv + argc});
     return checked(execute(regatta::parse_command_line(argc, argv)));
   } catch (const regatta::RunError& error) {
     say(error.what());

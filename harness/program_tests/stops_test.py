@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import time
-import unittest.mock
 from typing import Any
 
 from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, PLACED, THIN, VALIDATOR, Case, Fault,
@@ -22,9 +21,11 @@ from test_support import (END_LIMIT_S, LEFT_LIMIT_S, PARABOLA, Run, fresh_folder
                           path_to_wrapped_mpirun, record_of, records_in, regatta, run_tests, soon)
 
 STOP_S = 15
-JOIN_LIMIT_S = 30
+SILENCE_S = 5  # of a lost rank
 MOMENT_S = 2.5  # half of what makes a rank lost
 END_OF_LONG_S = 120
+PARABOLA_OF_A_SECOND = ("--workload", "parabola", *CELLS["all_reduce"], "--workers", "2", "--steps",
+                        "20000")
 STEPS_OF_A_MOMENT = 40
 STEPS_WITHOUT_A_LAUNCHER = 24
 
@@ -53,6 +54,23 @@ class OtherSignals(Fault):
         run.launcher.wait(timeout=END_LIMIT_S)
         self.assertEqual(run.left(), [])
 
+    def test_to_mpirun_fail_the_run_and_are_told(self) -> None:
+        def end_by(number: int) -> Run:
+            run = start("all_reduce", *LONG)
+            run.await_training()
+            run.send(number, run.mpirun)
+            run.end()
+            return run
+        for run in at_once(end_by, (signal.SIGTERM, signal.SIGINT)):
+            self.assert_failed(run, "^mpirun, which holds the ranks of this run, has ended them "
+                                    "without a word after about .*a person or a program ended it")
+            self.assertEqual((run.launcher.returncode, run.left()), (2, []))
+
+    def test_that_are_ignored_by_nohup_end_no_run(self) -> None:
+        run = Run(*PARABOLA_OF_A_SECOND, before=("nohup",))
+        run.send(signal.SIGHUP, run.launcher.pid)
+        self.assertEqual((run.end(END_OF_LONG_S)["failure"], run.left()), (None, []))
+
 
 class BeforeJoining(Fault):
     STOPS_ITSELF = ("sh", "-c", "kill -STOP $$; exec \"$@\"", "sh")
@@ -64,10 +82,10 @@ class BeforeJoining(Fault):
         mpirun.chmod(0o755)
         paths = (path_to_wrapped_mpirun(before=self.STOPS_ITSELF), f"{folder}:{os.environ['PATH']}")
         for seconds, done, record in at_once(self.run_with, paths):
-            self.assertLess(seconds, JOIN_LIMIT_S + END_LIMIT_S)
+            self.assertLess(seconds, SILENCE_S + END_LIMIT_S)
             self.assertEqual((done.returncode, record["status"]), (2, "failed"), done.stderr)
-            self.assertRegex(record["failure"]["text"], r"rank [01] .*has not joined the run "
-                             rf"within {JOIN_LIMIT_S} s, so it or mpirun is stopped")
+            self.assertRegex(record["failure"]["text"], r"rank [01] .* it or mpirun was stopped "
+                             rf"for {SILENCE_S} s before it joined the run")
 
     @staticmethod
     def run_with(path: str) -> tuple[float, subprocess.CompletedProcess[str], dict[str, Any]]:
@@ -79,18 +97,36 @@ class BeforeJoining(Fault):
         return time.monotonic() - began, done, record
 
 
-class Interrupt(Fault):
-    def test_ends_an_mpirun_that_is_stopped_and_leaves_no_file_of_it(self) -> None:
-        scratch = fresh_folder()
-        with unittest.mock.patch.dict(os.environ, TMPDIR=str(scratch)):
+class ClearedUp(Fault):
+    """By the keeper, whoever else is killed or stopped."""
+
+    def test_when_mpirun_is_stopped_and_the_launcher_interrupted_or_killed(self) -> None:
+        def end_by(number: int) -> tuple[int, Run]:
             run = start("all_reduce", *LONG)
+            run.await_training()
+            run.send(signal.SIGSTOP, run.mpirun)
+            run.send(number, run.launcher.pid)
+            soon(lambda: run.launcher.poll() is not None, END_LIMIT_S)
+            return number, run
+        for number, run in at_once(end_by, (signal.SIGINT, signal.SIGKILL)):
+            with self.subTest(signal=number):
+                self.assertEqual((run.launcher.returncode, run.left()), (-number, []))
+
+    def test_when_mpirun_is_killed_beside_a_rank_that_is_stopped(self) -> None:
+        run = start("all_reduce", *LONG)
         run.await_training()
-        run.send(signal.SIGSTOP, run.mpirun)
-        run.send(signal.SIGINT, run.launcher.pid)
-        soon(lambda: run.launcher.poll() is not None, END_LIMIT_S)
-        self.assertEqual((run.launcher.returncode, run.left()), (-signal.SIGINT, []))
-        self.assertTrue(soon(lambda: not list(scratch.iterdir()), END_LIMIT_S),
-                        list(scratch.rglob("*")))
+        run.send(signal.SIGSTOP, run.ranks[1])
+        run.send(signal.SIGKILL, run.mpirun)
+        self.assertEqual(run.end()["status"], "failed")
+        self.assertEqual(run.left(), [])
+
+    def test_when_the_keeper_itself_is_killed_or_stopped(self) -> None:
+        def hit(number: int) -> Run:
+            run = Run(*PARABOLA_OF_A_SECOND)
+            run.send(number, run.keeper)
+            return run
+        for run in at_once(hit, (signal.SIGKILL, signal.SIGSTOP)):
+            self.assertEqual((run.end(END_OF_LONG_S)["failure"], run.left()), (None, []))
 
 
 class Stop(Fault):

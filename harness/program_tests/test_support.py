@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -60,6 +61,8 @@ def record_validator() -> Any:
 
 def run_tests() -> None:
     """Of the file that was started."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background job ignores it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     unittest.main(module="__main__", argv=[sys.argv[0], *sys.argv[3:]])
 
 
@@ -257,21 +260,28 @@ def open_ports(pid: int) -> list[int]:
 class Run:
     """A race over processes that is under way; all its ranks are there."""
 
-    def __init__(self, *arguments: str, ranks: int = 2) -> None:
+    def __init__(self, *arguments: str, ranks: int = 2, before: tuple[str, ...] = ()) -> None:
+        """`before`: a command to be run by."""
         self.folder = fresh_folder()
+        self.scratch = fresh_folder()  # for temporary files
         self.errors = fresh_folder() / "stderr"
         with open(self.errors, "w") as errors:
             self.launcher = subprocess.Popen(
-                [REGATTA, "run", *arguments, "--out", str(self.folder)],
-                stdout=subprocess.PIPE, stderr=errors, text=True)
+                [*before, REGATTA, "run", *arguments, "--out", str(self.folder)],
+                stdout=subprocess.PIPE, stderr=errors, text=True,
+                env=os.environ | {"TMPDIR": str(self.scratch)})
         self.ranks: dict[int, int] = {}  # processes
         self.lines: list[str] = []  # that it has printed
         threading.Thread(target=self.read_lines, daemon=True).start()
         if not soon(lambda: self.find_ranks() == ranks, START_LIMIT_S):
             self.launcher.kill()
             raise AssertionError(f"no {ranks} ranks: {self.said()}")
-        (self.mpirun,) = children_of(self.launcher.pid)
-        self.run_id = environment_of(self.mpirun)["REGATTA_RUN_ID"]
+        (self.mpirun,) = self.find_mpirun()
+        variables = environment_of(self.mpirun)
+        self.run_id = variables["REGATTA_RUN_ID"]
+        memory = variables.get("OMPI_MCA_btl_vader_backing_directory")  # not with other hosts
+        self.memory = [Path(memory)] if memory else []
+        (self.keeper,) = set(children_of(self.launcher.pid)) - {self.mpirun}
         self.sockets: set[str] = set()
 
     def read_lines(self) -> None:
@@ -283,8 +293,12 @@ class Run:
     def said(self) -> str:
         return "".join(self.lines) + self.errors.read_text()
 
+    def find_mpirun(self) -> list[int]:
+        return [pid for pid in children_of(self.launcher.pid)
+                if "REGATTA_RUN_ID" in environment_of(pid)]
+
     def find_ranks(self) -> int:
-        for mpirun in children_of(self.launcher.pid):
+        for mpirun in self.find_mpirun():
             for pid in children_of(mpirun):
                 rank = rank_of(pid)
                 if rank is not None:
@@ -325,9 +339,11 @@ class Run:
         return launcher + processes_with("REGATTA_RUN_ID", self.run_id)
 
     def still_there(self) -> list[str]:
-        """Processes and sockets. One that ends loses its environment before its sockets."""
-        return [f"process {pid}" for pid in self.processes()] + [
-            f"socket {inode}" for inode in self.sockets & tcp_sockets()]
+        """Processes, sockets and files. One that ends loses its environment before its sockets."""
+        keeper = [self.keeper] if is_alive(self.keeper) else []
+        return [f"process {pid}" for pid in self.processes() + keeper] + [
+            f"socket {inode}" for inode in self.sockets & tcp_sockets()] + [
+            str(path) for path in (*self.memory, *self.scratch.iterdir()) if path.exists()]
 
     def left(self) -> list[str]:
         """What is still there when all should have gone."""

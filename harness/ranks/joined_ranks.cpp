@@ -26,23 +26,34 @@ void JoinedRanks::take(int rank, const control::Ready& ready) {
   ranks_.at(static_cast<std::size_t>(rank)).gpu = ready.gpu();
 }
 
-control::Start JoinedRanks::start_of(int rank) const {
-  control::Start start;
-  int before = 0;
-  int on_host = 0;
-  int processes_before = 0;
-  for (int r = 0; r < static_cast<int>(ranks_.size()); ++r) {
-    start.add_exchange_addresses(at(r).exchange_address);
-    if (at(r).host != at(rank).host) continue;
-    on_host += at(r).workers;
-    if (r >= rank || at(r).workers == 0) continue;
-    before += at(r).workers;
-    ++processes_before;
+/// In two passes, and of the addresses only those up to the last that there is, because workers,
+/// whose number may be large, serve nowhere.
+std::vector<control::Start> JoinedRanks::starts() const {
+  struct Host {
+    int workers = 0;
+    int workers_before = 0;
+    int processes_before = 0;
+  };
+  std::map<std::string, Host> hosts;
+  std::size_t serving = 0;
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    hosts[ranks_[r].host].workers += ranks_[r].workers;
+    if (!ranks_[r].exchange_address.empty()) serving = r + 1;
   }
-  start.set_first_worker(before);
-  start.set_workers_on_host(on_host);
-  start.set_process_on_host(processes_before);
-  return start;
+  control::Start addresses;
+  for (std::size_t r = 0; r < serving; ++r) {
+    addresses.add_exchange_addresses(ranks_[r].exchange_address);
+  }
+  std::vector<control::Start> starts(ranks_.size(), addresses);
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    Host& host = hosts[ranks_[r].host];
+    starts[r].set_first_worker(host.workers_before);
+    starts[r].set_workers_on_host(host.workers);
+    starts[r].set_process_on_host(host.processes_before);
+    host.workers_before += ranks_[r].workers;
+    if (ranks_[r].workers > 0) ++host.processes_before;
+  }
+  return starts;
 }
 
 std::vector<HostCores> JoinedRanks::hosts() const {

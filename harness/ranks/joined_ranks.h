@@ -25,7 +25,8 @@ class JoinedRanks {
 
   /// The differences between fingerprints of coordinator and rank, with both sides; empty if none.
   const std::string& difference_of(int rank) const { return at(rank).difference; }
-  control::Start start_of(int rank) const;
+  /// By rank.
+  std::vector<control::Start> starts() const;
   /// The hosts' workers, cores and GPUs. GPUs are complete once all ranks are ready.
   std::vector<HostCores> hosts() const;
 

@@ -25,17 +25,24 @@ JoinedRanks four_on_two_hosts() {
 }
 
 TEST(JoinedRanks, AreToldWhereTheOthersListenAndWhoIsBeforeThemOnTheirHost) {
-  const JoinedRanks ranks = four_on_two_hosts();
-  const control::Start last = ranks.start_of(3);
+  const std::vector<control::Start> starts = four_on_two_hosts().starts();
+  const control::Start& last = starts.at(3);
   ASSERT_EQ(last.exchange_addresses_size(), 4);
   EXPECT_EQ(last.exchange_addresses(2), "b:1");
   EXPECT_EQ(last.first_worker(), 2);
   EXPECT_EQ(last.workers_on_host(), 5);
   EXPECT_EQ(last.process_on_host(), 1);  // the server computes nothing
-  EXPECT_EQ(ranks.start_of(1).process_on_host(), 0);
-  EXPECT_EQ(ranks.start_of(2).process_on_host(), 0);
-  EXPECT_EQ(ranks.start_of(2).first_worker(), 0);
-  EXPECT_EQ(ranks.start_of(2).workers_on_host(), 1);
+  EXPECT_EQ(starts.at(1).process_on_host(), 0);
+  EXPECT_EQ(starts.at(2).process_on_host(), 0);
+  EXPECT_EQ(starts.at(2).first_worker(), 0);
+  EXPECT_EQ(starts.at(2).workers_on_host(), 1);
+}
+
+TEST(JoinedRanks, AreToldNoAddressesOfThoseAfterTheLastThatServes) {
+  JoinedRanks ranks({}, {0, 1, 1, 1});
+  ranks.take(0, "a", join_of("a:1", 1));
+  for (int worker = 1; worker < 4; ++worker) ranks.take(worker, "a", join_of("", 1));
+  for (const control::Start& start : ranks.starts()) EXPECT_EQ(start.exchange_addresses_size(), 1);
 }
 
 TEST(JoinedRanks, AddUpByHost) {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,9 @@
 #include <optional>
 #include <thread>
 
+#include "harness/ranks/control_protocol.h"
+#include "harness/ranks/keeper.h"
+#include "harness/ranks/local_processes.h"
 #include "harness/ranks/loopback_library.h"
 #include "harness/system/child.h"
 #include "kernels/graph/error.h"
@@ -27,7 +29,6 @@ namespace regatta {
 namespace {
 
 constexpr std::size_t kLinesKept = 8;
-constexpr auto kKindness = std::chrono::seconds(3);  // from SIGTERM to SIGKILL
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 
@@ -63,48 +64,6 @@ void pass_on(int signal) {
   raise(signal);
 }
 
-/// mpirun's own children: ranks that it started on this machine.
-std::vector<pid_t> children_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
-  std::vector<pid_t> children;
-  for (pid_t child = 0; file >> child;) children.push_back(child);
-  return children;
-}
-
-/// Processes held by descriptors: their ids may be another's by now.
-class ProcessHandles {
- public:
-  explicit ProcessHandles(const std::vector<pid_t>& processes) {
-    for (const pid_t process : processes) {
-      const long handle = syscall(SYS_pidfd_open, process, 0);  // glibc has it for C only
-      if (handle >= 0) handles_.push_back(static_cast<int>(handle));
-    }
-  }
-  ~ProcessHandles() {
-    for (const int handle : handles_) close(handle);
-  }
-  ProcessHandles(const ProcessHandles&) = delete;
-  ProcessHandles& operator=(const ProcessHandles&) = delete;
-
-  void kill() const {
-    for (const int handle : handles_) syscall(SYS_pidfd_send_signal, handle, SIGKILL, nullptr, 0);
-  }
-
- private:
-  std::vector<int> handles_;
-};
-
-/// A child of mpirun is this rank or may become it. What has ended has no environment any more.
-bool may_be(pid_t child, int rank) {
-  std::ifstream file("/proc/" + std::to_string(child) + "/environ");
-  const std::string name = "OMPI_COMM_WORLD_RANK=";
-  bool lives = false;
-  for (std::string entry; std::getline(file, entry, '\0'); lives = true) {
-    if (entry.rfind(name, 0) == 0) return std::atoi(entry.c_str() + name.size()) == rank;
-  }
-  return lives;
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> all;
   for (std::string& text : texts) all.push_back(text.data());
@@ -125,12 +84,20 @@ std::vector<std::string> command_of(const LaunchOptions& options) {
   return command;
 }
 
-std::vector<std::string> environment_of(const LaunchOptions& options) {
+/// This process's, in which `others` replace what has their names.
+std::vector<std::string> environment_with(const std::map<std::string, std::string>& others) {
   std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  for (const auto& [name, value] : options.environment) environment.push_back(name + "=" + value);
-  if (loads_loopback(options)) preload_loopback(environment, kLibraryOfMpirun);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!others.contains(text.substr(0, text.find('=')))) environment.push_back(text);
+  }
+  for (const auto& [name, value] : others) environment.push_back(name + "=" + value);
   return environment;
+}
+
+RunFolders::Memory memory_of(const LaunchOptions& options) {
+  return options.reach == Reach::ThisHost && options.hosts.empty() ? RunFolders::Memory::OfTheRun
+                                                                   : RunFolders::Memory::OfOpenMpi;
 }
 
 }  // namespace
@@ -147,6 +114,8 @@ class Launcher::Impl {
   ~Impl() {
     end(std::chrono::milliseconds(0));
     reader_.join();
+    folders_.reset();
+    keeper_.reset();
   }
 
   bool running() {
@@ -159,26 +128,30 @@ class Launcher::Impl {
     return false;
   }
 
-  /// Not where there are children that are no rank (yet), such as those that reach other hosts.
-  bool misses(int rank) const {
-    const std::vector<pid_t> children = children_of(pid_);
-    return !children.empty() && std::none_of(children.begin(), children.end(),
-                                             [rank](pid_t child) { return may_be(child, rank); });
+  bool has_ended() const { return pid_ == 0; }
+
+  std::vector<Presence> presence() const {
+    if (start_ == Start::All && pid_ != 0) return presence_of_ranks(pid_, ranks_);
+    return std::vector<Presence>(static_cast<std::size_t>(ranks_), Presence::There);
   }
 
   /// Kills what mpirun leaves behind: version 5 forgets a rank that is stopped (SIGSTOP).
   void end(std::chrono::milliseconds patience) {
-    const ProcessHandles ranks(start_ == Start::All && pid_ != 0 ? children_of(pid_)
-                                                                 : std::vector<pid_t>());
-    end_started(patience);
-    ranks.kill();
+    std::vector<ProcessHandle> ranks;
+    if (start_ == Start::All && pid_ != 0) ranks = handles_of(children_of(pid_));
+    const std::vector<Presence> who = presence();
+    const bool waits_in_vain = std::find(who.begin(), who.end(), Presence::Stopped) != who.end();
+    end_started(waits_in_vain ? std::chrono::milliseconds(0) : patience);
+    kill_all(ranks);
+    if (killed_) kill_all(processes_with(mark_));
+    killed_ = false;
   }
 
   void end_started(std::chrono::milliseconds patience) {
     if (await_end(patience)) return;
     terminate(pid_);
     if (await_end(kKindness)) return;
-    for (pid_t child : children_of(pid_)) kill(child, SIGKILL);
+    kill_all(handles_of(children_of(pid_)));
     if (await_end(kKindness)) return;
     kill(pid_, SIGKILL);
     await_end(kKindness);
@@ -200,6 +173,7 @@ class Launcher::Impl {
     const std::string words = "exited on signal " + std::to_string(signal) + " (" +
                               strsignal(signal) + ")";  // as mpirun says it of ranks
     if (start_ == Start::All) {
+      killed_ = true;
       death_of_mpirun_ = words;
     } else if (!death_) {
       death_ = RankDeath{.rank = 0, .words = words};
@@ -208,7 +182,13 @@ class Launcher::Impl {
 
   void start(const LaunchOptions& options) {
     std::vector<std::string> command = command_of(options);
-    std::vector<std::string> environment = environment_of(options);
+    std::map<std::string, std::string> variables = options.environment;
+    if (options.start == Start::All) {
+      folders_.emplace(memory_of(options));
+      variables.insert(folders_->environment().begin(), folders_->environment().end());
+    }
+    std::vector<std::string> environment = environment_with(variables);
+    if (loads_loopback(options)) preload_loopback(environment, kLibraryOfMpirun);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -238,8 +218,14 @@ class Launcher::Impl {
                                                  std::strerror(error) +
                                                  "; fix: apt-get install openmpi-bin");
     }
+    if (options.start == Start::All) {
+      mark_ = std::string(kRunIdVariable) + "=" + variables[kRunIdVariable];
+      keeper_ = std::make_unique<Keeper>(pid_, mark_, *folders_);
+    }
     running_mpirun = pid_;
-    for (int signal : kEndingSignals) ::signal(signal, pass_on);
+    for (int signal : kEndingSignals) {
+      if (::signal(signal, pass_on) == SIG_IGN) ::signal(signal, SIG_IGN);  // by nohup
+    }
     reader_ = std::thread([this] { read_output(); });
   }
 
@@ -286,6 +272,10 @@ class Launcher::Impl {
   int ranks_;
   Start start_;
   pid_t pid_ = 0;
+  bool killed_ = false;  ///< mpirun was, and may have left ranks
+  std::string mark_;     ///< in the environment of mpirun and ranks
+  std::optional<RunFolders> folders_;
+  std::unique_ptr<Keeper> keeper_;
   LinePipe output_;
   std::vector<std::ofstream> files_;
   DeathNotice notice_;  ///< only the reader asks it
@@ -296,7 +286,7 @@ Launcher::Launcher(const LaunchOptions& options) : impl_(std::make_unique<Impl>(
 Launcher::~Launcher() = default;
 bool Launcher::running() { return impl_->running(); }
 bool Launcher::is_silent() const { return impl_->silent_; }
-bool Launcher::misses(int rank) const { return impl_->misses(rank); }
+std::vector<Presence> Launcher::presence() const { return impl_->presence(); }
 void Launcher::end(std::chrono::milliseconds patience) { impl_->end(patience); }
 std::filesystem::path Launcher::log_of(int rank) const { return impl_->log_of(rank); }
 
@@ -308,6 +298,11 @@ std::optional<RankDeath> Launcher::first_death() const {
 std::optional<std::string> Launcher::death_of_mpirun() const {
   const std::lock_guard lock(impl_->mutex_);
   return impl_->death_of_mpirun_;
+}
+
+bool Launcher::ended_without_a_word() const {
+  return impl_->has_ended() && impl_->silent_ && !first_death() && !death_of_mpirun() &&
+         last_words().empty();
 }
 
 std::string Launcher::last_words() const {

@@ -2,9 +2,10 @@
 //
 // Starts the ranks of a run by Open MPI's mpirun: this program again, with the same arguments. The
 // output of ranks goes to FOLDER/rank<k>.log, that of mpirun itself to FOLDER/mpirun.log; a file is
-// created at its first line. In an existing allocation the launcher starts only rank 0, which
-// shares this process's output. SIGINT, SIGTERM and SIGHUP to this process also end the ranks.
-// Threads: one thread calls it; its own thread reads the output.
+// created at its first line. What mpirun and the ranks have in temporary folders and in memory goes
+// with the run, whoever is killed (keeper.h). In an existing allocation the launcher starts only
+// rank 0, which shares this process's output. SIGINT, SIGTERM and SIGHUP to this process also end
+// the ranks. Threads: one thread calls it; its own thread reads the output.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/ranks/local_processes.h"
 #include "harness/ranks/open_mpi.h"
 
 namespace regatta {
@@ -59,9 +61,9 @@ class Launcher {
   bool running();
   /// Whether the output has ended and all of it has been read.
   bool is_silent() const;
-  /// Whether mpirun has ranks on this machine and this rank is not among them. Finds deaths that
-  /// mpirun does not report under OnDeath::GoOn.
-  bool misses(int rank) const;
+  /// By rank; ranks of other machines count as there. Finds deaths that mpirun does not report
+  /// under OnDeath::GoOn, and who is stopped.
+  std::vector<Presence> presence() const;
   /// Waits up to `patience` for the ranks to end, then ends them by signals.
   void end(std::chrono::milliseconds patience);
 
@@ -69,6 +71,9 @@ class Launcher {
   std::optional<RankDeath> first_death() const;
   /// The death of mpirun itself by a signal, in the wording of RankDeath::words.
   std::optional<std::string> death_of_mpirun() const;
+  /// Whether mpirun has ended by itself and said nothing, as it does when it is told to by a
+  /// signal.
+  bool ended_without_a_word() const;
   /// mpirun's last lines, without rules of dashes. For runs that end before a rank prints anything.
   std::string last_words() const;
   /// The last lines that a rank printed.

@@ -167,7 +167,9 @@ void Rank::start(const control::Start& start) {
   }
   if (exchange_ != nullptr) {
     for (int peer : peers_) {
-      if (peer < rank_) exchange_->connect(peer, start.exchange_addresses(peer));
+      if (peer > rank_) continue;
+      check(peer < start.exchange_addresses_size(), "a rank is told where its servers are");
+      exchange_->connect(peer, start.exchange_addresses(peer));
     }
     backend->add(std::move(exchange_));
     backend->tickets = std::make_unique<TicketMessages>(parts_[own()], backend->kernels);

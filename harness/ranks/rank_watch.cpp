@@ -63,28 +63,38 @@ bool RankWatch::look() {
       std::min<std::chrono::nanoseconds>(now - looked_, kMostOfALook);
   looked_ = now;
   const auto known = std::ssize(order_);
+  std::vector<RankState> states;
   for (std::size_t r = 0; r < places_.size(); ++r) {
-    const RankState state = server_.state(static_cast<int>(r));
-    const bool speaks = state.greeted ? state.beats != beats_[r]
-                                      : !launcher_.misses(static_cast<int>(r));  // it is to come
+    states.push_back(server_.state(static_cast<int>(r)));
+  }
+  const bool all_greeted = std::all_of(states.begin(), states.end(),
+                                       [](const RankState& state) { return state.greeted; });
+  const std::vector<Presence> presence =
+      all_greeted ? std::vector<Presence>(places_.size()) : launcher_.presence();
+  for (std::size_t r = 0; r < places_.size(); ++r) {
+    const RankState& state = states[r];
+    const bool speaks =
+        state.greeted ? state.beats != beats_[r] : presence[r] == Presence::There;  // it is to come
     if (!state.greeted) coming_[r] += span;
     silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
     if (lost_[r]) continue;
+    const auto silence_s = std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count();
     if (state.broken) {
       lost_[r] = "its connection broke, so it has ended or its machine cannot be reached";
+    } else if (silence_[r] > kMostSilence && presence[r] == Presence::Stopped) {
+      lost_[r] =
+          fmt::format("it or mpirun was stopped for {} s before it joined the run", silence_s);
     } else if (silence_[r] > kMostSilence && !state.greeted) {
       lost_[r] = "its process has ended before it joined the run";
     } else if (!state.greeted && coming_[r] > kComingLimit) {
       lost_[r] = fmt::format(
-          "it has not joined the run within {} s, so it or mpirun is stopped, or its machine "
-          "cannot "
+          "it has not joined the run within {} s, so it or mpirun is stuck, or its machine cannot "
           "be reached",
           kComingLimit.count());
     } else if (silence_[r] > kMostSilence) {
-      lost_[r] =
-          fmt::format("it has said nothing for {} s, so it is stopped or starved of its core",
-                      std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count());
+      lost_[r] = fmt::format(
+          "it has said nothing for {} s, so it is stopped or starved of its core", silence_s);
     }
     if (lost_[r]) order_.push_back(static_cast<int>(r));
   }
@@ -160,6 +170,11 @@ RankWatch::Cause RankWatch::first_cause() const {
   if (const auto death = launcher_.death_of_mpirun()) {
     return {{ErrorKind::PeerLost, "mpirun, which holds the ranks of this run, " + *death +
                                       after_steps() + advice_on(*death)}};
+  }
+  if (launcher_.ended_without_a_word()) {
+    return {{ErrorKind::PeerLost,
+             "mpirun, which holds the ranks of this run, has ended them without a word" +
+                 after_steps() + advice_on("signal 15 ") + who_had_not_joined()}};
   }
   if (!order_.empty()) {
     return {{ErrorKind::PeerLost, why(order_.front()) + who_had_not_joined()}, order_.front()};

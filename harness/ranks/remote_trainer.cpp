@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kLookForAnswers{100};
+constexpr milliseconds kBetweenLooks{50};
 constexpr seconds kJoinLimit{120};  // loading data included
 constexpr seconds kReadyLimit{300};
 constexpr seconds kAnswerLimit{60};
@@ -78,9 +79,10 @@ void RemoteTrainer::start_all() {
     end_all("its run is another than the coordinator's" + text);
     throw RunError(ErrorKind::Usage, "the ranks do not agree with the coordinator" + text);
   }
+  std::vector<control::Start> starts = joined_.starts();
   for (int r = 0; r < ranks(); ++r) {
     control::ToRank message;
-    *message.mutable_start() = joined_.start_of(r);
+    *message.mutable_start() = std::move(starts.at(static_cast<std::size_t>(r)));
     server_->send(r, message);
     awaited_.insert(r);
   }
@@ -251,12 +253,16 @@ void RemoteTrainer::send_all(const control::ToRank& message) {
 
 void RemoteTrainer::await_all(const std::string& what, Limit limit) {
   auto deadline = std::chrono::steady_clock::now() + limit;
+  auto next_look = std::chrono::steady_clock::now();
   std::int64_t examples = examples_seen();
   while (!awaited_.empty()) {
-    if (const auto message = server_->next(kLookForAnswers)) take(*message);
+    const auto message = server_->next(kLookForAnswers);
+    if (message) take(*message);
     if (awaited_.empty()) break;
-    look();
     const auto now = std::chrono::steady_clock::now();
+    if (message && now < next_look) continue;  // a look at all after each would be quadratic
+    next_look = now + kBetweenLooks;
+    look();
     if (examples_seen() != examples) deadline = now + limit;  // they get on
     examples = examples_seen();
     if (now < deadline) continue;
