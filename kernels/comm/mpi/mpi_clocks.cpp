@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/mpi/mpi_clocks.h"
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 #include "kernels/runtime/measure/clock.h"
@@ -15,7 +18,10 @@ constexpr std::int64_t kEnoughNs = 100'000'000;
 /// Of a message from member 0 to itself, in a collective (mpi_group.cpp): there is none.
 constexpr int kTag = 0;
 
-enum Word : std::int64_t { kBegin, kAgain, kLast };
+constexpr std::chrono::microseconds kShortestSleep{20};
+constexpr std::chrono::microseconds kLongestSleep{2000};
+
+enum Word : std::int64_t { kBegin, kAgain, kLast, kAllDone };
 
 void send(MPI_Comm all, int to, std::int64_t word) {
   mpi_call(MPI_Send(&word, 1, MPI_INT64_T, to, kTag, all), "MPI_Send");
@@ -25,6 +31,15 @@ std::int64_t receive(MPI_Comm all, int from) {
   std::int64_t word = 0;
   mpi_call(MPI_Recv(&word, 1, MPI_INT64_T, from, kTag, all, MPI_STATUS_IGNORE), "MPI_Recv");
   return word;
+}
+
+std::int64_t receive_asleep(MPI_Comm all, int from) {
+  int came = 0;
+  for (auto sleep = kShortestSleep;; sleep = std::min(2 * sleep, kLongestSleep)) {
+    mpi_call(MPI_Iprobe(from, kTag, all, &came, MPI_STATUS_IGNORE), "MPI_Iprobe");
+    if (came != 0) return receive(all, from);
+    std::this_thread::sleep_for(sleep);
+  }
 }
 
 /// Lets `rank` begin and tells it the time until it has heard enough.
@@ -39,7 +54,7 @@ void answer(MPI_Comm all, int rank, const ProcessClock& clock) {
 std::vector<RoundTrip> ask(MPI_Comm all, const ProcessClock& clock) {
   std::vector<RoundTrip> trips;
   trips.reserve(kMostTrips);
-  receive(all, 0);
+  receive_asleep(all, 0);
   const std::int64_t begin_ns = now_ns();
   for (bool last = false; !last;) {
     const bool enough = trips.size() + 1 >= kLeastTrips && now_ns() - begin_ns > kEnoughNs;
@@ -50,6 +65,7 @@ std::vector<RoundTrip> ask(MPI_Comm all, const ProcessClock& clock) {
     trip.there_ns = receive(all, 0);
     trip.received_ns = clock.now();
   }
+  receive_asleep(all, 0);
   return trips;
 }
 
@@ -62,6 +78,7 @@ ClockComparison compare_with_rank_0(MPI_Comm all, const ProcessClock& clock) {
   mpi_call(MPI_Comm_size(all, &ranks), "MPI_Comm_size");
   if (rank != 0) return compare_clocks(ask(all, clock));
   for (int other = 1; other < ranks; ++other) answer(all, other, clock);
+  for (int other = 1; other < ranks; ++other) send(all, other, kAllDone);
   return {.own_ns = clock.now()};
 }
 
