@@ -137,9 +137,9 @@ class Trials(unittest.TestCase):
             self.assertEqual([path.name for path in scratch.iterdir()], kept)
 
     def test_follow_from_the_seed_and_the_number(self) -> None:
-        trials = [trial_of(1, number) for number in range(500)]
-        self.assertEqual(trials, [trial_of(1, number) for number in range(500)])
-        self.assertNotEqual(trials, [trial_of(2, number) for number in range(500)])
+        trials = [trial_of(1, number) for number in range(3000)]
+        self.assertEqual(trials, [trial_of(1, number) for number in range(3000)])
+        self.assertNotEqual(trials, [trial_of(2, number) for number in range(3000)])
         self.assertEqual({trial.cell.name for trial in trials}, {cell.name for cell in CELLS})
         for trial in trials:
             if trial.fault.victim == "program" and trial.fault.stops:

@@ -20,7 +20,7 @@ class Cell(NamedTuple):
     workers: int = 2
     ranks: int = 0  # 0: one process
     steps: int = 400
-    sleep: int = 50  # how often as long as it computes
+    sleep: int = 100  # how often as long as it computes
     synchronous: bool = True  # the losses of a resumed run are those of a run in one piece
     checkpoints: bool = True
     weight: float = 2  # how often it races, beside others
@@ -44,30 +44,30 @@ ASYNC = f"{PARABOLA} --strategy parameter_server_async"
 THIN = "--workload resnet9_thin --dataset shapes --global-batch 32"
 
 CELLS = (
-    Cell("ring, 2 ranks", f"{ALL_REDUCE} --workers 2 --processes 2", ranks=2, steps=450),
-    Cell("ring, 4 ranks", f"{ALL_REDUCE} --workers 4 --processes 4", 4, 4, steps=450),
+    Cell("ring, 2 ranks", f"{ALL_REDUCE} --workers 2 --processes 2", ranks=2, steps=200),
+    Cell("ring, 4 ranks", f"{ALL_REDUCE} --workers 4 --processes 4", 4, 4, steps=200),
     Cell("ring, 4 workers on 2 ranks", f"{ALL_REDUCE} --workers 4 --processes 2", 4, 2,
-         steps=800),
+         steps=350),
     Cell("mpi, 2 ranks", f"{ALL_REDUCE} --all-reduce mpi --workers 2 --processes 2", ranks=2,
-         steps=700),
+         steps=300),
     Cell("mpi, 3 ranks", f"{ALL_REDUCE} --all-reduce mpi --workers 3 --processes 3", 3, 3,
-         steps=500),
+         steps=200),
     Cell("reduce_to_one, 3 ranks",
-         f"{ALL_REDUCE} --all-reduce reduce_to_one --workers 3 --processes 3", 3, 3, steps=550),
+         f"{ALL_REDUCE} --all-reduce reduce_to_one --workers 3 --processes 3", 3, 3, steps=250),
     Cell("independent, 2 ranks", f"{PARABOLA} --strategy independent --workers 2 --processes 2",
-         ranks=2, steps=1_000),
-    Cell("server", f"{SERVER} --workers 2", ranks=3, steps=900),
-    Cell("2 servers", f"{SERVER} --workers 2 --servers 2", ranks=4, steps=700),
-    Cell("server, backup", BACKUP, 3, 4, synchronous=False, steps=900),
+         ranks=2, steps=450),
+    Cell("server", f"{SERVER} --workers 2", ranks=3, steps=400),
+    Cell("2 servers", f"{SERVER} --workers 2 --servers 2", ranks=4, steps=300),
+    Cell("server, backup", BACKUP, 3, 4, synchronous=False, steps=400),
     Cell("server, backup, goes on", f"{BACKUP} --continue-on-loss", 3, 4, synchronous=False,
-         checkpoints=False, steps=900),
-    Cell("async", f"{ASYNC} --workers 2", ranks=3, synchronous=False, steps=1_000),
+         checkpoints=False, steps=400),
+    Cell("async", f"{ASYNC} --workers 2", ranks=3, synchronous=False, steps=450),
     Cell("async, 2 servers, bound", f"{ASYNC} --workers 2 --servers 2 --staleness-bound 2",
-         ranks=4, synchronous=False, steps=700),
+         ranks=4, synchronous=False, steps=300),
     Cell("async, goes on", f"{ASYNC} --workers 2 --continue-on-loss", ranks=3, synchronous=False,
-         checkpoints=False, steps=1_000),
+         checkpoints=False, steps=450),
     Cell("async, 2 servers, goes on", f"{ASYNC} --workers 3 --servers 2 --continue-on-loss", 3, 5,
-         synchronous=False, checkpoints=False, steps=800),
+         synchronous=False, checkpoints=False, steps=350),
     Cell("ring, resnet9_thin", f"{THIN} --strategy all_reduce --workers 2 --processes 2", ranks=2,
          steps=8, sleep=10, weight=0.5),
     Cell("server, resnet9_thin", f"{THIN} --strategy parameter_server --workers 2", ranks=3,
@@ -145,7 +145,7 @@ def fault_of(rng: random.Random, cell: Cell) -> Fault:
 
 def moment_of(rng: random.Random) -> Moment:
     after = rng.choices(("start", "training", "end"), (4, 5, 1))[0]
-    return Moment(after, rng.uniform(0, {"start": 1.2, "training": 0.4, "end": 0.2}[after]))
+    return Moment(after, rng.uniform(0, {"start": 1.2, "training": 0.3, "end": 0.2}[after]))
 
 
 def trial_of(seed: int, number: int) -> Trial:
