@@ -54,7 +54,7 @@ class NoRace(unittest.TestCase):
         processes = ranks_in(folder)
         self.assertEqual(set(processes), set(range(ranks)))
         self.assertLessEqual(set(processes.values()), set(logs))
-        self.assertEqual(len(logs), ranks + 1)  # that of the coordinator
+        self.assertEqual(len(logs), ranks + 2)  # those of the coordinator and its keeper
         (record,) = records_in(folder)
         self.assertEqual(record["cell"]["processes"], ranks)
         self.assertNotEqual(record["status"], "failed")
