@@ -17,8 +17,8 @@
 //   resnet9_thin in bf16                 3  1.7e-5              0.179           1e-2
 //   resnet9                              3  4.8e-4              0.311           1e-2
 //   resnet9 in bf16                      3  4.6e-6 (Zen 5)      0.324           1e-2
-//   airbench94_narrow in bf16            3  1.3e-3              0.410           1e-1
-//     on a Xeon with AMX                 3  4.7e-2              0.409
+//   airbench94_narrow in bf16            3  1.3e-3              0.410           3e-2
+//     on a Xeon with AMX                 3  4.7e-2              0.409           1e-1
 //   mobilenet_v2_full_narrow             2  6.9e-3 (1.0e-2)     0.600 (0.599)   6e-2
 //     on an AMD Zen 5                    2  1.6e-2              0.607
 //
