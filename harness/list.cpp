@@ -17,6 +17,7 @@
 #include "harness/system/terminal.h"
 #include "kernels/graph/dot.h"
 #include "kernels/graph/partition.h"
+#include "kernels/graph/period.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/gpu_facts.h"
@@ -98,9 +99,11 @@ void show_part(std::ostream& out, const Graph& graph, const std::string& title) 
   out << to_text(graph);
   out << fmt::format("# {}{} nodes, {} variables\n", title, graph.nodes().size(),
                      graph.variables().size());
-  for (const auto& [place, traffic] : traffic(graph)) {
-    out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages a step\n",
-                       to_string(place), traffic.sent, traffic.received, traffic.messages);
+  const std::int64_t steps = steps_with_all_nodes(graph);
+  for (const auto& [place, traffic] : traffic(graph, steps)) {
+    out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages {}\n",
+                       to_string(place), traffic.sent, traffic.received, traffic.messages,
+                       steps == 1 ? "a step" : fmt::format("in {} steps", steps));
   }
 }
 

@@ -155,7 +155,8 @@ void Race::build() {
   const std::int64_t build_begin = now_ns();
   const Step placed = placed_step(placement_);
   std::vector<Step> parts = partition(placed, binding_of(placement_));
-  record_.graph = graph_record(parts);
+  const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;
+  record_.graph = graph_record(parts, std::max<std::int64_t>(1, steps));
   record_.graph.build_ns = now_ns() - build_begin;
 
   evaluation_points_ = evaluation_points_of(placement_);

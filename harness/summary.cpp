@@ -215,13 +215,13 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
   record.losses = loss_samples(report.loops);
 }
 
-GraphRecord graph_record(const std::vector<Step>& parts) {
+GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps) {
   GraphRecord record;
   for (const Step& part : parts) {
     const auto nodes = static_cast<std::int64_t>(part.graph.nodes().size());
     record.nodes += nodes;
     record.nodes_per_process.push_back(nodes);
-    record.bytes_per_step_computed += bytes_per_step(part.graph);
+    record.bytes_per_step_computed += bytes_per_step(part.graph, steps);
   }
   record.models = parts.front().partition.models;
   record.shard_imbalance = shard_imbalance(parts);

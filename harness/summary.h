@@ -18,7 +18,8 @@ namespace regatta {
 void summarize(const TrainingReport& report, std::int64_t examples, Record& record);
 
 /// Nodes and bytes; not the build time. `parts`: by process.
-GraphRecord graph_record(const std::vector<Step>& parts);
+/// `steps`: that the run may take.
+GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps);
 
 /// Of the first weights of replica 0.
 std::string checksum_of_weights(Trainer& trainer);

@@ -2,6 +2,7 @@
 //
 // The contract of every synchronous strategy: some steps follow `single` at the same global batch,
 // for 1, 2, 3 and 5 workers, odd batches and uneven shares; and the same seed gives the same bits.
+// So does local_sgd where every step ends with an average.
 //
 // The bounds. Strategies compute the same terms and add them in another order, so that rounding is
 // all that they differ by, and a wrong gradient differs by more. What tells the two apart is how
@@ -82,6 +83,11 @@ std::vector<Case> parabola_cases() {
                          .stages = 1,
                          .global_batch = batch});
       }
+      cases.push_back({.workload = "parabola",
+                       .strategy = "local_sgd",
+                       .replicas = n,
+                       .global_batch = batch,
+                       .options = {{"sync_every", 1}}});
       for (const char* algorithm : {"reduce_to_one", "hierarchical_copy"}) {
         cases.push_back({.workload = "parabola",
                          .strategy = "all_reduce",
@@ -143,6 +149,11 @@ std::vector<Case> image_cases() {
                    .stages = 1,
                    .global_batch = 80,
                    .options = {{"all_reduce", "hierarchical_copy"}}});
+  cases.push_back({.workload = "resnet9_thin",
+                   .strategy = "local_sgd",
+                   .replicas = 3,
+                   .global_batch = 80,
+                   .options = {{"sync_every", 1}}});
   cases.push_back({.workload = "resnet9_thin",
                    .strategy = "model_parallel",
                    .replicas = 1,

@@ -170,6 +170,10 @@ std::vector<Value> Replicas::gradients(std::size_t t) const {
   return all;
 }
 
+VariableId Replicas::parameter(std::size_t t, std::int64_t replica) const {
+  return copiers_[at(replica)].variable(source_.trainables[t].variable);
+}
+
 Builder Replicas::at_update(std::size_t t, std::int64_t replica) {
   const Node& update = source_.graph.node(source_.trainables[t].updates.front());
   Builder builder(result_.graph);

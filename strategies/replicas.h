@@ -56,6 +56,8 @@ class Replicas {
   /// The gradient of trainable `t` at a replica: its share of the sum over the global batch.
   Value gradient(std::size_t t, std::int64_t replica) const;
   std::vector<Value> gradients(std::size_t t) const;
+  /// The parameter that trainable `t` is at a replica.
+  VariableId parameter(std::size_t t, std::int64_t replica) const;
   /// A builder at the place and layer of trainable `t`'s update in a replica.
   Builder at_update(std::size_t t, std::int64_t replica);
   Builder at_home(std::size_t t);

@@ -9,6 +9,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
+#include "kernels/graph/period.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/rewritten_for_test.h"
@@ -42,6 +43,31 @@ TEST(AllReduce, PutsOneCollectiveForTheBucketBetweenGradientsAndUpdates) {
                       "f32[5,1] @replica1 communication output"),
             std::string::npos)
       << text;
+}
+
+TEST(LocalSgd, AveragesParametersBehindTheUpdatesInEveryFourthStep) {
+  const Graph graph = part(rewritten("local_sgd", replicas(2)));
+  EXPECT_EQ(count(graph, Op::AllReduce), 2);  // one bucket, two members
+  EXPECT_EQ(count(graph, Op::Assign), 2 * 4);
+  NodeId last_update = 0, first_average = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op == Op::Sgd) last_update = id;
+    if (node.op == Op::AllReduce && first_average == 0) first_average = id;
+    const bool averages = node.op == Op::AllReduce || node.op == Op::Assign;
+    if (averages) EXPECT_EQ(period_of(node), (Period{.every = 4})) << id;
+    if (node.op == Op::Sgd) EXPECT_EQ(period_of(node), Period{}) << id;
+  }
+  EXPECT_LT(last_update, first_average);
+  EXPECT_EQ(bytes_per_step(graph, 8), 2 * 2 * kParabolaBytes / 2 * 2 / 8.0);
+  EXPECT_EQ(bytes_per_step(graph, 3), 0);
+}
+
+TEST(LocalSgd, DiffersInStepsFromAllReduceOnly) {
+  StrategyOptions options = replicas(2);
+  options.given["sync_every"] = 1;
+  EXPECT_EQ(bytes_per_step(part(rewritten("local_sgd", options)), 5),
+            bytes_per_step(part(rewritten("all_reduce", replicas(2))), 5));
 }
 
 TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {
@@ -154,7 +180,7 @@ TEST(Composition, StagesOfAllReducedReplicasExchangeTheirOwnGradients) {
   EXPECT_EQ(count(graph, Op::AllReduce), 2 * 2);  // a bucket a stage, two members each
   const Graph other = part(rewritten("model_parallel+all_reduce", options));
   EXPECT_EQ(count(other, Op::AllReduce), 2 * 2);
-  EXPECT_EQ(bytes_per_step(graph), bytes_per_step(other));
+  EXPECT_EQ(bytes_per_step(graph, 1), bytes_per_step(other, 1));
 }
 
 TEST(Composition, OfTwoThatDealTheBatchOutIsRefusedByName) {

@@ -24,12 +24,14 @@ extern const Strategy kParameterServerAsync;
 extern const Strategy kAsyncShared;
 extern const Strategy kModelParallel;
 extern const Strategy kPipeline;
+extern const Strategy kLocalSgd;
 
 namespace {
 
 constexpr std::array kStrategies = {
     &kSingle,          &kIndependent,          &kInGraph,     &kCentralStorage, &kAllReduce,
     &kParameterServer, &kParameterServerAsync, &kAsyncShared, &kModelParallel,  &kPipeline,
+    &kLocalSgd,
 };
 
 const Strategy& find_one(const std::string& name) {
@@ -123,6 +125,7 @@ std::string_view to_string(Exchange exchange) {
   switch (exchange) {
     case Exchange::Nothing: return "nothing";
     case Exchange::Synchronous: return "synchronous";
+    case Exchange::Periodic: return "periodic";
     case Exchange::Asynchronous: return "asynchronous";
   }
   return "unknown";

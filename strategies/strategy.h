@@ -24,6 +24,7 @@ enum class WorkersAre : std::uint8_t { One, Replicas, Stages };
 enum class Exchange : std::uint8_t {
   Nothing,      ///< an upper bound on speed, without a claim about time to accuracy
   Synchronous,  ///< follows `single` at the same global batch within rounding
+  Periodic,     ///< each trains alone and takes the mean of all in some steps
   Asynchronous,
 };
 
@@ -76,7 +77,7 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
 std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,
                                        std::int64_t backups = 0);
 
-/// `nothing`, `synchronous`, `asynchronous`
+/// `nothing`, `synchronous`, `periodic`, `asynchronous`
 std::string_view to_string(Exchange exchange);
 
 /// `one`, `places`, `workers`, `workers and servers`

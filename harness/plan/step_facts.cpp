@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/graph/period.h"
+
 namespace regatta {
 
 StepFacts facts_of(const Graph& placed) {
@@ -30,6 +32,7 @@ StepFacts facts_of(const Graph& placed) {
                                       }),
       .needs_the_host = std::any_of(nodes.begin(), nodes.end(),
                                     [](const Node& node) { return node.place.role == Role::Host; }),
+      .steps_differ = !steps_are_alike(placed),
       .has_quorum =
           std::any_of(variables.begin(), variables.end(),
                       [](const Variable& each) { return each.sharing == Sharing::Quorum; }),

@@ -95,6 +95,20 @@ class Processes(unittest.TestCase):
                 self.assertGreater(graph["bytes_per_step_computed"], 0)
                 self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
 
+    def test_average_parameters_like_one_process(self) -> None:
+        cell = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "48",
+                "--steps", "10", "--evaluate-every", "7", "--strategy", "local_sgd",
+                "--sync-every", "4", "--workers", "3")
+        one = record_of(*cell)
+        for processes in ("2", "3"):
+            several = record_of(*cell, "--processes", processes)
+            with self.subTest(processes=processes):
+                self.assertEqual(losses_of(several), losses_of(one))
+                self.assertEqual(several["checksums"], one["checksums"])
+                graph = several["graph"]
+                self.assertGreater(graph["bytes_per_step_computed"], 0)
+                self.assertEqual(graph["bytes_per_step_counted"], graph["bytes_per_step_computed"])
+
     def test_hold_whole_replicas_of_a_composition(self) -> None:
         cell = (*PARABOLA, "--strategy", "all_reduce+model_parallel", "--workers", "4",
                 "--stages", "2")

@@ -71,6 +71,9 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy all_reduce --workers 4 --stages 2", r"'all_reduce' needs --workers only"),
     ("--strategy all_reduce --workers 4 --stages 0", r"'all_reduce' needs --workers only"),
     ("--strategy all_reduce+in_graph --workers 2", r"already dealt to replicas"),
+    ("--strategy local_sgd --workers 2 --sync-every 0", r"--sync-every is 0; at least 1"),
+    ("--strategy local_sgd --workers 2 --sync-from -1", r"--sync-from is -1; at least 0"),
+    ("--strategy all_reduce --workers 2 --sync-every 4", r"--sync-every is an option of local_sgd"),
     # Servers and backup workers
     ("--strategy all_reduce --workers 2 --backup-workers 1",
      r"--backup-workers is an option of parameter_server; strategy 'all_reduce' has no such"),

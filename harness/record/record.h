@@ -155,9 +155,9 @@ struct GraphRecord {
   std::vector<std::int64_t> nodes_per_process;  ///< after partition, by rank
   std::int64_t models = 1;  ///< trained apart; an evaluation is the mean over them
   std::int64_t build_ns = 0;
-  std::int64_t bytes_per_step_computed = 0;  ///< from the graph
-  double bytes_per_step_counted = 0;         ///< at the transports, mean over steps
-  std::optional<double> shard_imbalance;     ///< largest server / mean; empty without servers
+  double bytes_per_step_computed = 0;     ///< from the graph, mean over the steps of a whole run
+  double bytes_per_step_counted = 0;      ///< at the transports, mean over steps
+  std::optional<double> shard_imbalance;  ///< largest server / mean; empty without servers
 };
 
 /// Equal for all runs of one workload, batch and seed; sixteen hexadecimal digits each.

@@ -68,9 +68,8 @@ void Evaluator::adopt_variables(Trainer& training, int model) {
   const Graph& graph = executor_->step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
-    std::vector<std::vector<float>> copies = assemble(all, variable.name);
+    const std::vector<std::vector<float>> copies = assemble(all, variable.name);
     check(!copies.empty(), "evaluation uses variables that training has");
-    if (variable.kind != VariableKind::Statistic) copies.resize(1);
     const std::vector<double> weights = weights_of(groups_, copies.size());
     float* target = executor_->variable(v).tensor.f32();
     for (std::int64_t i = 0; i < variable.type.elements(); ++i) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an evaluation judges where each replica trains a model of its own: all of them, at equal
-// steps, by their mean.
+// steps, by their mean; and where replicas average their parameters in some steps: the mean of
+// these.
 #include "harness/run/evaluator.h"
 
 #include <gtest/gtest.h>
@@ -36,37 +37,86 @@ double loss_of(const std::map<std::string, const float*>& parameters, const Data
   return sum / static_cast<double>(points.targets.size());
 }
 
-TEST(Evaluator, JudgesTheModelsOfIndependentReplicasByTheirMean) {
-  RaceRequest request;
-  request.workload = "parabola";
-  request.strategy = "independent";
-  request.workers = kReplicas;
-  request.steps = 40;
-  const DataSets data = load_data(find_workload("parabola"), "curve", {});
-  const Placement placement = place(request, data.train.count);
-  const Step part = partition(placed_step(placement), binding_of(placement)).front();
-  LocalTrainer trainer(part, make_backend("cpu"),
-                       executor_options(request, placement, data.train, 0), 0);
-  const auto backend = make_backend("cpu");
-  Evaluator evaluator(*placement.workload, placement.workload->evaluation(placement.recipe),
-                      data.test, *backend,
-                      {.evaluations = 1, .models = part.partition.models, .groups = {17, 17, 16}});
-  trainer.advance_to(placement.recipe.total_examples);
+using ByReplica = std::map<int, std::map<std::string, const float*>>;
 
-  std::map<int, std::map<std::string, const float*>> parameters;  // by replica
-  for (const VariableCopy& copy : trainer.variables(Copies::All)) {
-    parameters[copy.variable->place.replica][copy.variable->name] = copy.tensor.f32();
+/// The parabola under a strategy of three replicas after 42 steps.
+class Trained {
+ public:
+  explicit Trained(const std::string& strategy) {
+    request_.workload = "parabola";
+    request_.strategy = strategy;
+    request_.workers = kReplicas;
+    request_.steps = 42;
+    data_ = load_data(find_workload("parabola"), "curve", {});
+    const Placement placement = place(request_, data_.train.count);
+    const Step part = partition(placed_step(placement), binding_of(placement)).front();
+    trainer_ = std::make_unique<LocalTrainer>(
+        part, make_backend("cpu"), executor_options(request_, placement, data_.train, 0), 0);
+    backend_ = make_backend("cpu");
+    evaluator_ = std::make_unique<Evaluator>(
+        *placement.workload, placement.workload->evaluation(placement.recipe), data_.test,
+        *backend_,
+        EvaluatorOptions{
+            .evaluations = 1, .models = part.partition.models, .groups = {17, 17, 16}});
+    trainer_->advance_to(placement.recipe.total_examples);
+    for (const VariableCopy& copy : trainer_->variables(Copies::All)) {
+      if (copy.variable->kind != VariableKind::Parameter) continue;
+      parameters_[copy.variable->place.replica][copy.variable->name] = copy.tensor.f32();
+    }
   }
-  ASSERT_EQ(std::ssize(parameters), kReplicas);
+
+  const ByReplica& parameters() const { return parameters_; }
+  const DataSet& points() const { return data_.test; }
+  double judged_loss() { return evaluator_->judge(*trainer_).loss; }
+
+ private:
+  RaceRequest request_;
+  DataSets data_;
+  std::unique_ptr<LocalTrainer> trainer_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Evaluator> evaluator_;
+  ByReplica parameters_;
+};
+
+TEST(Evaluator, JudgesTheModelsOfIndependentReplicasByTheirMean) {
+  Trained run("independent");
+  ASSERT_EQ(std::ssize(run.parameters()), kReplicas);
   double mean = 0;
   std::set<double> losses;
-  for (const auto& [replica, own] : parameters) {
-    const double loss = loss_of(own, data.test);
+  for (const auto& [replica, own] : run.parameters()) {
+    const double loss = loss_of(own, run.points());
     losses.insert(loss);
     mean += loss / kReplicas;
   }
   EXPECT_EQ(std::ssize(losses), kReplicas);  // other shares of the data, other models
-  EXPECT_NEAR(evaluator.judge(trainer).loss, mean, 1e-5 * mean);
+  EXPECT_NEAR(run.judged_loss(), mean, 1e-5 * mean);
+}
+
+/// Every fourth step ends with an average, here the last but two.
+TEST(Evaluator, JudgesTheMeanOfParametersThatReplicasAverageInSomeSteps) {
+  Trained run("local_sgd");
+  ASSERT_EQ(std::ssize(run.parameters()), kReplicas);
+  std::map<std::string, std::vector<float>> means;
+  const std::map<std::string, std::size_t> sizes = {
+      {"hidden.weight", 5}, {"hidden.bias", 5}, {"output.weight", 5}, {"output.bias", 1}};
+  constexpr double kShares[] = {17 / 50.0, 17 / 50.0, 16 / 50.0};
+  std::map<std::string, const float*> mean;
+  for (const auto& [name, size] : sizes) {
+    for (std::size_t i = 0; i < size; ++i) {
+      double sum = 0;
+      for (const auto& [replica, own] : run.parameters()) {
+        sum += kShares[replica] * double{own.at(name)[i]};
+      }
+      means[name].push_back(static_cast<float>(sum));
+    }
+    mean[name] = means[name].data();
+  }
+  const double expected = loss_of(mean, run.points());
+  const double judged = run.judged_loss();
+  EXPECT_NEAR(judged, expected, 1e-5 * expected);
+  for (const auto& [replica, own] : run.parameters()) {
+    EXPECT_GT(std::abs(loss_of(own, run.points()) - judged), 1e-4 * expected) << replica;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "harness/plan/layout.h"
 #include "harness/system/process.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/period.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
@@ -107,11 +108,13 @@ std::vector<ProcessTrace> LocalTrainer::traces() {
 
 std::vector<VariableId> CopyChooser::choose(const Step& part) {
   const Graph& graph = part.graph;
+  const std::set<VariableId> averaged = averaged_variables(graph);
   std::vector<VariableId> wanted;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
     const bool is_first = found_.insert({part.partition.model(v), variable.name}).second;
-    if (is_first || which_ == Copies::All || variable.kind == VariableKind::Statistic) {
+    const bool differs = variable.kind == VariableKind::Statistic || averaged.contains(v);
+    if (is_first || which_ == Copies::All || differs) {
       wanted.push_back(v);
     }
   }

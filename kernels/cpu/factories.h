@@ -63,6 +63,7 @@ KernelPointer sum(const KernelRequest&);
 KernelPointer concatenate(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
+KernelPointer assign(const KernelRequest&);
 
 // translate.cpp
 KernelPointer translate(const KernelRequest&);

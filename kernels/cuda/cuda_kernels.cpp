@@ -71,6 +71,7 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
   table.add(Op::AllReduce, cuda::sum_replicas);
   table.add(Op::Sgd, cuda::sgd);
   table.add(Op::Adam, cuda::adam);
+  table.add(Op::Assign, cuda::assign);
   table.add(Op::Lookahead, cuda::lookahead);
 }
 

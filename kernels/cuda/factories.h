@@ -47,6 +47,7 @@ KernelPointer cast(const KernelRequest&);
 
 // copy.cu
 KernelPointer copy(const KernelRequest&);
+KernelPointer assign(const KernelRequest&);
 KernelPointer concatenate(const KernelRequest&);
 KernelPointer translate(const KernelRequest&);
 

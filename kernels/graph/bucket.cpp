@@ -6,6 +6,7 @@
 
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/period.h"
 #include "kernels/graph/verify.h"
 
 namespace regatta {
@@ -16,10 +17,11 @@ struct Collective {
   std::vector<NodeId> members;
   std::vector<Place> places;
   std::string algorithm;
+  Period period;
   std::int64_t bytes = 0;
 
   bool joins(const Collective& other) const {
-    return places == other.places && algorithm == other.algorithm;
+    return places == other.places && algorithm == other.algorithm && period == other.period;
   }
 };
 
@@ -32,6 +34,7 @@ std::vector<Collective> collectives(const Graph& graph) {
     collective.members.push_back(id);
     collective.places.push_back(node.place);
     collective.algorithm = node.attributes.text("algorithm");
+    collective.period = period_of(node);
     if (node.attributes.integer("member") != 0) continue;
     for (const TensorType& type : node.outputs) collective.bytes += type.bytes();
   }

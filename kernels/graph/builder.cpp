@@ -9,6 +9,10 @@ namespace regatta {
 
 Value Builder::node(Op op, std::vector<Value> inputs, Attributes attributes,
                     std::vector<VariableId> variables) {
+  if (period_ != Period{}) {
+    attributes.set("every", period_.every);
+    attributes.set("from", period_.from);
+  }
   const NodeId id = graph_.add({.op = op,
                                 .attributes = std::move(attributes),
                                 .inputs = std::move(inputs),

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/graph/graph.h"
+#include "kernels/graph/period.h"
 
 namespace regatta {
 
@@ -150,6 +151,11 @@ class Builder {
     phase_ = phase;
     return *this;
   }
+  /// Of the nodes that node() appends.
+  Builder& only(const Period& period) {
+    period_ = period;
+    return *this;
+  }
   Builder& layer(std::string name) {
     layer_ = std::move(name);
     return *this;
@@ -224,6 +230,8 @@ class Builder {
   NodeId sgd(Value gradient, VariableId parameter, VariableId velocity, const SgdOptions& options);
   NodeId adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
               const AdamOptions& options);
+  /// The value becomes the variable's.
+  NodeId assign(Value value, VariableId variable);
   NodeId lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options);
 
   /// Appends any node at the builder's place, layer and phase. Returns its first output.
@@ -235,6 +243,7 @@ class Builder {
   Place place_;
   Phase phase_ = Phase::Forward;
   std::string layer_;
+  Period period_;
   std::vector<bool> wanted_;
 };
 

@@ -95,6 +95,7 @@ constexpr std::array kOps = {
     assigning(Op::Quorum, "quorum", infer_quorum),  // keeps pushes from one step to the next
     assigning(Op::Sgd, "sgd", infer_sgd),
     assigning(Op::Adam, "adam", infer_adam),
+    assigning(Op::Assign, "assign", infer_assign),
     assigning(Op::Lookahead, "lookahead", infer_lookahead),
 };
 

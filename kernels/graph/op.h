@@ -72,6 +72,7 @@ enum class Op : std::uint8_t {
   // updates
   Sgd,
   Adam,
+  Assign,  ///< a value becomes the variable's
   Lookahead,
 };
 

@@ -250,8 +250,8 @@ TEST(Bucket, KeepsApartWhatStandsAtDifferentStages) {
 }
 
 TEST(Bucket, DoesNotChangeWhatTravels) {
-  const std::int64_t before = bytes_per_step(exchanges(5).graph);
-  EXPECT_EQ(bytes_per_step(bucket(exchanges(5), 80).graph), before);
+  const double before = bytes_per_step(exchanges(5).graph, 1);
+  EXPECT_EQ(bytes_per_step(bucket(exchanges(5), 80).graph, 1), before);
 }
 
 TEST(Loops, AreConnectedByCollectivesAndSplitBySharedVariables) {

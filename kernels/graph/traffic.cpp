@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/traffic.h"
 
+#include "kernels/graph/period.h"
+
 namespace regatta {
 namespace {
 
@@ -8,6 +10,19 @@ std::int64_t output_bytes(const Node& node) {
   std::int64_t bytes = 0;
   for (const TensorType& type : node.outputs) bytes += type.bytes();
   return bytes;
+}
+
+MemberTraffic collective_traffic(const Node& node) {
+  const std::int64_t element_bytes = size_of(node.outputs[0].element);
+  std::span<const std::int64_t> part_of;
+  if (node.attributes.has("processes")) part_of = node.attributes.integers("processes");
+  const CollectiveShape shape{.algorithm = node.attributes.text("algorithm"),
+                              .members = node.attributes.integer("members"),
+                              .group = node.attributes.integer("group"),
+                              .elements = output_bytes(node) / element_bytes,
+                              .element_bytes = element_bytes,
+                              .part_of = part_of};
+  return member_traffic(shape, node.attributes.integer("member"));
 }
 
 constexpr std::int64_t kMultiplyAddsPerByte = 15;  // traffic.h
@@ -18,39 +33,34 @@ void add(TrafficByPlace& sums, const TrafficByPlace& parts) {
   for (const auto& [place, part] : parts) sums[place] += part;
 }
 
-TrafficByPlace traffic(const Graph& graph) {
+TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
   TrafficByPlace all;
   for (const Node& node : graph.nodes()) {
+    const std::int64_t times = period_of(node).due_in(steps);
     if (node.op == Op::Copy) {
-      const std::int64_t bytes = output_bytes(node);
+      const std::int64_t bytes = times * output_bytes(node);
       all[graph.node(node.inputs[0].node).place] += {.sent = bytes, .received = 0, .messages = 0};
-      all[node.place] += {.sent = 0, .received = bytes, .messages = 1};
+      all[node.place] += {.sent = 0, .received = bytes, .messages = times};
     } else if (node.op == Op::Send) {
       std::int64_t bytes = 0;
       for (Value input : node.inputs) bytes += graph.type(input).bytes();
-      all[node.place] += {.sent = bytes, .received = 0, .messages = 0};
+      all[node.place] += {.sent = times * bytes, .received = 0, .messages = 0};
     } else if (node.op == Op::Receive) {
-      all[node.place] += {.sent = 0, .received = output_bytes(node), .messages = 1};
+      all[node.place] += {.sent = 0, .received = times * output_bytes(node), .messages = times};
     } else if (node.op == Op::AllReduce) {
-      const std::int64_t element_bytes = size_of(node.outputs[0].element);
-      std::span<const std::int64_t> part_of;
-      if (node.attributes.has("processes")) part_of = node.attributes.integers("processes");
-      const CollectiveShape shape{.algorithm = node.attributes.text("algorithm"),
-                                  .members = node.attributes.integer("members"),
-                                  .group = node.attributes.integer("group"),
-                                  .elements = output_bytes(node) / element_bytes,
-                                  .element_bytes = element_bytes,
-                                  .part_of = part_of};
-      all[node.place] += member_traffic(shape, node.attributes.integer("member"));
+      const MemberTraffic one = collective_traffic(node);
+      all[node.place] += {.sent = times * one.sent,
+                          .received = times * one.received,
+                          .messages = times * one.messages};
     }
   }
   return all;
 }
 
-std::int64_t bytes_per_step(const Graph& graph) {
+double bytes_per_step(const Graph& graph, std::int64_t steps) {
   std::int64_t bytes = 0;
-  for (const auto& [place, part] : traffic(graph)) bytes += part.sent;
-  return bytes;
+  for (const auto& [place, part] : traffic(graph, steps)) bytes += part.sent;
+  return static_cast<double>(bytes) / static_cast<double>(steps);
 }
 
 std::int64_t multiply_adds(const Graph& graph, NodeId id) {

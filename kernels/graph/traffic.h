@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytes and messages of one step, computed from the partitioned graph; transports count the
-// same while it runs.
+// The bytes and messages of steps, computed from the partitioned graph; transports count the same
+// while they run.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ using TrafficByPlace = std::map<Place, MemberTraffic>;
 
 void add(TrafficByPlace& sums, const TrafficByPlace& parts);
 
-/// Bytes and messages by place. The place of a copy's input sends it, the copy's own place receives
-/// it.
-TrafficByPlace traffic(const Graph& graph);
+/// Bytes and messages of the first `steps` steps, by place. The place of a copy's input sends it,
+/// the copy's own place receives it.
+TrafficByPlace traffic(const Graph& graph, std::int64_t steps = 1);
 
-/// Bytes sent in one step, summed over places.
-std::int64_t bytes_per_step(const Graph& graph);
+/// Bytes sent in a step, summed over places: the mean of the first `steps` steps.
+double bytes_per_step(const Graph& graph, std::int64_t steps);
 
 /// Of a product or convolution; 0 for all others.
 std::int64_t multiply_adds(const Graph& graph, NodeId id);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/graph/error.h"
+#include "kernels/graph/period.h"
 
 namespace regatta {
 namespace {
@@ -17,12 +18,17 @@ std::string at_node(const Graph& graph, NodeId id, const std::string& rule) {
 
 std::string broken_node_rule(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
+  if (period_of(node).every < 1) return "its period is less than a step";
   std::vector<TensorType> inputs;
   for (Value input : node.inputs) {
     if (input.node < 0 || input.node >= id) return "an input does not come from an earlier node";
     const auto& outputs = graph.node(input.node).outputs;
     if (input.output < 0 || input.output >= static_cast<int>(outputs.size())) {
       return "an input names an output that its node does not have";
+    }
+    const Period maker = period_of(graph.node(input.node));
+    if (maker != Period{} && maker != period_of(node)) {
+      return "it reads a value that is not made in all of its steps";
     }
     inputs.push_back(graph.type(input));
   }
@@ -53,8 +59,8 @@ std::string broken_collective_rule(const Members& members) {
   for (const auto& [index, node] : members) {
     if (node->attributes.integer("members") != first.attributes.integer("members") ||
         node->attributes.text("algorithm") != first.attributes.text("algorithm") ||
-        node->outputs != first.outputs) {
-      return "its members disagree in size, algorithm or types";
+        period_of(*node) != period_of(first) || node->outputs != first.outputs) {
+      return "its members disagree in size, algorithm, steps or types";
     }
     if (!places.insert(node->place).second) return "two of its members stand at one place";
   }

@@ -58,6 +58,7 @@ KernelPointer concatenate(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
 KernelPointer translate(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
+KernelPointer assign(const KernelRequest&);
 KernelPointer read(const KernelRequest&);
 
 // loss.cpp

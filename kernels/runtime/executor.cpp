@@ -15,7 +15,7 @@
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/capture/lane_queues.h"
-#include "kernels/runtime/expiring.h"
+#include "kernels/runtime/occasional.h"
 #include "kernels/runtime/guard/gradient_guard.h"
 #include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
@@ -245,7 +245,10 @@ class Executor::Impl {
       kernel = guarded(std::move(kernel), step_.graph, id, request.outputs, leaving_backward_);
     }
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
-    if (expiry != kNever) kernel = std::make_unique<Expiring>(std::move(kernel), expiry);
+    const Period period = period_of(node);
+    if (expiry != kNever || period != Period{}) {
+      kernel = std::make_unique<Occasional>(std::move(kernel), expiry, period);
+    }
     lane.add_kernel(quorums_.behind(step_.graph, node, std::move(kernel)), request.evidence);
   }
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/runtime/expiring.h"
+#include "kernels/runtime/occasional.h"
 
 namespace regatta {
 namespace {
@@ -134,8 +134,8 @@ TEST_F(MergeTest, MergesOnlyWhatExpiresTogether) {
   constexpr std::int64_t kEnds[] = {10, 20, 10};
   for (VariableId v = 0; v < 3; ++v) {
     add("s" + std::to_string(v), {v});
-    kernels_.back() =
-        std::make_unique<Expiring>(std::move(kernels_.back()), kEnds[static_cast<std::size_t>(v)]);
+    kernels_.back() = std::make_unique<Occasional>(std::move(kernels_.back()),
+                                                   kEnds[static_cast<std::size_t>(v)], Period{});
   }
   EXPECT_EQ(order(), "s0+s2 s1");
 }

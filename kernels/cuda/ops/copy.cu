@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that only move elements: copy, concatenate, translate.
+// Ops that only move elements: copy, assign, concatenate, translate.
 #include <vector>
 
 #include "kernels/cuda/device/launch.h"
@@ -82,6 +82,11 @@ struct Translate {
 KernelPointer copy(const KernelRequest& request) {
   const Tensor x = request.inputs[0], y = request.outputs[0];
   return copies(request, {{.from = x.data, .to = y.data, .bytes = y.type.bytes()}});
+}
+
+KernelPointer assign(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], variable = request.variables[0]->tensor;
+  return copies(request, {{.from = x.data, .to = variable.data, .bytes = x.type.bytes()}});
 }
 
 KernelPointer concatenate(const KernelRequest& request) {

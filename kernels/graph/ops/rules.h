@@ -91,6 +91,7 @@ Types infer_quorum(const InferRequest&);
 // update.cpp
 Types infer_sgd(const InferRequest&);
 Types infer_adam(const InferRequest&);
+Types infer_assign(const InferRequest&);
 Types infer_lookahead(const InferRequest&);
 
 }  // namespace regatta::rules

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Updates assign variables: sgd {parameter, velocity}, adam {parameter, first, second moment},
-// lookahead {parameter, slow}. Formulas stand at their options in builder.h.
+// assign {variable}, lookahead {parameter, slow}. Formulas stand at their options in builder.h.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -65,6 +65,10 @@ NodeId Builder::lookahead(VariableId parameter, VariableId slow, const Lookahead
                      .layer = layer_});
 }
 
+NodeId Builder::assign(Value value, VariableId variable) {
+  return node(Op::Assign, {value}, {}, {variable}).node;
+}
+
 namespace rules {
 
 Types infer_sgd(const InferRequest& request) {
@@ -79,6 +83,13 @@ Types infer_adam(const InferRequest& request) {
   for (const TensorType& type : request.variables) {
     check(type == request.inputs[0], "adam: gradient, parameter and moments have one type");
   }
+  return {};
+}
+
+Types infer_assign(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.variables.size() == 1 &&
+            request.inputs[0] == request.variables[0],
+        "assign: value and variable have one type");
   return {};
 }
 

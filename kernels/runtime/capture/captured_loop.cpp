@@ -8,6 +8,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
+#include "kernels/graph/period.h"
 #include "kernels/runtime/capture/queued_exchange.h"
 #include "kernels/runtime/capture/step_recorder.h"
 #include "kernels/runtime/lane.h"
@@ -215,6 +216,10 @@ void CapturedLoop::give_up() noexcept {
 std::vector<std::unique_ptr<CapturedLoop>> capture_loops(
     const Graph& graph, std::span<const std::unique_ptr<Lane>> lanes,
     std::span<const std::int64_t> expiries, Device& device) {
+  if (!steps_are_alike(graph)) {
+    throw RunError(ErrorKind::Unsupported,
+                   "steps of which some leave nodes out are not launched as one");
+  }
   std::vector<Lane*> all;
   std::map<int, std::vector<Lane*>> by_loop;
   for (const auto& lane : lanes) {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which steps a period has, and what a graph with periods must hold to.
+#include "kernels/graph/period.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/traffic.h"
+#include "kernels/graph/verify.h"
+
+namespace regatta {
+namespace {
+
+std::vector<std::int64_t> due_steps(const Period& period, std::int64_t steps) {
+  std::vector<std::int64_t> due;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    if (period.is_due(step)) due.push_back(step);
+  }
+  return due;
+}
+
+TEST(Period, HasEveryStepUnlessToldOtherwise) {
+  EXPECT_EQ(due_steps({}, 4), (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
+TEST(Period, HasTheLastOfEverySoManySteps) {
+  EXPECT_EQ(due_steps({.every = 3}, 10), (std::vector<std::int64_t>{2, 5, 8}));
+}
+
+TEST(Period, HasAllStepsAtTheStart) {
+  EXPECT_EQ(due_steps({.every = 3, .from = 2}, 9), (std::vector<std::int64_t>{0, 1, 4, 7}));
+}
+
+TEST(Period, CountsTheStepsThatItHas) {
+  for (const Period& period : {Period{}, Period{.every = 3}, Period{.every = 4, .from = 5},
+                               Period{.every = 1, .from = 3}}) {
+    for (std::int64_t steps = 0; steps < 20; ++steps) {
+      EXPECT_EQ(period.due_in(steps), std::ssize(due_steps(period, steps))) << steps;
+    }
+  }
+}
+
+/// The mean of two replicas' variable, in every third step; assigned in those that `assigned` has.
+Step averages(const Period& assigned) {
+  Step step;
+  Builder builder(step.graph);
+  std::vector<VariableId> variables;
+  std::vector<Value> means;
+  for (int r = 0; r < 2; ++r) {
+    const Place place{.replica = r};
+    variables.push_back(step.graph.add(Variable{.name = "w",
+                                                .type = {ElementType::F32, {6}},
+                                                .kind = VariableKind::Parameter,
+                                                .initializer = {},
+                                                .place = place}));
+    builder.at(place).in(Phase::Update).only({.every = 3});
+    means.push_back(
+        builder.all_reduce(builder.scale(builder.read(variables.back()), 0.5),
+                           {.group = 0, .member = r, .members = 2, .algorithm = "ring"}));
+  }
+  for (int r = 0; r < 2; ++r) {
+    builder.at({.replica = r}).only(assigned);
+    builder.assign(means[static_cast<std::size_t>(r)], variables[static_cast<std::size_t>(r)]);
+  }
+  return step;
+}
+
+TEST(Period, IsThatOfTheNodesThatABuilderAppendsFromThenOn) {
+  const Step step = averages({.every = 3});
+  EXPECT_EQ(broken_rule(step), "");
+  for (const Node& node : step.graph.nodes()) EXPECT_EQ(period_of(node), (Period{.every = 3}));
+  EXPECT_FALSE(steps_are_alike(step.graph));
+  EXPECT_EQ(steps_with_all_nodes(step.graph), 3);
+  EXPECT_EQ(averaged_variables(step.graph), (std::set<VariableId>{0, 1}));
+}
+
+TEST(Period, OfAReaderIsThatOfTheMaker) {
+  const std::string rule = broken_rule(averages({.every = 2}));
+  EXPECT_NE(rule.find("reads a value that is not made in all of its steps"), std::string::npos)
+      << rule;
+}
+
+TEST(Period, OfLessThanAStepIsBroken) {
+  const std::string rule = broken_rule(averages({.every = 0}));
+  EXPECT_NE(rule.find("period"), std::string::npos) << rule;
+}
+
+TEST(Period, CountsBytesInTheStepsThatItHas) {
+  const Graph graph = averages({.every = 3}).graph;
+  const std::int64_t once = 2 * 6 * 4 / 2;  // a ring of two sends all of it
+  const Place first{};
+  EXPECT_EQ(traffic(graph, 3).at(first).sent, once);
+  EXPECT_EQ(traffic(graph, 8).at(first).sent, 2 * once);
+  EXPECT_EQ(traffic(graph, 8).at(first).received, 2 * once);
+  EXPECT_EQ(traffic(graph, 2).at(first).messages, 0);
+  EXPECT_DOUBLE_EQ(bytes_per_step(graph, 6), 2 * 2 * once / 6.0);
+}
+
+}  // namespace
+}  // namespace regatta

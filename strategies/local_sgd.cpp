@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// local_sgd: every replica trains on its own, by the mean gradient of its share of the batch. After
+// every H-th step all replicas take the mean of their parameters, weighted by examples; slots and
+// statistics stay their own. A ring so sends 2 (n-1)/n M bytes in H steps, for M of parameters.
+// With `--sync-from` (post-local SGD) they do so after every step until then.
+// Where updates are linear in the gradient, as SGD's with momentum, H = 1 follows `single`.
+// Source: Stich 2019, arXiv 1805.09767; post-local: Lin et al. 2020, arXiv 1808.07217.
+#include "kernels/graph/period.h"
+#include "strategies/replicas.h"
+#include "strategies/shared_options.h"
+#include "strategies/strategy.h"
+
+namespace regatta {
+namespace {
+
+constexpr Option kSyncEvery = {.name = "sync_every",
+                               .help = "steps from one mean of the workers' parameters to the next",
+                               .unit = "steps",
+                               .type = Count{.usual = 4, .least = 1}};
+constexpr Option kSyncFrom = {
+    .name = "sync_from",
+    .help = "steps at the start that each end with that mean (post-local SGD)",
+    .unit = "steps",
+    .type = Count{.usual = 0}};
+
+Step local_sgd(const Step& step, const StrategyOptions& options) {
+  Replicas replicas(step, {.count = options.replicas,
+                           .ownership = Ownership::EachReplica,
+                           .feed = Feed::Each,
+                           .home = {},
+                           .sharing = Sharing::None,
+                           .strategy = "local_sgd"});
+  const auto share = [&](std::int64_t r) {
+    return static_cast<double>(replicas.examples(r)) / static_cast<double>(step.global_batch);
+  };
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    for (std::int64_t r = 0; r < replicas.count(); ++r) {
+      Builder builder = replicas.at_update(t, r);
+      replicas.update(t, r, builder.scale(replicas.gradient(t, r), 1 / share(r)));
+    }
+  }
+  const Period period{.every = options.count(kSyncEvery), .from = options.count(kSyncFrom)};
+  std::vector<std::vector<Value>> means(replicas.trainables());
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    for (std::int64_t r = 0; r < replicas.count(); ++r) {
+      Builder builder = replicas.at_update(t, r).only(period);
+      means[t].push_back(
+          builder.all_reduce(builder.scale(builder.read(replicas.parameter(t, r)), share(r)),
+                             {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
+                              .member = r,
+                              .members = replicas.count(),
+                              .algorithm = options.choice(kAlgorithm)}));
+    }
+  }
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    for (std::int64_t r = 0; r < replicas.count(); ++r) {
+      replicas.at_update(t, r).only(period).assign(means[t][static_cast<std::size_t>(r)],
+                                                   replicas.parameter(t, r));
+    }
+  }
+  return replicas.finish();
+}
+
+}  // namespace
+
+extern constinit const Strategy kLocalSgd = {
+    .name = "local_sgd",
+    .term = "local SGD, periodic averaging",
+    .summary = "replicas train alone and average their parameters every few steps",
+    .colour = "#117733",
+    .workers = WorkersAre::Replicas,
+    .exchange = Exchange::Periodic,
+    .processes = Processes::OfWorkers,
+    .options = options<kSyncEvery, kSyncFrom, kAlgorithm, kBucketBytes>,
+    .rewrite = local_sgd};
+
+}  // namespace regatta

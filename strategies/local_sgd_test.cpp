@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What replicas of local_sgd hold between averages and behind them, against replicas that train
+// apart: independent ones whose updates are as large, which two workers make exact, because they
+// scale by powers of two.
+#include <gtest/gtest.h>
+
+#include "strategies/test_support.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::data_of;
+using testing_support::distance;
+using testing_support::Parameters;
+using testing_support::training_of;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+constexpr std::int64_t kBatch = 50;
+
+Trial trial(const Step& step, const std::string& strategy, std::int64_t steps,
+            const OptionValues& options = {}) {
+  TrialOptions run;
+  run.strategy = strategy;
+  run.options.replicas = 2;
+  run.options.given = options;
+  run.steps = steps;
+  return {step, data_of("parabola"), run};
+}
+
+Step parabola() { return training_of("parabola", kBatch, 100); }
+
+/// With the sum over a share, which is half of the global batch, in place of its mean: the same
+/// way at twice the rate.
+Step at_twice_the_rate() {
+  Step step = parabola();
+  Graph graph;
+  for (const Variable& variable : step.graph.variables()) graph.add(variable);
+  for (Node node : step.graph.nodes()) {
+    if (node.op == Op::Sgd) {
+      EXPECT_EQ(node.attributes.real("weight_decay"), 0);
+      std::vector<double> rates = node.attributes.reals("schedule_values");
+      for (double& rate : rates) rate *= 2;
+      node.attributes.set("schedule_values", rates);
+    }
+    graph.add(node);
+  }
+  step.graph = graph;
+  return step;
+}
+
+Parameters parameters_of(Trial& trial, int replica) {
+  Parameters all;
+  const Graph& graph = trial.graph();
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.kind != VariableKind::Parameter || variable.place.replica != replica) continue;
+    const Tensor& tensor = trial.executor().variable(v).tensor;
+    all[variable.name] = {tensor.f32(), tensor.f32() + tensor.elements()};
+  }
+  return all;
+}
+
+Parameters mean_of(const Parameters& a, const Parameters& b) {
+  Parameters mean = a;
+  for (auto& [name, values] : mean) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = 0.5F * values[i] + 0.5F * b.at(name)[i];
+    }
+  }
+  return mean;
+}
+
+TEST(LocalSgd, TrainsReplicasApartUntilTheFirstAverage) {
+  Trial local = trial(parabola(), "local_sgd", 6, {{"sync_every", 7}});
+  Trial apart = trial(at_twice_the_rate(), "independent", 6);
+  for (int replica : {0, 1}) {
+    EXPECT_EQ(parameters_of(local, replica), parameters_of(apart, replica)) << replica;
+  }
+  EXPECT_NE(parameters_of(local, 0), parameters_of(local, 1));
+}
+
+TEST(LocalSgd, ThenHasTheirMeanAtEveryReplica) {
+  Trial local = trial(parabola(), "local_sgd", 7, {{"sync_every", 7}});
+  Trial apart = trial(at_twice_the_rate(), "independent", 7);
+  const Parameters expected = mean_of(parameters_of(apart, 0), parameters_of(apart, 1));
+  EXPECT_EQ(parameters_of(local, 0), expected);
+  EXPECT_EQ(parameters_of(local, 1), expected);
+}
+
+TEST(LocalSgd, GoesApartAgainBehindAnAverage) {
+  Trial local = trial(parabola(), "local_sgd", 9, {{"sync_every", 7}});
+  EXPECT_GT(distance(parameters_of(local, 0), parameters_of(local, 1)), 0);
+}
+
+TEST(LocalSgd, AveragesInEveryStepAtTheStartWhereAskedTo) {
+  const OptionValues late = {{"sync_every", 7}, {"sync_from", 5}};
+  Trial together = trial(parabola(), "local_sgd", 5, late);
+  EXPECT_EQ(parameters_of(together, 0), parameters_of(together, 1));
+  Trial apart = trial(parabola(), "local_sgd", 6, late);
+  EXPECT_NE(parameters_of(apart, 0), parameters_of(apart, 1));
+  Trial again = trial(parabola(), "local_sgd", 12, late);
+  EXPECT_EQ(parameters_of(again, 0), parameters_of(again, 1));
+}
+
+TEST(LocalSgd, OfOneWorkerIsSingle) {
+  TrialOptions run;
+  run.steps = 20;
+  Trial single(parabola(), data_of("parabola"), run);
+  run.strategy = "local_sgd";
+  Trial local(parabola(), data_of("parabola"), run);
+  EXPECT_EQ(local.losses(), single.losses());
+  EXPECT_EQ(local.parameters(), single.parameters());
+}
+
+}  // namespace
+}  // namespace regatta
