@@ -48,6 +48,10 @@ Json options_of(const Strategy& strategy) {
       json["least"] = count->least;
       json["most"] = count->most;
     }
+    if (const auto* real = std::get_if<Real>(&option->type)) {
+      json["least"] = real->least;
+      json["most"] = real->most;
+    }
     all.push_back(std::move(json));
   }
   return all;

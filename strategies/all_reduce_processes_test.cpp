@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce, and averages of local_sgd, between the ranks of a real mpirun, each with its own part
-// of the graph: training follows what one process computes, bit by bit where the order of sums is
-// the same, moves the bytes that the graph says, and allocates nothing in a step. Every rank runs
-// every test, and the whole in one process beside it.
+// all_reduce, and averages of local_sgd and diloco, between the ranks of a real mpirun, each with
+// its own part of the graph: training follows what one process computes, bit by bit where the order
+// of sums is the same, moves the bytes that the graph says, and allocates nothing in a step. Every
+// rank runs every test, and the whole in one process beside it.
 #include <gtest/gtest.h>
 
 #include "kernels/comm/mpi/mpi_transport.h"
@@ -135,7 +135,9 @@ std::vector<Case> cases(const std::string& algorithm) {
   for (std::int64_t workers : {ranks, ranks + 1, 2 * ranks}) {
     all.push_back({.workers = workers, .algorithm = algorithm});
   }
-  all.push_back({.strategy = "local_sgd", .workers = ranks + 1, .algorithm = algorithm});
+  for (const char* periodic : {"local_sgd", "diloco"}) {
+    all.push_back({.strategy = periodic, .workers = ranks + 1, .algorithm = algorithm});
+  }
   all.push_back({.strategy = "all_reduce+model_parallel",
                  .workers = ranks,
                  .stages = 2,

@@ -6,18 +6,13 @@
 // With `--sync-from` (post-local SGD) they do so after every step until then.
 // Where updates are linear in the gradient, as SGD's with momentum, H = 1 follows `single`.
 // Source: Stich 2019, arXiv 1805.09767; post-local: Lin et al. 2020, arXiv 1808.07217.
-#include "kernels/graph/period.h"
-#include "strategies/replicas.h"
+#include "strategies/averages.h"
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
 
-constexpr Option kSyncEvery = {.name = "sync_every",
-                               .help = "steps from one mean of the workers' parameters to the next",
-                               .unit = "steps",
-                               .type = Count{.usual = 4, .least = 1}};
 constexpr Option kSyncFrom = {
     .name = "sync_from",
     .help = "steps at the start that each end with that mean (post-local SGD)",
@@ -31,28 +26,10 @@ Step local_sgd(const Step& step, const StrategyOptions& options) {
                            .home = {},
                            .sharing = Sharing::None,
                            .strategy = "local_sgd"});
-  const auto share = [&](std::int64_t r) {
-    return static_cast<double>(replicas.examples(r)) / static_cast<double>(step.global_batch);
-  };
-  for (std::size_t t = replicas.trainables(); t-- > 0;) {
-    for (std::int64_t r = 0; r < replicas.count(); ++r) {
-      Builder builder = replicas.at_update(t, r);
-      replicas.update(t, r, builder.scale(replicas.gradient(t, r), 1 / share(r)));
-    }
-  }
+  update_alone(replicas, step.global_batch);
   const Period period{.every = options.count(kSyncEvery), .from = options.count(kSyncFrom)};
-  std::vector<std::vector<Value>> means(replicas.trainables());
-  for (std::size_t t = replicas.trainables(); t-- > 0;) {
-    for (std::int64_t r = 0; r < replicas.count(); ++r) {
-      Builder builder = replicas.at_update(t, r).only(period);
-      means[t].push_back(
-          builder.all_reduce(builder.scale(builder.read(replicas.parameter(t, r)), share(r)),
-                             {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
-                              .member = r,
-                              .members = replicas.count(),
-                              .algorithm = options.choice(kAlgorithm)}));
-    }
-  }
+  const std::vector<std::vector<Value>> means =
+      mean_parameters(replicas, step.global_batch, period, options.choice(kAlgorithm));
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {
       replicas.at_update(t, r).only(period).assign(means[t][static_cast<std::size_t>(r)],
@@ -67,7 +44,7 @@ Step local_sgd(const Step& step, const StrategyOptions& options) {
 extern constinit const Strategy kLocalSgd = {
     .name = "local_sgd",
     .term = "local SGD, periodic averaging",
-    .summary = "replicas train alone and average their parameters every few steps",
+    .summary = "replicas train alone and average parameters every few steps",
     .colour = "#117733",
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Periodic,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What replicas of local_sgd hold between averages and behind them, against replicas that train
-// apart: independent ones whose updates are as large, which two workers make exact, because they
-// scale by powers of two.
+// What replicas of local_sgd and diloco hold between averages and behind them, against replicas
+// that train apart: independent ones whose updates are as large, which two workers make exact,
+// because they scale by powers of two.
 #include <gtest/gtest.h>
 
 #include "strategies/test_support.h"
@@ -112,6 +112,53 @@ TEST(LocalSgd, OfOneWorkerIsSingle) {
   Trial local(parabola(), data_of("parabola"), run);
   EXPECT_EQ(local.losses(), single.losses());
   EXPECT_EQ(local.parameters(), single.parameters());
+}
+
+TEST(Diloco, TrainsReplicasApartUntilTheFirstExchange) {
+  Trial inner = trial(parabola(), "diloco", 6, {{"sync_every", 7}});
+  Trial apart = trial(at_twice_the_rate(), "independent", 6);
+  for (int replica : {0, 1}) {
+    EXPECT_EQ(parameters_of(inner, replica), parameters_of(apart, replica)) << replica;
+  }
+}
+
+/// The first outer step of Nesterov momentum m at the rate r moves by r (1 + m) of the way.
+TEST(Diloco, ThenMovesTheOuterParametersByRateAndMomentum) {
+  Trial outer = trial(parabola(), "diloco", 7,
+                      {{"sync_every", 7}, {"outer_rate", 0.5}, {"outer_momentum", 0.25}});
+  Trial apart = trial(at_twice_the_rate(), "independent", 7);
+  const Parameters first = testing_support::first_parameters(parabola());
+  const Parameters mean = mean_of(parameters_of(apart, 0), parameters_of(apart, 1));
+  Parameters expected = first;
+  for (auto& [name, values] : expected) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] -= 0.5F * 1.25F * (first.at(name)[i] - mean.at(name)[i]);
+    }
+  }
+  const double way = distance(mean, first);
+  EXPECT_GT(way, 0);
+  EXPECT_LT(distance(parameters_of(outer, 0), expected), 1e-5 * way);
+  EXPECT_EQ(parameters_of(outer, 0), parameters_of(outer, 1));
+}
+
+TEST(Diloco, AtARateOfOneWithoutMomentumIsLocalSgd) {
+  const OptionValues plain = {{"sync_every", 4}, {"outer_rate", 1.0}, {"outer_momentum", 0.0}};
+  Trial outer = trial(parabola(), "diloco", 20, plain);
+  Trial local = trial(parabola(), "local_sgd", 20, {{"sync_every", 4}});
+  EXPECT_LT(
+      distance(parameters_of(outer, 0), parameters_of(local, 0)),
+      1e-5 * distance(parameters_of(local, 0), testing_support::first_parameters(parabola())));
+}
+
+TEST(Diloco, OfOneWorkerIsSingleThen) {
+  TrialOptions run;
+  run.steps = 20;
+  Trial single(parabola(), data_of("parabola"), run);
+  run.strategy = "diloco";
+  run.options.given = {{"outer_rate", 1.0}, {"outer_momentum", 0.0}};
+  Trial outer(parabola(), data_of("parabola"), run);
+  EXPECT_LT(distance(outer.parameters(), single.parameters()),
+            1e-5 * distance(single.parameters(), testing_support::first_parameters(parabola())));
 }
 
 }  // namespace

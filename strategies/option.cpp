@@ -2,6 +2,8 @@
 #include "strategies/option.h"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <vector>
 
 #include "kernels/graph/error.h"
@@ -22,6 +24,20 @@ void check_count(const Option& option, const Count& range, std::int64_t value) {
                  option.flag() + " is " + std::to_string(value) + "; " + possible);
 }
 
+/// As short as it can be read back from.
+std::string text_of(double value) {
+  char digits[32];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
+  return {digits, end};
+}
+
+void check_real(const Option& option, const Real& range, double value) {
+  if (value >= range.least && value <= range.most) return;  // not a number is neither
+  throw RunError(ErrorKind::Usage, option.flag() + " is " + text_of(value) + "; " +
+                                       text_of(range.least) + " to " + text_of(range.most) +
+                                       " are possible");
+}
+
 void check_choice(const Option& option, const Choice& choice, const std::string& word) {
   if (std::find(choice.words.begin(), choice.words.end(), word) != choice.words.end()) return;
   const std::vector<std::string> words(choice.words.begin(), choice.words.end());
@@ -38,6 +54,7 @@ std::string Option::flag() const {
 
 std::optional<OptionValue> Option::usual() const {
   if (const auto* choice = std::get_if<Choice>(&type)) return std::string(choice->usual);
+  if (const auto* real = std::get_if<Real>(&type)) return real->usual;
   const std::optional<std::int64_t>& usual = std::get<Count>(type).usual;
   return usual ? std::optional<OptionValue>(*usual) : std::nullopt;
 }
@@ -45,6 +62,8 @@ std::optional<OptionValue> Option::usual() const {
 void Option::check(const OptionValue& value) const {
   if (const auto* choice = std::get_if<Choice>(&type)) {
     check_choice(*this, *choice, std::get<std::string>(value));
+  } else if (const auto* real = std::get_if<Real>(&type)) {
+    check_real(*this, *real, std::get<double>(value));
   } else {
     check_count(*this, std::get<Count>(type), std::get<std::int64_t>(value));
   }
@@ -52,6 +71,7 @@ void Option::check(const OptionValue& value) const {
 
 std::string to_text(const OptionValue& value) {
   if (const auto* word = std::get_if<std::string>(&value)) return *word;
+  if (const auto* real = std::get_if<double>(&value)) return text_of(*real);
   return std::to_string(std::get<std::int64_t>(value));
 }
 
@@ -67,6 +87,10 @@ std::int64_t StrategyOptions::count(const Option& option) const {
 std::optional<std::int64_t> StrategyOptions::count_if_any(const Option& option) const {
   const std::optional<OptionValue> value = find(option);
   return value ? std::optional(std::get<std::int64_t>(*value)) : std::nullopt;
+}
+
+double StrategyOptions::real(const Option& option) const {
+  return std::get<double>(find(option).value());
 }
 
 std::string StrategyOptions::choice(const Option& option) const {

@@ -18,7 +18,7 @@
 
 namespace regatta {
 
-using OptionValue = std::variant<std::int64_t, std::string>;
+using OptionValue = std::variant<std::int64_t, double, std::string>;
 using OptionValues = std::map<std::string, OptionValue, std::less<>>;  ///< by the option's name
 
 /// A whole number from `least` to `most`.
@@ -26,6 +26,13 @@ struct Count {
   std::optional<std::int64_t> usual;  ///< default; empty: no value unless given
   std::int64_t least = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+/// A number from `least` to `most`.
+struct Real {
+  double usual = 0;  ///< default
+  double least = 0;
+  double most = 0;
 };
 
 /// One word of a fixed list.
@@ -38,7 +45,7 @@ struct Option {
   std::string_view name;  ///< such as `staleness_bound`; the flag is `--staleness-bound`
   std::string_view help;  ///< without words, range and default, which are added
   std::string_view unit;  ///< of a count; empty: it counts what the name says
-  std::variant<Count, Choice> type;
+  std::variant<Count, Real, Choice> type;
 
   std::string flag() const;
   /// The default; empty if there is none.
@@ -65,6 +72,7 @@ struct StrategyOptions {
   std::int64_t count(const Option& option) const;
   /// The value of a count without a default; empty if none was given.
   std::optional<std::int64_t> count_if_any(const Option& option) const;
+  double real(const Option& option) const;
   std::string choice(const Option& option) const;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -69,6 +70,17 @@ TEST(Options, OutsideTheirRangeAreRefused) {
             "--staleness-bound is -1; 0 or more is possible");
   EXPECT_EQ(refusal("async_shared", {{"sharing", "lockd"}}),
             "unknown sharing 'lockd'; did you mean 'locked'? (valid: relaxed locked)");
+}
+
+TEST(Options, OfRealNumbersHaveARange) {
+  EXPECT_EQ(refusal("diloco", {{"outer_rate", 0.7}, {"outer_momentum", 0.0}}), "");
+  EXPECT_EQ(refusal("diloco", {{"outer_momentum", 1.5}}),
+            "--outer-momentum is 1.5; 0 to 1 are possible");
+  EXPECT_EQ(refusal("diloco", {{"outer_rate", std::nan("")}}),
+            "--outer-rate is nan; 0 to 10 are possible");
+  EXPECT_EQ(StrategyOptions{}.real(option_named("outer_rate")), 0.7);
+  EXPECT_EQ(to_text(OptionValue(0.7)), "0.7");
+  EXPECT_EQ(to_text(OptionValue(1.0)), "1");
 }
 
 TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {

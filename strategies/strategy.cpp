@@ -25,13 +25,23 @@ extern const Strategy kAsyncShared;
 extern const Strategy kModelParallel;
 extern const Strategy kPipeline;
 extern const Strategy kLocalSgd;
+extern const Strategy kDiloco;
 
 namespace {
 
 constexpr std::array kStrategies = {
-    &kSingle,          &kIndependent,          &kInGraph,     &kCentralStorage, &kAllReduce,
-    &kParameterServer, &kParameterServerAsync, &kAsyncShared, &kModelParallel,  &kPipeline,
+    &kSingle,
+    &kIndependent,
+    &kInGraph,
+    &kCentralStorage,
+    &kAllReduce,
+    &kParameterServer,
+    &kParameterServerAsync,
+    &kAsyncShared,
+    &kModelParallel,
+    &kPipeline,
     &kLocalSgd,
+    &kDiloco,
 };
 
 const Strategy& find_one(const std::string& name) {

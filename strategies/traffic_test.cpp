@@ -69,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
                     Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
                     Case{"local_sgd", 3, 1, {{"sync_every", 2}}},
+                    Case{"diloco", 3, 1, {{"sync_every", 2}}},
                     Case{"local_sgd", 2, 1, {{"sync_every", 5}, {"sync_from", 2}}},
                     Case{"pipeline", 1, 3, {{"microbatches", 3}}},
                     Case{"all_reduce+pipeline", 2, 2, {{"schedule", "zero_bubble"}}}),

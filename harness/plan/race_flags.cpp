@@ -13,24 +13,37 @@
 namespace regatta {
 namespace {
 
+template <typename T>
+CLI::Option* declare_number(CLI::App& app, const Option& option, OptionValues& given,
+                            const std::string& text) {
+  return app
+      .add_option_function<std::string>(
+          option.flag(),
+          [&given, name = std::string(option.name), flag = option.flag()](
+              const std::string& digits) { given[name] = parse_number<T>(flag, digits); },
+          text)
+      ->type_name(type_text<T>());
+}
+
+CLI::Option* declare_flag(CLI::App& app, const Option& option, OptionValues& given,
+                          const std::string& text) {
+  if (std::holds_alternative<Real>(option.type)) {
+    return declare_number<double>(app, option, given, text);
+  }
+  if (std::holds_alternative<Count>(option.type)) {
+    return declare_number<std::int64_t>(app, option, given, text);
+  }
+  return app.add_option_function<std::string>(
+      option.flag(),
+      [&given, name = std::string(option.name)](const std::string& word) { given[name] = word; },
+      text);
+}
+
 /// Whose option it is stands before what it says.
 void declare(CLI::App& app, const Option& option, OptionValues& given) {
   const std::string help = "for " + names_of_declarers(option) + ": " + std::string(option.help);
-  const std::string name(option.name);
   const std::optional<OptionValue> usual = option.usual();
-  const std::string text = usual ? help : help + " (default: none)";
-  CLI::Option* flag =
-      std::holds_alternative<Choice>(option.type)
-          ? app.add_option_function<std::string>(
-                option.flag(), [&given, name](const std::string& word) { given[name] = word; },
-                text)
-          : app.add_option_function<std::string>(
-                   option.flag(),
-                   [&given, name, flag = option.flag()](const std::string& digits) {
-                     given[name] = parse_number<std::int64_t>(flag, digits);
-                   },
-                   text)
-                ->type_name(type_text<std::int64_t>());
+  CLI::Option* flag = declare_flag(app, option, given, usual ? help : help + " (default: none)");
   if (usual) flag->default_str(to_text(*usual));
 }
 

@@ -73,6 +73,8 @@ void read(const nlohmann::json& json, const std::string& path,
 void read(const nlohmann::json& json, const std::string& path, OptionValue& value) {
   if (json.is_string()) {
     read(json, path, value.emplace<std::string>());
+  } else if (json.is_number_float()) {
+    read(json, path, value.emplace<double>());
   } else {
     read(json, path, value.emplace<std::int64_t>());
   }

@@ -7,22 +7,26 @@
 
 namespace regatta {
 
+NodeId Builder::append(Node node) {
+  if (period_ != Period{}) {
+    node.attributes.set("every", period_.every);
+    node.attributes.set("from", period_.from);
+  }
+  return graph_.add(std::move(node));
+}
+
 Value Builder::node(Op op, std::vector<Value> inputs, Attributes attributes,
                     std::vector<VariableId> variables) {
-  if (period_ != Period{}) {
-    attributes.set("every", period_.every);
-    attributes.set("from", period_.from);
-  }
-  const NodeId id = graph_.add({.op = op,
-                                .attributes = std::move(attributes),
-                                .inputs = std::move(inputs),
-                                .variables = std::move(variables),
-                                .outputs = {},
-                                .place = place_,
-                                .phase = op_info(op).crosses ? Phase::Communication
-                                         : op == Op::Input   ? Phase::Input
-                                                             : phase_,
-                                .layer = layer_});
+  const NodeId id = append({.op = op,
+                            .attributes = std::move(attributes),
+                            .inputs = std::move(inputs),
+                            .variables = std::move(variables),
+                            .outputs = {},
+                            .place = place_,
+                            .phase = op_info(op).crosses ? Phase::Communication
+                                     : op == Op::Input   ? Phase::Input
+                                                         : phase_,
+                            .layer = layer_});
   return {id, 0};
 }
 

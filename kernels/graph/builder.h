@@ -151,7 +151,7 @@ class Builder {
     phase_ = phase;
     return *this;
   }
-  /// Of the nodes that node() appends.
+  /// Of nodes, updates among them.
   Builder& only(const Period& period) {
     period_ = period;
     return *this;
@@ -239,6 +239,8 @@ class Builder {
              std::vector<VariableId> variables = {});
 
  private:
+  NodeId append(Node node);
+
   Graph& graph_;
   Place place_;
   Phase phase_ = Phase::Forward;

@@ -23,14 +23,14 @@ NodeId Builder::sgd(Value gradient, VariableId parameter, VariableId velocity,
                         {"weight_decay", options.weight_decay},
                         {"weight", options.weight}};
   set_schedule(attributes, options.rate);
-  return graph_.add({.op = Op::Sgd,
-                     .attributes = attributes,
-                     .inputs = {gradient},
-                     .variables = {parameter, velocity},
-                     .outputs = {},
-                     .place = place_,
-                     .phase = Phase::Update,
-                     .layer = layer_});
+  return append({.op = Op::Sgd,
+                 .attributes = attributes,
+                 .inputs = {gradient},
+                 .variables = {parameter, velocity},
+                 .outputs = {},
+                 .place = place_,
+                 .phase = Phase::Update,
+                 .layer = layer_});
 }
 
 NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, VariableId second,
@@ -40,14 +40,14 @@ NodeId Builder::adam(Value gradient, VariableId parameter, VariableId first, Var
                         {"epsilon", options.epsilon},
                         {"weight", options.weight}};
   set_schedule(attributes, options.rate);
-  return graph_.add({.op = Op::Adam,
-                     .attributes = attributes,
-                     .inputs = {gradient},
-                     .variables = {parameter, first, second},
-                     .outputs = {},
-                     .place = place_,
-                     .phase = Phase::Update,
-                     .layer = layer_});
+  return append({.op = Op::Adam,
+                 .attributes = attributes,
+                 .inputs = {gradient},
+                 .variables = {parameter, first, second},
+                 .outputs = {},
+                 .place = place_,
+                 .phase = Phase::Update,
+                 .layer = layer_});
 }
 
 NodeId Builder::lookahead(VariableId parameter, VariableId slow, const LookaheadOptions& options) {
@@ -55,14 +55,14 @@ NodeId Builder::lookahead(VariableId parameter, VariableId slow, const Lookahead
                         {"global_batch", options.global_batch},
                         {"total_examples", options.total_examples}};
   set_schedule(attributes, options.decay);
-  return graph_.add({.op = Op::Lookahead,
-                     .attributes = attributes,
-                     .inputs = {},
-                     .variables = {parameter, slow},
-                     .outputs = {},
-                     .place = place_,
-                     .phase = Phase::Update,
-                     .layer = layer_});
+  return append({.op = Op::Lookahead,
+                 .attributes = attributes,
+                 .inputs = {},
+                 .variables = {parameter, slow},
+                 .outputs = {},
+                 .place = place_,
+                 .phase = Phase::Update,
+                 .layer = layer_});
 }
 
 NodeId Builder::assign(Value value, VariableId variable) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/averages.h"
+
+namespace regatta {
+namespace {
+
+double share(const Replicas& replicas, std::int64_t replica, std::int64_t global_batch) {
+  return static_cast<double>(replicas.examples(replica)) / static_cast<double>(global_batch);
+}
+
+}  // namespace
+
+/// A gradient is a share of the sum over the global batch, divided by that.
+void update_alone(Replicas& replicas, std::int64_t global_batch) {
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    for (std::int64_t r = 0; r < replicas.count(); ++r) {
+      Builder builder = replicas.at_update(t, r);
+      replicas.update(t, r,
+                      builder.scale(replicas.gradient(t, r), 1 / share(replicas, r, global_batch)));
+    }
+  }
+}
+
+std::vector<std::vector<Value>> mean_parameters(Replicas& replicas, std::int64_t global_batch,
+                                                const Period& period,
+                                                const std::string& algorithm) {
+  std::vector<std::vector<Value>> means(replicas.trainables());
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    for (std::int64_t r = 0; r < replicas.count(); ++r) {
+      Builder builder = replicas.at_update(t, r).only(period);
+      const Value own = builder.read(replicas.parameter(t, r));
+      means[t].push_back(
+          builder.all_reduce(builder.scale(own, share(replicas, r, global_batch)),
+                             {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
+                              .member = r,
+                              .members = replicas.count(),
+                              .algorithm = algorithm}));
+    }
+  }
+  return means;
+}
+
+}  // namespace regatta

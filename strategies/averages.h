@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The common part of strategies whose replicas train alone and take the mean of their parameters in
+// some steps.
+#pragma once
+
+#include <vector>
+
+#include "kernels/graph/period.h"
+#include "strategies/option.h"
+#include "strategies/replicas.h"
+
+namespace regatta {
+
+inline constexpr Option kSyncEvery = {
+    .name = "sync_every",
+    .help = "steps from one mean of the workers' parameters to the next",
+    .unit = "steps",
+    .type = Count{.usual = 4, .least = 1}};
+
+/// Appends the update of every trainable at every replica, by the mean gradient of its share of the
+/// batch.
+void update_alone(Replicas& replicas, std::int64_t global_batch);
+
+/// Appends the means of all parameters over the replicas, weighted by examples: by trainable and
+/// replica. `algorithm`: of the collective.
+std::vector<std::vector<Value>> mean_parameters(Replicas& replicas, std::int64_t global_batch,
+                                                const Period& period, const std::string& algorithm);
+
+}  // namespace regatta
