@@ -243,7 +243,8 @@ std::string checksum_of_weights(Trainer& trainer) {
 }
 
 void check_replicas_agree(Trainer& trainer, const Placement& placement) {
-  if (exchange_of(placement.strategies) != Exchange::Synchronous) return;
+  const Exchange exchange = exchange_of(placement.strategies);
+  if (exchange != Exchange::Synchronous && exchange != Exchange::Compressed) return;
   std::map<std::string, Tensor> first;
   for (const auto& [variable, tensor, version, model] : trainer.variables(Copies::All)) {
     if (variable->kind != VariableKind::Parameter) continue;

@@ -12,7 +12,7 @@ class PlotsError(Exception):
 class Strategy(NamedTuple):
     name: str
     summary: str
-    exchange: str  # nothing, synchronous, periodic or asynchronous
+    exchange: str  # nothing, synchronous, compressed, periodic or asynchronous
     processes: str  # one, places, workers, or workers and servers
     colour: str
     graph: str  # of a step of the parabola, in Graphviz' DOT

@@ -44,6 +44,7 @@ TrialOptions options_of(const Case& test) {
   options.options.stages = test.stages;
   options.options.given["all_reduce"] = test.algorithm;
   options.options.given["sync_every"] = 3;  // of local_sgd
+  options.options.given["rank"] = 1;        // of powersgd
   // Several buckets are under way at once.
   options.options.given["bucket_bytes"] = test.small() ? 64 : 64 << 10;
   options.steps = test.small() ? 50 : 3;
@@ -138,6 +139,7 @@ std::vector<Case> cases(const std::string& algorithm) {
   for (const char* periodic : {"local_sgd", "diloco"}) {
     all.push_back({.strategy = periodic, .workers = ranks + 1, .algorithm = algorithm});
   }
+  all.push_back({.strategy = "all_reduce+powersgd", .workers = ranks + 1, .algorithm = algorithm});
   all.push_back({.strategy = "all_reduce+model_parallel",
                  .workers = ranks,
                  .stages = 2,

@@ -26,6 +26,7 @@ extern const Strategy kModelParallel;
 extern const Strategy kPipeline;
 extern const Strategy kLocalSgd;
 extern const Strategy kDiloco;
+extern const Strategy kPowerSgd;
 
 namespace {
 
@@ -42,6 +43,7 @@ constexpr std::array kStrategies = {
     &kPipeline,
     &kLocalSgd,
     &kDiloco,
+    &kPowerSgd,
 };
 
 const Strategy& find_one(const std::string& name) {
@@ -135,6 +137,7 @@ std::string_view to_string(Exchange exchange) {
   switch (exchange) {
     case Exchange::Nothing: return "nothing";
     case Exchange::Synchronous: return "synchronous";
+    case Exchange::Compressed: return "compressed";
     case Exchange::Periodic: return "periodic";
     case Exchange::Asynchronous: return "asynchronous";
   }

@@ -18,12 +18,18 @@ namespace regatta {
 using Rewrite = Step (*)(const Step& step, const StrategyOptions& options);
 
 /// What `--workers` counts under a strategy.
-enum class WorkersAre : std::uint8_t { One, Replicas, Stages };
+enum class WorkersAre : std::uint8_t {
+  One,
+  Replicas,
+  Stages,
+  OfOthers,  ///< those of the strategies before it, whose exchange it rewrites
+};
 
 /// How replicas are synchronised.
 enum class Exchange : std::uint8_t {
   Nothing,      ///< an upper bound on speed, without a claim about time to accuracy
   Synchronous,  ///< follows `single` at the same global batch within rounding
+  Compressed,   ///< as Synchronous, by approximations of the gradients
   Periodic,     ///< each trains alone and takes the mean of all in some steps
   Asynchronous,
 };
@@ -77,7 +83,7 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
 std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,
                                        std::int64_t backups = 0);
 
-/// `nothing`, `synchronous`, `periodic`, `asynchronous`
+/// `nothing`, `synchronous`, `compressed`, `periodic`, `asynchronous`
 std::string_view to_string(Exchange exchange);
 
 /// `one`, `places`, `workers`, `workers and servers`

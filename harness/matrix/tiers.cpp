@@ -79,7 +79,7 @@ processes = [2, 3]
 std::string parallel_strategies() {
   std::vector<std::string> names;
   for (const Strategy* strategy : all_strategies()) {
-    if (strategy->workers != WorkersAre::One) {
+    if (strategy->workers == WorkersAre::Replicas || strategy->workers == WorkersAre::Stages) {
       names.push_back('"' + std::string(strategy->name) + '"');
     }
   }

@@ -76,6 +76,9 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy all_reduce --workers 2 --sync-every 4", r"--sync-every is an option of local_sgd and dil"),
     ("--strategy diloco --workers 2 --outer-rate -1", r"--outer-rate is -1; 0 to 10 are possible"),
     ("--strategy diloco --workers 2 --outer-momentum nan", r"--outer-momentum"),
+    ("--strategy powersgd", r"'powersgd' compresses sums of gradients, and there are none"),
+    ("--strategy all_reduce+powersgd --workers 2 --rank 6", r"--rank is 6: no gradient of this"),
+    ("--strategy all_reduce+powersgd --workers 2 --rank 0", r"--rank is 0; 1 to 1024 are possibl"),
     # Servers and backup workers
     ("--strategy all_reduce --workers 2 --backup-workers 1",
      r"--backup-workers is an option of parameter_server; strategy 'all_reduce' has no such"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, sum, cast, concatenate, copy, translate, for every device that has kernels
+// add, scale, assign, sum, cast, concatenate, copy, translate, for every device that has kernels
 // (test_support.h).
 #include <bit>
 #include <cmath>
@@ -27,6 +27,16 @@ TEST(Scale, AgreesWithTheReference) {
     const OpCase op_case{Op::Scale, {{"factor", 0.3}}, {random_array(dims, 1)}, {}, "scale"};
     expect_agrees(op_case, kOneRounding);
     expect_agrees_in_bf16(op_case, 1, kOneRounding);
+  }
+}
+
+TEST(Assign, IsTheValue) {
+  for (const Dims& dims : kSizes) {
+    const Array x = random_array(dims, 1);
+    const OpCase op_case{Op::Assign, {}, {x}, {random_array(dims, 2)}, "assign"};
+    for (const Subject& subject : subjects()) {
+      expect_same_bits(subject.run(op_case, 1).variables, {x}, "assign" + subject.name);
+    }
   }
 }
 

@@ -64,6 +64,7 @@ KernelPointer concatenate(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 KernelPointer assign(const KernelRequest&);
+KernelPointer orthogonalize(const KernelRequest&);
 
 // translate.cpp
 KernelPointer translate(const KernelRequest&);

@@ -18,10 +18,12 @@ struct Collective {
   std::vector<Place> places;
   std::string algorithm;
   Period period;
+  std::int64_t round = 0;
   std::int64_t bytes = 0;
 
   bool joins(const Collective& other) const {
-    return places == other.places && algorithm == other.algorithm && period == other.period;
+    return places == other.places && algorithm == other.algorithm && period == other.period &&
+           round == other.round;
   }
 };
 
@@ -35,6 +37,7 @@ std::vector<Collective> collectives(const Graph& graph) {
     collective.places.push_back(node.place);
     collective.algorithm = node.attributes.text("algorithm");
     collective.period = period_of(node);
+    if (node.attributes.has("round")) collective.round = node.attributes.integer("round");
     if (node.attributes.integer("member") != 0) continue;
     for (const TensorType& type : node.outputs) collective.bytes += type.bytes();
   }

@@ -121,7 +121,8 @@ struct AllReduceMember {
   std::int64_t group = 0;   ///< names the collective
   std::int64_t member = 0;  ///< this node's index, 0 to members - 1
   std::int64_t members = 1;
-  std::string algorithm;  ///< `ring`, `reduce_to_one`, `hierarchical_copy`
+  std::string algorithm;   ///< `ring`, `reduce_to_one`, `hierarchical_copy`
+  std::int64_t round = 0;  ///< collectives of one round need nothing of each other
 };
 
 /// A worker's part in a quorum.
@@ -212,6 +213,10 @@ class Builder {
   Value count_correct(Value logits, Value labels);
 
   Value sum(std::vector<Value> values, double factor = 1);
+  /// Columns from left to right: what is left of each when its parts along those before are taken
+  /// away, at length one. A column that then has less than a millionth of its length becomes zero.
+  /// Shapes: x [A, R] f32. Source: modified Gram-Schmidt.
+  Value orthogonalize(Value x);
   /// One member's node of a group: each output is the sum of that input over the group's members.
   /// Members stand at different places and name the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);

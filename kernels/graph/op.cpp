@@ -93,6 +93,7 @@ constexpr std::array kOps = {
     crossing(Op::AllReduce, "all_reduce", infer_all_reduce),
     compute(Op::Arrival, "arrival", infer_arrival),
     assigning(Op::Quorum, "quorum", infer_quorum),  // keeps pushes from one step to the next
+    compute(Op::Orthogonalize, "orthogonalize", infer_orthogonalize),
     assigning(Op::Sgd, "sgd", infer_sgd),
     assigning(Op::Adam, "adam", infer_adam),
     assigning(Op::Assign, "assign", infer_assign),

@@ -67,8 +67,9 @@ enum class Op : std::uint8_t {
   Sent,  ///< all that values travel in has left: they may be overwritten
   Receive,
   AllReduce,
-  Arrival,  ///< at a server: all gradients of a worker have arrived
-  Quorum,   ///< at a server: whether a worker's push counts, and the sum once enough do
+  Arrival,        ///< at a server: all gradients of a worker have arrived
+  Quorum,         ///< at a server: whether a worker's push counts, and the sum once enough do
+  Orthogonalize,  ///< the columns of a matrix, each of length one or zero
   // updates
   Sgd,
   Adam,

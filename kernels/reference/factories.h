@@ -59,6 +59,7 @@ KernelPointer cast(const KernelRequest&);
 KernelPointer translate(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 KernelPointer assign(const KernelRequest&);
+KernelPointer orthogonalize(const KernelRequest&);
 KernelPointer read(const KernelRequest&);
 
 // loss.cpp

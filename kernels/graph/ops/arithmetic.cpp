@@ -27,6 +27,7 @@ Value Builder::translate(Value x, const Translation& translation) {
                {"columns", translation.columns},
                {"mirror", static_cast<std::int64_t>(translation.mirror)}});
 }
+Value Builder::orthogonalize(Value x) { return node(Op::Orthogonalize, {x}); }
 Value Builder::sum(std::vector<Value> values, double factor) {
   return node(Op::Sum, std::move(values), {{"factor", factor}});
 }
@@ -39,6 +40,13 @@ Types infer_add(const InferRequest& request) {
 }
 
 Types infer_sum(const InferRequest& request) { return infer_like_first(request); }
+
+Types infer_orthogonalize(const InferRequest& request) {
+  check(request.inputs.size() == 1 && request.inputs[0].rank() == 2 &&
+            request.inputs[0].element == ElementType::F32,
+        "orthogonalize: x [A, R] f32");
+  return infer_like_first(request);
+}
 
 Types infer_reshape(const InferRequest& request) {
   check(request.inputs.size() == 1, "reshape takes one input");

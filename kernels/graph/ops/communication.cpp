@@ -11,11 +11,12 @@
 namespace regatta {
 
 Value Builder::all_reduce(Value value, const AllReduceMember& member) {
-  return node(Op::AllReduce, {value},
-              {{"group", member.group},
-               {"member", member.member},
-               {"members", member.members},
-               {"algorithm", member.algorithm}});
+  Attributes attributes{{"group", member.group},
+                        {"member", member.member},
+                        {"members", member.members},
+                        {"algorithm", member.algorithm}};
+  if (member.round != 0) attributes.set("round", member.round);
+  return node(Op::AllReduce, {value}, std::move(attributes));
 }
 
 namespace rules {

@@ -59,6 +59,7 @@ Types infer_fused_bias_backward(const InferRequest&);
 // arithmetic.cpp
 Types infer_add(const InferRequest&);
 Types infer_sum(const InferRequest&);
+Types infer_orthogonalize(const InferRequest&);
 Types infer_reshape(const InferRequest&);
 Types infer_slice(const InferRequest&);
 Types infer_concatenate(const InferRequest&);
