@@ -46,6 +46,7 @@ Trial trial_of(const Case& test, std::optional<std::int64_t> bound = {},
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
   options.options.given["servers"] = 2;
+  options.options.given["rank"] = 1;
   options.steps = 0;
   options.most_steps = test.steps;
   if (bound) options.options.given["staleness_bound"] = *bound;
@@ -95,7 +96,7 @@ std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const char* strategy :
        {"single", "in_graph", "central_storage", "all_reduce", "local_sgd", "diloco",
-        "parameter_server", "model_parallel", "all_reduce+model_parallel"}) {
+        "all_reduce+powersgd", "parameter_server", "model_parallel", "all_reduce+model_parallel"}) {
     const std::string name = strategy;
     const std::int64_t replicas = name == "single" || name == "model_parallel" ? 1 : 3;
     const std::int64_t stages = name.ends_with("model_parallel") ? 2 : 1;
