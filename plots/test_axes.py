@@ -17,7 +17,8 @@ from figure_race import draw_race
 from made_up import made_up_record, made_up_runs
 from test_trend import history
 
-STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent")
+STRATEGIES = ("single", "in_graph", "all_reduce", "async_shared", "independent",
+              "local_sgd")
 SECONDS = (r"\(((micro|milli)?seconds|minutes|hours)(, log scale)?"
            r"(; without evaluations|; axis not from 0)?\)")
 LOSS = r"loss( in evaluation)?( \(log scale\))?"
@@ -34,6 +35,8 @@ LABELS: dict[str, tuple[str, str | None]] = {
     "figure_jitter": (r"examples seen", LOSS),
     "figure_staleness": (r"update staleness \(versions missed\)", r"% of updates"),
     "figure_bytes": (r"sent in a step, all places\n\(.+\)|workers", r"sent in a step"),
+    "figure_exchanges": (r"sent in a step by all workers, mean over steps \(log scale\)",
+                         r"accuracy at the end \(%\)|loss at the end"),
     "figure_graph_size": (r"workers", r"nodes"),
     "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),
     "race": (r"training time " + SECONDS, rf"accuracy \(%\)|{LOSS}"),

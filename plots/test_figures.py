@@ -12,6 +12,7 @@ from matplotlib.text import Text
 
 import figure_bytes
 import figure_efficiency
+import figure_exchanges
 import figure_graph_size
 import figure_race
 import figure_scaling
@@ -62,6 +63,19 @@ class Figures(unittest.TestCase):
         for module in (*MODULES, figure_scaling):
             self.assertIsNone(module.draw(early), module.__name__)
         self.assertIsNone(figure_scaling.draw(some_runs()))  # one number of workers each
+
+    def test_show_what_exchanging_less_costs(self) -> None:
+        self.assertIsNone(figure_exchanges.draw(some_runs()))  # all exchange in every step, or never
+        rare = made_up_record("resnet9_thin", "local_sgd", 1)
+        rare["graph"]["bytes_per_step_counted"] = 320
+        rare["evaluations"][-1]["metric"] = 71.5
+        (axes,) = figure_exchanges.draw([*some_runs(), *runs_of(rare)]).axes
+        marks = {line.get_label(): (line.get_xdata()[0], line.get_ydata()[0])
+                 for line in axes.get_lines() if not line.get_label().startswith("_")}
+        self.assertEqual(marks["local_sgd"], (320, 71.5))
+        self.assertGreater(marks["all_reduce"][0], 320)
+        self.assertEqual(set(marks), {"local_sgd", "all_reduce", "single", "independent",
+                                      "async_shared"})
 
     def test_show_every_run_missed_and_failed_ones_too(self) -> None:
         runs = runs_of(*some_records(), made_up_failure("resnet9_thin", "single", 4, 2))

@@ -59,6 +59,11 @@ const Strategy& find_one(const std::string& name) {
 
 std::span<const Strategy* const> all_strategies() { return kStrategies; }
 
+std::string runnable_name(const Strategy& strategy) {
+  const std::string name(strategy.name);
+  return strategy.workers == WorkersAre::OfOthers ? "all_reduce+" + name : name;
+}
+
 std::span<const Option* const> all_options() {
   static const std::vector<const Option*> all = options_of(kStrategies);
   return all;

@@ -56,6 +56,9 @@ struct Strategy {
 
 std::span<const Strategy* const> all_strategies();
 
+/// The strategy's name or, of one that rewrites what another has made, that of a composition.
+std::string runnable_name(const Strategy& strategy);
+
 /// Every option of every strategy, each once, in the order of the table.
 std::span<const Option* const> all_options();
 

@@ -20,7 +20,7 @@ std::string example_graph(const Strategy& strategy) {
   check(data.has_value(), "every data set of the table has a size");
   RaceRequest request;
   request.workload = workload.name;
-  request.strategy = strategy.name;
+  request.strategy = runnable_name(strategy);
   request.workers = strategy.name == "single" ? 1 : 2;
   return to_dot(placed_step(place(request, data->train)).graph);
 }

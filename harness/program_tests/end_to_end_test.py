@@ -23,8 +23,8 @@ WORKLOADS = {"parabola": PARABOLA, "resnet9_thin": THIN}
 
 @functools.cache
 def exchange_by_strategy() -> dict[str, str]:
-    """`synchronous`, `asynchronous` or `nothing`, as the program lists them."""
-    pattern = r"^  (\w+) +(synchronous|asynchronous|nothing) "
+    """As the program lists them."""
+    pattern = r"^  (\w+) +(synchronous|asynchronous|nothing|periodic|compressed) "
     return dict(re.findall(pattern, output_of("list", "strategies"), re.MULTILINE))
 
 
@@ -50,10 +50,12 @@ class Cell(NamedTuple):
 
 @functools.cache
 def cells() -> list[Cell]:
-    """Every strategy with two workers in all its variants, and a composition."""
+    """Every strategy with two workers in all its variants, and compositions."""
     variants = {"all_reduce": "--all-reduce", "async_shared": "--sharing"}
     found = []
-    for name in exchange_by_strategy():
+    for name, exchange in exchange_by_strategy().items():
+        if exchange == "compressed":  # it rewrites another's
+            continue
         workers = () if name == "single" else ("--workers", "2")
         if name.startswith("parameter_server"):
             workers += ("--processes", "1")  # as processes: processes_test.py
@@ -64,6 +66,7 @@ def cells() -> list[Cell]:
             if value not in ("mpi", "nccl"):  # between processes, between GPUs
                 found.append(Cell(name, (*workers, variants[name], value)))
     found.append(Cell("all_reduce+model_parallel", ("--workers", "4", "--stages", "2")))
+    found.append(Cell("all_reduce+powersgd", ("--workers", "2", "--rank", "1")))
     return found
 
 

@@ -199,15 +199,10 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, const std::st
   return allocation_count() - before;
 }
 
-std::string alone_or_behind_all_reduce(const Strategy& strategy) {
-  const std::string name(strategy.name);
-  return strategy.workers == WorkersAre::OfOthers ? "all_reduce+" + name : name;
-}
-
 /// Of every strategy in one process; over gRPC strategies/parameter_server_allocation_test.cpp.
 TEST(Executor, StepsAllocateNothing) {
   for (const Strategy* each : all_strategies()) {
-    const std::string strategy = alone_or_behind_all_reduce(*each);
+    const std::string strategy = runnable_name(*each);
     EXPECT_EQ(allocations_of(parabola(0), curve(), strategy, 100), 0) << strategy;
     const Step step = by_winograd(images(ElementType::F32));
     EXPECT_EQ(allocations_of(step, shapes(), strategy, 4), 0) << strategy;
@@ -217,7 +212,7 @@ TEST(Executor, StepsAllocateNothing) {
 TEST(Executor, StepsInBf16AllocateNothing) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   for (const Strategy* each : all_strategies()) {
-    const std::string strategy = alone_or_behind_all_reduce(*each);
+    const std::string strategy = runnable_name(*each);
     EXPECT_EQ(allocations_of(images(ElementType::BF16), shapes(), strategy, 4), 0) << strategy;
   }
 }
