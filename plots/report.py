@@ -49,8 +49,8 @@ WHY = {
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
     "scaling": "Examples per second against workers.",
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",
-    "exchanges": "The metric at the end against the bytes that a step sends, where workers exchange "
-                 "in some steps only or approximations.",
+    "exchanges": "The metric at the end against the bytes that a step sends, where workers "
+                 "exchange in some steps only, or approximations.",
     "staleness": "Updates by their staleness: how many versions they missed.",
 }
 

@@ -65,7 +65,7 @@ class Figures(unittest.TestCase):
         self.assertIsNone(figure_scaling.draw(some_runs()))  # one number of workers each
 
     def test_show_what_exchanging_less_costs(self) -> None:
-        self.assertIsNone(figure_exchanges.draw(some_runs()))  # all exchange in every step, or never
+        self.assertIsNone(figure_exchanges.draw(some_runs()))  # all do in every step, or never
         rare = made_up_record("resnet9_thin", "local_sgd", 1)
         rare["graph"]["bytes_per_step_counted"] = 320
         rare["evaluations"][-1]["metric"] = 71.5

@@ -28,7 +28,7 @@ namespace {
 constexpr Option kRank = {.name = "rank",
                           .help = "columns of the two matrices that a gradient is exchanged as",
                           .unit = "",
-                          .type = Count{.usual = 2, .least = 1, .most = 1024}};
+                          .type = Count{.usual = 1, .least = 1, .most = 1024}};
 
 /// A gradient as a matrix: its first dimension by all others.
 TensorType matrix_of(const TensorType& type) {

@@ -15,7 +15,6 @@
 #include "kernels/runtime/affinity.h"
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/capture/lane_queues.h"
-#include "kernels/runtime/occasional.h"
 #include "kernels/runtime/guard/gradient_guard.h"
 #include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
@@ -25,6 +24,7 @@
 #include "kernels/runtime/loops/process_loops.h"
 #include "kernels/runtime/loops/quorums.h"
 #include "kernels/runtime/measure/clock.h"
+#include "kernels/runtime/occasional.h"
 #include "kernels/runtime/scratch.h"
 #include "kernels/runtime/worker_cores.h"
 
