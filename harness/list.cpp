@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,14 +42,25 @@ void list_workloads(std::ostream& out) {
   }
 }
 
+void list_options(std::ostream& out, std::span<const Option* const> options) {
+  constexpr std::size_t kWidth = 80;
+  std::string line = "      options:";
+  for (const Option* option : options) {
+    if (line.size() + 1 + option->flag().size() > kWidth) {
+      out << line << '\n';
+      line = "              ";
+    }
+    line += ' ' + option->flag();
+  }
+  out << line << '\n';
+}
+
 void list_strategies(std::ostream& out) {
   out << "strategies: exchange, term in the literature\n";
   for (const Strategy* strategy : all_strategies()) {
     out << fmt::format("  {:22} {:13} {}\n      {}\n", strategy->name,
                        to_string(strategy->exchange), strategy->term, strategy->summary);
-    if (!strategy->options.empty()) out << "      options:";
-    for (const Option* option : strategy->options) out << ' ' << option->flag();
-    if (!strategy->options.empty()) out << '\n';
+    if (!strategy->options.empty()) list_options(out, strategy->options);
   }
   out << "  a+b                    applies a, then b, such as all_reduce+model_parallel\n";
 }

@@ -52,6 +52,7 @@ void begin_group(CLI::App& app, const char* title) { app.option_defaults()->grou
 
 constexpr const char* kCell = "What races";
 constexpr const char* kOptionsOfReplicas = "Options of strategies of replicas";
+constexpr const char* kOptionsOfLess = "Options of strategies that exchange less";
 constexpr const char* kOptionsOfStages = "Options of strategies of stages";
 constexpr const char* kLength = "Length and target";
 constexpr const char* kData = "Data";
@@ -150,19 +151,29 @@ void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
 
 }  // namespace
 
-/// Whether strategies of stages alone declare it.
-bool is_of_stages(const Option& option) {
+/// Whether strategies of the kind alone declare it.
+template <typename Kind>
+bool is_only_of(const Option& option, Kind&& is_of_kind) {
   const auto strategies = all_strategies();
   return std::all_of(strategies.begin(), strategies.end(), [&](const Strategy* each) {
-    return each->workers == WorkersAre::Stages ||
+    return is_of_kind(*each) ||
            std::find(each->options.begin(), each->options.end(), &option) == each->options.end();
   });
+}
+
+const char* group_of(const Option& option) {
+  const auto has_stages = [](const Strategy& each) { return each.workers == WorkersAre::Stages; };
+  const auto sends_less = [](const Strategy& each) {
+    return each.exchange == Exchange::Periodic || each.exchange == Exchange::Compressed;
+  };
+  if (is_only_of(option, has_stages)) return kOptionsOfStages;
+  return is_only_of(option, sends_less) ? kOptionsOfLess : kOptionsOfReplicas;
 }
 
 void declare_cell(CLI::App& app, RaceRequest& request) {
   declare_what_races(app, request);
   for (const Option* option : all_options()) {
-    begin_group(app, is_of_stages(*option) ? kOptionsOfStages : kOptionsOfReplicas);
+    begin_group(app, group_of(*option));
     declare(app, *option, request.options);
   }
   declare_length(app, request);

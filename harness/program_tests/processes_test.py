@@ -97,7 +97,7 @@ class Processes(unittest.TestCase):
 
     def test_average_parameters_like_one_process(self) -> None:
         cell = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "48",
-                "--steps", "10", "--evaluate-every", "7", "--strategy", "local_sgd",
+                "--steps", "10", "--strategy", "local_sgd",
                 "--sync-every", "4", "--workers", "3")
         one = record_of(*cell)
         for processes in ("2", "3"):

@@ -165,7 +165,7 @@ class Schema(unittest.TestCase):
         self.refuses("schema", value=0)
         self.refuses("surprise", value=1)
         self.refuses("cell", "surprise", value=1)
-        self.refuses("cell", "options", value={"servers": 1.5})
+        self.refuses("cell", "options", value={"servers": [1]})
         self.refuses("cell", "device", value="tpu")
         self.refuses("cell", "workers", value=0)
         self.refuses("workers", 0, "compute_ns", value=1.5)
