@@ -149,8 +149,6 @@ void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
             "began with (default: none)");
 }
 
-}  // namespace
-
 /// Whether strategies of the kind alone declare it.
 template <typename Kind>
 bool is_only_of(const Option& option, Kind&& is_of_kind) {
@@ -169,6 +167,8 @@ const char* group_of(const Option& option) {
   if (is_only_of(option, has_stages)) return kOptionsOfStages;
   return is_only_of(option, sends_less) ? kOptionsOfLess : kOptionsOfReplicas;
 }
+
+}  // namespace
 
 void declare_cell(CLI::App& app, RaceRequest& request) {
   declare_what_races(app, request);
