@@ -354,6 +354,7 @@ void Race::finish() {
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
   const TrainingReport report = last_report();
   summarize(report, trainer_ ? trainer_->examples_seen() : 0, record_);
+  for (WorkerRecord& worker : record_.workers) worker.host = trainer_->host_of(worker.rank);
   record_.memory = {.planned_bytes = report.planned_bytes,
                     .evaluation_planned_bytes = evaluator_->planned_bytes(),
                     .data_bytes = data_.train.bytes() + data_.test.bytes(),

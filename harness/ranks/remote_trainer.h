@@ -50,6 +50,9 @@ class RemoteTrainer final : public Trainer {
   ~RemoteTrainer() override;
 
   std::vector<HostCores> hosts() const override { return joined_.hosts(); }
+  std::string host_of(std::int64_t rank) const override {
+    return server_->state(static_cast<int>(rank)).host;
+  }
 
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;

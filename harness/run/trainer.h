@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/plan/layout.h"
+#include "harness/system/process.h"
 #include "kernels/comm/exchange_times.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/traffic.h"
@@ -118,6 +119,8 @@ class Trainer {
 
   /// The hosts and cores of the ranks; empty if this process trains.
   virtual std::vector<HostCores> hosts() const { return {}; }
+  /// The name of the host that a process of the run is on.
+  virtual std::string host_of(std::int64_t) const { return host_name(); }
 
   /// Trains until all loops together have seen `examples`, counted from the first step ever.
   /// Throws: RunError of the first failure.
