@@ -22,6 +22,7 @@
 #include "harness/record/record_writer.h"
 #include "harness/system/child.h"
 #include "harness/system/process.h"
+#include "harness/system/slurm_end.h"
 #include "kernels/graph/error.h"
 
 namespace {
@@ -42,6 +43,7 @@ void say(const std::string& text) {
 
 int run(const regatta::Command& command) {
   if (regatta::is_rank()) return regatta::serve_as_rank(command.request);
+  const regatta::SlurmEndNotice notice;
   regatta::LiveLine live(command.request);
   bool is_kept = true;
   const auto keep = [&](const regatta::Record& record) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "harness/checkpoint/checkpoints.h"
 #include "harness/make_trainer.h"
@@ -26,6 +27,7 @@
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
+#include "harness/system/slurm_end.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -183,7 +185,10 @@ void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
   try {
     if (!early_failure_) set_up();
   } catch (const RunError& error) {
-    if (error.kind() != ErrorKind::PeerLost && error.kind() != ErrorKind::Timeout) throw;
+    const bool leaves_a_row = error.kind() == ErrorKind::PeerLost ||
+                              error.kind() == ErrorKind::Timeout ||
+                              error.kind() == ErrorKind::Cancelled;
+    if (!leaves_a_row) throw;
     early_failure_ = error;
   }
 }
@@ -224,7 +229,12 @@ void Race::train() {
         {.loss = first.loss, .metric = first.metric, .parameter_norm = first.parameter_norm});
   }
   report(begin.examples, Occasion::Evaluation);
-  const Ticker ticker([this] { report(trainer_->examples_seen(), Occasion::Tick); });
+  const Ticker ticker([this, is_told = false]() mutable {
+    if (SlurmEndNotice::has_come() && !std::exchange(is_told, true)) {
+      trainer_->interrupt(*slurm_end());
+    }
+    report(trainer_->examples_seen(), Occasion::Tick);
+  });
   for (std::int64_t examples = begin.examples; examples < total;) {
     const std::int64_t due = checkpoints_.next_after(examples, placement_.recipe.global_batch);
     const std::int64_t next =

@@ -23,6 +23,7 @@
 #include "harness/ranks/local_processes.h"
 #include "harness/ranks/loopback_library.h"
 #include "harness/system/child.h"
+#include "harness/system/slurm_end.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -224,6 +225,7 @@ class Launcher::Impl {
     }
     running_mpirun = pid_;
     for (int signal : kEndingSignals) {
+      if (signal == SIGTERM && SlurmEndNotice::is_there()) continue;
       if (::signal(signal, pass_on) == SIG_IGN) ::signal(signal, SIG_IGN);  // by nohup
     }
     reader_ = std::thread([this] { read_output(); });

@@ -235,6 +235,9 @@ struct Record {
   std::map<std::string, std::string> environment;
 };
 
+/// Whether the run failed because its machines were taken back. It may be run again.
+bool is_cancelled(const Record& record);
+
 /// Name and JSON value of each field of a cell.
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell);
 

@@ -155,6 +155,20 @@ TEST(RecordReader, TakesNoOrderOfExamplesFromVersion1) {
   EXPECT_EQ(record.checksums.initial_weights, sample_record().checksums.initial_weights);
 }
 
+TEST(RecordReader, LeavesOutACancelledRunThatWasRunAgain) {
+  Record cancelled = sample_failed_record();
+  cancelled.failure = Failure{.kind = "cancelled", .text = "its time was over"};
+  Record again = sample_failed_record();
+  again.run_id = "again";
+  const std::string lines = to_json_line(cancelled) + to_json_line(sample_record());
+  EXPECT_EQ(read_records(folder_with(lines)).records.size(), 2U);
+  const ReadRecords read = read_records(folder_with(lines + to_json_line(again)));
+  ASSERT_EQ(read.records.size(), 2U);
+  EXPECT_EQ(read.records[0].run_id, sample_record().run_id);
+  EXPECT_EQ(read.records[1].run_id, "again");
+  EXPECT_TRUE(read.warnings.empty());
+}
+
 TEST(RecordReader, RefusesAFolderWithoutRecords) {
   EXPECT_NE(error_of_reading(folder_with("")).find("holds no whole record"), std::string::npos);
   EXPECT_NE(error_of_reading("/no/such/folder").find("No such file"), std::string::npos);

@@ -15,6 +15,7 @@
 #include "harness/plan/layout.h"
 #include "harness/system/process.h"
 #include "kernels/comm/exchange_times.h"
+#include "kernels/graph/error.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/device.h"
@@ -135,6 +136,9 @@ class Trainer {
 
   /// Those for an evaluation where devices with queues hold them; else none.
   virtual std::vector<VariableOnDevice> variables_on_devices() { return {}; }
+
+  /// Makes advance_to() throw this error soon, where nothing else would. Threads: any.
+  virtual void interrupt(const RunError&) {}
 
   /// Checks that the run still goes on. Called during long computations between two calls of
   /// advance_to(); throws as advance_to() does.
