@@ -16,6 +16,7 @@
 #include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
+#include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
 #include "harness/ranks/allocation.h"
 #include "harness/run/backend.h"
@@ -112,10 +113,11 @@ class Race {
   TraceFile trace_;
 };
 
-/// mpirun or Slurm has started as many processes as the run has.
+/// mpirun or Slurm has started as many processes as the run has, or there is room for them.
 void Race::check_allocation() const {
   const int started = allocated_processes();
-  if (started == 0 || started == placement_.processes) return;
+  if (started == 0) return require_room(request_, placement_);
+  if (started == placement_.processes) return;
   throw RunError(ErrorKind::Usage, "mpirun has started " + std::to_string(started) +
                                        " processes, but this run has " +
                                        std::to_string(placement_.processes) +

@@ -9,6 +9,7 @@
 
 #include "harness/matrix/matrix_plan.h"
 #include "harness/plan/race_flags.h"
+#include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
 #include "kernels/graph/error.h"
 
@@ -27,7 +28,9 @@ Placement placement_of(const MatrixCell& cell) {
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
   const auto reason = [](const MatrixCell& cell) -> std::optional<std::string> {
     try {
-      placed_step(placement_of(cell));
+      const Placement placement = placement_of(cell);
+      placed_step(placement);
+      require_room(parse_run(cell.arguments), placement);
     } catch (const RunError& error) {
       return error.what();
     }

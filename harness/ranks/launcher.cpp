@@ -187,6 +187,12 @@ class Launcher::Impl {
     if (options.start == Start::All) {
       folders_.emplace(memory_of(options));
       variables.insert(folders_->environment().begin(), folders_->environment().end());
+      if (options.reach == Reach::Hosts && options.hosts.empty()) {
+        // srun gives Open MPI's daemons on other hosts this environment; they keep their folder.
+        std::error_code error;
+        variables["OMPI_MCA_orte_remote_tmpdir_base"] =
+            std::filesystem::temp_directory_path(error).string();
+      }
     }
     std::vector<std::string> environment = environment_with(variables);
     if (loads_loopback(options)) preload_loopback(environment, kLibraryOfMpirun);
