@@ -17,6 +17,7 @@
 #include "harness/live.h"
 #include "harness/matrix/matrix.h"
 #include "harness/plan/warnings.h"
+#include "harness/ranks/allocation.h"
 #include "harness/ranks/keeper.h"
 #include "harness/ranks/rank.h"
 #include "harness/record/record_writer.h"
@@ -74,10 +75,21 @@ int run(const regatta::Command& command) {
   }
 }
 
+int matrix(const regatta::Command& command) {
+  if (const int started = regatta::allocated_processes(); started > 1) {
+    throw regatta::RunError(
+        regatta::ErrorKind::Usage,
+        "mpirun or srun has started " + std::to_string(started) +
+            " processes, but a matrix is one, which starts others; fix: start it "
+            "without them");
+  }
+  return regatta::run_matrix(command.matrix);
+}
+
 int execute(const regatta::Command& command) {
   switch (command.kind) {
     case regatta::Command::Kind::Run: return run(command);
-    case regatta::Command::Kind::Matrix: return regatta::run_matrix(command.matrix);
+    case regatta::Command::Kind::Matrix: return matrix(command);
     case regatta::Command::Kind::Report: return regatta::run_report(command.report);
     case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
     case regatta::Command::Kind::Export: regatta::run_export(command.exported); return kGood;

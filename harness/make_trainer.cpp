@@ -71,6 +71,7 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
   exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
   remote.fingerprint = wanted.fingerprint;
   if (!request.trace.empty()) remote.traces = RemoteOptions::Traces::Kept;
+  remote.started = wanted.started;
   remote.tell = wanted.tell;
   for (int p = 0; p < placement.processes; ++p) {
     remote.workers.push_back(workers_in(placement, p));

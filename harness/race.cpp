@@ -29,6 +29,7 @@
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
 #include "harness/system/slurm_end.h"
+#include "harness/system/slurm_job.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -45,11 +46,11 @@ class Race {
     const Workload& workload = find_workload(request.workload);
     find_strategies(request.strategy);  // complain about names before loading data
     const std::string dataset = dataset_of(request, workload);
+    check_room();
     cores_ = available_cores(request.threads);
     cores_used_ = std::ssize(cores_);
     data_ = load_data(workload, dataset, files_of(request));
     placement_ = place(request, data_.train.count);
-    check_allocation();
     if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
     weigh();
     describe(dataset);
@@ -74,7 +75,7 @@ class Race {
   }
 
  private:
-  void check_allocation() const;
+  void check_room();
   void weigh();
   void describe(const std::string& dataset);
   std::int64_t come_to(std::int64_t planned) const;
@@ -94,6 +95,7 @@ class Race {
 
   RaceRequest request_;
   RaceHooks hooks_;
+  std::optional<WaitingMembers> members_;      ///< of the run, if somebody else has started them
   std::optional<PinnedNcclAlgorithm> pinned_;  ///< ranks inherit it, and the record has it
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
@@ -113,15 +115,13 @@ class Race {
   TraceFile trace_;
 };
 
-/// mpirun or Slurm has started as many processes as the run has, or there is room for them.
-void Race::check_allocation() const {
-  const int started = allocated_processes();
-  if (started == 0) return require_room(request_, placement_);
-  if (started == placement_.processes) return;
-  throw RunError(ErrorKind::Usage, "mpirun has started " + std::to_string(started) +
-                                       " processes, but this run has " +
-                                       std::to_string(placement_.processes) +
-                                       "; fix: --processes and --servers say how many it has");
+/// There is room for the run's processes, or somebody else has started as many.
+void Race::check_room() {
+  if (allocated_processes() == 0 && !slurm_job()) return;
+  const Placement placement = place_without_data(request_);
+  check_allocation(placement.processes);
+  if (allocated_processes() == 0) return require_room(request_, placement);
+  members_.emplace(request_.arguments);
 }
 
 /// The result clock counts it.
@@ -207,6 +207,10 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
                            .threads_per_worker = record_.cell.threads_per_worker,
                            .run_id = record_.run_id,
                            .fingerprint = fingerprint,
+                           .started =
+                               [this] {
+                                 if (members_) members_->are_told();
+                               },
                            .tell = [this](const std::string& line) { tell(line); }},
                           std::move(parts));
   if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {

@@ -16,13 +16,7 @@
 namespace regatta {
 
 Placement placement_of(const MatrixCell& cell) {
-  const RaceRequest request = parse_run(cell.arguments);
-  const Workload& workload = find_workload(request.workload);
-  const std::string dataset = dataset_of(request, workload);
-  require_usable(workload, dataset);
-  const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
-  check(sizes.has_value(), "the sizes of every data set of the table are known");
-  return place(request, sizes->train);
+  return place_without_data(parse_run(cell.arguments));
 }
 
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {

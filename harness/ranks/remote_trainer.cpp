@@ -58,6 +58,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
   launch.environment[kTokenVariable] = options_.identity.token;
   if (launch.start == Start::RankZero) launch.environment[kJoinedVariable] = "1";
   launcher_ = std::make_unique<Launcher>(launch);
+  if (options_.started) options_.started();
   watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
                                        parts_.front().global_batch);
   start_all();

@@ -37,6 +37,7 @@ struct RemoteOptions {
   int servers = 0;                  ///< which are the first processes and cannot be spared
   std::int64_t needed_workers = 1;  ///< without which the run cannot continue
   enum class Traces { None, Kept } traces = Traces::None;  ///< what traces() will be asked for
+  std::function<void()> started;                           ///< called once the ranks are started
   std::function<void(const std::string&)> tell;  ///< receives the last lines of failed ranks
 };
 
