@@ -83,7 +83,8 @@ std::string next_command(const Record& record, const std::string& folder) {
     again.insert(again.end(), {"--rate-scale", fmt::format("{:g}", record.cell.rate_scale / 2)});
     return "to try a lower learning rate: " + command_text(again);
   }
-  if (kind == to_string(ErrorKind::PeerLost) || kind == to_string(ErrorKind::Timeout)) {
+  if (kind == to_string(ErrorKind::PeerLost) || kind == to_string(ErrorKind::Timeout) ||
+      kind == to_string(ErrorKind::Cancelled)) {
     return "to try it again: " + record.command;
   }
   return "to see what is missing: regatta doctor";

@@ -17,11 +17,13 @@
 #include "harness/live.h"
 #include "harness/matrix/matrix.h"
 #include "harness/plan/warnings.h"
+#include "harness/ranks/allocation.h"
 #include "harness/ranks/keeper.h"
 #include "harness/ranks/rank.h"
 #include "harness/record/record_writer.h"
 #include "harness/system/child.h"
 #include "harness/system/process.h"
+#include "harness/system/slurm_end.h"
 #include "kernels/graph/error.h"
 
 namespace {
@@ -42,6 +44,7 @@ void say(const std::string& text) {
 
 int run(const regatta::Command& command) {
   if (regatta::is_rank()) return regatta::serve_as_rank(command.request);
+  const regatta::SlurmEndNotice notice;
   regatta::LiveLine live(command.request);
   bool is_kept = true;
   const auto keep = [&](const regatta::Record& record) {
@@ -72,10 +75,21 @@ int run(const regatta::Command& command) {
   }
 }
 
+int matrix(const regatta::Command& command) {
+  if (const int started = regatta::allocated_processes(); started > 1) {
+    throw regatta::RunError(
+        regatta::ErrorKind::Usage,
+        "mpirun or srun has started " + std::to_string(started) +
+            " processes, but a matrix is one, which starts others; fix: start it "
+            "without them");
+  }
+  return regatta::run_matrix(command.matrix);
+}
+
 int execute(const regatta::Command& command) {
   switch (command.kind) {
     case regatta::Command::Kind::Run: return run(command);
-    case regatta::Command::Kind::Matrix: return regatta::run_matrix(command.matrix);
+    case regatta::Command::Kind::Matrix: return matrix(command);
     case regatta::Command::Kind::Report: return regatta::run_report(command.report);
     case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
     case regatta::Command::Kind::Export: regatta::run_export(command.exported); return kGood;

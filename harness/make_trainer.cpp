@@ -9,11 +9,13 @@
 #include "harness/plan/training_options.h"
 #include "harness/ranks/allocation.h"
 #include "harness/ranks/control_protocol.h"
+#include "harness/ranks/local_address.h"
 #include "harness/ranks/remote_trainer.h"
 #include "harness/run/backend.h"
 #include "harness/run/local_trainer.h"
 #include "harness/system/input_file.h"
 #include "harness/system/run_id.h"
+#include "harness/system/slurm_job.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/comm/nccl/nccl_transport.h"
@@ -41,6 +43,20 @@ std::unique_ptr<Trainer> local_trainer(const TrainerRequest& wanted, const Step&
   return trainer;
 }
 
+/// As asked for, or towards another host of the Slurm job. Empty: loopback.
+std::string listening_address(const RaceRequest& request) {
+  if (!request.listen.empty() || !request.hosts.empty()) return request.listen;
+  const std::string other = other_host_of_slurm_job();
+  if (other.empty()) return "";
+  try {
+    return address_towards(other + ":1");
+  } catch (const RunError& error) {
+    throw RunError(error.kind(),
+                   "of Slurm's job, whose hosts are several: " + std::string(error.what()) +
+                       "; fix: --listen ADDRESS at which they reach this host");
+  }
+}
+
 RemoteOptions remote_options(const TrainerRequest& wanted) {
   const RaceRequest& request = wanted.request;
   const Placement& placement = wanted.placement;
@@ -48,11 +64,14 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
   if (!request.hosts.empty()) open_input(request.hosts, kMostHostfile);
   remote.launch = launch_of(wanted);
   remote.identity = {.run_id = wanted.run_id, .token = random_hexadecimal(kTokenBytes)};
-  if (!request.listen.empty()) remote.listen = request.listen;
+  if (const std::string listen = listening_address(request); !listen.empty()) {
+    remote.listen = listen;
+  }
   remote.tls = exchange::tls_files_in(request.tls);
   exchange::check_tls(remote.tls, remote.listen);  // before a rank starts
   remote.fingerprint = wanted.fingerprint;
   if (!request.trace.empty()) remote.traces = RemoteOptions::Traces::Kept;
+  remote.started = wanted.started;
   remote.tell = wanted.tell;
   for (int p = 0; p < placement.processes; ++p) {
     remote.workers.push_back(workers_in(placement, p));
@@ -69,7 +88,7 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   // Ranks of other hosts do not inherit the environment.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
   launch.hosts = wanted.request.hosts;
-  if (!wanted.request.listen.empty()) launch.reach = Reach::Hosts;
+  if (!listening_address(wanted.request).empty()) launch.reach = Reach::Hosts;
   if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;
   if (allocated_processes() > 0) launch.start = Start::RankZero;
   launch.arguments = wanted.request.arguments;

@@ -25,6 +25,7 @@ struct TrainerRequest {
   std::int64_t threads_per_worker = 1;
   std::string run_id;
   Fingerprint fingerprint;                       ///< that ranks have to agree with
+  std::function<void()> started;                 ///< told when ranks have been started
   std::function<void(const std::string&)> tell;  ///< a line for who watches the run
 };
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "harness/checkpoint/checkpoints.h"
 #include "harness/make_trainer.h"
@@ -15,6 +16,7 @@
 #include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
+#include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
 #include "harness/ranks/allocation.h"
 #include "harness/run/backend.h"
@@ -26,6 +28,8 @@
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
+#include "harness/system/slurm_end.h"
+#include "harness/system/slurm_job.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
@@ -42,11 +46,11 @@ class Race {
     const Workload& workload = find_workload(request.workload);
     find_strategies(request.strategy);  // complain about names before loading data
     const std::string dataset = dataset_of(request, workload);
+    check_room();
     cores_ = available_cores(request.threads);
     cores_used_ = std::ssize(cores_);
     data_ = load_data(workload, dataset, files_of(request));
     placement_ = place(request, data_.train.count);
-    check_allocation();
     if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
     weigh();
     describe(dataset);
@@ -71,7 +75,7 @@ class Race {
   }
 
  private:
-  void check_allocation() const;
+  void check_room();
   void weigh();
   void describe(const std::string& dataset);
   std::int64_t come_to(std::int64_t planned) const;
@@ -91,6 +95,7 @@ class Race {
 
   RaceRequest request_;
   RaceHooks hooks_;
+  std::optional<WaitingMembers> members_;      ///< of the run, if somebody else has started them
   std::optional<PinnedNcclAlgorithm> pinned_;  ///< ranks inherit it, and the record has it
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
@@ -110,14 +115,13 @@ class Race {
   TraceFile trace_;
 };
 
-/// mpirun or Slurm has started as many processes as the run has.
-void Race::check_allocation() const {
-  const int started = allocated_processes();
-  if (started == 0 || started == placement_.processes) return;
-  throw RunError(ErrorKind::Usage, "mpirun has started " + std::to_string(started) +
-                                       " processes, but this run has " +
-                                       std::to_string(placement_.processes) +
-                                       "; fix: --processes and --servers say how many it has");
+/// There is room for the run's processes, or somebody else has started as many.
+void Race::check_room() {
+  if (allocated_processes() == 0 && !slurm_job()) return;
+  const Placement placement = place_without_data(request_);
+  check_allocation(placement.processes);
+  if (allocated_processes() == 0) return require_room(request_, placement);
+  members_.emplace(request_.arguments);
 }
 
 /// The result clock counts it.
@@ -184,7 +188,10 @@ void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
   try {
     if (!early_failure_) set_up();
   } catch (const RunError& error) {
-    if (error.kind() != ErrorKind::PeerLost && error.kind() != ErrorKind::Timeout) throw;
+    const bool leaves_a_row = error.kind() == ErrorKind::PeerLost ||
+                              error.kind() == ErrorKind::Timeout ||
+                              error.kind() == ErrorKind::Cancelled;
+    if (!leaves_a_row) throw;
     early_failure_ = error;
   }
 }
@@ -201,6 +208,10 @@ void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
                            .threads_per_worker = record_.cell.threads_per_worker,
                            .run_id = record_.run_id,
                            .fingerprint = fingerprint,
+                           .started =
+                               [this] {
+                                 if (members_) members_->are_told();
+                               },
                            .tell = [this](const std::string& line) { tell(line); }},
                           std::move(parts));
   if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
@@ -225,7 +236,12 @@ void Race::train() {
         {.loss = first.loss, .metric = first.metric, .parameter_norm = first.parameter_norm});
   }
   report(begin.examples, Occasion::Evaluation);
-  const Ticker ticker([this] { report(trainer_->examples_seen(), Occasion::Tick); });
+  const Ticker ticker([this, is_told = false]() mutable {
+    if (SlurmEndNotice::has_come() && !std::exchange(is_told, true)) {
+      trainer_->interrupt(*slurm_end());
+    }
+    report(trainer_->examples_seen(), Occasion::Tick);
+  });
   for (std::int64_t examples = begin.examples; examples < total;) {
     const std::int64_t due = checkpoints_.next_after(examples, placement_.recipe.global_batch);
     const std::int64_t next =
@@ -355,6 +371,7 @@ void Race::finish() {
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
   const TrainingReport report = last_report();
   summarize(report, trainer_ ? trainer_->examples_seen() : 0, record_);
+  for (WorkerRecord& worker : record_.workers) worker.host = trainer_->host_of(worker.rank);
   record_.memory = {.planned_bytes = report.planned_bytes,
                     .evaluation_planned_bytes = evaluator_->planned_bytes(),
                     .data_bytes = data_.train.bytes() + data_.test.bytes(),

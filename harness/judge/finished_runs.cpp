@@ -37,6 +37,7 @@ std::optional<FinishedRun> finished_run(Record record) {
                   .recipe = record.cell.recipe,
                   .checksums = record.checksums,
                   .status = record.status,
+                  .is_cancelled = is_cancelled(record),
                   .losses = std::move(record.losses),
                   .examples_per_s = record.examples_per_s,
                   .seconds = seconds(record.setup_ns + record.warmup_ns + record.full_ns),

@@ -26,6 +26,7 @@ struct FinishedRun {
   std::int64_t recipe = 1;  ///< number of the workload's
   Checksums checksums;      ///< empty in records that lack them
   Status status = Status::Failed;
+  bool is_cancelled = false;
   std::optional<double> seconds_to_target;  ///< of the training clock
   std::optional<double> examples_to_target;
   std::optional<double> metric;     ///< of the last evaluation

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -66,6 +67,7 @@ class Matrix {
   double seconds_left() const {
     return within_s_ - seconds_gone() - (figure_ ? figure_->cost() : 0);
   }
+  const FinishedRun* record_of(const PlannedRun& run) const;
   const FinishedRun* done(const PlannedRun& run) const;
   void add(std::size_t cell, const FinishedRun& run);
   std::optional<ExpectedTime> expected(const PlannedRun& run) const;
@@ -98,6 +100,7 @@ class Matrix {
   std::vector<std::size_t> runs_of_cell_;  ///< that are there
   std::set<std::size_t> begun_;            ///< cells that were tried at least
   std::size_t tried_ = 0;                  ///< runs of this matrix
+  bool has_lost_machines_ = false;
   int failed_ = 0;
 };
 
@@ -124,12 +127,18 @@ Matrix::Matrix(const MatrixRequest& request)
   }
 }
 
-const FinishedRun* Matrix::done(const PlannedRun& run) const {
+const FinishedRun* Matrix::record_of(const PlannedRun& run) const {
   const std::vector<std::string> arguments = with_seed(plan_.cells[run.cell], run.seed);
   const auto found = std::find_if(known_.begin(), known_.end(), [&](const FinishedRun& each) {
     return each.arguments == arguments && each.recipe == lengths_[run.cell].recipe;
   });
   return found == known_.end() ? nullptr : &*found;
+}
+
+/// A run that lost its machines is to be run again.
+const FinishedRun* Matrix::done(const PlannedRun& run) const {
+  const FinishedRun* found = record_of(run);
+  return found == nullptr || found->is_cancelled ? nullptr : found;
 }
 
 void Matrix::add(std::size_t cell, const FinishedRun& run) {
@@ -253,6 +262,7 @@ int Matrix::run() {
   while (const auto next = next_run(missing_by_time(), begun_, seconds_left())) {
     if (interrupts_.received() == 0) run_one(missing_[*next]);
     if (const int signal = interrupts_.received()) return interrupted(signal);
+    if (has_lost_machines_) return interrupted(SIGTERM);  // which reached the run alone
     missing_.erase(missing_.begin() + static_cast<std::ptrdiff_t>(*next));
     if (figure_ && figure_->is_due() && seconds_left() > 0) draw();
   }
@@ -291,6 +301,9 @@ void Matrix::run_one(const PlannedRun& planned) {
   known_ = finished_runs(request_.out).runs;
   if (const FinishedRun* run = done(planned)) {
     add(planned.cell, *run);
+    table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
+  } else if (record_of(planned) != nullptr) {
+    has_lost_machines_ = true;
     table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
   } else if (interrupts_.received() == 0) {
     if (end.exit_code == kNotKept) stop_for(end.last_error);

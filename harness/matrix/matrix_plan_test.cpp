@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/matrix/tiers.h"
+#include "harness/system/variables_for_test.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
 
@@ -84,6 +85,22 @@ TEST(MatrixPlan, RejectsWhatCannotRunWithTheReason) {
   EXPECT_EQ(rejected[0].cell.name, "parabola single (2 workers)");
   EXPECT_THAT(rejected[0].reason, HasSubstr("single"));
   EXPECT_THAT(rejected[1].reason, HasSubstr("did you mean 'parabola'"));
+}
+
+TEST(MatrixPlan, KeepsTheCellsThatFitIntoTheSlurmJobThatItIsIn) {
+  const testing_support::Variables of_job{{"SLURM_JOB_ID", "7"},
+                                          {"SLURM_TASKS_PER_NODE", "1(x2)"},
+                                          {"SLURM_JOB_CPUS_PER_NODE", "2(x2)"}};
+  MatrixPlan plan = parse_matrix(
+      "[[race]]\nworkload = 'parabola'\nstrategy = 'all_reduce'\nworkers = 4\n"
+      "processes = [1, 2, 4]\n",
+      "m.toml");
+  const std::vector<RejectedCell> rejected = reject_invalid(plan);
+  EXPECT_THAT(names_of(plan), ElementsAre("parabola all_reduce (4 workers, processes=1)",
+                                          "parabola all_reduce (4 workers, processes=2)"));
+  ASSERT_EQ(rejected.size(), 1U);
+  EXPECT_THAT(rejected[0].reason,
+              HasSubstr("it has 4 processes, but Slurm's job 7 has room for 2"));
 }
 
 TEST(MatrixPlan, HasTiersWhoseQuickOneIsValid) {

@@ -9,25 +9,22 @@
 
 #include "harness/matrix/matrix_plan.h"
 #include "harness/plan/race_flags.h"
+#include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
 
 Placement placement_of(const MatrixCell& cell) {
-  const RaceRequest request = parse_run(cell.arguments);
-  const Workload& workload = find_workload(request.workload);
-  const std::string dataset = dataset_of(request, workload);
-  require_usable(workload, dataset);
-  const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
-  check(sizes.has_value(), "the sizes of every data set of the table are known");
-  return place(request, sizes->train);
+  return place_without_data(parse_run(cell.arguments));
 }
 
 std::vector<RejectedCell> reject_invalid(MatrixPlan& plan) {
   const auto reason = [](const MatrixCell& cell) -> std::optional<std::string> {
     try {
-      placed_step(placement_of(cell));
+      const Placement placement = placement_of(cell);
+      placed_step(placement);
+      require_room(parse_run(cell.arguments), placement);
     } catch (const RunError& error) {
       return error.what();
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/plan/layout.h"
+#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
@@ -33,6 +34,15 @@ std::string dataset_of(const RaceRequest& request, const Workload& workload) {
 DataFiles files_of(const RaceRequest& request) {
   return {.folder = request.data_dir,
           .check = request.data == "unverified" ? DataCheck::Unverified : DataCheck::Verified};
+}
+
+Placement place_without_data(const RaceRequest& request) {
+  const Workload& workload = find_workload(request.workload);
+  const std::string dataset = dataset_of(request, workload);
+  require_usable(workload, dataset);
+  const std::optional<DataSetSizes> sizes = data_set_sizes(dataset);
+  check(sizes.has_value(), "the sizes of every data set of the table are known");
+  return place(request, sizes->train);
 }
 
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,

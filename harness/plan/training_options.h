@@ -17,6 +17,10 @@ std::string dataset_of(const RaceRequest& request, const Workload& workload);
 /// Where its files lie, and which it takes.
 DataFiles files_of(const RaceRequest& request);
 
+/// place() by the sizes of the data set that the table of data sets knows.
+/// Throws: RunError(Usage), RunError(Unsupported).
+Placement place_without_data(const RaceRequest& request);
+
 /// The options of `process`, with its stragglers, but without cores.
 ExecutorOptions executor_options(const RaceRequest& request, const Placement& placement,
                                  const DataSet& train, int process);

@@ -1,50 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/ranks/allocation.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <sstream>
-#include <string>
+#include <string_view>
 
 #include "harness/ranks/control_protocol.h"
+#include "harness/ranks/launcher.h"
+#include "harness/ranks/rank_commands.h"
+#include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
 
 constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable};
+constexpr char kMpirunRank[] = "OMPI_COMM_WORLD_RANK";
+constexpr char kPmixRank[] = "PMIX_RANK";
+constexpr std::chrono::seconds kFarewell{10};
+constexpr unsigned kJoinLimit = 180;  // s; rank 0 loads data first, and gets ready to evaluate
 
-int number_in(const char* variable) {
+std::optional<int> number_in(const char* variable) {
   const char* value = std::getenv(variable);
-  return value == nullptr ? 0 : std::atoi(value);
+  if (value == nullptr) return std::nullopt;
+  return std::atoi(value);
+}
+
+/// Calls only what a signal handler may.
+void end_in_vain(int) {
+  constexpr std::string_view kWhy = "this rank ends: rank 0, the coordinator, has not joined it\n";
+  [[maybe_unused]] const ssize_t said = write(STDERR_FILENO, kWhy.data(), kWhy.size());
+  _exit(kEndedEarly);
 }
 
 }  // namespace
 
+bool is_started_by_srun() {
+  return std::getenv(kMpirunRank) == nullptr && std::getenv(kPmixRank) != nullptr &&
+         std::getenv("SLURM_NTASKS") != nullptr;
+}
+
 int allocated_processes() {
   if (std::getenv(kCoordinatorVariable) != nullptr) return 0;
-  return number_in("OMPI_COMM_WORLD_SIZE");
+  return number_in(is_started_by_srun() ? "SLURM_NTASKS" : "OMPI_COMM_WORLD_SIZE").value_or(0);
+}
+
+std::optional<int> rank_in_allocation() {
+  return number_in(is_started_by_srun() ? kPmixRank : kMpirunRank);
 }
 
 bool is_member_of_allocation() {
-  return allocated_processes() > 0 && number_in("OMPI_COMM_WORLD_RANK") > 0;
+  return allocated_processes() > 0 && rank_in_allocation().value_or(0) > 0;
 }
 
-std::unique_ptr<MpiSession> join_allocation() {
-  const bool tells = std::getenv(kJoinedVariable) != nullptr;
-  if (!tells && !is_member_of_allocation()) return nullptr;
+void check_allocation(int processes) {
+  const int started = allocated_processes();
+  if (started > 0 && started != processes) {
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("{} has started {} processes, but this run has {}; fix: --processes and "
+                    "--servers say how many it has",
+                    is_started_by_srun() ? "srun" : "mpirun", started, processes));
+  }
+  const int tasks = number_in("SLURM_STEP_NUM_TASKS").value_or(1);
+  if (started == 0 && processes > 1 && tasks > 1) {
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("srun has started {} processes that know nothing of each other; fix: "
+                    "srun --mpi=pmix",
+                    tasks));
+  }
+}
+
+std::unique_ptr<MpiSession> open_session(int processes) {
   auto session = std::make_unique<MpiSession>();
+  if (session->size() == processes) return session;
+  const int known = session->size();
+  session->abandon();
+  throw RunError(
+      ErrorKind::PeerLost,
+      fmt::format("MPI knows {} of this run's {} processes; fix: start them by the mpirun "
+                  "of the Open MPI that regatta is linked to, or by srun --mpi=pmix",
+                  known, processes));
+}
+
+bool joins_allocation() {
+  return std::getenv(kJoinedVariable) != nullptr || is_member_of_allocation();
+}
+
+std::unique_ptr<MpiSession> join_allocation(int processes) {
+  std::signal(SIGALRM, end_in_vain);
+  alarm(kJoinLimit);
+  std::unique_ptr<MpiSession> session = open_session(processes);
   std::string lines;
   for (const char* name : kTold) {
     const char* value = std::getenv(name);
     lines += std::string(value == nullptr ? "" : value) + "\n";
   }
   std::istringstream told(session->broadcast(lines));
+  alarm(0);
   for (const char* name : kTold) {
     std::string value;
     std::getline(told, value);
     setenv(name, value.c_str(), 1);
   }
   return session;
+}
+
+/// By a rank 0 without a coordinator.
+WaitingMembers::~WaitingMembers() {
+  if (told_ || allocated_processes() < 2 || !is_started_by_srun()) return;
+  try {
+    Launcher rank_zero({.ranks = allocated_processes(),
+                        .start = Start::RankZero,
+                        .arguments = arguments_,
+                        .environment = {{kCoordinatorVariable, ""}, {kJoinedVariable, "1"}}});
+    rank_zero.end(kFarewell);
+  } catch (const RunError&) {
+    // Slurm ends them with the step.
+  }
 }
 
 }  // namespace regatta

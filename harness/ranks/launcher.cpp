@@ -23,6 +23,7 @@
 #include "harness/ranks/local_processes.h"
 #include "harness/ranks/loopback_library.h"
 #include "harness/system/child.h"
+#include "harness/system/slurm_end.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -186,6 +187,12 @@ class Launcher::Impl {
     if (options.start == Start::All) {
       folders_.emplace(memory_of(options));
       variables.insert(folders_->environment().begin(), folders_->environment().end());
+      if (options.reach == Reach::Hosts && options.hosts.empty()) {
+        // srun gives Open MPI's daemons on other hosts this environment; they keep their folder.
+        std::error_code error;
+        variables["OMPI_MCA_orte_remote_tmpdir_base"] =
+            std::filesystem::temp_directory_path(error).string();
+      }
     }
     std::vector<std::string> environment = environment_with(variables);
     if (loads_loopback(options)) preload_loopback(environment, kLibraryOfMpirun);
@@ -224,6 +231,7 @@ class Launcher::Impl {
     }
     running_mpirun = pid_;
     for (int signal : kEndingSignals) {
+      if (signal == SIGTERM && SlurmEndNotice::is_there()) continue;
       if (::signal(signal, pass_on) == SIG_IGN) ::signal(signal, SIG_IGN);  // by nohup
     }
     reader_ = std::thread([this] { read_output(); });

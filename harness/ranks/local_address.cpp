@@ -14,12 +14,6 @@
 
 namespace regatta {
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 std::string address_towards(const std::string& address_and_port) {
   const std::size_t colon = address_and_port.rfind(':');
   const auto fail = [&]() -> RunError {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The name of this machine, and the address at which others in the same network can reach it.
+// The address at which others in the same network can reach this machine.
 #pragma once
 
 #include <string>
 
 namespace regatta {
-
-std::string host_name();
 
 /// The source address, without port, of packets to `ADDRESS:PORT`; loopback for a loopback address.
 /// Takes IPv4 addresses and names. Throws: RunError(Usage).

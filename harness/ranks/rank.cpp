@@ -48,14 +48,23 @@ RunIdentity identity_of_this_run() {
   return {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")};
 }
 
-/// By Open MPI, or by Slurm.
 int number_of_this_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    if (const char* value = std::getenv(name)) return std::atoi(value);
-  }
+  if (const auto rank = rank_in_allocation()) return *rank;
   throw RunError(
       ErrorKind::Usage,
       "REGATTA_COORDINATOR is set, but mpirun has not started this process; fix: unset it");
+}
+
+/// Nothing where the coordinator says what is wrong with it. A failure of this rank would make
+/// mpirun end it before it has.
+std::optional<int> processes_of(const RaceRequest& request) {
+  try {
+    const int processes = place_without_data(request).processes;
+    if (is_member_of_allocation() && allocated_processes() != processes) return std::nullopt;
+    return processes;
+  } catch (const RunError&) {
+    return std::nullopt;
+  }
 }
 
 control::Hello hello() {
@@ -158,7 +167,7 @@ void Rank::start(const control::Start& start) {
   control::FromRank message;
   message.mutable_ready()->set_gpu(backend->gpu());
   if (needs_mpi(parts_)) {
-    if (mpi_ == nullptr) mpi_ = std::make_unique<MpiSession>();
+    if (mpi_ == nullptr) mpi_ = open_session(placement_.processes);
     if (placement_.by_nccl) {
       backend->add(std::make_unique<NcclTransport>(std::make_unique<MpiRendezvous>(*mpi_)));
     } else {
@@ -298,13 +307,21 @@ bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_membe
 
 int serve_as_rank(const RaceRequest& request) {
   std::signal(SIGPIPE, SIG_IGN);  // a broken connection is an error of a call, which names its peer
-  std::unique_ptr<MpiSession> session = join_allocation();
+  std::unique_ptr<MpiSession> session;
+  if (joins_allocation()) {
+    const std::optional<int> processes = processes_of(request);
+    if (!processes) return 0;
+    session = join_allocation(*processes);
+    if (variable_or(kCoordinatorVariable, "").empty()) return 0;  // it says why
+  }
   // While no other thread reads the environment. Ranks that the coordinator starts have it from
   // there.
   std::optional<PinnedNcclAlgorithm> pinned;
   if (const auto algorithm = nccl_algorithm(request)) pinned.emplace(*algorithm);
   ControlClient client(variable_or(kCoordinatorVariable, ""), identity_of_this_run(), hello(),
                        exchange::tls_files_in(request.tls));
+  // At the end of its job Slurm signals all processes; the coordinator's word ends this one.
+  if (is_started_by_srun()) std::signal(SIGTERM, SIG_IGN);
   {
     Rank rank(request, client, std::move(session));
     RankCommands commands(client, [&rank](const auto& command) { rank.hear(command); });

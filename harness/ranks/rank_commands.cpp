@@ -9,8 +9,6 @@
 namespace regatta {
 namespace {
 
-constexpr int kEndedEarly = 3;
-
 [[noreturn]] void end_now(const std::string& reason) {
   say("this rank ends: " + reason);
   std::_Exit(kEndedEarly);

@@ -15,6 +15,9 @@
 
 namespace regatta {
 
+/// The exit code of a rank whose run has failed.
+inline constexpr int kEndedEarly = 3;
+
 /// Prints a line on stderr by one write, because mpirun tags each piece that it reads.
 void say(const std::string& text);
 

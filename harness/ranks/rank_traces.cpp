@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "harness/ranks/local_address.h"
+#include "harness/system/process.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {

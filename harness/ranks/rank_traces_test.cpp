@@ -9,7 +9,7 @@
 #include <cmath>
 #include <thread>
 
-#include "harness/ranks/local_address.h"
+#include "harness/system/process.h"
 #include "kernels/comm/mpi/process_clock.h"
 #include "kernels/runtime/measure/clock.h"
 

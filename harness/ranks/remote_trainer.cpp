@@ -10,6 +10,7 @@
 #include "harness/run/local_trainer.h"
 #include "harness/run/merge_reports.h"
 #include "harness/system/process.h"
+#include "harness/system/slurm_end.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -57,6 +58,7 @@ RemoteTrainer::RemoteTrainer(std::vector<Step> parts, const RemoteOptions& optio
   launch.environment[kTokenVariable] = options_.identity.token;
   if (launch.start == Start::RankZero) launch.environment[kJoinedVariable] = "1";
   launcher_ = std::make_unique<Launcher>(launch);
+  if (options_.started) options_.started();
   watch_ = std::make_unique<RankWatch>(*server_, *launcher_, places_of(parts_),
                                        parts_.front().global_batch);
   start_all();
@@ -166,7 +168,7 @@ std::vector<VariableCopy> RemoteTrainer::variables(Copies which) {
 
 void RemoteTrainer::look() {
   while (const auto message = server_->next(milliseconds(0))) take(*message);
-  if (watch_->look()) fail();
+  if (watch_->look() || SlurmEndNotice::has_come()) fail();
   go_on_without_the_lost();
 }
 
@@ -344,13 +346,13 @@ void RemoteTrainer::fail() {
   const bool mpirun_tells = options_.launch.on_death == OnDeath::EndAll;
   const auto deadline =
       std::chrono::steady_clock::now() + (mpirun_tells ? kWordLimit : kClearUpLimit);
-  while (std::chrono::steady_clock::now() < deadline) {
+  while (std::chrono::steady_clock::now() < deadline && !SlurmEndNotice::has_come()) {
     while (const auto message = server_->next(milliseconds(0))) take(*message);
     watch_->look();
     if (watch_->is_clear()) break;
     std::this_thread::sleep_for(milliseconds(20));
   }
-  const RunError error = watch_->cause();
+  const RunError error = slurm_end().value_or(watch_->cause());
   reason_ = error.what();
   for (int rank : watch_->suspects()) show_end_of(rank);
   control::ToRank message;

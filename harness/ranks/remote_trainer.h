@@ -37,6 +37,7 @@ struct RemoteOptions {
   int servers = 0;                  ///< which are the first processes and cannot be spared
   std::int64_t needed_workers = 1;  ///< without which the run cannot continue
   enum class Traces { None, Kept } traces = Traces::None;  ///< what traces() will be asked for
+  std::function<void()> started;                           ///< called once the ranks are started
   std::function<void(const std::string&)> tell;  ///< receives the last lines of failed ranks
 };
 
@@ -50,6 +51,9 @@ class RemoteTrainer final : public Trainer {
   ~RemoteTrainer() override;
 
   std::vector<HostCores> hosts() const override { return joined_.hosts(); }
+  std::string host_of(std::int64_t rank) const override {
+    return server_->state(static_cast<int>(rank)).host;
+  }
 
   void advance_to(std::int64_t examples) override;
   std::int64_t examples_seen() const override;

@@ -76,6 +76,10 @@ std::string_view to_string(Status status) {
   return "unknown";
 }
 
+bool is_cancelled(const Record& record) {
+  return record.failure && record.failure->kind == to_string(ErrorKind::Cancelled);
+}
+
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell) {
   std::vector<std::pair<std::string, std::string>> lines;
   const Json json = to_json(cell);

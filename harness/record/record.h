@@ -120,6 +120,7 @@ struct PushRecord {
 /// The times, traffic and updates of one worker, over all its steps.
 struct WorkerRecord {
   std::int64_t rank = 0;  ///< of its process
+  std::string host;       ///< that it computed on; empty in older records
   std::string place;      ///< `replica0`, `replica1.stage2`, `host`
   std::int64_t replica = 0;
   std::int64_t steps = 0;
@@ -196,7 +197,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 3;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 4;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z
@@ -233,6 +234,9 @@ struct Record {
   SoftwareFacts software;
   std::map<std::string, std::string> environment;
 };
+
+/// Whether the run failed because its machines were taken back. It may be run again.
+bool is_cancelled(const Record& record);
 
 /// Name and JSON value of each field of a cell.
 std::vector<std::pair<std::string, std::string>> lines_of(const Cell& cell);

@@ -108,6 +108,7 @@ void for_each_field(T& part, Field&& field) {
 template <FieldsOf<WorkerRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("rank", part.rank);
+  field("host", part.host);
   field("place", part.place);
   field("replica", part.replica);
   field("steps", part.steps);

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "harness/record/record_fields.h"
@@ -156,6 +158,18 @@ void read_options_of_old(const nlohmann::json& cell, Cell& into) {
   }
 }
 
+/// A run that lost its machines tells nothing once the same command has run again.
+void drop_repeated(std::vector<Record>& records) {
+  std::set<std::string> later;  // commands
+  std::vector<Record> kept;
+  for (auto record = records.rbegin(); record != records.rend(); ++record) {
+    const bool is_repeated = !later.insert(record->command).second;
+    if (!is_repeated || !is_cancelled(*record)) kept.push_back(std::move(*record));
+  }
+  std::reverse(kept.begin(), kept.end());
+  records = std::move(kept);
+}
+
 }  // namespace
 
 Record record_from_json(std::string_view line) {
@@ -213,6 +227,7 @@ ReadRecords records_in(const std::filesystem::path& folder) {
       throw RunError(error.kind(), where + error.what());
     }
   }
+  drop_repeated(result.records);
   return result;
 }
 

@@ -21,8 +21,8 @@ struct ReadRecords {
 };
 
 /// Reads FOLDER/records.jsonl; nothing where there is none. Of lines with one run ID the first
-/// counts. Throws: RunError(Data) if it cannot be read or has a record of a later schema, whose
-/// numbers may have another meaning.
+/// counts, and of a command that was cancelled and run again the later run. Throws: RunError(Data)
+/// if it cannot be read or has a record of a later schema, whose numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder);
 
 /// The same. Throws: RunError(Data) also where there is no record.

@@ -134,13 +134,13 @@ TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
 }
 
 TEST(RecordReader, RefusesAVersionThatItDoesNotKnowAndNamesTheLine) {
-  for (const int version : {0, 4}) {
+  for (const int version : {0, 5}) {
     auto json = sample_json();
     json["schema"] = version;
     const std::string text = to_json_line(sample_record()) + json.dump() + '\n';
     const std::string error = error_of_reading(folder_with(text));
     EXPECT_NE(error.find("records.jsonl:2: schema " + std::to_string(version) +
-                         ", but this program knows 1 to 3;"),
+                         ", but this program knows 1 to 4;"),
               std::string::npos)
         << error;
   }
@@ -153,6 +153,20 @@ TEST(RecordReader, TakesNoOrderOfExamplesFromVersion1) {
   const Record record = record_from_json(json.dump());
   EXPECT_EQ(record.checksums.data_order, "");
   EXPECT_EQ(record.checksums.initial_weights, sample_record().checksums.initial_weights);
+}
+
+TEST(RecordReader, LeavesOutACancelledRunThatWasRunAgain) {
+  Record cancelled = sample_failed_record();
+  cancelled.failure = Failure{.kind = "cancelled", .text = "its time was over"};
+  Record again = sample_failed_record();
+  again.run_id = "again";
+  const std::string lines = to_json_line(cancelled) + to_json_line(sample_record());
+  EXPECT_EQ(read_records(folder_with(lines)).records.size(), 2U);
+  const ReadRecords read = read_records(folder_with(lines + to_json_line(again)));
+  ASSERT_EQ(read.records.size(), 2U);
+  EXPECT_EQ(read.records[0].run_id, sample_record().run_id);
+  EXPECT_EQ(read.records[1].run_id, "again");
+  EXPECT_TRUE(read.warnings.empty());
 }
 
 TEST(RecordReader, RefusesAFolderWithoutRecords) {

@@ -48,7 +48,8 @@ SoftwareFacts sample_software() {
 Record sample_record() {
   const SpanRecord spans{
       .count = 20, .sum = 2'000'000, .p50 = 90'000, .p99 = 240'000, .max = 250'000};
-  const WorkerRecord worker{.place = "replica0",
+  const WorkerRecord worker{.host = "n1",
+                            .place = "replica0",
                             .steps = 20,
                             .compute_ns = 1'500'000'000,
                             .delay_ns = 900'000'000,

@@ -12,6 +12,7 @@
 
 #include "harness/run/backend.h"
 #include "harness/run/trainer.h"
+#include "harness/system/slurm_end.h"
 #include "kernels/graph/traffic.h"
 
 namespace regatta {
@@ -39,8 +40,8 @@ class LocalTrainer final : public Trainer {
   /// Continues from the positions, with what the caller has made of the variables.
   void begin_at(const Positions& positions);
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
-  /// Makes advance_to() throw this error. Threads: any.
-  void interrupt(const RunError& error) { executor_.interrupt(error); }
+  void interrupt(const RunError& error) override { executor_.interrupt(error); }
+  void look() override { stop_at_slurm_end(); }
   /// Determines how late workers came, together with all ranks, between two calls of advance_to().
   /// Throws: RunError(PeerLost).
   void settle_arrivals();

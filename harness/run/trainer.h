@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "harness/plan/layout.h"
+#include "harness/system/process.h"
 #include "kernels/comm/exchange_times.h"
+#include "kernels/graph/error.h"
 #include "kernels/graph/graph.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/runtime/device.h"
@@ -118,6 +120,8 @@ class Trainer {
 
   /// The hosts and cores of the ranks; empty if this process trains.
   virtual std::vector<HostCores> hosts() const { return {}; }
+  /// The name of the host that a process of the run is on.
+  virtual std::string host_of(std::int64_t) const { return host_name(); }
 
   /// Trains until all loops together have seen `examples`, counted from the first step ever.
   /// Throws: RunError of the first failure.
@@ -132,6 +136,9 @@ class Trainer {
 
   /// Those for an evaluation where devices with queues hold them; else none.
   virtual std::vector<VariableOnDevice> variables_on_devices() { return {}; }
+
+  /// Makes advance_to() throw this error soon, where nothing else would. Threads: any.
+  virtual void interrupt(const RunError&) {}
 
   /// Checks that the run still goes on. Called during long computations between two calls of
   /// advance_to(); throws as advance_to() does.

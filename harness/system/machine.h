@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The machine, software and environment of a measurement, as stored in its record. Nothing here
-// identifies a person: no host name, and environment variables by allow-list only.
+// identifies a person: no host name (a record has it beside each worker), and environment variables
+// by allow-list only.
 #pragma once
 
 #include <cstdint>

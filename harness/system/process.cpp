@@ -3,12 +3,20 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <array>
 #include <string>
 
 #include "kernels/graph/error.h"
 
 namespace regatta {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
 
 std::vector<int> available_cores(std::int64_t wanted) {
   cpu_set_t set;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Resources of this process: the cores that it may use and the memory that it has used.
+// Resources of this process: its host, the cores that it may use and the memory that it has used.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace regatta {
+
+/// As its machine names itself.
+std::string host_name();
 
 /// The cores that this process may use, at most `wanted` (0: all).
 /// Throws: RunError(Usage) if there are fewer than wanted.

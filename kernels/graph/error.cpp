@@ -23,6 +23,7 @@ std::string_view to_string(ErrorKind kind) {
     case ErrorKind::Unsupported: return "unsupported";
     case ErrorKind::Io: return "io";
     case ErrorKind::Device: return "device";
+    case ErrorKind::Cancelled: return "cancelled";
   }
   return "unknown";
 }

@@ -26,6 +26,7 @@ enum class ErrorKind {
   Unsupported,  ///< this build or machine has no implementation
   Io,           ///< a file could not be written
   Device,       ///< an accelerator or its driver is missing, full or failed
+  Cancelled,    ///< what lent the machines to the run took them back
 };
 
 /// `usage`, `data`, ...
