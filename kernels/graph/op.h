@@ -67,8 +67,10 @@ enum class Op : std::uint8_t {
   Sent,  ///< all that values travel in has left: they may be overwritten
   Receive,
   AllReduce,
-  Arrival,  ///< at a server: all gradients of a worker have arrived
-  Quorum,   ///< at a server: whether a worker's push counts, and the sum once enough do
+  ReduceScatter,  ///< the sums of an all_reduce, of which each member keeps a share
+  AllGather,      ///< the shares of all members, at each of them
+  Arrival,        ///< at a server: all gradients of a worker have arrived
+  Quorum,         ///< at a server: whether a worker's push counts, and the sum once enough do
   // updates
   Sgd,
   Adam,

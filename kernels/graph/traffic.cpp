@@ -31,17 +31,9 @@ TrafficByPlace traffic(const Graph& graph) {
       all[node.place] += {.sent = bytes, .received = 0, .messages = 0};
     } else if (node.op == Op::Receive) {
       all[node.place] += {.sent = 0, .received = output_bytes(node), .messages = 1};
-    } else if (node.op == Op::AllReduce) {
-      const std::int64_t element_bytes = size_of(node.outputs[0].element);
-      std::span<const std::int64_t> part_of;
-      if (node.attributes.has("processes")) part_of = node.attributes.integers("processes");
-      const CollectiveShape shape{.algorithm = node.attributes.text("algorithm"),
-                                  .members = node.attributes.integer("members"),
-                                  .group = node.attributes.integer("group"),
-                                  .elements = output_bytes(node) / element_bytes,
-                                  .element_bytes = element_bytes,
-                                  .part_of = part_of};
-      all[node.place] += member_traffic(shape, node.attributes.integer("member"));
+    } else if (is_collective(node.op)) {
+      all[node.place] +=
+          member_traffic(collective_shape(graph, node), node.attributes.integer("member"));
     }
   }
   return all;
