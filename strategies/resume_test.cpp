@@ -93,7 +93,7 @@ TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
 /// lookahead, whose fifth step is the second executor's first; Adam.
 std::vector<Case> cases() {
   std::vector<Case> cases;
-  for (const char* strategy : {"single", "in_graph", "central_storage", "all_reduce",
+  for (const char* strategy : {"single", "in_graph", "central_storage", "all_reduce", "sharded",
                                "parameter_server", "model_parallel", "all_reduce+model_parallel"}) {
     const std::string name = strategy;
     const std::int64_t replicas = name == "single" || name == "model_parallel" ? 1 : 3;
@@ -108,7 +108,7 @@ std::vector<Case> cases() {
                      .replicas = std::min<std::int64_t>(replicas, 2),
                      .stages = stages});
   }
-  for (const char* strategy : {"single", "all_reduce"}) {
+  for (const char* strategy : {"single", "all_reduce", "sharded"}) {
     const std::int64_t replicas = std::string(strategy) == "single" ? 1 : 2;
     cases.push_back({.workload = "airbench94_narrow",
                      .strategy = strategy,

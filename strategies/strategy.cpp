@@ -24,12 +24,14 @@ extern const Strategy kParameterServerAsync;
 extern const Strategy kAsyncShared;
 extern const Strategy kModelParallel;
 extern const Strategy kPipeline;
+extern const Strategy kSharded;
 
 namespace {
 
 constexpr std::array kStrategies = {
     &kSingle,          &kIndependent,          &kInGraph,     &kCentralStorage, &kAllReduce,
     &kParameterServer, &kParameterServerAsync, &kAsyncShared, &kModelParallel,  &kPipeline,
+    &kSharded,
 };
 
 const Strategy& find_one(const std::string& name) {
