@@ -43,7 +43,8 @@ TEST_P(Adam, FollowsSingle) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Under, Adam, testing::Values("in_graph", "central_storage", "all_reduce"),
+INSTANTIATE_TEST_SUITE_P(Under, Adam,
+                         testing::Values("in_graph", "central_storage", "all_reduce", "sharded"),
                          [](const auto& test) { return test.param; });
 
 class SharedAdam : public testing::TestWithParam<Sharing> {};

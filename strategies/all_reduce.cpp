@@ -4,37 +4,17 @@
 // collective leaves at each of them. Gradients come last layer first, as backward makes them;
 // bucket() merges them into messages. `--all-reduce` chooses how the sum is taken.
 // Term: MirroredStrategy; between-graph replication over processes; DistributedDataParallel.
-#include "strategies/replicas.h"
 #include "strategies/shared_options.h"
 #include "strategies/strategy.h"
+#include "strategies/summed_replicas.h"
 
 namespace regatta {
 namespace {
 
 Step all_reduce(const Step& step, const StrategyOptions& options) {
-  Replicas replicas(step, {.count = options.replicas,
-                           .ownership = Ownership::EachReplica,
-                           .feed = Feed::Each,
-                           .home = {},
-                           .sharing = Sharing::None,
-                           .strategy = "all_reduce"});
-  std::vector<std::vector<Value>> sums(replicas.trainables());
-  for (std::size_t t = replicas.trainables(); t-- > 0;) {
-    for (std::int64_t r = 0; r < replicas.count(); ++r) {
-      sums[t].push_back(replicas.at_update(t, r).all_reduce(
-          replicas.gradient(t, r),
-          {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
-           .member = r,
-           .members = replicas.count(),
-           .algorithm = options.choice(kAlgorithm)}));
-    }
-  }
-  for (std::size_t t = replicas.trainables(); t-- > 0;) {
-    for (std::int64_t r = 0; r < replicas.count(); ++r) {
-      replicas.update(t, r, sums[t][static_cast<std::size_t>(r)]);
-    }
-  }
-  return replicas.finish();
+  return summed_replicas(step, {.count = options.replicas,
+                                .algorithm = options.choice(kAlgorithm),
+                                .strategy = "all_reduce"});
 }
 
 }  // namespace

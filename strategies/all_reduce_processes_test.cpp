@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce, and averages of local_sgd and diloco, between the ranks of a real mpirun, each with
-// its own part of the graph: training follows what one process computes, bit by bit where the order
-// of sums is the same, moves the bytes that the graph says, and allocates nothing in a step. Every
-// rank runs every test, and the whole in one process beside it.
+// all_reduce, sharded, and averages of local_sgd and diloco, between the ranks of a real mpirun,
+// each with its own part of the graph: training follows what one process computes, bit by bit where
+// the order of sums is the same, moves the bytes that the graph says, and allocates nothing in a
+// step. Every rank runs every test, and the whole in one process beside it.
 #include <gtest/gtest.h>
 
 #include "kernels/comm/mpi/mpi_transport.h"
@@ -33,6 +33,7 @@ struct Case {
   std::int64_t global_batch = 49;
   std::string algorithm = "ring";
   ElementType element = ElementType::F32;
+  std::string shard = "optimizer";  ///< for sharded
 
   bool small() const { return workload == "parabola"; }
 };
@@ -42,7 +43,11 @@ TrialOptions options_of(const Case& test) {
   options.strategy = test.strategy;
   options.options.replicas = test.workers;
   options.options.stages = test.stages;
-  options.options.given["all_reduce"] = test.algorithm;
+  if (test.strategy == "sharded") {
+    options.options.given["shard"] = test.shard;
+  } else {
+    options.options.given["all_reduce"] = test.algorithm;
+  }
   options.options.given["sync_every"] = 3;  // of local_sgd
   options.options.given["rank"] = 1;        // of powersgd
   // Several buckets are under way at once.
@@ -124,7 +129,7 @@ std::map<std::pair<Place, std::string>, std::vector<float>> parameters(Executor&
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
     if (variable.kind != VariableKind::Parameter) continue;
-    all[{variable.place, variable.whole_name()}] = values_of(executor.variable(v).tensor);
+    all[{variable.place, variable.name}] = values_of(executor.variable(v).tensor);
   }
   return all;
 }
@@ -144,6 +149,15 @@ std::vector<Case> cases(const std::string& algorithm) {
                  .workers = ranks,
                  .stages = 2,
                  .algorithm = algorithm});
+  for (const std::string shard : {"optimizer", "gradients", "parameters"}) {
+    if (algorithm != kRing) continue;
+    all.push_back({.strategy = "sharded", .workers = ranks + 1, .shard = shard});
+    all.push_back({.workload = "resnet9_thin",
+                   .strategy = "sharded",
+                   .workers = ranks,
+                   .global_batch = 80,
+                   .shard = shard});
+  }
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
     if (!why_cpu_lacks(element).empty()) continue;
     all.push_back({.workload = "resnet9_thin",
@@ -162,8 +176,8 @@ std::vector<std::string_view> available(std::vector<std::string_view> algorithms
 }
 
 std::string text(const Case& test) {
-  return test.workload + ", " + test.strategy + " by " + test.algorithm + ", " +
-         std::to_string(test.workers) + " workers in " + std::to_string(session->size()) +
+  return test.workload + ", " + test.strategy + " (" + test.shard + ") by " + test.algorithm +
+         ", " + std::to_string(test.workers) + " workers in " + std::to_string(session->size()) +
          " processes, " + std::string(to_string(test.element));
 }
 
@@ -177,6 +191,26 @@ TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcess) {
       const auto found = parameters(here.executor());
       EXPECT_FALSE(found.empty());
       for (const auto& [key, values] : found) EXPECT_EQ(values, expected.at(key)) << key.second;
+    }
+  }
+}
+
+TEST(ShardedOverProcesses, HasItsSharesOfAllReducesBits) {
+  for (Case test : cases(std::string(kRing))) {
+    if (test.strategy != "sharded") continue;
+    SCOPED_TRACE(text(test));
+    Participant here(test);
+    test.strategy = "all_reduce";
+    Trial ring(step_of(test), data_of(test.workload), options_of(test));
+    const testing_support::Parameters whole = ring.parameters();
+    const Graph& graph = here.graph();
+    for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+      const Variable& variable = graph.variable(v);
+      if (variable.kind != VariableKind::Parameter) continue;
+      const auto begin = whole.at(variable.whole_name()).begin() + variable.first_element();
+      EXPECT_EQ(values_of(here.executor().variable(v).tensor),
+                std::vector<float>(begin, begin + variable.type.elements()))
+          << variable.name;
     }
   }
 }
@@ -228,11 +262,16 @@ TEST(AllReduceOverProcesses, AllocatesNothingInAStep) {
   constexpr std::int64_t kFew = 5, kMany = 45;
   for (const std::string_view algorithm :
        available({kRing, kReduceToOne, kHierarchicalCopy, kMpi})) {
-    const Case test{.workers = session->size() + 1, .algorithm = std::string(algorithm)};
-    SCOPED_TRACE(text(test));
-    Participant here(test, 50 + kFew + kMany);
-    const std::int64_t of_few = here.allocations_of(kFew);
-    EXPECT_EQ(here.allocations_of(kMany), of_few);
+    for (const char* strategy : {"all_reduce", "sharded"}) {
+      if (algorithm != kRing && std::string_view(strategy) == "sharded") continue;
+      const Case test{.strategy = strategy,
+                      .workers = session->size() + 1,
+                      .algorithm = std::string(algorithm)};
+      SCOPED_TRACE(text(test));
+      Participant here(test, 50 + kFew + kMany);
+      const std::int64_t of_few = here.allocations_of(kFew);
+      EXPECT_EQ(here.allocations_of(kMany), of_few);
+    }
   }
 }
 

@@ -59,7 +59,8 @@ TEST(DataOrder, IsOneForEverySynchronousStrategy) {
   for (const auto& [workload, batch] : kWorkloads) {
     const std::uint64_t single = order_of(workload, batch, {});
     EXPECT_NE(single, 0U);
-    for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "parameter_server"}) {
+    for (const char* strategy :
+         {"in_graph", "central_storage", "all_reduce", "sharded", "parameter_server"}) {
       for (const std::int64_t workers : {2, 3}) {
         EXPECT_EQ(order_of(workload, batch, {strategy, workers}), single)
             << workload << ' ' << batch << ' ' << strategy << ' ' << workers;

@@ -76,7 +76,7 @@ std::vector<Case> parabola_cases() {
   std::vector<Case> cases;
   for (std::int64_t batch : {50, 49}) {
     for (std::int64_t n : {1, 2, 3, 5}) {
-      for (const char* strategy : {"in_graph", "central_storage", "all_reduce"}) {
+      for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "sharded"}) {
         cases.push_back({.workload = "parabola",
                          .strategy = strategy,
                          .replicas = n,
@@ -135,7 +135,7 @@ std::vector<Case> parabola_cases() {
 std::vector<Case> image_cases() {
   std::vector<Case> cases;
   for (std::int64_t n : {2, 3, 5}) {
-    for (const char* strategy : {"in_graph", "central_storage", "all_reduce"}) {
+    for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "sharded"}) {
       cases.push_back({.workload = "resnet9_thin",
                        .strategy = strategy,
                        .replicas = n,

@@ -52,6 +52,7 @@ std::vector<Setup> setups() {
       if (test.workload == "airbench94_narrow") continue;  // seconds a step where it is emulated
       all.push_back({on, test, "all_reduce"});
       all.push_back({on, test, "all_reduce", LaunchSteps::AsOne});
+      all.push_back({on, test, "sharded"});
       all.push_back({on, test, "in_graph"});
       if (test.workload != "parabola") continue;
       all.push_back({on, test, "in_graph", LaunchSteps::AsOne});

@@ -90,7 +90,7 @@ void expect_near(const std::vector<double>& actual, const std::vector<double>& e
 
 TEST(Lookahead, FollowsSingleUnderEverySynchronousStrategy) {
   Trial single = run("single", 1, 1);
-  for (const char* strategy : {"in_graph", "central_storage", "all_reduce"}) {
+  for (const char* strategy : {"in_graph", "central_storage", "all_reduce", "sharded"}) {
     Trial trial = run(strategy, 4, 1);
     EXPECT_LT(relative_difference(trial.parameters(), single.parameters()), 1e-4) << strategy;
     // 6 groups of 8: two replicas take two, two take one.

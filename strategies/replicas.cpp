@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "strategies/strategy.h"
 
@@ -16,7 +17,8 @@ std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 bool is_dealt_out(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
     const bool slices = node.op == Op::Slice && node.phase == Phase::Input;
-    return node.place.replica != 0 || node.place.role != Role::Worker || slices;
+    return node.place.replica != 0 || node.place.role != Role::Worker || slices ||
+           is_collective(node.op);
   });
 }
 

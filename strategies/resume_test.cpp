@@ -95,7 +95,7 @@ TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
 std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const char* strategy :
-       {"single", "in_graph", "central_storage", "all_reduce", "local_sgd", "diloco",
+       {"single", "in_graph", "central_storage", "all_reduce", "sharded", "local_sgd", "diloco",
         "all_reduce+powersgd", "parameter_server", "model_parallel", "all_reduce+model_parallel"}) {
     const std::string name = strategy;
     const std::int64_t replicas = name == "single" || name == "model_parallel" ? 1 : 3;
@@ -110,7 +110,7 @@ std::vector<Case> cases() {
                      .replicas = std::min<std::int64_t>(replicas, 2),
                      .stages = stages});
   }
-  for (const char* strategy : {"single", "all_reduce"}) {
+  for (const char* strategy : {"single", "all_reduce", "sharded"}) {
     const std::int64_t replicas = std::string(strategy) == "single" ? 1 : 2;
     cases.push_back({.workload = "airbench94_narrow",
                      .strategy = strategy,

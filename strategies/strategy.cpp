@@ -24,6 +24,7 @@ extern const Strategy kParameterServerAsync;
 extern const Strategy kAsyncShared;
 extern const Strategy kModelParallel;
 extern const Strategy kPipeline;
+extern const Strategy kSharded;
 extern const Strategy kLocalSgd;
 extern const Strategy kDiloco;
 extern const Strategy kPowerSgd;
@@ -41,6 +42,7 @@ constexpr std::array kStrategies = {
     &kAsyncShared,
     &kModelParallel,
     &kPipeline,
+    &kSharded,
     &kLocalSgd,
     &kDiloco,
     &kPowerSgd,

@@ -110,13 +110,14 @@ inline Parameters first_parameters(const Step& step) {
   return all;
 }
 
-/// Adds the parameters of replica 0, of home or of servers, by name; parts of one parameter are
-/// assembled.
+/// Adds the first copies of parameters, of replica 0 or of home, by name; parts of one parameter
+/// are assembled.
 inline void add_parameters(Executor& executor, Parameters& all) {
   const Graph& graph = executor.step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
     const Variable& variable = graph.variable(v);
-    if (variable.kind != VariableKind::Parameter || variable.place.replica != 0) continue;
+    if (variable.kind != VariableKind::Parameter) continue;
+    if (!variable.part_of && all.contains(variable.name)) continue;
     const Tensor& tensor = executor.variable(v).tensor;
     std::vector<float>& whole = all[variable.whole_name()];
     const auto end = static_cast<std::size_t>(variable.first_element() + tensor.elements());

@@ -67,6 +67,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"all_reduce", 3},
                     Case{"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}},
                     Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
+                    Case{"sharded", 2}, Case{"sharded", 3, 1, {{"bucket_bytes", 100'000}}},
+                    Case{"sharded", 5, 1, {{"shard", "gradients"}}},
+                    Case{"sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 100'000}}},
                     Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
                     Case{"local_sgd", 3, 1, {{"sync_every", 2}}},
                     Case{"diloco", 3, 1, {{"sync_every", 2}}},
@@ -92,6 +95,16 @@ TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
                   static_cast<double>(kSteps * 2 * (n - 1) * m) / n, 2.0 * 4 * n * kSteps);
     }
     EXPECT_EQ(sent, kSteps * 2 * (n - 1) * m);
+  }
+}
+
+/// Once for forward and once for backward, in the one bucket of all parameters.
+TEST(TrafficFormula, SharedParametersAreGatheredTwice) {
+  for (const int n : {2, 3, 5}) {
+    Trial run = run_case({"sharded", n, 1, {{"shard", "parameters"}}});
+    std::int64_t sent = 0;
+    for (int r = 0; r < n; ++r) sent += run.counted().at(worker(r)).sent;
+    EXPECT_EQ(sent, kSteps * 3 * (n - 1) * parameter_bytes(run));
   }
 }
 

@@ -66,7 +66,7 @@ std::string why_not_recorded(const RaceRequest& request) {
 
 TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
   for (const char* strategy : {"single", "independent", "in_graph", "central_storage",
-                               "model_parallel", "all_reduce", "parameter_server"}) {
+                               "model_parallel", "all_reduce", "sharded", "parameter_server"}) {
     RaceRequest request = request_of(strategy);
     if (request.strategy == "all_reduce") request.options["all_reduce"] = "reduce_to_one";
     if (request.strategy == "parameter_server") request.processes = 1;

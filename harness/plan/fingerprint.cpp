@@ -7,6 +7,7 @@
 
 #include "harness/plan/engine_rule.h"
 #include "kernels/comm/nccl/nccl_transport.h"
+#include "kernels/graph/collective.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/text.h"
 
@@ -19,8 +20,8 @@ std::string digits(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 std::string buckets_of(const Graph& graph) {
   std::map<std::int64_t, std::int64_t> elements;
   for (const Node& node : graph.nodes()) {
-    if (node.op != Op::AllReduce || node.attributes.integer("member") != 0) continue;
-    for (const TensorType& type : node.outputs) {
+    if (!is_collective(node.op) || node.attributes.integer("member") != 0) continue;
+    for (const TensorType& type : bucket_of(graph, node)) {
       elements[node.attributes.integer("group")] += type.elements();
     }
   }

@@ -25,7 +25,10 @@ int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_ho
 
 int gpus_of(const Placement& placement, int gpus) {
   if (placement.processes > 1) return 1;
-  if (placement.facts.shares_variables || placement.facts.sums_gradients) return 1;
+  if (placement.facts.shares_variables || placement.facts.sums_gradients ||
+      placement.facts.shards_parameters) {
+    return 1;
+  }
   const auto workers = static_cast<int>(placement.facts.replicas * placement.options.stages);
   return std::clamp(gpus, 1, std::max(workers, 1));
 }

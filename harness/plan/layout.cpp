@@ -121,7 +121,7 @@ int workers_in(const Placement& placement, int process) {
 bool needs_mpi(const std::vector<Step>& parts) {
   for (const Step& part : parts) {
     for (const Node& node : part.graph.nodes()) {
-      if (node.op == Op::AllReduce && node.attributes.has("processes")) return true;
+      if (is_collective(node.op) && node.attributes.has("processes")) return true;
       const bool is_message = node.op == Op::Send || node.op == Op::Receive;
       if (is_message && !is_of_server(node)) return true;
     }
@@ -132,7 +132,8 @@ bool needs_mpi(const std::vector<Step>& parts) {
 std::string link_between(const Placement& placement) {
   if (placement.facts.servers > 0) return "gRPC";
   if (placement.by_nccl) return "NCCL";
-  const bool exchanges = placement.facts.sums_gradients || placement.sends_values;
+  const bool exchanges =
+      placement.facts.sums_gradients || placement.facts.shards_parameters || placement.sends_values;
   return exchanges ? "Open MPI" : "nothing";
 }
 

@@ -160,6 +160,11 @@ class Checkpoints(unittest.TestCase):
         self.check_bits(*THIN, "--strategy", "all_reduce", "--workers", "2", "--processes", "2")
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
+    def test_resume_shares_over_ranks_bit_for_bit(self) -> None:
+        self.check_bits(*THIN, "--strategy", "sharded", "--workers", "3", "--shard", "parameters",
+                        "--processes", "2")
+
+    @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_places_over_ranks_bit_for_bit(self) -> None:
         for strategy, *workers in (
                 ("in_graph", "--workers", "2"), ("central_storage", "--workers", "2"),

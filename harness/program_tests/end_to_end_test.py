@@ -51,7 +51,8 @@ class Cell(NamedTuple):
 @functools.cache
 def cells() -> list[Cell]:
     """Every strategy with two workers in all its variants, and compositions."""
-    variants = {"all_reduce": "--all-reduce", "async_shared": "--sharing"}
+    variants = {"all_reduce": "--all-reduce", "async_shared": "--sharing",
+                "sharded": "--shard"}
     found = []
     for name, exchange in exchange_by_strategy().items():
         if exchange == "compressed":  # it rewrites another's
@@ -78,10 +79,11 @@ class Cells(unittest.TestCase):
     def test_are_all_strategies_and_variants(self) -> None:
         strategies = {"single", "independent", "in_graph", "central_storage", "all_reduce",
                       "parameter_server", "parameter_server_async", "async_shared",
-                      "model_parallel"}
+                      "model_parallel", "sharded"}
         self.assertLessEqual(strategies, set(exchange_by_strategy()))
         flags = [value for cell in cells() for value in cell.flags]
-        for variant in ("ring", "reduce_to_one", "hierarchical_copy", "relaxed", "locked"):
+        for variant in ("ring", "reduce_to_one", "hierarchical_copy", "relaxed", "locked",
+                        "optimizer", "gradients", "parameters"):
             self.assertIn(variant, flags)
 
 

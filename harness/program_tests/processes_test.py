@@ -65,6 +65,25 @@ class Processes(unittest.TestCase):
                     self.assertEqual(ours["examples"], expected["examples"])
                     self.assertAlmostEqual(ours["loss"], expected["loss"], places=5)
 
+    def test_of_shares_follow_the_ring_bit_for_bit(self) -> None:
+        for workers, batch in ((2, 50), (3, 49)):
+            cell = ("--workload", "parabola", "--steps", "200", "--global-batch", str(batch),
+                    "--workers", str(workers))
+            ring = record_of(*cell, "--strategy", "all_reduce")
+            for shard in ("optimizer", "gradients", "parameters"):
+                for processes in (1, 2, workers):
+                    with self.subTest(workers=workers, shard=shard, processes=processes):
+                        ours = record_of(*cell, "--strategy", "sharded", "--shard", shard,
+                                         "--processes", str(processes))
+                        self.assertEqual(losses_of(ours), losses_of(ring))
+                        self.assertEqual(ours["checksums"], ring["checksums"])
+                        graph = ours["graph"]
+                        self.assertEqual(graph["bytes_per_step_counted"],
+                                         graph["bytes_per_step_computed"])
+                        bytes_of_ring = ring["graph"]["bytes_per_step_computed"]
+                        self.assertEqual(graph["bytes_per_step_computed"] > bytes_of_ring,
+                                         shard == "parameters")
+
     def test_build_graphs_that_do_not_grow_with_the_workers(self) -> None:
         nodes = {}
         for strategy in ("in_graph", "all_reduce"):

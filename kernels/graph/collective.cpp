@@ -11,17 +11,17 @@ namespace {
 
 constexpr std::array kAlgorithms = {kRing, kReduceToOne, kHierarchicalCopy};
 
-/// In the ring's first phase member m passes every share on but share m + 1, which ends with it; in
-/// the second phase every share but m + 2, which it gets last.
 MemberTraffic ring_traffic(const CollectiveShape& shape, std::int64_t member) {
   const std::int64_t n = shape.members;
   const auto bytes = [&](std::int64_t index) {
     return share(shape.elements, n, (index + 2 * n) % n).size() * shape.element_bytes;
   };
-  const std::int64_t all = shape.elements * shape.element_bytes;
-  return {.sent = 2 * all - bytes(member + 1) - bytes(member + 2),
-          .received = 2 * all - bytes(member) - bytes(member + 1),
-          .messages = 2 * (n - 1)};
+  MemberTraffic traffic;
+  const Range steps = ring_steps(shape.op, n);
+  for (std::int64_t step = steps.begin; step < steps.end; ++step) {
+    traffic += {.sent = bytes(member - step), .received = bytes(member - 1 - step), .messages = 1};
+  }
+  return traffic;
 }
 
 MemberTraffic to_one_traffic(const CollectiveShape& shape, std::int64_t member) {
@@ -86,6 +86,47 @@ Range share(std::int64_t count, std::int64_t parts, std::int64_t index) {
   const std::int64_t larger = count % parts;  // the first shares have one more
   const std::int64_t begin = index * base + std::min(index, larger);
   return {begin, begin + base + (index < larger ? 1 : 0)};
+}
+
+std::vector<Piece> pieces(std::span<const TensorType> bucket, std::int64_t members,
+                          std::int64_t member) {
+  std::int64_t elements = 0;
+  for (const TensorType& type : bucket) elements += type.elements();
+  const Range own = share(elements, members, share_at(member, members));
+  std::vector<Piece> all;
+  std::int64_t first = 0;  // of the tensor, in the bucket
+  for (std::size_t i = 0; i < bucket.size(); ++i) {
+    const Range within{std::max(own.begin - first, std::int64_t{0}),
+                       std::min(own.end - first, bucket[i].elements())};
+    if (within.begin < within.end) all.push_back({.tensor = i, .elements = within});
+    first += bucket[i].elements();
+  }
+  return all;
+}
+
+TensorType type_of(const Piece& piece, std::span<const TensorType> bucket) {
+  const TensorType& whole = bucket[piece.tensor];
+  if (piece.elements.size() == whole.elements()) return whole;
+  return {whole.element, {piece.elements.size()}};
+}
+
+std::vector<TensorType> bucket_of(const Graph& graph, const Node& node) {
+  if (node.op != Op::ReduceScatter) return node.outputs;
+  std::vector<TensorType> bucket;
+  for (Value input : node.inputs) bucket.push_back(graph.type(input));
+  return bucket;
+}
+
+CollectiveShape collective_shape(const Graph& graph, const Node& node) {
+  CollectiveShape shape{.op = node.op,
+                        .algorithm = node.attributes.text("algorithm"),
+                        .members = node.attributes.integer("members"),
+                        .group = node.attributes.integer("group")};
+  const std::vector<TensorType> bucket = bucket_of(graph, node);
+  for (const TensorType& type : bucket) shape.elements += type.elements();
+  shape.element_bytes = size_of(bucket.front().element);
+  if (node.attributes.has("processes")) shape.part_of = node.attributes.integers("processes");
+  return shape;
 }
 
 Halves halves(std::int64_t members, std::int64_t group) {

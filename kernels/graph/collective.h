@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a collective divides elements and members. The same arithmetic computes the traffic from a
-// graph and moves the bytes; a test checks that the two agree.
+// How a collective divides elements and members. The buckets of its members are alike: tensors one
+// behind the other. A ring of n members divides them into n shares. In step s of all_reduce member
+// m sends share m - s on to m + 1 and takes share m - 1 - s from m - 1 (modulo n), in steps 0 to n
+// - 2 to add it to its own, in steps n - 1 to 2 n - 3 to keep it. A reduce_scatter is the first
+// half of these steps, an all_gather the second: between the halves, share m + 1 is complete at
+// member m. The same arithmetic computes the traffic from a graph and moves the bytes; a test
+// checks that the two agree.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/graph/graph.h"
 #include "kernels/graph/merging.h"
 
 namespace regatta {
@@ -32,6 +38,35 @@ struct Range {
 
 /// Share `index` of `count` elements divided among `parts`; sizes differ by at most one.
 Range share(std::int64_t count, std::int64_t parts, std::int64_t index);
+
+/// Of whom each member has a node: all_reduce, reduce_scatter, all_gather.
+constexpr bool is_collective(Op op) {
+  return op == Op::AllReduce || op == Op::ReduceScatter || op == Op::AllGather;
+}
+
+/// The steps of a ring that a collective takes.
+constexpr Range ring_steps(Op op, std::int64_t members) {
+  return {op == Op::AllGather ? members - 1 : 0,
+          op == Op::ReduceScatter ? members - 1 : 2 * (members - 1)};
+}
+
+/// The share of a bucket that is complete at `member` between the halves of a ring.
+constexpr std::int64_t share_at(std::int64_t member, std::int64_t members) {
+  return (member + 1) % members;
+}
+
+/// Elements of one tensor of a bucket.
+struct Piece {
+  std::size_t tensor = 0;  ///< in the bucket
+  Range elements;          ///< of the tensor
+};
+
+/// What share_at() a member is made of.
+std::vector<Piece> pieces(std::span<const TensorType> bucket, std::int64_t members,
+                          std::int64_t member);
+
+/// The tensor's, if the piece is all of it; else it has one dimension.
+TensorType type_of(const Piece& piece, std::span<const TensorType> bucket);
 
 /// hierarchical_copy: two halves (the first one larger by one where the count is odd, so that no
 /// member is left out), each reduced to its root; the roots rotate with the collective's number.
@@ -74,6 +109,7 @@ void for_each_field(T& traffic, Field&& field) {
 
 /// Who takes part and how much.
 struct CollectiveShape {
+  Op op = Op::AllReduce;  ///< the others are rings
   std::string_view algorithm;
   std::int64_t members = 1;
   std::int64_t group = 0;
@@ -95,13 +131,17 @@ struct AdditionOrder {
 /// Algorithms: ring (share k begins with member k), reduce_to_one, hierarchical_copy.
 std::vector<AdditionOrder> addition_orders(const CollectiveShape& shape);
 
+/// The bucket of a member's node, and the shape of its collective, which refers to the node.
+std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
+CollectiveShape collective_shape(const Graph& graph, const Node& node);
+
 /// What `member` sends and receives. For M = elements * element_bytes and n members:
 /// ring 2 (n - 1) / n M each way (exactly: all shares but one, twice); reduce_to_one (n - 1) M each
 /// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all. Over p parts,
 /// hierarchical_copy moves M each way between a part's root and each of its other members, and the
 /// roots are a ring: still 2 (n - 1) M in all. mpi is counted as hierarchical_copy with an optimal
 /// all-reduce between the roots, nccl as a ring; these libraries do not report the bytes that they
-/// move.
+/// move. reduce_scatter and all_gather: (n - 1) / n M each way.
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member);
 
 }  // namespace regatta

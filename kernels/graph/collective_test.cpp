@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "kernels/graph/builder.h"
+#include "kernels/graph/listed_types.h"
 #include "kernels/graph/traffic.h"
+#include "kernels/graph/verify.h"
 
 namespace regatta {
 namespace {
@@ -108,6 +110,96 @@ TEST(MemberTraffic, OfNcclIsCountedAsThatOfARing) {
     EXPECT_EQ(member_traffic(nccl, member).received, member_traffic(ring, member).received);
     EXPECT_EQ(member_traffic(nccl, member).messages, member_traffic(ring, member).messages);
   }
+}
+
+std::string text_of(const std::vector<Piece>& all) {
+  std::string text;
+  for (const Piece& piece : all) {
+    text += std::to_string(piece.tensor) + '[' + std::to_string(piece.elements.begin) + ':' +
+            std::to_string(piece.elements.end) + "] ";
+  }
+  return text;
+}
+
+TEST(Pieces, OfAMemberAreTheShareThatARingCompletesThere) {
+  const std::vector<TensorType> bucket = {
+      {ElementType::F32, {2, 3}}, {ElementType::F32, {1}}, {ElementType::F32, {4}}};
+  EXPECT_EQ(text_of(pieces(bucket, 3, 2)), "0[0:4] ");  // elements 0 to 4, 4 to 8, 8 to 11
+  EXPECT_EQ(text_of(pieces(bucket, 3, 0)), "0[4:6] 1[0:1] 2[0:1] ");
+  EXPECT_EQ(text_of(pieces(bucket, 3, 1)), "2[1:4] ");
+  EXPECT_EQ(text_of(pieces(bucket, 1, 0)), "0[0:6] 1[0:1] 2[0:4] ");
+  EXPECT_EQ(text_of(pieces({bucket.data() + 1, 1}, 3, 1)), "");  // fewer elements than members
+  const std::vector<Piece> own = pieces(bucket, 3, 0);
+  EXPECT_EQ(type_of(own[0], bucket), (TensorType{ElementType::F32, {2}}));
+  EXPECT_EQ(type_of(pieces(bucket, 1, 0)[0], bucket), bucket[0]);
+}
+
+TEST(MemberTraffic, OfTheHalvesOfARingIsThatOfTheWhole) {
+  for (const std::int64_t members : {1, 2, 3, 5}) {
+    for (std::int64_t member = 0; member < members; ++member) {
+      CollectiveShape shape = shape_of(kRing, members, 1009);
+      const MemberTraffic whole = member_traffic(shape, member);
+      shape.op = Op::ReduceScatter;
+      MemberTraffic halves = member_traffic(shape, member);
+      EXPECT_EQ(halves.messages, members - 1);
+      shape.op = Op::AllGather;
+      halves += member_traffic(shape, member);
+      EXPECT_EQ(halves.sent, whole.sent);
+      EXPECT_EQ(halves.received, whole.received);
+      EXPECT_EQ(halves.messages, whole.messages);
+    }
+  }
+}
+
+Attributes half_of(std::int64_t group, std::int64_t member) {
+  return {{"group", group},
+          {"member", member},
+          {"members", std::int64_t{2}},
+          {"algorithm", std::string(kRing)}};
+}
+
+/// Two members that sum 7 elements and gather the sums.
+Step scattered_and_gathered() {
+  Step step;
+  for (int member = 0; member < 2; ++member) {
+    Builder builder(step.graph);
+    builder.at({.replica = member});
+    const auto data = builder.input_features({.batch = 7, .offset = 0, .global_batch = 7}, 1, 1);
+    const Value sums = builder.node(Op::ReduceScatter, {builder.tanh(data[0])}, half_of(0, member));
+    Attributes attributes = half_of(1, member);
+    list_types(attributes, std::vector{step.graph.type(data[0])});
+    builder.node(Op::AllGather, {sums}, attributes);
+  }
+  return step;
+}
+
+TEST(Halves, HaveTypesOfTheirSharesAndTheTrafficOfARing) {
+  const Step step = scattered_and_gathered();
+  EXPECT_EQ(broken_rule(step), "");
+  EXPECT_EQ(to_string(step.graph.type({2, 0})), "f32[3]");
+  EXPECT_EQ(to_string(step.graph.type({3, 0})), "f32[7,1]");
+  EXPECT_EQ(to_string(step.graph.type({6, 0})), "f32[4]");
+  const auto all = traffic(step.graph);
+  EXPECT_EQ(all.at({.replica = 0}).sent, 4 * (4 + 3));
+  EXPECT_EQ(all.at({.replica = 0}).received, 4 * (3 + 4));
+  EXPECT_EQ(all.at({.replica = 1}).messages, 2);
+}
+
+TEST(Halves, AreOfRingsWhoseMembersAgree) {
+  const auto rule_of = [](NodeId id, std::string_view name, const Attributes::Value& value) {
+    const Step step = scattered_and_gathered();
+    Step broken;
+    for (NodeId each = 0; each < static_cast<NodeId>(step.graph.nodes().size()); ++each) {
+      Node node = step.graph.node(each);
+      if (each == id) node.attributes.set(name, value);
+      broken.graph.add(node);
+    }
+    return broken_rule(broken);
+  };
+  EXPECT_EQ(rule_of(7, "group", std::int64_t{0}), "collective 0: a member is there twice");
+  EXPECT_EQ(rule_of(6, "group", std::int64_t{2}), "collective 0: not all of its members are there");
+  EXPECT_EQ(rule_of(6, "algorithm", std::string("mpi")),
+            "collective 0: its members disagree in op, size, algorithm or types");
 }
 
 TEST(Traffic, OfAnAllReduceKnowsItsProcesses) {

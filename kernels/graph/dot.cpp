@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/op.h"
 
 namespace regatta {
@@ -128,15 +129,16 @@ class Drawing {
     if (serves_many_ && node.place.role == Role::Server) {
       box.title += "\\nfor replica" + std::to_string(node.place.replica);
     }
-    if (node.op == Op::AllReduce) {
+    if (is_collective(node.op)) {
       key += std::to_string(node.attributes.integer("group"));
       std::int64_t bytes = 0;
-      for (const TensorType& type : node.outputs) bytes += type.bytes();
-      box.title = "all_reduce\\n" + node.attributes.text("algorithm") + " of " + bytes_text(bytes);
+      for (const TensorType& type : bucket_of(graph_, node)) bytes += type.bytes();
+      box.title = std::string(to_string(node.op)) + "\\n" + node.attributes.text("algorithm") +
+                  " of " + bytes_text(bytes);
       box.shape = "ellipse";
     }
     const std::size_t index = this->box(key, box);
-    const bool says_more = node.op != Op::AllReduce && short_name(node.op) != node.layer;
+    const bool says_more = !is_collective(node.op) && short_name(node.op) != node.layer;
     if (says_more) add_line(boxes_[index], short_name(node.op));
     return index;
   }
@@ -155,7 +157,7 @@ class Drawing {
   void draw(NodeId id) {
     const Node& node = graph_.node(id);
     const std::size_t to = box_of(id);
-    if (node.op == Op::AllReduce) join(node, to);
+    if (is_collective(node.op)) join(node, to);
     for (VariableId variable : node.variables) draw_variable(node, variable, to);
     for (Value input : node.inputs) draw_input(node, input, to);
   }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "kernels/graph/collective.h"
+
 namespace regatta {
 namespace {
 
@@ -22,12 +24,38 @@ std::int64_t end_of_learning(const Node& update) {
 
 bool learns(const Node& node) { return node.op == Op::Sgd || node.op == Op::Adam; }
 
+/// A tensor of a bucket that members share out: the collective's group, and the tensor's number.
+using BucketTensor = std::pair<std::int64_t, std::size_t>;
+
+/// Until when the sums of each tensor are needed, by whichever members have pieces of it.
+std::map<BucketTensor, std::int64_t> scattered(const Graph& graph) {
+  std::map<Value, std::int64_t> read;
+  for (const Node& node : graph.nodes()) {
+    const std::int64_t until = learns(node) ? end_of_learning(node) : kNever;
+    for (const Value input : node.inputs) read[input] = std::max(read[input], until);
+  }
+  std::map<BucketTensor, std::int64_t> needed;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op != Op::ReduceScatter) continue;
+    const std::vector<Piece> own =
+        pieces(bucket_of(graph, node), node.attributes.integer("members"),
+               node.attributes.integer("member"));
+    for (std::size_t p = 0; p < own.size(); ++p) {
+      std::int64_t& until = needed[{node.attributes.integer("group"), own[p].tensor}];
+      until = std::max(until, read[{id, static_cast<int>(p)}]);
+    }
+  }
+  return needed;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> expiries(const Step& step) {
   const std::vector<Node>& nodes = step.graph.nodes();
   std::vector<std::int64_t> expiry(nodes.size(), kNever);
   std::map<Value, std::int64_t> needed;  // values that are read, until when
+  const std::map<BucketTensor, std::int64_t> of_buckets = scattered(step.graph);
   for (Value loss : step.losses) needed[loss] = kNever;
   for (std::size_t id = nodes.size(); id-- > 0;) {
     const Node& node = nodes[id];
@@ -47,7 +75,11 @@ std::vector<std::int64_t> expiries(const Step& step) {
       // What crosses places goes on, so that bytes stay as computed and both sides agree; what it
       // carries is made only as long as it is needed.
       const bool passes = op_info(node.op).crosses && i < outputs.size();
-      const std::int64_t until = passes ? outputs[i] : expiry[id];
+      std::int64_t until = passes ? outputs[i] : expiry[id];
+      if (node.op == Op::AllGather) until = kNever;  // of parameters, or values it waits for
+      if (node.op == Op::ReduceScatter) {
+        until = of_buckets.at({node.attributes.integer("group"), i});
+      }
       std::int64_t& input = needed[node.inputs[i]];
       input = std::max(input, until);
     }

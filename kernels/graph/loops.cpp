@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/graph/collective.h"
+
 namespace regatta {
 namespace {
 
@@ -47,7 +49,7 @@ std::vector<int> loops(const Graph& graph) {
   for (NodeId id = 0; id < count; ++id) {
     const Node& node = graph.node(id);
     for (Value input : node.inputs) components.join(id, input.node);
-    if (node.op == Op::AllReduce) {
+    if (is_collective(node.op)) {
       components.join(id,
                       group_member.try_emplace(node.attributes.integer("group"), id).first->second);
     }

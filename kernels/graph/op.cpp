@@ -91,6 +91,8 @@ constexpr std::array kOps = {
     crossing(Op::Sent, "sent", infer_send),
     crossing(Op::Receive, "receive", infer_receive),
     crossing(Op::AllReduce, "all_reduce", infer_all_reduce),
+    crossing(Op::ReduceScatter, "reduce_scatter", infer_reduce_scatter),
+    crossing(Op::AllGather, "all_gather", infer_all_gather),
     compute(Op::Arrival, "arrival", infer_arrival),
     assigning(Op::Quorum, "quorum", infer_quorum),  // keeps pushes from one step to the next
     compute(Op::Orthogonalize, "orthogonalize", infer_orthogonalize),

@@ -67,6 +67,8 @@ enum class Op : std::uint8_t {
   Sent,  ///< all that values travel in has left: they may be overwritten
   Receive,
   AllReduce,
+  ReduceScatter,  ///< the sums of an all_reduce, of which each member keeps a share
+  AllGather,      ///< the shares of all members, at each of them
   Arrival,        ///< at a server: all gradients of a worker have arrived
   Quorum,         ///< at a server: whether a worker's push counts, and the sum once enough do
   Orthogonalize,  ///< the columns of a matrix, each of length one or zero

@@ -6,9 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
+#include "kernels/graph/listed_types.h"
 #include "kernels/graph/loops.h"
 #include "kernels/graph/message_sums.h"
 #include "kernels/graph/messages.h"
@@ -108,7 +110,7 @@ class Partitioner {
       for (Value value : sum.sums) sum_of_[value.node] = &sum;
     }
     for (const Node& node : step.graph.nodes()) {
-      if (node.op != Op::AllReduce) continue;
+      if (!is_collective(node.op)) continue;
       auto& members = processes_of_group_[node.attributes.integer("group")];
       members.resize(static_cast<std::size_t>(node.attributes.integer("members")));
       members[static_cast<std::size_t>(node.attributes.integer("member"))] =
@@ -169,7 +171,7 @@ class Partitioner {
     for (Value input : node.inputs) inputs.push_back(arrived(input, node.place));
     for (VariableId& v : node.variables) v = copiers_[at(process)].variable(v);
     node.inputs = std::move(inputs);
-    if (node.op == Op::AllReduce) {
+    if (is_collective(node.op)) {
       const auto& members = processes_of_group_.at(node.attributes.integer("group"));
       const bool together =
           std::all_of(members.begin(), members.end(), [&](auto p) { return p == process; });
@@ -225,21 +227,14 @@ class Partitioner {
   /// themselves.
   std::vector<Value> receive(std::size_t m, int loop, std::vector<Value> onto = {}) {
     const Message& message = messages_[m];
-    std::vector<std::int64_t> elements, ranks, dims;
-    for (Value value : message.values) {
-      const TensorType& type = step_.graph.type(value);
-      elements.push_back(static_cast<std::int64_t>(type.element));
-      ranks.push_back(type.rank());
-      dims.insert(dims.end(), type.dims.begin(), type.dims.end());
-    }
+    std::vector<TensorType> types;
+    for (Value value : message.values) types.push_back(step_.graph.type(value));
     const NodeId first = message.values.front().node;
     Node node = communication(Op::Receive, message.to, step_.graph.node(first).layer);
     node.attributes = {{"message", static_cast<std::int64_t>(m)},
                        {"peer", std::int64_t{binding_.process_of(message.from)}},
-                       {"from", coordinates(message.from)},
-                       {"elements", elements},
-                       {"ranks", ranks},
-                       {"dims", dims}};
+                       {"from", coordinates(message.from)}};
+    list_types(node.attributes, types);
     node.inputs = std::move(onto);
     const NodeId received = add(binding_.process_of(message.to), std::move(node), loop);
     std::vector<Value> values;

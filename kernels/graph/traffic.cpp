@@ -12,19 +12,6 @@ std::int64_t output_bytes(const Node& node) {
   return bytes;
 }
 
-MemberTraffic collective_traffic(const Node& node) {
-  const std::int64_t element_bytes = size_of(node.outputs[0].element);
-  std::span<const std::int64_t> part_of;
-  if (node.attributes.has("processes")) part_of = node.attributes.integers("processes");
-  const CollectiveShape shape{.algorithm = node.attributes.text("algorithm"),
-                              .members = node.attributes.integer("members"),
-                              .group = node.attributes.integer("group"),
-                              .elements = output_bytes(node) / element_bytes,
-                              .element_bytes = element_bytes,
-                              .part_of = part_of};
-  return member_traffic(shape, node.attributes.integer("member"));
-}
-
 constexpr std::int64_t kMultiplyAddsPerByte = 15;  // traffic.h
 
 }  // namespace
@@ -47,8 +34,9 @@ TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
       all[node.place] += {.sent = times * bytes, .received = 0, .messages = 0};
     } else if (node.op == Op::Receive) {
       all[node.place] += {.sent = 0, .received = times * output_bytes(node), .messages = times};
-    } else if (node.op == Op::AllReduce) {
-      const MemberTraffic one = collective_traffic(node);
+    } else if (is_collective(node.op)) {
+      const MemberTraffic one =
+          member_traffic(collective_shape(graph, node), node.attributes.integer("member"));
       all[node.place] += {.sent = times * one.sent,
                           .received = times * one.received,
                           .messages = times * one.messages};

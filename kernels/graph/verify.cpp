@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/period.h"
 
@@ -53,14 +54,19 @@ std::string broken_node_rule(const Graph& graph, NodeId id) {
 /// The members of one collective, by member index.
 using Members = std::map<std::int64_t, const Node*>;
 
-std::string broken_collective_rule(const Members& members) {
+std::string broken_collective_rule(const Graph& graph, const Members& members) {
   const Node& first = *members.begin()->second;
   std::set<Place> places;
   for (const auto& [index, node] : members) {
-    if (node->attributes.integer("members") != first.attributes.integer("members") ||
+    if (node->op != first.op ||
+        node->attributes.integer("members") != first.attributes.integer("members") ||
         node->attributes.text("algorithm") != first.attributes.text("algorithm") ||
-        period_of(*node) != period_of(first) || node->outputs != first.outputs) {
-      return "its members disagree in size, algorithm, steps or types";
+        period_of(*node) != period_of(first) ||
+        bucket_of(graph, *node) != bucket_of(graph, first)) {
+      return "its members disagree in op, size, algorithm, steps or types";
+    }
+    if (node->op != Op::AllReduce && node->attributes.text("algorithm") != kRing) {
+      return "it is not by a ring";
     }
     if (!places.insert(node->place).second) return "two of its members stand at one place";
   }
@@ -72,14 +78,14 @@ std::string broken_collective_rule(const Members& members) {
 std::string broken_collectives(const Graph& graph) {
   std::map<std::int64_t, Members> groups;
   for (const Node& node : graph.nodes()) {
-    if (node.op != Op::AllReduce) continue;
+    if (!is_collective(node.op)) continue;
     const std::int64_t group = node.attributes.integer("group");
     if (!groups[group].emplace(node.attributes.integer("member"), &node).second) {
       return "collective " + std::to_string(group) + ": a member is there twice";
     }
   }
   for (const auto& [group, members] : groups) {
-    const std::string rule = broken_collective_rule(members);
+    const std::string rule = broken_collective_rule(graph, members);
     if (!rule.empty()) return "collective " + std::to_string(group) + ": " + rule;
   }
   return "";

@@ -29,7 +29,7 @@ Interpreter::Interpreter(const Graph& graph, std::uint64_t seed, const InitialVa
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     add_values(id);
     add_kernel(table, id, loop_of[static_cast<std::size_t>(id)]);
-    if (graph.node(id).op == Op::AllReduce) {
+    if (is_collective(graph.node(id).op)) {
       collective_of(id).nodes[graph.node(id).attributes.integer("member")] = id;
     }
   }
@@ -80,7 +80,7 @@ void Interpreter::add_values(NodeId id) {
 void Interpreter::add_kernel(const KernelTable& table, NodeId id, int loop) {
   const Node& node = graph_.node(id);
   kernels_.emplace_back();
-  if (is_view(graph_, node) || node.op == Op::Input || node.op == Op::AllReduce) return;
+  if (is_view(graph_, node) || node.op == Op::Input || is_collective(node.op)) return;
   std::vector<Tensor> inputs;
   for (Value input : node.inputs) inputs.push_back(tensor(input));
   std::vector<VariableStorage*> variables;
@@ -119,7 +119,7 @@ void Interpreter::set(Value value, std::span<const std::int32_t> elements) {
 }
 
 void Interpreter::run_node(NodeId id, const StepContext& context) {
-  if (graph_.node(id).op == Op::AllReduce) return arrive(id);
+  if (is_collective(graph_.node(id).op)) return arrive(id);
   const auto& kernel = kernels_.at(static_cast<std::size_t>(id));
   if (kernel == nullptr) return;
   StepContext counted = context;
@@ -139,19 +139,53 @@ void Interpreter::arrive(NodeId id) {
   if (static_cast<std::int64_t>(collective.arrived.size()) < members) return;
   collective.arrived.clear();
 
-  for (int k = 0; k < static_cast<int>(graph_.node(id).outputs.size()); ++k) {
-    const Tensor& first = tensor({id, k});
-    check(first.type.element == ElementType::F32, "the interpreter reduces f32");
-    for (std::int64_t i = 0; i < first.elements(); ++i) {
+  if (graph_.node(id).op == Op::AllGather) return gather(collective);
+  const std::vector<TensorType> bucket = bucket_of(graph_, graph_.node(id));
+  for (std::size_t k = 0; k < bucket.size(); ++k) {
+    check(bucket[k].element == ElementType::F32, "the interpreter reduces f32");
+    std::vector<float> sums;
+    for (std::int64_t i = 0; i < bucket[k].elements(); ++i) {
       double sum = 0;
       for (const auto& [member, node] : collective.nodes) {
-        sum += value(graph_.node(node).inputs[static_cast<std::size_t>(k)])[i];
+        sum += value(graph_.node(node).inputs[k])[i];
       }
-      for (const auto& [member, node] : collective.nodes) {
-        value({node, k})[i] = static_cast<float>(sum);
+      sums.push_back(static_cast<float>(sum));
+    }
+    for (const auto& [member, node] : collective.nodes) deliver(node, k, sums);
+  }
+}
+
+/// The sums of tensor `k` of the bucket, or a member's piece of them, become an output.
+void Interpreter::deliver(NodeId id, std::size_t k, const std::vector<float>& sums) {
+  const Node& node = graph_.node(id);
+  if (node.op == Op::AllReduce) {
+    std::copy(sums.begin(), sums.end(), value({id, static_cast<int>(k)}));
+    return;
+  }
+  const std::vector<Piece> own = pieces_of(id);
+  for (std::size_t p = 0; p < own.size(); ++p) {
+    if (own[p].tensor != k) continue;
+    std::copy_n(sums.begin() + own[p].elements.begin, own[p].elements.size(),
+                value({id, static_cast<int>(p)}));
+  }
+}
+
+void Interpreter::gather(const Collective& collective) {
+  for (const auto& [from, source] : collective.nodes) {
+    const std::vector<Piece> own = pieces_of(source);
+    for (std::size_t p = 0; p < own.size(); ++p) {
+      for (const auto& [to, node] : collective.nodes) {
+        std::copy_n(value(graph_.node(source).inputs[p]), own[p].elements.size(),
+                    value({node, static_cast<int>(own[p].tensor)}) + own[p].elements.begin);
       }
     }
   }
+}
+
+std::vector<Piece> Interpreter::pieces_of(NodeId id) const {
+  const Attributes& attributes = graph_.node(id).attributes;
+  return pieces(bucket_of(graph_, graph_.node(id)), attributes.integer("members"),
+                attributes.integer("member"));
 }
 
 /// The variables that order `id` among other nodes: what it names and what its inputs are views of.
@@ -167,7 +201,7 @@ std::set<VariableId> Interpreter::ordered_variables(NodeId id) const {
 void Interpreter::run_pending(NodeId id, const StepContext& context, std::vector<State>& states) {
   run_node(id, context);
   states[static_cast<std::size_t>(id)] = State::Done;
-  if (graph_.node(id).op != Op::AllReduce) return;
+  if (!is_collective(graph_.node(id).op)) return;
   const Collective& collective = collective_of(id);
   const State state = collective.arrived.empty() ? State::Done : State::Arrived;
   states[static_cast<std::size_t>(id)] = state;

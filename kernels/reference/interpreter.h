@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/graph.h"
 #include "kernels/runtime/kernel.h"
 
@@ -68,6 +69,9 @@ class Interpreter {
 
   Collective& collective_of(NodeId id);
   void arrive(NodeId id);
+  void deliver(NodeId id, std::size_t k, const std::vector<float>& sums);
+  void gather(const Collective& collective);
+  std::vector<Piece> pieces_of(NodeId id) const;
   void run_pending(NodeId id, const StepContext& context, std::vector<State>& states);
   std::set<VariableId> ordered_variables(NodeId id) const;
 

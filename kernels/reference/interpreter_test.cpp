@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/graph/listed_types.h"
 #include "kernels/graph/loops.h"
 #include "kernels/reference/test_support.h"
 #include "kernels/runtime/initialize.h"
@@ -100,6 +101,35 @@ TEST(Interpreter, NodesBehindAnUnfinishedCollectiveArePutOff) {
   }
   EXPECT_FLOAT_EQ(interpreter.variable(example.variables[0])[0], 1 - 0.1F);
   EXPECT_FLOAT_EQ(interpreter.variable(example.variables[1])[1], 20 - 0.1F);
+}
+
+/// Two members, five elements: member 0 has the sums of the last two, member 1 of the first three.
+TEST(Interpreter, ReduceScatterLeavesSharesAndAllGatherBringsThemTogether) {
+  Graph graph;
+  InitialValues initial;
+  std::vector<Value> sums, all;
+  for (int r = 0; r < 2; ++r) {
+    Builder builder(graph);
+    builder.at({.replica = r});
+    const std::string name = "x" + std::to_string(r);
+    const VariableId x = add_variable(graph, name, {5});
+    initial[name] = r == 0 ? Floats{1, 2, 3, 4, 5} : Floats{10, 20, 30, 40, 50};
+    Attributes attributes{{"group", std::int64_t{0}},
+                          {"member", std::int64_t{r}},
+                          {"members", std::int64_t{2}},
+                          {"algorithm", std::string("ring")}};
+    sums.push_back(builder.node(Op::ReduceScatter, {builder.read(x)}, attributes));
+    attributes.set("group", std::int64_t{1});
+    list_types(attributes, std::vector{graph.variable(x).type});
+    all.push_back(builder.node(Op::AllGather, {sums.back()}, attributes));
+  }
+  Interpreter interpreter(graph, 0, initial);
+  interpreter.run_all({});
+  EXPECT_EQ(elements(interpreter, sums[0]), (Floats{44, 55}));
+  EXPECT_EQ(elements(interpreter, sums[1]), (Floats{11, 22, 33}));
+  for (const Value value : all) {
+    EXPECT_EQ(elements(interpreter, value), (Floats{11, 22, 33, 44, 55}));
+  }
 }
 
 TEST(InterpreterDeathTest, AMemberThatComesTwiceBeforeTheOthersIsABug) {

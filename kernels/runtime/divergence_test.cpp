@@ -45,7 +45,7 @@ DataSet curve_with_an_infinite_point(std::size_t at) {
 
 TEST(Executor, NamesTheReplicaWhoseGradientIsNotFiniteThoughItsLossIs) {
   const DataSet broken = curve_with_an_infinite_point(49);  // of the last replica
-  for (const char* strategy : {"single", "all_reduce", "in_graph", "central_storage",
+  for (const char* strategy : {"single", "all_reduce", "sharded", "in_graph", "central_storage",
                                "async_shared", "parameter_server", "parameter_server_async"}) {
     TrialOptions options;
     options.strategy = strategy;
@@ -67,7 +67,7 @@ TEST(Executor, NamesTheReplicaWhoseGradientIsNotFiniteThoughItsLossIs) {
 
 TEST(Executor, LetsNoGradientThatIsNotFiniteSpread) {
   const DataSet broken = curve_with_an_infinite_point(49);
-  for (const char* strategy : {"all_reduce", "in_graph", "async_shared"}) {
+  for (const char* strategy : {"all_reduce", "sharded", "in_graph", "async_shared"}) {
     StrategyOptions options;
     options.replicas = 3;
     KernelTable kernels("cpu");

@@ -38,7 +38,29 @@ std::map<Value, int> reader_counts(const Graph& graph) {
 /// step. What a worker has received is evidence when its loss is not finite (lane_diagnosis.cpp
 /// runs the forward pass again), and does not come a second time.
 bool is_kept(const Node& node) {
-  return node.op == Op::Input || (node.op == Op::Receive && node.place.role == Role::Worker);
+  return node.op == Op::Input || (node.op == Op::AllGather && !node.attributes.has("frees")) ||
+         (node.op == Op::Receive && node.place.role == Role::Worker);
+}
+
+/// The last instruction of `lane` that does not know yet that `reader`, of another lane, has run.
+int known_end(const Plan& plan, int lane, NodeId reader) {
+  const auto& instructions = plan.lanes()[static_cast<std::size_t>(lane)].instructions;
+  const auto waits = [&](const Dependency& wait) {
+    return wait.lane == plan.lane_of(reader) && wait.index >= plan.index_of(reader);
+  };
+  const auto found =
+      std::find_if(instructions.begin(), instructions.end(), [&](const Instruction& instruction) {
+        return std::any_of(instruction.waits.begin(), instruction.waits.end(), waits);
+      });
+  return found == instructions.end() ? kForever
+                                     : static_cast<int>(found - instructions.begin()) - 1;
+}
+
+/// Whether a value's memory may be used again when a reader in another lane has run: a gathered
+/// bucket's, and what a collective reads.
+bool is_followed(const Graph& graph, Value value, const Node& reader) {
+  return graph.node(value.node).op == Op::AllGather || reader.op == Op::AllGather ||
+         reader.op == Op::ReduceScatter;
 }
 
 /// The instruction of the owner's lane after which a value's memory is free.
@@ -54,12 +76,31 @@ std::map<Value, int> deaths(const Graph& graph, const Plan& plan) {
     for (Value input : node.inputs) {
       const Storage& source = plan.storage(input);
       if (source.variable >= 0) continue;
-      const bool same_lane = plan.lane_of(source.owner.node) == plan.lane_of(id);
+      const int lane = plan.lane_of(source.owner.node);
+      int end = kForever;
+      if (lane == plan.lane_of(id)) end = plan.index_of(id);
+      if (lane != plan.lane_of(id) && is_followed(graph, source.owner, node)) {
+        end = known_end(plan, lane, id);
+      }
       int& death = dead[source.owner];
-      death = std::max(death, same_lane ? plan.index_of(id) : kForever);
+      death = std::max(death, end);
     }
   }
   return dead;
+}
+
+/// What an all_gather makes, one behind the other.
+Block gathered(const Graph& graph, const Plan& plan, NodeId id, std::map<Value, int>& dead) {
+  const bool kept = is_kept(graph.node(id));
+  Block bucket{
+      .values = {}, .bytes = 0, .born = kept ? 0 : plan.index_of(id), .dead = 0, .offset = 0};
+  for (int i = 0; i < static_cast<int>(graph.node(id).outputs.size()); ++i) {
+    bucket.values.push_back({id, i});
+    bucket.bytes += graph.type({id, i}).bytes();
+    bucket.dead = std::max(bucket.dead, dead.at({id, i}));
+    dead.erase({id, i});
+  }
+  return bucket;
 }
 
 /// Greedy by size: each block goes to the lowest offset where no block that lives with it lies.
@@ -90,13 +131,20 @@ std::int64_t assign_offsets(std::vector<Block>& blocks) {
 }  // namespace
 
 MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
+  const auto lane_at = [&](NodeId id) { return static_cast<std::size_t>(plan.lane_of(id)); };
   std::map<Value, int> dead = deaths(graph, plan);
   std::map<Value, int> readers = reader_counts(graph);
   std::vector<std::vector<Block>> blocks(plan.lanes().size());
   // Buckets first: their values lie one after the other, without gaps.
-  for (const Node& node : graph.nodes()) {
-    if (node.op != Op::AllReduce) continue;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op == Op::AllGather) blocks[lane_at(id)].push_back(gathered(graph, plan, id, dead));
+    if (node.op != Op::AllReduce && node.op != Op::ReduceScatter) continue;
     Block bucket{.values = {}, .bytes = 0, .born = 0, .dead = kForever, .offset = 0};
+    if (node.op == Op::ReduceScatter) {
+      bucket.born = kForever;
+      bucket.dead = 0;
+    }
     for (Value input : node.inputs) {
       const Storage& source = plan.storage(input);
       check(source.variable < 0 && source.offset_bytes == 0 && dead.contains(source.owner),
@@ -105,9 +153,13 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
             "what is reduced has no other reader");
       bucket.values.push_back(source.owner);
       bucket.bytes += graph.type(source.owner).bytes();
+      if (node.op == Op::ReduceScatter) {
+        bucket.born = std::min(bucket.born, plan.index_of(source.owner.node));
+        bucket.dead = std::max(bucket.dead, dead[source.owner]);
+      }
       dead.erase(source.owner);
     }
-    blocks[static_cast<std::size_t>(plan.lane_of(bucket.values[0].node))].push_back(bucket);
+    blocks[lane_at(bucket.values[0].node)].push_back(bucket);
   }
   for (const auto& [value, death] : dead) {
     const bool forever = is_kept(graph.node(value.node));

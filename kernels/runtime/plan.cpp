@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/loops.h"
 #include "kernels/graph/partition.h"
@@ -15,7 +16,8 @@ namespace {
 std::int64_t message_bytes(const Graph& graph, const Node& node) {
   std::int64_t bytes = 0;
   for (const TensorType& type : node.outputs) bytes += type.bytes();
-  if (node.op == Op::Send || node.op == Op::Sent) {
+  if (node.op == Op::ReduceScatter) bytes = 0;  // the bucket's, alike at all members
+  if (node.op == Op::Send || node.op == Op::Sent || node.op == Op::ReduceScatter) {
     for (Value input : node.inputs) bytes += graph.type(input).bytes();
   }
   return bytes;
@@ -35,6 +37,18 @@ std::size_t outputs_in_place(const Node& node) {
 std::int64_t row_bytes(const TensorType& type) { return type.bytes() / type.dim(0); }
 
 }  // namespace
+
+/// Where a reduce_scatter leaves its sums: in the bucket.
+std::vector<Storage> Plan::storage_of_pieces(const Graph& graph, const Node& node) const {
+  const std::vector<TensorType> bucket = bucket_of(graph, node);
+  std::vector<Storage> outputs;
+  for (const Piece& piece :
+       pieces(bucket, node.attributes.integer("members"), node.attributes.integer("member"))) {
+    outputs.push_back(storage(node.inputs[piece.tensor]));
+    outputs.back().offset_bytes += piece.elements.begin * size_of(bucket[piece.tensor].element);
+  }
+  return outputs;
+}
 
 bool is_view(const Graph& graph, const Node& node) {
   if (!op_info(node.op).view) return false;
@@ -71,6 +85,7 @@ void Plan::resolve_storage(const Graph& graph) {
       outputs[i].owner = {id, static_cast<int>(i)};
       if (i < outputs_in_place(node)) outputs[i] = storage(node.inputs[i]);
     }
+    if (node.op == Op::ReduceScatter) outputs = storage_of_pieces(graph, node);
     if (is_view(graph, node)) {
       if (node.op == Op::Read) {
         outputs[0] = {.variable = node.variables[0], .owner = {}, .offset_bytes = 0};

@@ -58,13 +58,14 @@ class Plan {
   /// -1 for views, which no lane runs.
   int lane_of(NodeId id) const { return lane_of_[static_cast<std::size_t>(id)]; }
   int index_of(NodeId id) const { return index_of_[static_cast<std::size_t>(id)]; }
-  /// The storage behind a view. Sums that an all_reduce, a quorum or a receive makes in place have
-  /// their inputs' storage.
+  /// The storage behind a view. Sums that an all_reduce, a reduce_scatter, a quorum or a receive
+  /// makes in place have their inputs' storage.
   const Storage& storage(Value value) const;
   int loop_count() const { return loop_count_; }
 
  private:
   void resolve_storage(const Graph& graph);
+  std::vector<Storage> storage_of_pieces(const Graph& graph, const Node& node) const;
   void deal_to_lanes(const Step& step, const PlanOptions& options);
   void gather_casts(const Graph& graph, LanePlan& lane);
   void find_dependencies(const Graph& graph);

@@ -46,8 +46,9 @@ class AllReduceGroup::Turn {
     if (progress.value() >= base_ + point) return;
     observer_.peer_waits->begin(ticks());
     if (!progress.wait_for(base_ + point, patience_)) {
-      throw RunError(ErrorKind::Timeout, "all_reduce " + std::to_string(group_.group_) +
-                                             ": member " + std::to_string(member_) +
+      throw RunError(ErrorKind::Timeout, std::string(to_string(group_.op_)) + ' ' +
+                                             std::to_string(group_.group_) + ": member " +
+                                             std::to_string(member_) +
                                              " waited in vain for member " + std::to_string(other));
     }
     observer_.peer_waits->end(ticks());
@@ -83,8 +84,10 @@ class AllReduceGroup::Turn {
   std::uint64_t base_;
 };
 
-AllReduceGroup::AllReduceGroup(std::string algorithm, std::int64_t members, std::int64_t group)
-    : algorithm_(std::move(algorithm)), group_(group) {
+AllReduceGroup::AllReduceGroup(std::string algorithm, std::int64_t members, std::int64_t group,
+                               Op op)
+    : algorithm_(std::move(algorithm)), op_(op), group_(group) {
+  check(op_ == Op::AllReduce || algorithm_ == kRing, "halves of an all_reduce are of a ring");
   for (std::int64_t m = 0; m < members; ++m) members_.push_back(std::make_unique<Member>());
 }
 
@@ -112,15 +115,12 @@ void AllReduceGroup::ring(Turn& turn) {
   const std::int64_t m = turn.member();
   const std::int64_t n = turn.count();
   const std::int64_t previous = turn.wrapped(m - 1);
+  const Range steps = ring_steps(op_, n);
   std::uint64_t point = 1;
-  for (std::int64_t s = 0; s < n - 1; ++s) {
+  for (std::int64_t s = steps.begin; s < steps.end; ++s) {
     turn.await(previous, point);
-    turn.add_from(previous, turn.share_of(m - 1 - s));
-    turn.pass(++point);
-  }
-  for (std::int64_t s = 0; s < n - 1; ++s) {
-    turn.await(previous, point);
-    turn.copy_from(previous, turn.share_of(m - s));
+    const Range elements = turn.share_of(m - 1 - s);
+    s < n - 1 ? turn.add_from(previous, elements) : turn.copy_from(previous, elements);
     turn.pass(++point);
   }
   turn.finish();

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All-reduce between threads of one process: every member calls run() with its own buffer in place,
-// and finds there the sum over all members. Sums are taken in an order that is fixed by the
-// algorithm, so results are the same bits in every run and at every member.
+// All-reduce between threads of one process, and its halves reduce_scatter and all_gather: every
+// member calls run() with its own buffer in place, and finds there the sum over all members; with a
+// half, its own share of the sum, or the shares of all. Sums are taken in an order that is fixed by
+// the algorithm, so results are the same bits in every run and at every member.
 //
-// ring: n shares. In phase one, step s = 0 … n - 2, member m adds share m - 1 - s of its
-// predecessor m - 1 to its own; share m + 1 is then complete at m. In phase two, step s, it copies
-// share m - s from its predecessor. 2 (n - 1) steps, 2 (n - 1) / n of the buffer in and out of each
-// member. Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 2009.
+// ring: n shares. In step s = 0 … n - 2 member m adds share m - 1 - s of its predecessor m - 1 to
+// its own; share m + 1 is then complete at m. In steps n - 1 … 2 n - 3 it copies the share. The
+// first half is a reduce_scatter, the second an all_gather. 2 (n - 1) / n of the buffer in and out
+// of each member. Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 2009.
 // reduce_to_one: member 0 adds all others in order; they copy its result.
 // hierarchical_copy: two halves reduce to a root each, the first root adds the second's sum, and
 // the result goes back the same way. Source: TensorFlow, cross_device_utils.py (there the halves
@@ -20,14 +21,17 @@
 #include <string>
 #include <vector>
 
+#include "kernels/graph/op.h"
 #include "kernels/runtime/counter.h"
 
 namespace regatta {
 
 class AllReduceGroup {
  public:
-  /// `group` numbers the collective: roots of hierarchical_copy rotate with it.
-  AllReduceGroup(std::string algorithm, std::int64_t members, std::int64_t group);
+  /// `group` numbers the collective: roots of hierarchical_copy rotate with it. `op`: all_reduce
+  /// or, by a ring, one half of it.
+  AllReduceGroup(std::string algorithm, std::int64_t members, std::int64_t group,
+                 Op op = Op::AllReduce);
 
   /// Before the first run(), once a member. Shapes: [elements] f32.
   void join(std::int64_t member, float* buffer, std::int64_t elements);
@@ -58,6 +62,7 @@ class AllReduceGroup {
   void hierarchical_copy(Turn& turn);
 
   std::string algorithm_;
+  Op op_ = Op::AllReduce;
   std::int64_t group_ = 0;
   std::int64_t elements_ = 0;
   std::vector<std::unique_ptr<Member>> members_;

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <thread>
 
 #include "kernels/graph/collective.h"
@@ -31,9 +33,19 @@ float contribution(std::int64_t member, std::int64_t round, std::int64_t i) {
   return std::sin(static_cast<float>(member * 7919 + round * 104729 + i));
 }
 
-/// Runs `rounds` all-reduces on `members` threads; buffers are refilled before each.
-std::vector<Outcome> all_reduce(const Case& test, std::int64_t rounds) {
-  AllReduceGroup group(test.algorithm, test.members, 1);
+/// Gives the buffer of a member its elements before a round.
+using Fill = std::function<void(std::int64_t member, std::int64_t round, std::vector<float>&)>;
+
+void contribute(std::int64_t member, std::int64_t round, std::vector<float>& buffer) {
+  for (std::int64_t i = 0; i < std::ssize(buffer); ++i) {
+    buffer[static_cast<std::size_t>(i)] = contribution(member, round, i);
+  }
+}
+
+/// Runs `rounds` of a collective on `members` threads.
+std::vector<Outcome> run(const Case& test, std::int64_t rounds, const Fill& fill = contribute,
+                         Op op = Op::AllReduce) {
+  AllReduceGroup group(test.algorithm, test.members, 1, op);
   std::vector<Outcome> outcomes(static_cast<std::size_t>(test.members));
   for (std::int64_t m = 0; m < test.members; ++m) {
     Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
@@ -51,9 +63,7 @@ std::vector<Outcome> all_reduce(const Case& test, std::int64_t rounds) {
                                                 ++outcome.messages;
                                               }};
       for (std::int64_t round = 0; round < rounds; ++round) {
-        for (std::int64_t i = 0; i < test.elements; ++i) {
-          outcome.buffer[static_cast<std::size_t>(i)] = contribution(m, round, i);
-        }
+        fill(m, round, outcome.buffer);
         group.run(m, Patience{}, observer);
       }
     });
@@ -67,7 +77,7 @@ class AllReduce : public testing::TestWithParam<Case> {};
 TEST_P(AllReduce, LeavesTheSumOverAllMembersAtEachInTheSameBits) {
   constexpr std::int64_t kRounds = 20;
   const Case& test = GetParam();
-  const auto outcomes = all_reduce(test, kRounds);
+  const auto outcomes = run(test, kRounds);
   for (std::int64_t i = 0; i < test.elements; ++i) {
     double sum = 0;
     for (std::int64_t m = 0; m < test.members; ++m) {
@@ -78,13 +88,13 @@ TEST_P(AllReduce, LeavesTheSumOverAllMembersAtEachInTheSameBits) {
     EXPECT_NEAR(outcomes[0].buffer[static_cast<std::size_t>(i)], sum, bound);
   }
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.buffer, outcomes[0].buffer);
-  EXPECT_EQ(all_reduce(test, kRounds)[0].buffer, outcomes[0].buffer);
+  EXPECT_EQ(run(test, kRounds)[0].buffer, outcomes[0].buffer);
 }
 
 TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
   constexpr std::int64_t kRounds = 3;
   const Case& test = GetParam();
-  const auto outcomes = all_reduce(test, kRounds);
+  const auto outcomes = run(test, kRounds);
   const CollectiveShape shape{.algorithm = test.algorithm,
                               .members = test.members,
                               .group = 1,
@@ -117,7 +127,7 @@ TEST_P(AllReduce, AddsUpInTheOrderThatIsWrittenDown) {
       expected.push_back(order.second.empty() ? first : first + sum(order.second));
     }
   }
-  EXPECT_EQ(all_reduce(test, kRounds)[0].buffer, expected);
+  EXPECT_EQ(run(test, kRounds)[0].buffer, expected);
 }
 
 std::vector<Case> cases() {
@@ -133,10 +143,62 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, AllReduce, testing::ValuesIn(cases()), [](const auto& test) {
+std::vector<Case> cases_of(const std::string& algorithm) {
+  std::vector<Case> all = cases();
+  std::erase_if(all, [&](const Case& test) { return test.algorithm != algorithm; });
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& test) {
   return test.param.algorithm + "_" + std::to_string(test.param.members) + "_members_" +
          std::to_string(test.param.elements) + "_elements";
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, AllReduce, testing::ValuesIn(cases()), name_of);
+
+/// With both halves: the share that the first leaves at a member is all that the second has of it.
+class Halves : public testing::TestWithParam<Case> {};
+
+Range share_of(const Case& test, std::int64_t member) {
+  return share(test.elements, test.members, share_at(member, test.members));
+}
+
+TEST_P(Halves, OfARingMakeTheBitsOfTheWhole) {
+  constexpr std::int64_t kRounds = 10;
+  const Case& test = GetParam();
+  const auto whole = run(test, kRounds);
+  const auto scattered = run(test, kRounds, contribute, Op::ReduceScatter);
+  const Fill share_alone = [&](std::int64_t member, std::int64_t, std::vector<float>& buffer) {
+    const Range own = share_of(test, member);
+    std::fill(buffer.begin(), buffer.end(), -7.0F);
+    std::copy_n(scattered[static_cast<std::size_t>(member)].buffer.begin() + own.begin, own.size(),
+                buffer.begin() + own.begin);
+  };
+  const auto gathered = run(test, kRounds, share_alone, Op::AllGather);
+  for (std::size_t m = 0; m < gathered.size(); ++m) {
+    EXPECT_EQ(gathered[m].buffer, whole[m].buffer);
+    EXPECT_EQ(scattered[m].bytes_received + gathered[m].bytes_received, whole[m].bytes_received);
+  }
+}
+
+TEST_P(Halves, CountTheBytesOfTheFormula) {
+  const Case& test = GetParam();
+  for (const Op op : {Op::ReduceScatter, Op::AllGather}) {
+    const CollectiveShape shape{.op = op,
+                                .algorithm = test.algorithm,
+                                .members = test.members,
+                                .group = 1,
+                                .elements = test.elements};
+    const auto outcomes = run(test, 1, contribute, op);
+    for (std::int64_t m = 0; m < test.members; ++m) {
+      const MemberTraffic formula = member_traffic(shape, m);
+      EXPECT_EQ(outcomes[static_cast<std::size_t>(m)].bytes_received, formula.received);
+      EXPECT_EQ(outcomes[static_cast<std::size_t>(m)].messages, formula.messages);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rings, Halves, testing::ValuesIn(cases_of("ring")), name_of);
 
 TEST(AllReduceGroup, NamesTheMemberThatDoesNotCome) {
   for (const std::string_view algorithm : all_reduce_algorithms()) {

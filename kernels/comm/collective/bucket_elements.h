@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bucket is what an all_reduce sums: its inputs, which lie one behind the other.
+// A bucket is what members of a collective have in common: tensors, one behind the other.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace regatta {
 
-/// Of the bucket that the inputs are; -1 where they are not f32.
-inline std::int64_t bucket_elements(std::span<const Tensor> inputs) {
+/// -1 where they are not f32.
+inline std::int64_t bucket_elements(std::span<const Tensor> bucket) {
   std::int64_t elements = 0;
-  for (const Tensor& input : inputs) {
-    if (input.type.element != ElementType::F32) return -1;
-    check(input.f32() == inputs[0].f32() + elements, "a bucket is contiguous");
-    elements += input.elements();
+  for (const Tensor& tensor : bucket) {
+    if (tensor.type.element != ElementType::F32) return -1;
+    check(tensor.f32() == bucket[0].f32() + elements, "a bucket is contiguous");
+    elements += tensor.elements();
   }
   return elements;
 }

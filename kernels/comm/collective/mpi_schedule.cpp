@@ -65,7 +65,7 @@ class Writer {
 };
 
 /// `self` is the writing member's index in `members`.
-void write_ring(Writer& writer, const Members& members, std::int64_t self) {
+void write_ring(Writer& writer, const Members& members, std::int64_t self, Op op = Op::AllReduce) {
   const auto n = static_cast<std::int64_t>(members.size());
   if (n == 1) return;
   const auto wrapped = [n](std::int64_t index) { return ((index % n) + n) % n; };
@@ -74,13 +74,13 @@ void write_ring(Writer& writer, const Members& members, std::int64_t self) {
   const auto share_of = [&](std::int64_t index) {
     return share(writer.all().size(), n, wrapped(index));
   };
-  const std::int64_t steps = 2 * (n - 1);
-  for (Range chunk : writer.chunks(share_of(self))) writer.send(next, chunk);
-  for (std::int64_t step = 0; step < steps; ++step) {
+  const Range steps = ring_steps(op, n);
+  for (Range chunk : writer.chunks(share_of(self - steps.begin))) writer.send(next, chunk);
+  for (std::int64_t step = steps.begin; step < steps.end; ++step) {
     const Range message = share_of(self - 1 - step);
     for (Range chunk : writer.chunks(message)) {
       writer.receive(previous, chunk, message, step < n - 1 ? Taking::Add : Taking::Copy);
-      if (step + 1 < steps) writer.send(next, chunk);
+      if (step + 1 < steps.end) writer.send(next, chunk);
     }
   }
 }
@@ -154,10 +154,10 @@ void write_hierarchical_copy(Writer& writer, const ScheduleRequest& request) {
 
 }  // namespace
 
-Schedule schedule_all_reduce(const ScheduleRequest& request) {
+Schedule schedule_collective(const ScheduleRequest& request) {
   Writer writer(request);
   if (request.algorithm == kRing) {
-    write_ring(writer, all_members(request), request.member);
+    write_ring(writer, all_members(request), request.member, request.op);
   } else if (request.algorithm == kReduceToOne) {
     write_reduce_to_one(writer, {.members = all_members(request), .root = 0});
   } else {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An all-reduce over processes as data: the sends and receives of one member, the other ends,
-// and what must come first. Everything travels in chunks of a fixed size, so that adding one chunk
-// overlaps receiving the next. It calls no library: tests run schedules in memory.
+// An all-reduce over processes, or one of its halves, as data: the sends and receives of one
+// member, the other ends, and what must come first. Everything travels in chunks of a fixed size,
+// so that adding one chunk overlaps receiving the next. It calls no library: tests run schedules in
+// memory.
 //
 // ring and reduce_to_one add in the order of all_reduce.h, element by element, and so give the same
 // bits however their members are dealt to processes. hierarchical_copy reduces each part (the
@@ -46,6 +47,7 @@ struct Schedule {
 
 /// The inputs of a schedule.
 struct ScheduleRequest {
+  Op op = Op::AllReduce;  ///< the others are halves of a ring
   std::string_view algorithm;
   std::int64_t members = 1;
   std::int64_t member = 0;
@@ -55,8 +57,9 @@ struct ScheduleRequest {
   std::span<const std::int64_t> part_of;  ///< by member
 };
 
-/// ring, reduce_to_one, hierarchical_copy.
-Schedule schedule_all_reduce(const ScheduleRequest& request);
+/// ring, reduce_to_one, hierarchical_copy. The buffer is the bucket: a reduce_scatter leaves the
+/// member's share there, an all_gather finds it there.
+Schedule schedule_collective(const ScheduleRequest& request);
 
 /// The steps before and after the roots' exchange, if a library does that exchange.
 Schedule schedule_to_root(const ScheduleRequest& request);

@@ -21,6 +21,7 @@ struct Case {
   std::vector<std::int64_t> part_of;
   std::int64_t elements = 1;
   std::int64_t chunk_elements = 1;
+  Op op = Op::AllReduce;
 
   std::int64_t members() const { return static_cast<std::int64_t>(part_of.size()); }
 };
@@ -52,7 +53,8 @@ class Simulation {
  public:
   explicit Simulation(const Case& test) {
     for (std::int64_t m = 0; m < test.members(); ++m) {
-      members_.push_back({.schedule = schedule_all_reduce({.algorithm = test.algorithm,
+      members_.push_back({.schedule = schedule_collective({.op = test.op,
+                                                           .algorithm = test.algorithm,
                                                            .members = test.members(),
                                                            .member = m,
                                                            .group = 1,
@@ -73,6 +75,7 @@ class Simulation {
   }
 
   const Member& member(std::int64_t m) const { return members_[at(m)]; }
+  std::vector<float>& buffer(std::int64_t m) { return members_[at(m)].buffer; }
 
  private:
   /// One chunk at most waits between two members: as few as can be.
@@ -136,8 +139,10 @@ std::vector<float> in_process(const Case& test) {
 }
 
 class MpiSchedule : public testing::TestWithParam<Case> {};
+class MpiSums : public testing::TestWithParam<Case> {};
+class MpiHalves : public testing::TestWithParam<Case> {};
 
-TEST_P(MpiSchedule, LeavesTheSumOverAllMembersAtEachInTheSameBits) {
+TEST_P(MpiSums, LeavesTheSumOverAllMembersAtEachInTheSameBits) {
   const Case& test = GetParam();
   Simulation simulation(test);
   ASSERT_TRUE(simulation.run());
@@ -160,7 +165,8 @@ TEST_P(MpiSchedule, MovesTheBytesAndMessagesOfTheFormula) {
   const Case& test = GetParam();
   Simulation simulation(test);
   ASSERT_TRUE(simulation.run());
-  const CollectiveShape shape{.algorithm = test.algorithm,
+  const CollectiveShape shape{.op = test.op,
+                              .algorithm = test.algorithm,
                               .members = test.members(),
                               .group = 1,
                               .elements = test.elements,
@@ -171,6 +177,27 @@ TEST_P(MpiSchedule, MovesTheBytesAndMessagesOfTheFormula) {
     EXPECT_EQ(simulation.member(m).traffic.sent, formula.sent) << m;
     EXPECT_EQ(simulation.member(m).traffic.received, formula.received) << m;
     EXPECT_EQ(simulation.member(m).traffic.messages, formula.messages) << m;
+  }
+}
+
+TEST_P(MpiHalves, MakeTheBitsOfTheWhole) {
+  Case test = GetParam();
+  Simulation whole(test);
+  ASSERT_TRUE(whole.run());
+  test.op = Op::ReduceScatter;
+  Simulation scattered(test);
+  ASSERT_TRUE(scattered.run());
+  test.op = Op::AllGather;
+  Simulation gathered(test);
+  for (std::int64_t m = 0; m < test.members(); ++m) {
+    const Range own = share(test.elements, test.members(), share_at(m, test.members()));
+    std::vector<float>& buffer = gathered.buffer(m);
+    std::fill(buffer.begin(), buffer.end(), -7.0F);
+    std::copy_n(scattered.buffer(m).begin() + own.begin, own.size(), buffer.begin() + own.begin);
+  }
+  ASSERT_TRUE(gathered.run());
+  for (std::int64_t m = 0; m < test.members(); ++m) {
+    EXPECT_EQ(gathered.buffer(m), whole.buffer(m)) << m;
   }
 }
 
@@ -210,12 +237,35 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, MpiSchedule, testing::ValuesIn(cases()), [](const auto& test) {
+std::vector<Case> rings() {
+  std::vector<Case> all = cases();
+  std::erase_if(all, [](const Case& test) { return test.algorithm != kRing; });
+  return all;
+}
+
+std::vector<Case> halves_too() {
+  std::vector<Case> all = cases();
+  for (Case test : rings()) {
+    for (const Op op : {Op::ReduceScatter, Op::AllGather}) {
+      test.op = op;
+      all.push_back(test);
+    }
+  }
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& test) {
   std::string dealing;
   for (std::int64_t part : test.param.part_of) dealing += std::to_string(part);
-  return test.param.algorithm + "_parts_" + dealing + "_" + std::to_string(test.param.elements) +
-         "_elements_by_" + std::to_string(test.param.chunk_elements);
-});
+  const std::string op(to_string(test.param.op));
+  return (test.param.op == Op::AllReduce ? test.param.algorithm : op) + "_parts_" + dealing + "_" +
+         std::to_string(test.param.elements) + "_elements_by_" +
+         std::to_string(test.param.chunk_elements);
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, MpiSchedule, testing::ValuesIn(halves_too()), name_of);
+INSTANTIATE_TEST_SUITE_P(Algorithms, MpiSums, testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Rings, MpiHalves, testing::ValuesIn(rings()), name_of);
 
 }  // namespace
 }  // namespace regatta

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "kernels/comm/collective/all_reduce.h"
-#include "kernels/comm/collective/bucket_elements.h"
 #include "kernels/comm/collective/collective_times.h"
+#include "kernels/comm/collective/host_bucket.h"
 #include "kernels/comm/collective/queued_sum.h"
-#include "kernels/comm/staging.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/capture/queued_exchange.h"
@@ -22,30 +21,21 @@
 namespace regatta {
 namespace {
 
-/// What a member gives to be summed.
-struct Bucket {
-  std::int64_t member = 0;
-  LaneQueue* queue = nullptr;
-  std::vector<Tensor> inputs;
-};
-
 /// A collective and who takes part.
 struct Group {
   std::unique_ptr<AllReduceGroup> collective;
-  std::unique_ptr<QueuedSum> sum;  ///< null where lanes have no queues
+  std::unique_ptr<QueuedSum> sum;  ///< of all_reduce; null where lanes have no queues
   std::vector<Account*> accounts;  ///< by member; null: it has not joined yet
   std::vector<Bucket> waiting;
-  std::vector<std::optional<Staging>> buckets;  ///< by member, where the host sums
+  std::vector<std::optional<HostBucket>> buckets;  ///< by member, where the host exchanges them
   std::optional<ArrivalBoard> board;
 
   /// All members have joined, so that it is known who sums.
   void settle() {
-    if (accounts.size() == 1 || (sum != nullptr && sum->is_built())) return;
+    if (sum != nullptr && (accounts.size() == 1 || sum->is_built())) return;
     for (const Bucket& joined : std::exchange(waiting, {})) {
-      const Staging& bucket =
-          buckets[static_cast<std::size_t>(joined.member)].emplace(joined.queue, joined.inputs);
-      collective->join(joined.member, bucket.tensors()[0].f32(),
-                       bucket.bytes() / static_cast<std::int64_t>(sizeof(float)));
+      const HostBucket& bucket = buckets[static_cast<std::size_t>(joined.member)].emplace(joined);
+      collective->join(joined.member, bucket.buffer(), bucket.elements());
     }
   }
 
@@ -151,12 +141,13 @@ std::unique_ptr<Kernel> carried(const KernelRequest& request) {
 
 /// By the host, or where members share a GPU by a kernel of it. Then nothing travels: counted are
 /// the messages of the algorithm whose order of additions the kernel follows.
-class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
+class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
  public:
   /// `bucket` is [elements] f32.
-  AllReduceKernel(const KernelRequest& request, const Tensor& bucket, Group& group,
-                  Account& account)
-      : group_(*group.collective),
+  CollectiveKernel(const KernelRequest& request, const Tensor& bucket, Group& group,
+                   Account& account)
+      : op_(request.node.op),
+        group_(*group.collective),
         bucket_(group.buckets[static_cast<std::size_t>(request.node.attributes.integer("member"))]),
         sum_(group.sum.get()),
         account_(account),
@@ -180,24 +171,21 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
 
   void run(const StepContext& context) override {
     observer_.peer_waits = &context.counters->peer_waits;
-    if (group_.members() == 1) return;
+    if (is_done()) return;
     if (queue_ != nullptr) queue_->finish();
     times_.arrive(*context.counters);
     if (is_queued()) {
       sum_->run(member_, patience_, context.counters->peer_waits);
       count_step();
     } else {
-      bucket_->fetch();
+      bucket_->open();
       group_.run(member_, patience_, observer_);
-      bucket_->begin();
-      bucket_->store_until(bucket_->bytes());
+      bucket_->close();
     }
     times_.leave(*context.counters);
   }
 
-  QueuedExchange* queued_exchange() override {
-    return is_queued() || group_.members() == 1 ? this : nullptr;
-  }
+  QueuedExchange* queued_exchange() override { return is_queued() || is_done() ? this : nullptr; }
   const Meeting* meeting() const override { return is_queued() ? &sum_->meeting() : nullptr; }
   void enqueue() override {
     if (is_queued()) sum_->enqueue();
@@ -214,9 +202,12 @@ class AllReduceKernel final : public ChosenKernel, public QueuedExchange {
 
  private:
   bool is_queued() const { return sum_ != nullptr && sum_->is_built(); }
+  /// A member that is alone still copies its share to where the whole bucket is read.
+  bool is_done() const { return group_.members() == 1 && op_ != Op::AllGather; }
 
+  Op op_;
   AllReduceGroup& group_;
-  std::optional<Staging>& bucket_;  ///< in the group; none where a queue sums
+  std::optional<HostBucket>& bucket_;  ///< in the group; none where a queue sums
   QueuedSum* sum_;
   Account& account_;
   std::int64_t member_;
@@ -249,31 +240,30 @@ struct InProcessTransport::State {
   }
 
   /// `in_queue`: the device's own, which sums members that share it.
-  std::unique_ptr<Kernel> build_all_reduce(const KernelRequest& request,
+  std::unique_ptr<Kernel> build_collective(const KernelRequest& request,
                                            const KernelFactory& in_queue) {
     const Attributes& attributes = request.node.attributes;
     const std::int64_t members = attributes.integer("members");
     Group& group = groups[attributes.integer("group")];
     if (group.collective == nullptr) {
-      group.collective = std::make_unique<AllReduceGroup>(attributes.text("algorithm"), members,
-                                                          attributes.integer("group"));
-      if (request.queue != nullptr) {
+      group.collective = std::make_unique<AllReduceGroup>(
+          attributes.text("algorithm"), members, attributes.integer("group"), request.node.op);
+      if (request.queue != nullptr && request.node.op == Op::AllReduce) {
         group.sum = std::make_unique<QueuedSum>(in_queue, members, attributes.integer("group"));
       }
       group.accounts.resize(static_cast<std::size_t>(members));
       group.buckets.resize(static_cast<std::size_t>(members));
       group.board.emplace(members);
     }
-    const std::int64_t elements = bucket_elements(request.inputs);
+    const Bucket own = bucket_of(request);
+    const std::int64_t elements = bucket_elements(own.tensors);
     if (elements < 0) return nullptr;
     const std::int64_t member = attributes.integer("member");
     Account& account = accounts.open(request.node.place);
     group.join(member, account);
-    const Tensor bucket{.type = {ElementType::F32, {elements}}, .data = request.inputs[0].data};
-    group.waiting.push_back({.member = member,
-                             .queue = request.queue,
-                             .inputs = {request.inputs.begin(), request.inputs.end()}});
-    auto kernel = std::make_unique<AllReduceKernel>(request, bucket, group, account);
+    const Tensor bucket{.type = {ElementType::F32, {elements}}, .data = own.tensors[0].data};
+    group.waiting.push_back(own);
+    auto kernel = std::make_unique<CollectiveKernel>(request, bucket, group, account);
     if (std::ssize(group.waiting) == members) group.settle();
     return kernel;
   }
@@ -287,9 +277,11 @@ void InProcessTransport::add_kernels(KernelTable& table) {
   table.add(Op::Copy, [this, in_queue = table.factory(Op::Copy)](const auto& request) {
     return state_->build_copy(request, in_queue);
   });
-  table.add(Op::AllReduce, [this, in_queue = table.factory(Op::AllReduce)](const auto& request) {
-    return state_->build_all_reduce(request, in_queue);
-  });
+  for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
+    table.add(op, [this, in_queue = table.factory(op)](const auto& request) {
+      return state_->build_collective(request, in_queue);
+    });
+  }
 }
 
 }  // namespace regatta

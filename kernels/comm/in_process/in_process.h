@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Communication between places of one process: copy and all_reduce through shared memory. On a GPU
-// a copy is a kernel in its queue, and the sum over places that share the GPU is one kernel
+// Communication between places of one process: copies and collectives through shared memory. On a
+// GPU a copy is a kernel in its queue, and the sum over places that share the GPU is one kernel
 // (queued_sum.h). A copy from another device's memory is done by queues, through host memory if the
 // devices cannot reach each other's memory (KernelRequest::carrier).
 // Each member runs on its own thread, reads from the other members' memory (pull) and counts the
@@ -21,8 +21,8 @@ class InProcessTransport final : public Transport {
   InProcessTransport();
   ~InProcessTransport() override;
 
-  /// Adds copy and all_reduce. For lanes with queues they use the device's kernels, which must be
-  /// in the table before. Called once for each device's table.
+  /// Adds copy, all_reduce, reduce_scatter and all_gather. For lanes with queues the first two use
+  /// the device's kernels, which must be in the table before. Called once for each device's table.
   void add_kernels(KernelTable& table) override;
 
  private:

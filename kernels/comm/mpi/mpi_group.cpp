@@ -20,7 +20,8 @@ int tag(std::int64_t group, std::int64_t from, std::int64_t to) {
 
 MpiGroup::MpiGroup(Request request, const MpiSession& session)
     : request_(std::move(request)), rank_(session.rank()) {
-  const std::string title = "all_reduce " + std::to_string(request_.group);
+  const std::string title =
+      std::string(to_string(request_.op)) + ' ' + std::to_string(request_.group);
   for (std::int64_t process : request_.processes) {
     if (process >= 0 && process < session.size()) continue;
     throw RunError(ErrorKind::Usage, title + ": a member lives in process " +
@@ -41,8 +42,8 @@ MpiGroup::MpiGroup(Request request, const MpiSession& session)
 }
 
 std::string MpiGroup::name(std::int64_t member) const {
-  return "all_reduce " + std::to_string(request_.group) + ": member " + std::to_string(member) +
-         " in process " + std::to_string(rank_);
+  return std::string(to_string(request_.op)) + ' ' + std::to_string(request_.group) + ": member " +
+         std::to_string(member) + " in process " + std::to_string(rank_);
 }
 
 bool MpiGroup::is_root(std::int64_t member) const {
@@ -53,7 +54,8 @@ bool MpiGroup::is_root(std::int64_t member) const {
 
 std::vector<Schedule> MpiGroup::schedules(std::int64_t member, std::int64_t elements,
                                           std::int64_t chunk_elements) const {
-  const ScheduleRequest request{.algorithm = request_.algorithm,
+  const ScheduleRequest request{.op = request_.op,
+                                .algorithm = request_.algorithm,
                                 .members = std::ssize(request_.processes),
                                 .member = member,
                                 .group = request_.group,
@@ -65,7 +67,7 @@ std::vector<Schedule> MpiGroup::schedules(std::int64_t member, std::int64_t elem
     all.push_back(schedule_to_root(request));
     all.push_back(schedule_from_root(request));
   } else {
-    all.push_back(schedule_all_reduce(request));
+    all.push_back(schedule_collective(request));
   }
   return all;
 }

@@ -22,6 +22,7 @@ class MpiGroup {
  public:
   /// The collective's attributes, from its node.
   struct Request {
+    Op op = Op::AllReduce;
     std::int64_t group = 0;
     std::string algorithm;
     std::vector<std::int64_t> processes;  ///< by member

@@ -5,15 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/comm/collective/bucket_elements.h"
 #include "kernels/comm/collective/collective_times.h"
+#include "kernels/comm/collective/host_bucket.h"
 #include "kernels/comm/mpi/mpi_arrivals.h"
 #include "kernels/comm/mpi/mpi_call.h"
 #include "kernels/comm/mpi/mpi_group.h"
 #include "kernels/comm/mpi/mpi_library_reduce.h"
 #include "kernels/comm/mpi/mpi_messages.h"
 #include "kernels/comm/mpi/mpi_runner.h"
-#include "kernels/comm/staging.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 
@@ -21,11 +20,11 @@ namespace regatta {
 namespace {
 
 /// The member's schedules in order; at roots, the library's reduction after the first.
-class MpiAllReduceKernel final : public Kernel {
+class MpiCollectiveKernel final : public Kernel {
  public:
-  MpiAllReduceKernel(const KernelRequest& request, const Patience& patience, Account& account,
-                     ArrivalLog& arrivals, const ProcessClock& clock)
-      : bucket_(request.queue, request.inputs),
+  MpiCollectiveKernel(const Bucket& bucket, const Patience& patience, Account& account,
+                      ArrivalLog& arrivals, const ProcessClock& clock)
+      : bucket_(bucket),
         patience_(patience),
         times_(*account.times),
         arrivals_(arrivals),
@@ -33,25 +32,24 @@ class MpiAllReduceKernel final : public Kernel {
     observer_.traffic = &account.traffic;
   }
   /// In host memory.
-  float* buffer() const { return bucket_.tensors()[0].f32(); }
+  float* buffer() const { return bucket_.buffer(); }
   void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
   void add(std::unique_ptr<MpiLibraryReduce> reduce) { reduce_ = std::move(reduce); }
 
   void run(const StepContext& context) override {
     observer_.peer_waits = &context.counters->peer_waits;
-    bucket_.fetch();
+    bucket_.open();
     arrivals_.arrive(clock_.now());
     times_.arrive(*context.counters);
     runners_.front()->run(patience_, observer_);
     if (reduce_ != nullptr) reduce_->run(patience_, *observer_.traffic);
     if (runners_.size() > 1) runners_.back()->run(patience_, observer_);
     times_.leave(*context.counters);
-    bucket_.begin();
-    bucket_.store_until(bucket_.bytes());
+    bucket_.close();
   }
 
  private:
-  Staging bucket_;
+  HostBucket bucket_;
   std::vector<std::unique_ptr<MpiRunner>> runners_;
   std::unique_ptr<MpiLibraryReduce> reduce_;
   Patience patience_;
@@ -85,36 +83,40 @@ struct MpiTransport::State {
     mpi_call(MPI_Comm_dup(MPI_COMM_WORLD, &communicator), "MPI_Comm_dup");
   }
 
-  MpiGroup& group_of(const Attributes& attributes) {
+  MpiGroup& group_of(const Node& node) {
+    const Attributes& attributes = node.attributes;
     const std::int64_t number = attributes.integer("group");
     const auto& processes = attributes.integers("processes");
     check(std::ssize(processes) == attributes.integer("members"),
-          "an all_reduce says where each member lives");
+          "a collective says where each member lives");
     check(processes.at(static_cast<std::size_t>(attributes.integer("member"))) == session.rank(),
           "a part holds the members that live in its process");
     const auto found = groups.find(number);
     if (found != groups.end()) return found->second;
-    MpiGroup group(
-        {.group = number, .algorithm = attributes.text("algorithm"), .processes = processes},
-        session);
+    MpiGroup group({.op = node.op,
+                    .group = number,
+                    .algorithm = attributes.text("algorithm"),
+                    .processes = processes},
+                   session);
     return groups.emplace(number, std::move(group)).first->second;
   }
 
   std::unique_ptr<Kernel> build(const KernelRequest& request) {
     const Attributes& attributes = request.node.attributes;
-    const std::int64_t elements = bucket_elements(request.inputs);
+    const Bucket bucket = bucket_of(request);
+    const std::int64_t elements = bucket_elements(bucket.tensors);
     if (elements < 0) return nullptr;
-    MpiGroup& group = group_of(attributes);
+    MpiGroup& group = group_of(request.node);
     const std::int64_t member = attributes.integer("member");
     Account& account = accounts.open(request.node.place);
     ArrivalLog& log = arrivals.log(attributes.integer("group"), attributes.integer("members"),
                                    account.times.emplace());
-    auto kernel = std::make_unique<MpiAllReduceKernel>(request,
-                                                       Patience{.abort = request.abort,
-                                                                .spins = request.spins,
-                                                                .yields = request.yields,
-                                                                .limit_ns = options.limit_ns},
-                                                       account, log, arrivals.clock());
+    auto kernel = std::make_unique<MpiCollectiveKernel>(bucket,
+                                                        Patience{.abort = request.abort,
+                                                                 .spins = request.spins,
+                                                                 .yields = request.yields,
+                                                                 .limit_ns = options.limit_ns},
+                                                        account, log, arrivals.clock());
     const std::int64_t chunk_bytes =
         group.between_hosts() ? options.chunk_bytes_between_hosts : options.chunk_bytes;
     const auto chunk_elements = chunk_bytes / static_cast<std::int64_t>(sizeof(float));
@@ -148,10 +150,12 @@ MpiTransport::MpiTransport(MpiSession& session, const MpiTransportOptions& optio
 MpiTransport::~MpiTransport() = default;
 
 void MpiTransport::add_kernels(KernelTable& table) {
-  table.add(Op::AllReduce, [this, others = table.factory(Op::AllReduce)](const auto& request) {
-    if (request.node.attributes.has("processes")) return state_->build(request);
-    return others ? others(request) : nullptr;
-  });
+  for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
+    table.add(op, [this, others = table.factory(op)](const auto& request) {
+      if (request.node.attributes.has("processes")) return state_->build(request);
+      return others ? others(request) : nullptr;
+    });
+  }
   for (const Op op : {Op::Send, Op::Receive}) {
     table.add(op, [this, others = table.factory(op)](const auto& request) {
       const Node& node = request.node;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce and messages (mpi_messages.h) between processes, over Open MPI. It takes collectives
+// Collectives and messages (mpi_messages.h) between processes, over Open MPI. It takes collectives
 // with the attribute `processes`: the process number, which is the MPI rank, of each member; and
 // messages that neither come from nor go to a server. A process may hold several members, each on
 // its own lane.
@@ -43,7 +43,7 @@ class MpiTransport final : public Transport {
   explicit MpiTransport(MpiSession& session, const MpiTransportOptions& options = {});
   ~MpiTransport() override;
 
-  /// Adds all_reduce, send, sent and receive between processes; other nodes keep the table's
+  /// Adds collectives, send, sent and receive between processes; other nodes keep the table's
   /// earlier kernel. Several tables are possible.
   void add_kernels(KernelTable& table) override;
   void connect() override;

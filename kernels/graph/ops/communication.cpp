@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Nodes that cross a border. copy, send, sent and receive are inserted by partition() alone;
-// all_reduce by strategies. An all_reduce takes k values and yields k sums; its members' inputs
-// agree in type. A message of send and receive holds k values, too: one after the other, without
-// gaps. A receive with inputs adds the values of its message onto them, in place.
+// collectives by strategies. An all_reduce takes k values, its bucket, and yields k sums; its
+// members' inputs agree in type. A reduce_scatter yields of these sums the pieces of the member's
+// share (collective.h), an all_gather takes such pieces and yields the bucket; for its other inputs
+// it waits only, and with the attribute `frees` the bucket is free after its last use. A message of
+// send and receive holds k values, too: one after the other, without gaps. A receive with inputs
+// adds the values of its message onto them, in place.
 #include <algorithm>
 
+#include "kernels/graph/collective.h"
+#include "kernels/graph/listed_types.h"
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -20,6 +25,18 @@ Value Builder::all_reduce(Value value, const AllReduceMember& member) {
 }
 
 namespace rules {
+namespace {
+
+Types types_of_pieces(std::span<const TensorType> bucket, const Attributes& attributes) {
+  Types types;
+  for (const Piece& piece :
+       pieces(bucket, attributes.integer("members"), attributes.integer("member"))) {
+    types.push_back(type_of(piece, bucket));
+  }
+  return types;
+}
+
+}  // namespace
 
 Types infer_copy(const InferRequest& request) {
   check(request.inputs.size() == 1, "copy takes one input");
@@ -32,15 +49,7 @@ Types infer_send(const InferRequest& request) {
 }
 
 Types infer_receive(const InferRequest& request) {
-  const auto& elements = request.attributes.integers("elements");
-  const auto& ranks = request.attributes.integers("ranks");
-  check(elements.size() == ranks.size(), "receive: as many ranks as elements");
-  auto dim = request.attributes.integers("dims").begin();
-  Types types;
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    types.push_back({static_cast<ElementType>(elements[i]), {dim, dim + ranks[i]}});
-    dim += ranks[i];
-  }
+  const Types types = listed_types(request.attributes);
   const bool fits =
       std::equal(types.begin(), types.end(), request.inputs.begin(), request.inputs.end());
   check(request.inputs.empty() || fits, "receive: what is added onto has the message's types");
@@ -50,6 +59,20 @@ Types infer_receive(const InferRequest& request) {
 Types infer_all_reduce(const InferRequest& request) {
   check(!request.inputs.empty(), "all_reduce takes at least one input");
   return {request.inputs.begin(), request.inputs.end()};
+}
+
+Types infer_reduce_scatter(const InferRequest& request) {
+  check(!request.inputs.empty(), "reduce_scatter takes at least one input");
+  return types_of_pieces(request.inputs, request.attributes);
+}
+
+Types infer_all_gather(const InferRequest& request) {
+  const Types bucket = listed_types(request.attributes);
+  const Types pieces = types_of_pieces(bucket, request.attributes);
+  check(!bucket.empty() && pieces.size() <= request.inputs.size() &&
+            std::equal(pieces.begin(), pieces.end(), request.inputs.begin()),
+        "all_gather takes the pieces of its member's share");
+  return bucket;
 }
 
 }  // namespace rules

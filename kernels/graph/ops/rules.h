@@ -84,6 +84,8 @@ Types infer_copy(const InferRequest&);
 Types infer_send(const InferRequest&);
 Types infer_receive(const InferRequest&);
 Types infer_all_reduce(const InferRequest&);
+Types infer_reduce_scatter(const InferRequest&);
+Types infer_all_gather(const InferRequest&);
 
 // quorum.cpp
 Types infer_arrival(const InferRequest&);

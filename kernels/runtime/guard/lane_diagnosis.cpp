@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A lane's diagnosis of a diverged run, before the lane ends it.
+#include <algorithm>
 #include <vector>
 
 #include "kernels/graph/error.h"
@@ -20,8 +21,8 @@ bool Lane::is_finite(const Tensor& tensor) const {
 /// Names the first tensor that is not finite: a variable that the step began with, or else the
 /// output of the first kernel that makes one when the step so far is run again. What is shared is
 /// looked at as its reader copies it, and what came from others is copied once more, as the memory
-/// of both may have been used again. A captured step has already been run to its end, so nothing
-/// is left to look at.
+/// of both may have been used again. Gathered parameters that were freed are not there to look at.
+/// A captured step has already been run to its end, so nothing is left to look at.
 void Lane::diverged(const LossProbe& probe) {
   const std::string loss = "the loss is not finite at step " + std::to_string(step_) + " on " +
                            to_string(plan_.place) + "; ";
@@ -36,6 +37,14 @@ void Lane::diverged(const LossProbe& probe) {
     for (const auto& [name, tensor] : evidence.state) {
       if (!is_finite(tensor)) throw RunError(ErrorKind::Diverged, where + "variable " + name);
     }
+  }
+  if (std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
+        return node.place == plan_.place && node.attributes.has("frees");
+      })) {
+    throw RunError(ErrorKind::Diverged, loss +
+                                            "the parameters that it was computed with are freed: "
+                                            "where they are kept until the step ends, a run names "
+                                            "the first tensor that is not finite");
   }
   const StepContext context{.step = step_, .examples = 0, .counters = &counters_};
   for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A member's bucket as the host exchanges it. all_reduce and reduce_scatter find there what is to
+// be summed; an all_gather brings the member's share there first.
+// Threads: the member's lane.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "kernels/comm/collective/bucket_elements.h"
+#include "kernels/comm/staging.h"
+#include "kernels/graph/collective.h"
+
+namespace regatta {
+
+/// The tensors of a collective's kernel. The queue outlives it.
+struct Bucket {
+  Op op = Op::AllReduce;
+  LaneQueue* queue = nullptr;
+  std::vector<Tensor> tensors;  ///< the bucket's
+  std::vector<Tensor> share;    ///< what an all_gather brings
+  std::int64_t members = 1;
+  std::int64_t member = 0;
+};
+
+inline Bucket bucket_of(const KernelRequest& request) {
+  const bool gathers = request.node.op == Op::AllGather;
+  const auto& tensors = gathers ? request.outputs : request.inputs;
+  Bucket bucket{.op = request.node.op,
+                .queue = request.queue,
+                .tensors = {tensors.begin(), tensors.end()},
+                .share = {},
+                .members = request.node.attributes.integer("members"),
+                .member = request.node.attributes.integer("member")};
+  if (!gathers) return bucket;
+  const auto own = pieces(request.node.outputs, bucket.members, bucket.member);
+  bucket.share.assign(request.inputs.begin(), request.inputs.begin() + std::ssize(own));
+  return bucket;
+}
+
+class HostBucket {
+ public:
+  explicit HostBucket(const Bucket& bucket)
+      : staging_(bucket.queue, bucket.tensors),
+        queue_(bucket.queue),
+        gathers_(bucket.op == Op::AllGather),
+        share_(bucket.share),
+        share_at_(
+            share(elements(), bucket.members, share_at(bucket.member, bucket.members)).begin) {}
+
+  float* buffer() const { return staging_.tensors()[0].f32(); }
+  std::int64_t elements() const {
+    return staging_.bytes() / static_cast<std::int64_t>(sizeof(float));
+  }
+
+  /// Around the exchange.
+  void open() { gathers_ ? bring_share() : staging_.fetch(); }
+  void close() {
+    staging_.begin();
+    staging_.store_until(staging_.bytes());
+  }
+
+ private:
+  void bring_share() const {
+    float* to = buffer() + share_at_;
+    for (const Tensor& piece : share_) {
+      if (queue_ != nullptr) {
+        queue_->copy(to, piece.data, piece.type.bytes());
+      } else {
+        std::memcpy(to, piece.data, static_cast<std::size_t>(piece.type.bytes()));
+      }
+      to += piece.elements();
+    }
+    if (queue_ != nullptr) queue_->finish();
+  }
+
+  Staging staging_;
+  LaneQueue* queue_;
+  bool gathers_;
+  std::vector<Tensor> share_;
+  std::int64_t share_at_;  ///< in the bucket. Units: elements
+};
+
+}  // namespace regatta

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sharded: as all_reduce by a ring, but each of n workers keeps a share of the parameters and of
+// their slots, and updates nothing else. A step gathers the parameters (all_gather), computes, sums
+// the gradients so that each worker has the sums of its share (reduce_scatter), and updates these.
+// Shares are the ring's: of each bucket the elements whose sums are complete at the worker when the
+// ring has added all up. So additions have the ring's order, and results its bits.
+// `--shard optimizer`: gradients stay until the step ends, as all_reduce's do. `--shard gradients`:
+// a bucket's sums are applied while backward makes the next bucket, and its memory is free for the
+// one after that. `--shard parameters`: and a bucket's parameters are gathered for forward and
+// again for backward, each while the bucket before it is used, into the memory of the one before
+// that. For M bytes of parameters and k slots a worker keeps (1 + k) M / n, and sends and receives
+// 2 (n - 1) / n M a step; 3 (n - 1) / n M where parameters are gathered twice.
+// Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter
+// models", SC 2020: stages 1 to 3 (in the first two, there, a worker keeps the gathered parameters
+// over steps).
+#include <array>
+#include <string>
+
+#include "kernels/graph/bucket.h"
+#include "kernels/graph/collective.h"
+#include "strategies/shared_options.h"
+#include "strategies/shares.h"
+#include "strategies/strategy.h"
+#include "strategies/summed_replicas.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::string_view kGradients = "gradients";
+constexpr std::string_view kParameters = "parameters";
+constexpr std::array<std::string_view, 3> kShards = {"optimizer", kGradients, kParameters};
+constexpr Option kShard = {
+    .name = "shard",
+    .help =
+        "what a worker keeps a share of: optimizer (parameters and slots, ZeRO-1), gradients "
+        "(and these, ZeRO-2), or parameters (and those that it gathers, ZeRO-3)",
+    .unit = "",
+    .type = Choice{.usual = kShards[0], .words = kShards}};
+
+Step sharded(const Step& step, const StrategyOptions& options) {
+  const Step replicas = bucket(summed_replicas(step, {.count = options.replicas,
+                                                      .algorithm = std::string(kRing),
+                                                      .strategy = "sharded"}),
+                               options.count(kBucketBytes));
+  const std::string shard = options.choice(kShard);
+  return shared_out(replicas,
+                    {.gradients = shard != kShards[0], .parameters = shard == kParameters});
+}
+
+}  // namespace
+
+extern constinit const Strategy kSharded = {
+    .name = "sharded",
+    .term = "ZeRO-1, 2, 3; FSDP",
+    .summary = "each worker keeps and updates a share of the parameters and their slots",
+    .colour = "#117733",
+    .workers = WorkersAre::Replicas,
+    .exchange = Exchange::Synchronous,
+    .processes = Processes::OfWorkers,
+    .options = options<kShard, kBucketBytes>,
+    .rewrite = sharded};
+
+}  // namespace regatta

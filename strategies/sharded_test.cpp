@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// sharded gives the bits of all_reduce by a ring, as each share's sums are those of the ring, and
+// updates work element by element; and a worker keeps less. Over processes:
+// all_reduce_processes_test.cpp.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "kernels/cpu/lacks_for_test.h"
+#include "kernels/runtime/memory_plan.h"
+#include "strategies/curve_by_adam_for_test.h"
+#include "strategies/test_support.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::curve_by_adam;
+using testing_support::data_of;
+using testing_support::training_of;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+struct Case {
+  std::string workload = "parabola";
+  std::int64_t replicas = 2;
+  std::int64_t global_batch = 49;
+  std::int64_t steps = 20;
+  std::int64_t bucket_bytes = 0;
+  ElementType element = ElementType::F32;
+};
+
+TrialOptions options_of(const Case& test, const std::string& strategy) {
+  TrialOptions options;
+  options.strategy = strategy;
+  options.options.replicas = test.replicas;
+  options.options.given["bucket_bytes"] = test.bucket_bytes;
+  options.steps = test.steps;
+  return options;
+}
+
+TrialOptions sharded(const Case& test, const char* shard) {
+  TrialOptions options = options_of(test, "sharded");
+  options.options.given["shard"] = shard;
+  return options;
+}
+
+Step step_of(const Case& test) {
+  return training_of(test.workload, test.global_batch, 2328, test.element);
+}
+
+class Sharded : public testing::TestWithParam<Case> {};
+
+TEST_P(Sharded, GivesTheBitsOfAllReduce) {
+  const Case& test = GetParam();
+  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
+  Trial ring(step_of(test), data_of(test.workload), options_of(test, "all_reduce"));
+  for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+    Trial shares(step_of(test), data_of(test.workload), sharded(test, shard));
+    EXPECT_EQ(shares.losses(), ring.losses()) << shard;
+    EXPECT_EQ(shares.parameters(), ring.parameters()) << shard;
+  }
+}
+
+/// Uneven shares of examples; buckets that have fewer elements than there are workers, that end
+/// within a variable, and that hold all of them; statistics, lookahead and frozen filters.
+std::vector<Case> cases() {
+  std::vector<Case> cases;
+  for (const std::int64_t n : {1, 2, 3, 5}) {
+    for (const std::int64_t bucket_bytes : {0, 24, 1 << 22}) {
+      cases.push_back({.replicas = n, .bucket_bytes = bucket_bytes});
+    }
+    for (const std::int64_t bucket_bytes : {64 << 10, 1 << 22}) {
+      cases.push_back({.workload = "resnet9_thin",
+                       .replicas = n,
+                       .global_batch = 80,
+                       .steps = 3,
+                       .bucket_bytes = bucket_bytes});
+    }
+  }
+  cases.push_back({.workload = "resnet9_thin",
+                   .replicas = 3,
+                   .global_batch = 80,
+                   .steps = 3,
+                   .bucket_bytes = 1 << 20,
+                   .element = ElementType::BF16});
+  cases.push_back({.workload = "airbench94_narrow",
+                   .replicas = 3,
+                   .global_batch = 96,
+                   .steps = 6,
+                   .bucket_bytes = 64 << 10,
+                   .element = ElementType::BF16});
+  return cases;
+}
+
+std::vector<Case> cases_of(const std::string& workload) {
+  std::vector<Case> all = cases();
+  std::erase_if(all, [&](const Case& test) { return test.workload != workload; });
+  return all;
+}
+
+std::string name_of(const testing::TestParamInfo<Case>& test) {
+  return test.param.workload + "_" + std::string(to_string(test.param.element)) + "_" +
+         std::to_string(test.param.replicas) + "_workers_buckets_of_" +
+         std::to_string(test.param.bucket_bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parabola, Sharded, testing::ValuesIn(cases_of("parabola")), name_of);
+INSTANTIATE_TEST_SUITE_P(Thin, Sharded, testing::ValuesIn(cases_of("resnet9_thin")), name_of);
+INSTANTIATE_TEST_SUITE_P(Airbench94, Sharded, testing::ValuesIn(cases_of("airbench94_narrow")),
+                         name_of);
+
+TEST(ShardedAdam, GivesTheBitsOfAllReduce) {
+  constexpr std::int64_t kPoints = 50;
+  const Case test{.replicas = 3, .bucket_bytes = 40};
+  Trial ring(curve_by_adam(kPoints), data_of("parabola"), options_of(test, "all_reduce"));
+  Trial shares(curve_by_adam(kPoints), data_of("parabola"), sharded(test, "parameters"));
+  EXPECT_EQ(shares.parameters(), ring.parameters());
+}
+
+/// Of parameters and slots that are trained, by worker. Units: bytes.
+std::map<int, std::int64_t> state_bytes(const Graph& graph) {
+  std::map<int, std::int64_t> bytes;
+  for (const Variable& variable : graph.variables()) {
+    if (variable.kind == VariableKind::Statistic) continue;
+    bytes[variable.place.replica] += variable.type.bytes();
+  }
+  return bytes;
+}
+
+TEST(ShardedMemory, HasTheStateOfAWorkerOnce) {
+  for (const std::int64_t n : {2, 3, 5}) {
+    const Case test{
+        .workload = "resnet9_thin", .replicas = n, .global_batch = 80, .bucket_bytes = 64 << 10};
+    const auto graph_of = [&](const TrialOptions& options) {
+      return apply(find_strategies(options.strategy), step_of(test), options.options).graph;
+    };
+    const std::int64_t whole = state_bytes(graph_of(options_of(test, "all_reduce"))).at(0);
+    std::int64_t sum = 0;
+    for (const auto& [worker, bytes] : state_bytes(graph_of(sharded(test, "optimizer")))) {
+      // A share of a bucket is one element from another's at most, of a parameter and a slot.
+      EXPECT_NEAR(static_cast<double>(bytes), static_cast<double>(whole) / static_cast<double>(n),
+                  64 * 2 * 4.0);
+      sum += bytes;
+    }
+    EXPECT_EQ(sum, whole);
+  }
+}
+
+/// Bytes that the plan gives to the values of worker 0.
+std::int64_t arena_bytes(const Step& step) {
+  const Plan plan(step, PlanOptions{});
+  const MemoryPlan memory = plan_memory(step.graph, plan);
+  std::int64_t bytes = 0;
+  for (std::size_t lane = 0; lane < plan.lanes().size(); ++lane) {
+    if (plan.lanes()[lane].place == Place{}) bytes += memory.arena_bytes[lane];
+  }
+  return bytes;
+}
+
+/// Two buckets at a time. The two largest, which follow each other, are 71 % of this model: of the
+/// others' gradients and gathered parameters nothing is left when theirs are there.
+TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
+  const Case test{.workload = "resnet9_thin", .global_batch = 32, .bucket_bytes = 100'000};
+  const auto arena_of = [&](const TrialOptions& options) {
+    return arena_bytes(
+        partition(apply(find_strategies(options.strategy), step_of(test), options.options),
+                  Binding{})
+            .front());
+  };
+  const std::int64_t kept = arena_of(sharded(test, "optimizer"));
+  const std::int64_t freed = arena_of(sharded(test, "gradients"));
+  std::int64_t gradients = 0;
+  for (const Trainable& t : step_of(test).trainables) {
+    gradients += step_of(test).graph.variable(t.variable).type.bytes();
+  }
+  EXPECT_LT(freed, kept - gradients / 5);
+  const std::int64_t gathered = arena_of(sharded(test, "parameters"));
+  EXPECT_LT(gathered, freed - gradients / 6);
+  std::cout << "worker 0: " << kept << " bytes of values, " << freed
+            << " where gradients are freed, " << gathered
+            << " where gathered parameters are, too; parameters have " << gradients << '\n';
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/shares.h"
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/graph/builder.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/copier.h"
+#include "kernels/graph/listed_types.h"
+
+namespace regatta {
+namespace {
+
+/// `name[begin:end]`: elements of a variable.
+std::string name_of_elements(const std::string& name, const Range& elements) {
+  return name + '[' + std::to_string(elements.begin) + ':' + std::to_string(elements.end) + ']';
+}
+
+Variable part_of_variable(const Variable& whole, const Range& elements) {
+  if (elements.size() == whole.type.elements()) return whole;
+  Variable part = whole;
+  part.name = name_of_elements(whole.name, elements);
+  part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = elements.begin};
+  part.type.dims = {elements.size()};
+  if (part.initializer.kind == Initializer::Kind::CopyOf) {
+    part.initializer.source = name_of_elements(whole.initializer.source, elements);
+  }
+  return part;
+}
+
+/// One gathering of a bucket's parameters at a worker: for forward and backward together, or for
+/// one of them.
+struct Use {
+  NodeId sum = -1;  ///< of their gradients
+  bool backward = false;
+  NodeId first = -1;  ///< of its readers
+  NodeId last = -1;
+};
+
+/// Divides what summed replicas keep.
+class Shares {
+ public:
+  Shares(const Step& replicas, const Frees& frees)
+      : source_(replicas), frees_(frees), copier_(replicas.graph) {
+    result_.global_batch = replicas.global_batch;
+    result_.normalization_group = replicas.normalization_group;
+    for (std::size_t t = 0; t < source_.trainables.size(); ++t) find_state(t);
+    for (NodeId id = 0; id < nodes(); ++id) {
+      if (source_.graph.node(id).op == Op::AllReduce) deal(id);
+    }
+    find_uses();
+  }
+
+  Step run() {
+    const Graph& graph = source_.graph;
+    for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+      add_variable(v);
+    }
+    for (const Turn& turn : order()) {
+      turn.kind == Kind::Gather ? gather(static_cast<std::size_t>(turn.index)) : place(turn.index);
+    }
+    for (const Trainable& trainable : source_.trainables) {
+      if (!pieces_.contains(trainable.gradient)) continue;
+      Trainable kept{.variable = copier_.variable(trainable.variable),
+                     .gradient = copier_.value(trainable.gradient),
+                     .updates = {}};
+      for (NodeId id : trainable.updates) kept.updates.push_back(placed_.at(id));
+      result_.trainables.push_back(std::move(kept));
+    }
+    for (Value loss : source_.losses) result_.losses.push_back(copier_.value(loss));
+    return std::move(result_);
+  }
+
+ private:
+  /// What stands in the new graph, by where it stands: at a node of the source, before it or
+  /// behind it.
+  enum class Kind : std::uint8_t { Gather, Node, Sum, Update };
+  struct Turn {
+    NodeId at = -1;
+    Kind kind = Kind::Node;
+    int index = 0;  ///< of a use, or a node
+    auto operator<=>(const Turn&) const = default;
+  };
+
+  NodeId nodes() const { return static_cast<NodeId>(source_.graph.nodes().size()); }
+
+  void find_state(std::size_t t) {
+    const Trainable& trainable = source_.trainables[t];
+    parameter_of_[trainable.gradient] = trainable.variable;
+    for (NodeId update : trainable.updates) {
+      gradient_of_[update] = trainable.gradient;
+      for (VariableId v : source_.graph.node(update).variables) {
+        gradient_of_state_[v] = trainable.gradient;
+      }
+    }
+  }
+
+  void deal(NodeId id) {
+    const Node& sum = source_.graph.node(id);
+    sums_[sum.attributes.integer("group")].push_back(id);
+    summed_.insert(sum.inputs.begin(), sum.inputs.end());
+    for (const Piece& piece :
+         pieces(sum.outputs, sum.attributes.integer("members"), sum.attributes.integer("member"))) {
+      pieces_[{id, static_cast<int>(piece.tensor)}] = piece.elements;
+    }
+  }
+
+  void add_variable(VariableId v) {
+    const Variable& variable = source_.graph.variable(v);
+    const auto gradient = gradient_of_state_.find(v);
+    if (gradient == gradient_of_state_.end()) {
+      copier_.map_variable(v, result_.graph.add(variable));
+      return;
+    }
+    const auto piece = pieces_.find(gradient->second);
+    if (piece == pieces_.end()) return;  // another worker's
+    copier_.map_variable(v, result_.graph.add(part_of_variable(variable, piece->second)));
+  }
+
+  bool is_for_backward(const Node& node) const {
+    return frees_.parameters && node.phase == Phase::Backward;
+  }
+
+  /// A gathered parameter or a cast of one is made anew for each use.
+  void find_uses() {
+    std::map<std::pair<NodeId, bool>, Use> uses;
+    for (NodeId id = 0; id < nodes(); ++id) {
+      const Node& node = source_.graph.node(id);
+      if (node.op == Op::Read && gradient_of_state_.contains(node.variables[0])) {
+        sum_of_carrier_[id] = gradient_of_state_.at(node.variables[0]).node;
+      }
+      for (Value input : node.inputs) {
+        const auto carrier = sum_of_carrier_.find(input.node);
+        if (carrier == sum_of_carrier_.end()) continue;
+        if (node.op == Op::Cast) {
+          sum_of_carrier_[id] = carrier->second;
+          continue;
+        }
+        Use& use = uses[{carrier->second, is_for_backward(node)}];
+        if (use.sum < 0) {
+          use = {.sum = carrier->second, .backward = is_for_backward(node), .first = id};
+        }
+        use.last = id;
+      }
+    }
+    for (const auto& [key, use] : uses) uses_.push_back(use);
+    std::sort(uses_.begin(), uses_.end(),
+              [](const Use& a, const Use& b) { return a.first < b.first; });
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      uses_at_[source_.graph.node(uses_[i].sum).place].push_back(i);
+    }
+  }
+
+  /// The use that comes so many before this one at its worker; null where there is none.
+  const Use* before(std::size_t use, std::ptrdiff_t many) const {
+    const std::vector<std::size_t>& all = uses_at_.at(source_.graph.node(uses_[use].sum).place);
+    const std::ptrdiff_t at = std::find(all.begin(), all.end(), use) - all.begin() - many;
+    return at < 0 ? nullptr : &uses_[all[static_cast<std::size_t>(at)]];
+  }
+
+  void gather(std::size_t index) {
+    const Use& use = uses_[index];
+    const Node& sum = source_.graph.node(use.sum);
+    Builder builder(result_.graph);
+    builder.at(sum.place).in(Phase::Forward).layer(sum.layer);
+    std::vector<Value> inputs;
+    for (int k = 0; k < static_cast<int>(sum.outputs.size()); ++k) {
+      if (!pieces_.contains({use.sum, k})) continue;
+      inputs.push_back(builder.read(copier_.variable(parameter_of_.at({use.sum, k}))));
+    }
+    Attributes attributes = sum.attributes;
+    const std::int64_t round = use.backward ? 2 : 1;
+    attributes.set("group", round * std::ssize(sums_) + sum.attributes.integer("group"));
+    list_types(attributes, sum.outputs);
+    if (frees_.parameters) {
+      attributes.set("frees", std::int64_t{1});
+      if (const Value value = left_by(before(index, 2)); value.exists()) inputs.push_back(value);
+    }
+    const Value first = builder.node(Op::AllGather, inputs, attributes);
+    for (int k = 0; k < static_cast<int>(sum.outputs.size()); ++k) {
+      gathered_[{parameter_of_.at({use.sum, k}), use.backward}] = {first.node, k};
+    }
+  }
+
+  /// A value that is there when a use is over.
+  Value left_by(const Use* use) const {
+    if (use == nullptr || !placed_.contains(use->last)) return {};
+    for (int i = 0; i < static_cast<int>(source_.graph.node(use->last).outputs.size()); ++i) {
+      if (!summed_.contains({use->last, i})) return copier_.value({use->last, i});
+    }
+    return {};
+  }
+
+  void place(NodeId id) {
+    const Node& node = source_.graph.node(id);
+    if (sum_of_carrier_.contains(id)) return;
+    if (node.op == Op::AllReduce) {
+      scatter(id);
+      return;
+    }
+    const auto gradient = gradient_of_.find(id);
+    if (gradient != gradient_of_.end() && !pieces_.contains(gradient->second)) return;
+    for (Value input : node.inputs) {
+      if (sum_of_carrier_.contains(input.node)) carry(input, is_for_backward(node));
+    }
+    placed_[id] = copier_.copy(id, result_.graph);
+  }
+
+  /// Maps a parameter, or a cast of one, to what was gathered for this use.
+  void carry(Value value, bool backward) {
+    const Node& node = source_.graph.node(value.node);
+    if (node.op == Op::Read) {
+      copier_.map(value, gathered_.at({node.variables[0], backward}));
+      return;
+    }
+    Value& cast = casts_[{value.node, backward}];
+    if (!cast.exists()) {
+      carry(node.inputs[0], backward);
+      cast = {copier_.copy(value.node, result_.graph), 0};
+    }
+    copier_.map(value, cast);
+  }
+
+  void scatter(NodeId id) {
+    Node node = copier_.translate(id);
+    node.op = Op::ReduceScatter;
+    const NodeId scattered = result_.graph.add(std::move(node));
+    int output = 0;
+    for (int k = 0; k < static_cast<int>(source_.graph.node(id).outputs.size()); ++k) {
+      if (pieces_.contains({id, k})) copier_.map({id, k}, {scattered, output++});
+    }
+  }
+
+  /// All parameters are gathered first of all or, to free them, each bucket's when the use before
+  /// it begins. To free gradients, a sum stands behind the last gradient of its bucket, and the
+  /// updates behind the next bucket's sum.
+  std::vector<Turn> order() const {
+    std::vector<Turn> turns;
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      const Use* one_before = frees_.parameters ? before(i, 1) : nullptr;
+      turns.push_back({.at = one_before == nullptr ? -1 : one_before->first,
+                       .kind = Kind::Gather,
+                       .index = static_cast<int>(i)});
+    }
+    std::map<NodeId, NodeId> ready;  // by sum: the node that makes its last gradient
+    std::map<NodeId, NodeId> next;   // by sum: the next one of its worker
+    std::map<Place, NodeId> latest;
+    for (const auto& [group, members] : sums_) {
+      for (NodeId id : members) {
+        NodeId& last = ready[id];
+        for (Value input : source_.graph.node(id).inputs) last = std::max(last, input.node);
+        const auto [entry, is_first] = latest.try_emplace(source_.graph.node(id).place, id);
+        if (!is_first) next[std::exchange(entry->second, id)] = id;
+      }
+    }
+    for (NodeId id = 0; id < nodes(); ++id) {
+      Turn turn{.at = id, .kind = Kind::Node, .index = id};
+      const auto update = gradient_of_.find(id);
+      if (frees_.gradients && ready.contains(id)) {
+        turn = {.at = ready.at(id), .kind = Kind::Sum, .index = id};
+      } else if (frees_.gradients && update != gradient_of_.end()) {
+        const NodeId sum = update->second.node;
+        const auto later = next.find(sum);
+        const NodeId at =
+            later == next.end() ? nodes() : std::max(ready.at(sum), ready.at(later->second));
+        turn = {.at = at, .kind = Kind::Update, .index = id};
+      }
+      turns.push_back(turn);
+    }
+    std::sort(turns.begin(), turns.end());
+    return turns;
+  }
+
+  const Step& source_;
+  Frees frees_;
+  Copier copier_;
+  Step result_;
+  std::map<std::int64_t, std::vector<NodeId>> sums_;  ///< by group
+  std::map<Value, Range> pieces_;                     ///< by sum of a gradient; where it has some
+  std::map<Value, VariableId> parameter_of_;          ///< by the same
+  std::map<NodeId, Value> gradient_of_;               ///< by update
+  std::map<VariableId, Value> gradient_of_state_;     ///< by parameter and slot
+  std::set<Value> summed_;                            ///< gradients
+  std::map<NodeId, NodeId> sum_of_carrier_;           ///< by read or cast of a parameter
+  std::vector<Use> uses_;
+  std::map<Place, std::vector<std::size_t>> uses_at_;
+  std::map<std::pair<VariableId, bool>, Value> gathered_;  ///< by parameter, and whether backward
+  std::map<std::pair<NodeId, bool>, Value> casts_;         ///< the same
+  std::map<NodeId, NodeId> placed_;
+};
+
+}  // namespace
+
+Step shared_out(const Step& replicas, const Frees& frees) { return Shares(replicas, frees).run(); }
+
+}  // namespace regatta
