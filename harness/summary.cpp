@@ -217,12 +217,14 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
 
 GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps) {
   GraphRecord record;
+  std::int64_t sent = 0;
   for (const Step& part : parts) {
     const auto nodes = static_cast<std::int64_t>(part.graph.nodes().size());
     record.nodes += nodes;
     record.nodes_per_process.push_back(nodes);
-    record.bytes_per_step_computed += bytes_per_step(part.graph, steps);
+    sent += bytes_sent(part.graph, steps);
   }
+  record.bytes_per_step_computed = static_cast<double>(sent) / static_cast<double>(steps);
   record.models = parts.front().partition.models;
   record.shard_imbalance = shard_imbalance(parts);
   return record;

@@ -45,10 +45,14 @@ TrafficByPlace traffic(const Graph& graph, std::int64_t steps) {
   return all;
 }
 
-double bytes_per_step(const Graph& graph, std::int64_t steps) {
+std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
   std::int64_t bytes = 0;
   for (const auto& [place, part] : traffic(graph, steps)) bytes += part.sent;
-  return static_cast<double>(bytes) / static_cast<double>(steps);
+  return bytes;
+}
+
+double bytes_per_step(const Graph& graph, std::int64_t steps) {
+  return static_cast<double>(bytes_sent(graph, steps)) / static_cast<double>(steps);
 }
 
 std::int64_t multiply_adds(const Graph& graph, NodeId id) {

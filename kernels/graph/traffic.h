@@ -20,6 +20,9 @@ void add(TrafficByPlace& sums, const TrafficByPlace& parts);
 /// the copy's own place receives it.
 TrafficByPlace traffic(const Graph& graph, std::int64_t steps = 1);
 
+/// Bytes sent in the first `steps` steps, summed over places.
+std::int64_t bytes_sent(const Graph& graph, std::int64_t steps);
+
 /// Bytes sent in a step, summed over places: the mean of the first `steps` steps.
 double bytes_per_step(const Graph& graph, std::int64_t steps);
 
