@@ -9,11 +9,11 @@
 // a bucket's sums are applied while backward makes the next bucket, and its memory is free for the
 // one after that. `--shard parameters`: and a bucket's parameters are gathered for forward and
 // again for backward, each while the bucket before it is used, into the memory of the one before
-// that. For M bytes of parameters and k slots a worker keeps (1 + k) M / n, and sends and receives
-// 2 (n - 1) / n M a step; 3 (n - 1) / n M where parameters are gathered twice.
-// Source: Rajbhandari et al., "ZeRO: memory optimizations toward training trillion parameter
-// models", SC 2020: stages 1 to 3 (in the first two, there, a worker keeps the gathered parameters
-// over steps).
+// that; the bucket that backward begins with stays. For M bytes of parameters and k slots a worker
+// keeps (1 + k) M / n, and sends and receives 2 (n - 1) / n M a step; 3 (n - 1) / n M where all
+// parameters are gathered twice. Source: Rajbhandari et al., "ZeRO: memory optimizations toward
+// training trillion parameter models", SC 2020: stages 1 to 3 (in the first two, there, a worker
+// keeps the gathered parameters over steps).
 #include <array>
 #include <string>
 

@@ -38,9 +38,9 @@ Variable part_of_variable(const Variable& whole, const Range& elements) {
 /// One gathering of a bucket's parameters at a worker: for forward and backward together, or for
 /// one of them.
 struct Use {
-  NodeId sum = -1;  ///< of their gradients
-  bool backward = false;
-  NodeId first = -1;  ///< of its readers
+  NodeId sum = -1;        ///< of their gradients
+  bool backward = false;  ///< the second use
+  NodeId first = -1;      ///< of its readers
   NodeId last = -1;
 };
 
@@ -124,8 +124,9 @@ class Shares {
     copier_.map_variable(v, result_.graph.add(part_of_variable(variable, piece->second)));
   }
 
-  bool is_for_backward(const Node& node) const {
-    return frees_.parameters && node.phase == Phase::Backward;
+  /// Whether a reader of a bucket's parameters has them gathered once more.
+  bool is_second_use(const Node& reader, NodeId sum) const {
+    return frees_.parameters && reader.phase == Phase::Backward && !stays_.contains(sum);
   }
 
   /// A gathered parameter or a cast of one is made anew for each use.
@@ -139,23 +140,42 @@ class Shares {
       for (Value input : node.inputs) {
         const auto carrier = sum_of_carrier_.find(input.node);
         if (carrier == sum_of_carrier_.end()) continue;
+        const NodeId sum = carrier->second;
         if (node.op == Op::Cast) {
-          sum_of_carrier_[id] = carrier->second;
+          sum_of_carrier_[id] = sum;
           continue;
         }
-        Use& use = uses[{carrier->second, is_for_backward(node)}];
-        if (use.sum < 0) {
-          use = {.sum = carrier->second, .backward = is_for_backward(node), .first = id};
-        }
+        const bool backward = is_second_use(node, sum);
+        Use& use = uses.try_emplace({sum, backward}, Use{sum, backward, id, id}).first->second;
         use.last = id;
       }
     }
     for (const auto& [key, use] : uses) uses_.push_back(use);
     std::sort(uses_.begin(), uses_.end(),
               [](const Use& a, const Use& b) { return a.first < b.first; });
+    join_uses();
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       uses_at_[source_.graph.node(uses_[i].sum).place].push_back(i);
     }
+  }
+
+  /// The bucket that forward ends with and backward begins with stays in between.
+  void join_uses() {
+    std::map<Place, std::size_t> latest;
+    std::vector<Use> joined;
+    for (const Use& use : uses_) {
+      const auto [entry, is_first] =
+          latest.try_emplace(source_.graph.node(use.sum).place, joined.size());
+      Use* const before = is_first ? nullptr : &joined[entry->second];
+      if (before != nullptr && before->sum == use.sum) {
+        before->last = use.last;
+        stays_.insert(use.sum);
+        continue;
+      }
+      entry->second = joined.size();
+      joined.push_back(use);
+    }
+    uses_ = std::move(joined);
   }
 
   /// The use that comes so many before this one at its worker; null where there is none.
@@ -208,7 +228,8 @@ class Shares {
     const auto gradient = gradient_of_.find(id);
     if (gradient != gradient_of_.end() && !pieces_.contains(gradient->second)) return;
     for (Value input : node.inputs) {
-      if (sum_of_carrier_.contains(input.node)) carry(input, is_for_backward(node));
+      const auto carrier = sum_of_carrier_.find(input.node);
+      if (carrier != sum_of_carrier_.end()) carry(input, is_second_use(node, carrier->second));
     }
     placed_[id] = copier_.copy(id, result_.graph);
   }
@@ -290,6 +311,7 @@ class Shares {
   std::set<Value> summed_;                            ///< gradients
   std::map<NodeId, NodeId> sum_of_carrier_;           ///< by read or cast of a parameter
   std::vector<Use> uses_;
+  std::set<NodeId> stays_;  ///< sums whose parameters have one use, of forward and backward
   std::map<Place, std::vector<std::size_t>> uses_at_;
   std::map<std::pair<VariableId, bool>, Value> gathered_;  ///< by parameter, and whether backward
   std::map<std::pair<NodeId, bool>, Value> casts_;         ///< the same

@@ -224,6 +224,23 @@ TEST(Executor, SharesMemoryAndComputesTheSame) {
   EXPECT_LT(run.executor().planned_bytes(), run.executor().unshared_bytes() * 3 / 4);
 }
 
+TEST(MemoryPlan, OfPlacesIsThatOfTheExecutor) {
+  for (const char* strategy : {"single", "in_graph", "sharded"}) {
+    TrialOptions options;
+    options.strategy = strategy;
+    options.options.replicas = std::string(strategy) == "single" ? 1 : 2;
+    options.steps = 0;
+    options.most_steps = 1;
+    Trial run(thin(64, 1), shapes(), options);
+    std::int64_t sum = 0;
+    const Step& part = run.executor().step();
+    for (const auto& [place, bytes] : planned_bytes(part.graph, Plan(part, PlanOptions{}))) {
+      sum += bytes;
+    }
+    EXPECT_EQ(sum, run.executor().planned_bytes()) << strategy;
+  }
+}
+
 TEST(MemoryPlan, GivesValuesThatLiveTogetherTheirOwnBytes) {
   const Step part = partition(thin(64, 1), Binding{}).front();
   const Plan plan(part, PlanOptions{});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -63,6 +64,14 @@ bool is_followed(const Graph& graph, Value value, const Node& reader) {
          reader.op == Op::ReduceScatter;
 }
 
+/// The inputs of which a kernel reads anything: an all_gather only waits for those beyond the
+/// pieces of its share.
+std::size_t inputs_read(const Node& node) {
+  if (node.op != Op::AllGather) return node.inputs.size();
+  return pieces(node.outputs, node.attributes.integer("members"), node.attributes.integer("member"))
+      .size();
+}
+
 /// The instruction of the owner's lane after which a value's memory is free.
 std::map<Value, int> deaths(const Graph& graph, const Plan& plan) {
   std::map<Value, int> dead;
@@ -73,8 +82,8 @@ std::map<Value, int> deaths(const Graph& graph, const Plan& plan) {
       const Value owner = plan.storage({id, i}).owner;
       if (owner.node == id) dead[owner] = is_kept(node) ? kForever : plan.index_of(id);
     }
-    for (Value input : node.inputs) {
-      const Storage& source = plan.storage(input);
+    for (std::size_t i = 0; i < inputs_read(node); ++i) {
+      const Storage& source = plan.storage(node.inputs[i]);
       if (source.variable >= 0) continue;
       const int lane = plan.lane_of(source.owner.node);
       int end = kForever;
@@ -187,6 +196,16 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
     }
   }
   return memory;
+}
+
+std::map<Place, std::int64_t> planned_bytes(const Graph& graph, const Plan& plan) {
+  std::map<Place, std::int64_t> bytes;
+  for (const Variable& variable : graph.variables()) bytes[variable.place] += variable.type.bytes();
+  const MemoryPlan memory = plan_memory(graph, plan);
+  for (std::size_t lane = 0; lane < plan.lanes().size(); ++lane) {
+    bytes[plan.lanes()[lane].place] += memory.arena_bytes[lane];
+  }
+  return bytes;
 }
 
 }  // namespace regatta
