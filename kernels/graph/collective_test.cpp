@@ -199,7 +199,7 @@ TEST(Halves, AreOfRingsWhoseMembersAgree) {
   EXPECT_EQ(rule_of(7, "group", std::int64_t{0}), "collective 0: a member is there twice");
   EXPECT_EQ(rule_of(6, "group", std::int64_t{2}), "collective 0: not all of its members are there");
   EXPECT_EQ(rule_of(6, "algorithm", std::string("mpi")),
-            "collective 0: its members disagree in op, size, algorithm or types");
+            "collective 0: its members disagree in op, size, algorithm, steps or types");
 }
 
 TEST(Traffic, OfAnAllReduceKnowsItsProcesses) {

@@ -28,8 +28,9 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 TEST(ReferenceKernels, ComputeEveryOpThatIsNeitherInputNorViewNorCollective) {
   KernelTable table("reference");
   add_reference_kernels(table);
-  const std::set<Op> left_out{Op::Input,   Op::Reshape,   Op::Slice,   Op::Send,  Op::Sent,
-                              Op::Receive, Op::AllReduce, Op::Arrival, Op::Quorum};
+  const std::set<Op> left_out{Op::Input,  Op::Reshape,       Op::Slice,     Op::Send,
+                              Op::Sent,   Op::Receive,       Op::AllReduce, Op::Arrival,
+                              Op::Quorum, Op::ReduceScatter, Op::AllGather};
   for (const OpInfo& info : all_ops()) {
     EXPECT_NE(table.has(info.op), left_out.contains(info.op)) << info.name;
   }
