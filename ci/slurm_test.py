@@ -205,10 +205,10 @@ class Ends(Slurm):
                                  "--processes", "4", "--out", str(self.out))
             subprocess.run(["scancel", *job_ids()], check=True)
             child.communicate(timeout=END_S)
-        self.assert_cancelled(r"^Slurm's job \d+ was cancelled; fix: ")
+        self.assert_cancelled(r"Slurm's job \d+ was cancelled; fix: ")
         (record,) = self.records()
-        hosts = sorted(self.hosts(record).values())  # of ranks that have reported nevertheless
-        self.assertEqual(hosts, ["n1", "n1", "n2", "n2"])
+        hosts = set(self.hosts(record).values())  # of ranks that have reported nevertheless
+        self.assertIn(hosts, ({"n1"}, {"n2"}, {"n1", "n2"}))
 
     def test_by_scancel_of_salloc(self) -> None:
         with self.nothing_left():
@@ -216,7 +216,7 @@ class Ends(Slurm):
                                  str(self.out))
             subprocess.run(["scancel", *job_ids()], check=True)
             child.communicate(timeout=END_S)
-        self.assert_cancelled(r"^Slurm's job \d+ was cancelled; fix: ")
+        self.assert_cancelled(r"Slurm's job \d+ was cancelled; fix: ")
 
     def test_by_a_time_limit_of_a_matrix_which_may_go_on_later(self) -> None:
         matrix = self.out / "matrix.toml"
@@ -236,7 +236,7 @@ class Ends(Slurm):
         self.assertEqual(first["status"], "missed")
         self.assertEqual((second["status"], second["failure"]["kind"]), ("failed", "cancelled"))
         self.assertRegex(second["failure"]["text"],
-                         rf"^(step \d+: )?the time limit of Slurm's job {job} was reached; fix: ")
+                         rf"the time limit of Slurm's job {job} was reached; fix: ")
         self.assertRegex(said.read_text(), "interrupted; 1 of 2 runs are kept. To go on: ")
         done = self.run_command(REGATTA, "matrix", str(matrix), "--out", str(self.out), "--dry-run")
         self.assertIn("1 runs are there already\n1 runs left", done.stdout)
@@ -250,7 +250,7 @@ class Ends(Slurm):
             child.communicate(timeout=END_S)
         (record,) = self.records()
         self.assertEqual(record["failure"]["kind"], "peer_lost")
-        self.assertRegex(record["failure"]["text"], r"^rank 1 \(replica1, process \d+ on n2\) was "
+        self.assertRegex(record["failure"]["text"], r"rank 1 \(replica1, process \d+ on n2\) was "
                          "lost after about")
 
 

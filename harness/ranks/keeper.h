@@ -23,6 +23,7 @@ class RunFolders {
  public:
   enum class Memory { OfOpenMpi, OfTheRun };  ///< ranks of other hosts have no folder of this run
 
+  RunFolders() = default;  ///< none: all are Open MPI's usual ones
   explicit RunFolders(Memory memory);
   RunFolders(const RunFolders&) = delete;
   RunFolders& operator=(const RunFolders&) = delete;

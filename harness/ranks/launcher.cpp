@@ -24,6 +24,7 @@
 #include "harness/ranks/loopback_library.h"
 #include "harness/system/child.h"
 #include "harness/system/slurm_end.h"
+#include "harness/system/slurm_job.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -181,18 +182,21 @@ class Launcher::Impl {
     }
   }
 
+  /// None over hosts of a Slurm job: ranks of other hosts would make and leave the same TMPDIR.
+  void make_folders(const LaunchOptions& options) {
+    if (options.hosts.empty() && !other_host_of_slurm_job().empty()) {
+      folders_.emplace();
+    } else {
+      folders_.emplace(memory_of(options));
+    }
+  }
+
   void start(const LaunchOptions& options) {
     std::vector<std::string> command = command_of(options);
     std::map<std::string, std::string> variables = options.environment;
     if (options.start == Start::All) {
-      folders_.emplace(memory_of(options));
+      make_folders(options);
       variables.insert(folders_->environment().begin(), folders_->environment().end());
-      if (options.reach == Reach::Hosts && options.hosts.empty()) {
-        // srun gives Open MPI's daemons on other hosts this environment; they keep their folder.
-        std::error_code error;
-        variables["OMPI_MCA_orte_remote_tmpdir_base"] =
-            std::filesystem::temp_directory_path(error).string();
-      }
     }
     std::vector<std::string> environment = environment_with(variables);
     if (loads_loopback(options)) preload_loopback(environment, kLibraryOfMpirun);
