@@ -109,7 +109,6 @@ class Race {
   std::unique_ptr<Evaluator> evaluator_;
   std::optional<RunError> early_failure_;
   Record record_;
-  std::map<Place, std::int64_t> planned_;  ///< bytes
   std::int64_t run_begin_ns_ = 0;
   TrainingClock training_clock_;
   std::mutex progress_mutex_;
@@ -163,7 +162,6 @@ void Race::build() {
   const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;
   record_.graph = graph_record(parts, std::max<std::int64_t>(1, steps));
   record_.graph.build_ns = now_ns() - build_begin;
-  planned_ = planned_by_place(parts, request_.device);
 
   evaluation_points_ = evaluation_points_of(placement_);
   const Recipe evaluated = evaluated_recipe(request_, placement_.recipe, data_.test.count);
@@ -374,7 +372,6 @@ void Race::finish() {
   const TrainingReport report = last_report();
   summarize(report, trainer_ ? trainer_->examples_seen() : 0, record_);
   for (WorkerRecord& worker : record_.workers) worker.host = trainer_->host_of(worker.rank);
-  add_planned_bytes(planned_, record_);
   record_.memory = {.planned_bytes = report.planned_bytes,
                     .evaluation_planned_bytes = evaluator_->planned_bytes(),
                     .data_bytes = data_.train.bytes() + data_.test.bytes(),

@@ -9,14 +9,12 @@
 #include <numeric>
 #include <set>
 
-#include "harness/plan/device_name.h"
 #include "harness/record/record_fields.h"
 #include "harness/run/assemble.h"
 #include "harness/run/merge_reports.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/traffic.h"
-#include "kernels/runtime/memory_plan.h"
 
 namespace regatta {
 namespace {
@@ -215,29 +213,6 @@ void summarize(const TrainingReport& report, std::int64_t examples, Record& reco
   record.step_time_ns = step_times(report.loops);
   if (!backed.empty()) record.step_examples = step_examples(report.loops, examples);
   record.losses = loss_samples(report.loops);
-}
-
-std::map<Place, std::int64_t> planned_by_place(const std::vector<Step>& parts,
-                                               const std::string& device) {
-  PlanOptions options;
-  if (is_gpu(device)) {
-    options.gathers_casts = [](const Place& place) { return place.role == Role::Worker; };
-  }
-  std::map<Place, std::int64_t> all;
-  for (const Step& part : parts) {
-    for (const auto& [place, bytes] : planned_bytes(part.graph, Plan(part, options))) {
-      all[place] += bytes;
-    }
-  }
-  return all;
-}
-
-void add_planned_bytes(const std::map<Place, std::int64_t>& planned, Record& record) {
-  for (const auto& [place, bytes] : planned) {
-    for (WorkerRecord& worker : record.workers) {
-      if (worker.place == to_string(place)) worker.planned_bytes = bytes;
-    }
-  }
 }
 
 GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -17,11 +16,6 @@ namespace regatta {
 /// Workers, step times, training losses, bytes counted, the order of examples. `examples`: that
 /// were trained on.
 void summarize(const TrainingReport& report, std::int64_t examples, Record& record);
-
-/// What the plan gives each place on `device`. `parts`: by process. Units: bytes.
-std::map<Place, std::int64_t> planned_by_place(const std::vector<Step>& parts,
-                                               const std::string& device);
-void add_planned_bytes(const std::map<Place, std::int64_t>& planned, Record& record);
 
 /// Nodes and bytes; not the build time. `parts`: by process.
 /// `steps`: that the run may take.

@@ -133,7 +133,6 @@ struct WorkerRecord {
   std::int64_t update_ns = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
-  std::optional<std::int64_t> planned_bytes;  ///< of its variables and values; not in older records
   std::vector<std::int64_t> staleness_histogram;    ///< element s: updates that missed s versions
   std::optional<SpanRecord> age_ns;                 ///< from read to update; empty without updates
   std::int64_t updates_applied = 0;                 ///< with its gradients

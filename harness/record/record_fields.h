@@ -121,7 +121,6 @@ void for_each_field(T& part, Field&& field) {
   field("update_ns", part.update_ns);
   field("bytes_sent", part.bytes_sent);
   field("bytes_received", part.bytes_received);
-  field("planned_bytes", part.planned_bytes);
   field("staleness_histogram", part.staleness_histogram);
   field("age_ns", part.age_ns);
   field("updates_applied", part.updates_applied);

@@ -60,7 +60,6 @@ Record sample_record() {
                             .update_ns = 25'000'000,
                             .bytes_sent = 8'000'000,
                             .bytes_received = 8'000'000,
-                            .planned_bytes = 15'000'000,
                             .staleness_histogram = {12, 8},
                             .age_ns = spans,
                             .updates_applied = 16,
