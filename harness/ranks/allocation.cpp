@@ -23,7 +23,7 @@ constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariab
 constexpr char kMpirunRank[] = "OMPI_COMM_WORLD_RANK";
 constexpr char kPmixRank[] = "PMIX_RANK";
 constexpr std::chrono::seconds kFarewell{10};
-constexpr unsigned kJoinLimit = 180;  // s; rank 0 loads data first, and gets ready to evaluate
+constexpr unsigned kJoinSeconds = 180;  // s; rank 0 loads data first, and gets ready to evaluate
 
 std::optional<int> number_in(const char* variable) {
   const char* value = std::getenv(variable);
@@ -95,7 +95,7 @@ bool joins_allocation() {
 
 std::unique_ptr<MpiSession> join_allocation(int processes) {
   std::signal(SIGALRM, end_in_vain);
-  alarm(kJoinLimit);
+  alarm(kJoinSeconds);
   std::unique_ptr<MpiSession> session = open_session(processes);
   std::string lines;
   for (const char* name : kTold) {
