@@ -53,9 +53,11 @@ def _draw_panel(axes: Axes, workload: str, runs: list[Run]) -> None:
     for cell, style in zip(cells, styles_of(cell.variant.strategy for cell in cells)):
         _draw_cell(axes, cell, groups[cell], names[cell], style)
     axes.set_xlim(-min(sent) / 6, max(sent) * 2)
+    powers = range(math.floor(math.log10(min(sent))), math.ceil(math.log10(max(sent))) + 1)
+    axes.set_xticks([0, *(10.0**power for power in powers if 10**power >= min(sent))])
     axes.xaxis.set_major_formatter(BYTES)
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("sent in a step by all workers, mean over steps (log scale)")
+    axes.set_xlabel("sent in a step, all workers (log scale)")
     metric = cells[0].target_metric
     axes.set_ylabel("accuracy at the end (%)" if metric == "accuracy" else f"{metric} at the end")
     entitle(axes, f"{workload}: exchanging less")
@@ -75,8 +77,8 @@ def draw(runs: list[Run]) -> Figure | None:
             panels.append((workload, shown))
     if not panels:
         return None
-    figure, grid = plt.subplots(len(panels), 1, squeeze=False, layout="constrained",
-                                figsize=(NARROW, 4.6 * len(panels)))
+    figure, grid = plt.subplots(len(panels), 1, squeeze=False, gridspec_kw={"hspace": 1.6},
+                                figsize=(NARROW, 3.6 * len(panels)))
     for axes, (workload, shown) in zip(grid[:, 0], panels):
         _draw_panel(axes, workload, shown)
     return tell(figure, others)

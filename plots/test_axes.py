@@ -35,7 +35,7 @@ LABELS: dict[str, tuple[str, str | None]] = {
     "figure_jitter": (r"examples seen", LOSS),
     "figure_staleness": (r"update staleness \(versions missed\)", r"% of updates"),
     "figure_bytes": (r"sent in a step, all places\n\(.+\)|workers", r"sent in a step"),
-    "figure_exchanges": (r"sent in a step by all workers, mean over steps \(log scale\)",
+    "figure_exchanges": (r"sent in a step, all workers \(log scale\)",
                          r"accuracy at the end \(%\)|loss at the end"),
     "figure_graph_size": (r"workers", r"nodes"),
     "figure_trend": (r"commit, by its date", r".*\b(s|examples|examples/s)\b.*"),

@@ -29,6 +29,15 @@ class ManyRanks(unittest.TestCase):
         alone = record_of(*PARABOLA, "--strategy", "all_reduce")
         self.assertEqual(losses_of(record_of(*PARABOLA, *flags)), losses_of(alone))
 
+    def test_hold_a_stage_each(self) -> None:
+        """64, of 32 replicas: the parabola's batch has 50 examples."""
+        staged = ("--workload", "parabola", "--strategy", "all_reduce+model_parallel",
+                  "--workers", "64", "--stages", "2", "--steps", "20")
+        record = record_of(*staged, "--processes", "64", "--stages-per-process", "1")
+        self.assertEqual({worker["rank"] for worker in record["workers"]}, set(range(64)))
+        self.assertLess(record["setup_ns"] * 1e-9, START_LIMIT_S)
+        self.assertEqual(losses_of(record), losses_of(record_of(*staged)))
+
     def test_push_to_servers(self) -> None:
         for strategy in ("parameter_server", "parameter_server_async"):
             self.check("--strategy", strategy, "--servers", "2", processes=RANKS + 2)
