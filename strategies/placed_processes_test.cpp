@@ -6,18 +6,16 @@
 // and the whole in one process beside it.
 #include <gtest/gtest.h>
 
-#include "kernels/comm/mpi/mpi_transport.h"
-#include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
-#include "kernels/runtime/count_allocations_for_test.h"
-#include "strategies/test_support.h"
+#include "strategies/participant_for_test.h"
 
 namespace regatta {
 namespace {
 
 using testing_support::data_of;
+using testing_support::Participant;
 using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
@@ -70,54 +68,15 @@ Binding binding_of(const Case& test) {
           }};
 }
 
-/// This rank's part of a run.
-class Participant {
- public:
-  /// Trains as far as the case says; it may go on to `most_steps`.
-  explicit Participant(const Case& test, std::int64_t most_steps = 0)
-      : global_batch_(test.global_batch),
-        transport_(*session),
-        part_(partition(
-                  apply(find_strategies(test.strategy), step_of(test), options_of(test).options),
-                  binding_of(test))
-                  .at(static_cast<std::size_t>(session->rank()))) {
-    add_cpu_kernels(kernels_);
-    in_process_.add_kernels(kernels_);
-    transport_.add_kernels(kernels_);
-    const TrialOptions options = options_of(test);
-    examples_ = options.steps * test.global_batch;
-    const std::int64_t most = std::max(examples_, most_steps * test.global_batch);
-    executor_ = std::make_unique<Executor>(
-        part_, kernels_, testing_support::executor_options(data_of(test.workload), options, most));
-    transport_.connect();
-    executor_->run(examples_);
-  }
-
-  /// Of so many more steps, in this process.
-  std::int64_t allocations_of(std::int64_t steps) {
-    examples_ += steps * global_batch_;
-    const std::int64_t before = allocation_count();
-    executor_->run(examples_);
-    return allocation_count() - before;
-  }
-
-  Executor& executor() { return *executor_; }
-  const Graph& graph() const { return part_.graph; }
-  TrafficByPlace counted() const {
-    TrafficByPlace all = transport_.traffic();
-    add(all, in_process_.traffic());
-    return all;
-  }
-
- private:
-  std::int64_t global_batch_;
-  std::int64_t examples_ = 0;
-  KernelTable kernels_{"cpu"};
-  InProcessTransport in_process_;
-  MpiTransport transport_;
-  Step part_;
-  std::unique_ptr<Executor> executor_;
-};
+/// This rank's part of a run, which may go on to `most_steps`.
+Participant part_here(const Case& test, std::int64_t most_steps = 0) {
+  return {*session,
+          {.workload = test.workload,
+           .step = step_of(test),
+           .options = options_of(test),
+           .binding = binding_of(test),
+           .most_steps = most_steps}};
+}
 
 /// All variables that live here, by place and name.
 std::map<std::pair<Place, std::string>, std::vector<float>> variables_of(Executor& executor) {
@@ -207,7 +166,7 @@ std::string text(const Case& test) {
 TEST(PlacedOverProcesses, HasTheBitsOfOneProcess) {
   for (const Case& test : cases()) {
     SCOPED_TRACE(text(test));
-    Participant here(test);
+    Participant here = part_here(test);
     Trial together(step_of(test), data_of(test.workload), options_of(test));
     const auto expected = variables_of(together.executor());
     const auto found = variables_of(here.executor());
@@ -220,7 +179,7 @@ TEST(PlacedOverProcesses, HasTheBitsOfOneProcess) {
 TEST(PlacedOverProcesses, MovesTheBytesThatTheGraphSays) {
   for (const Case& test : cases()) {
     SCOPED_TRACE(text(test));
-    Participant here(test);
+    Participant here = part_here(test);
     const std::int64_t steps = options_of(test).steps;
     const auto counted = here.counted();
     const auto computed = traffic(here.graph());
@@ -239,7 +198,7 @@ TEST(PlacedOverProcesses, AllocatesNothingInAStep) {
   for (const Case& test : cases()) {
     if (!test.small()) continue;
     SCOPED_TRACE(text(test));
-    Participant here(test, 50 + kFew + kMany);
+    Participant here = part_here(test, 50 + kFew + kMany);
     const std::int64_t of_few = here.allocations_of(kFew);
     EXPECT_EQ(here.allocations_of(kMany), of_few);
   }
