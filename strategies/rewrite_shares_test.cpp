@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graphs of strategies that divide or rarefy all_reduce: sharded, local_sgd.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/expiry.h"
+#include "kernels/graph/partition.h"
+#include "kernels/graph/period.h"
+#include "kernels/graph/text.h"
+#include "kernels/graph/traffic.h"
+#include "strategies/rewritten_for_test.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::count;
+using testing_support::kHost;
+using testing_support::kParabolaBytes;
+using testing_support::kParabolaInputBytes;
+using testing_support::kWorker0;
+using testing_support::kWorker1;
+using testing_support::loop_count;
+using testing_support::parabola;
+using testing_support::part;
+using testing_support::replicas;
+using testing_support::rewritten;
+
+TEST(LocalSgd, AveragesParametersBehindTheUpdatesInEveryFourthStep) {
+  const Graph graph = part(rewritten("local_sgd", replicas(2)));
+  EXPECT_EQ(count(graph, Op::AllReduce), 2);  // one bucket, two members
+  EXPECT_EQ(count(graph, Op::Assign), 2 * 4);
+  NodeId last_update = 0, first_average = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op == Op::Sgd) last_update = id;
+    if (node.op == Op::AllReduce && first_average == 0) first_average = id;
+    const bool averages = node.op == Op::AllReduce || node.op == Op::Assign;
+    if (averages) {
+      EXPECT_EQ(period_of(node), (Period{.every = 4})) << id;
+    } else if (node.op == Op::Sgd) {
+      EXPECT_EQ(period_of(node), Period{}) << id;
+    }
+  }
+  EXPECT_LT(last_update, first_average);
+  EXPECT_EQ(bytes_per_step(graph, 8), 2 * 2 * kParabolaBytes / 2 * 2 / 8.0);
+  EXPECT_EQ(bytes_per_step(graph, 3), 0);
+}
+
+TEST(LocalSgd, DiffersInStepsFromAllReduceOnly) {
+  StrategyOptions options = replicas(2);
+  options.given["sync_every"] = 1;
+  EXPECT_EQ(bytes_per_step(part(rewritten("local_sgd", options)), 5),
+            bytes_per_step(part(rewritten("all_reduce", replicas(2))), 5));
+}
+
+/// The bucket has 16 elements, from the last layer to the first: output bias 1 and weights 5,
+/// hidden bias 5 and weights 5. Worker 0 keeps its last share.
+TEST(Sharded, KeepsAndUpdatesTheSharesOfTheRing) {
+  for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+    StrategyOptions options = replicas(2);
+    options.given["shard"] = shard;
+    const Graph graph = part(rewritten("sharded", options));
+    EXPECT_EQ(count(graph, Op::AllReduce), 0);
+    EXPECT_EQ(count(graph, Op::ReduceScatter), 2);
+    EXPECT_EQ(count(graph, Op::AllGather), 2);  // backward begins with the only bucket
+    EXPECT_EQ(count(graph, Op::Sgd), 2 + 3);    // the hidden bias is of both
+    std::vector<std::string> kept;
+    for (const Variable& variable : graph.variables()) {
+      if (variable.kind != VariableKind::Parameter) continue;
+      kept.push_back(to_string(variable.place) + ' ' + variable.name + ' ' +
+                     to_string(variable.type));
+    }
+    std::sort(kept.begin(), kept.end());
+    EXPECT_EQ(kept, (std::vector<std::string>{
+                        "replica0 hidden.bias[2:5] f32[3]", "replica0 hidden.weight f32[5,1]",
+                        "replica1 hidden.bias[0:2] f32[2]", "replica1 output.bias f32[1]",
+                        "replica1 output.weight f32[1,5]"}));
+  }
+}
+
+TEST(Sharded, MovesTheBytesOfTheRing) {
+  for (const int n : {1, 2, 3, 5}) {
+    const auto ring = traffic(part(rewritten("all_reduce", replicas(n))));
+    const auto shares = traffic(part(rewritten("sharded", replicas(n))));
+    ASSERT_EQ(ring.size(), shares.size());
+    for (const auto& [place, expected] : ring) {
+      EXPECT_EQ(shares.at(place).sent, expected.sent) << to_string(place);
+      EXPECT_EQ(shares.at(place).received, expected.received) << to_string(place);
+      EXPECT_EQ(shares.at(place).messages, expected.messages) << to_string(place);
+    }
+  }
+}
+
+/// With buckets of one gradient, those of the four variables.
+TEST(Sharded, AppliesABucketsSumsWhileBackwardMakesTheNext) {
+  StrategyOptions options = replicas(2);
+  options.given["bucket_bytes"] = 0;
+  const auto turns = [&](const char* shard) {
+    options.given["shard"] = shard;
+    std::string text;  // of replica 1: b backward, s sums, u updates, each run of them once
+    const Step step = rewritten("sharded", options);
+    for (const Node& node : step.graph.nodes()) {
+      if (node.place != kWorker1 || node.phase <= Phase::Forward) continue;
+      if (node.op == Op::AllGather) continue;
+      const char turn = node.op == Op::ReduceScatter  ? 's'
+                        : node.phase == Phase::Update ? 'u'
+                                                      : 'b';
+      if (text.empty() || text.back() != turn) text += turn;
+    }
+    return text;
+  };
+  EXPECT_EQ(turns("optimizer"), "bsu");
+  EXPECT_EQ(turns("gradients").substr(0, 6), "bsbsub");
+}
+
+/// Forward of four variables, of which backward reads the output's weights alone.
+TEST(Sharded, GathersABucketsParametersWhileTheOneBeforeIsUsed) {
+  StrategyOptions options = replicas(2);
+  options.given["bucket_bytes"] = 0;
+  options.given["shard"] = "parameters";
+  std::string text;  // of replica 0: f forward, b backward, g gathers; runs of f and b once
+  const Step step = rewritten("sharded", options);
+  for (const Node& node : step.graph.nodes()) {
+    if (node.place != kWorker0 || op_info(node.op).view) continue;
+    if (node.op != Op::AllGather && node.phase != Phase::Forward && node.phase != Phase::Backward) {
+      continue;
+    }
+    const char turn = node.op == Op::AllGather ? 'g' : node.phase == Phase::Forward ? 'f' : 'b';
+    if (turn == 'g' || text.empty() || text.back() != turn) text += turn;
+  }
+  EXPECT_EQ(text, "ggfgfgfgfb");
+}
+
+/// Of airbench94's whitening bias, which is trained for some epochs: the backward nodes that make
+/// its gradient, at all workers, whichever has its sums.
+TEST(Sharded, RestsWhereAllReduceDoes) {
+  Recipe recipe;
+  recipe.global_batch = 1024;
+  recipe.train_examples = 50'000;
+  recipe.total_examples = 500'000;
+  const Step step = find_workload("airbench94").training(recipe);
+  const auto resting = [&](const char* strategy) {
+    const Step placed = apply(find_strategies(strategy), step, replicas(3));
+    const std::vector<std::int64_t> all = expiries(placed);
+    std::vector<std::string> text;
+    for (std::size_t id = 0; id < all.size(); ++id) {
+      const Node& node = placed.graph.nodes()[id];
+      if (all[id] == kNever || node.phase == Phase::Update) continue;
+      text.push_back(to_string(node.place) + ' ' + std::string(to_string(node.op)) + ' ' +
+                     node.layer + ' ' + std::to_string(all[id]));
+    }
+    return text;
+  };
+  EXPECT_GE(resting("all_reduce").size(), 3U);
+  EXPECT_EQ(resting("sharded"), resting("all_reduce"));
+}
+
+TEST(Sharded, IsTheOnlyOneThatDealsOutTheStep) {
+  for (const char* composed : {"sharded+all_reduce", "all_reduce+sharded", "sharded+sharded",
+                               "sharded+model_parallel", "sharded+pipeline"}) {
+    for (const int n : {1, 2}) {
+      StrategyOptions options = replicas(n);
+      options.stages = 2;
+      EXPECT_THROW(rewritten(composed, options), RunError) << composed << ' ' << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regatta
