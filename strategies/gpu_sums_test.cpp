@@ -195,9 +195,7 @@ Step replica_by_replica(const Step& step) {
   Step result = step;
   result.graph = Graph();
   Copier copier(step.graph);
-  for (VariableId v = 0; v < std::ssize(step.graph.variables()); ++v) {
-    copier.map_variable(v, result.graph.add(step.graph.variable(v)));
-  }
+  copier.copy_variables(result.graph);
   std::vector<NodeId> order(step.graph.nodes().size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) {

@@ -12,14 +12,14 @@
 // Source: Vogels, Karimireddy, Jaggi 2019, arXiv 1905.13727, algorithms 1 and 2.
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/graph/builder.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/period.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -48,7 +48,12 @@ struct Sum {
 class PowerSgd {
  public:
   PowerSgd(const Step& source, std::int64_t rank)
-      : source_(source), rank_(rank), copier_(source.graph), builder_(result_.graph) {
+      : source_(source),
+        rank_(rank),
+        result_(source),
+        copier_(source.graph),
+        builder_(result_.graph) {
+    result_.graph = Graph();
     find_sums();
   }
 
@@ -63,6 +68,7 @@ class PowerSgd {
     return builder_.at(node.place).in(Phase::Update).layer(node.layer);
   }
   Value summed(const Sum& sum, Value value, std::int64_t round);
+  void exchange();
   void add_variables(Sum& sum);
   void exchange_left(Sum& sum);
   void exchange_right(Sum& sum);
@@ -161,40 +167,30 @@ void PowerSgd::put_together(const Sum& sum) {
   copier_.map({sum.node, 0}, builder.reshape(product, dims));
 }
 
+/// Behind the last sum all gradients are there, and nothing has read a sum yet.
 Step PowerSgd::rewritten() {
-  result_.global_batch = source_.global_batch;
-  result_.normalization_group = source_.normalization_group;
-  for (VariableId v = 0; v < static_cast<VariableId>(source_.graph.variables().size()); ++v) {
-    copier_.map_variable(v, result_.graph.add(source_.graph.variable(v)));
-  }
-  NodeId last = 0;
-  std::map<NodeId, NodeId> nodes;
-  for (const Sum& sum : sums_) last = std::max(last, sum.node);
+  copier_.copy_variables(result_.graph);
+  std::set<NodeId> replaced;
+  for (const Sum& sum : sums_) replaced.insert(sum.node);
   for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
-    const bool is_sum =
-        std::any_of(sums_.begin(), sums_.end(), [&](const Sum& sum) { return sum.node == id; });
-    if (!is_sum) nodes[id] = copier_.copy(id, result_.graph);
-    if (id != last) continue;
-    for (Sum& sum : sums_) {
-      if (!sum.whole) add_variables(sum);
-    }
-    for (Sum& sum : sums_) exchange_left(sum);
-    for (Sum& sum : sums_) {
-      if (!sum.whole) exchange_right(sum);
-    }
-    for (const Sum& sum : sums_) {
-      if (!sum.whole) put_together(sum);
-    }
+    if (!replaced.contains(id)) copier_.copy(id, result_.graph);
+    if (id == *replaced.rbegin()) exchange();
   }
-  for (const Trainable& each : source_.trainables) {
-    Trainable moved{.variable = copier_.variable(each.variable),
-                    .gradient = copier_.value(each.gradient),
-                    .updates = {}};
-    for (const NodeId update : each.updates) moved.updates.push_back(nodes.at(update));
-    result_.trainables.push_back(moved);
-  }
-  for (const Value loss : source_.losses) result_.losses.push_back(copier_.value(loss));
+  copier_.rename(result_);
   return std::move(result_);
+}
+
+void PowerSgd::exchange() {
+  for (Sum& sum : sums_) {
+    if (!sum.whole) add_variables(sum);
+  }
+  for (Sum& sum : sums_) exchange_left(sum);
+  for (Sum& sum : sums_) {
+    if (!sum.whole) exchange_right(sum);
+  }
+  for (const Sum& sum : sums_) {
+    if (!sum.whole) put_together(sum);
+  }
 }
 
 Step powersgd(const Step& step, const StrategyOptions& options) {

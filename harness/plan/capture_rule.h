@@ -8,6 +8,7 @@
 //     GPU, kernels/comm/collective/queued_sum.h)
 //   - if it chooses the pushes that count, for backup workers
 //   - if it holds and updates the parameters, under central_storage
+//   - if it carries the shares of parameters, under --shard
 //   - if workers exchange in some steps only
 //   - if it delays a worker within its steps or looks at single kernels, by --straggler, --trace
 #pragma once

@@ -94,14 +94,11 @@ Step bucket(const Step& step, std::int64_t bucket_bytes) {
   Step result = step;
   result.graph = Graph();
   Copier copier(step.graph);
-  for (VariableId v = 0; v < static_cast<VariableId>(step.graph.variables().size()); ++v) {
-    copier.map_variable(v, result.graph.add(step.graph.variable(v)));
-  }
-  std::map<NodeId, NodeId> nodes;
+  copier.copy_variables(result.graph);
   for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
     const auto found = merged.find(id);
     if (found == merged.end()) {
-      if (!is_part[id]) nodes[id] = copier.copy(id, result.graph);
+      if (!is_part[id]) copier.copy(id, result.graph);
       continue;
     }
     const std::vector<NodeId>& parts = found->second.parts;
@@ -114,12 +111,7 @@ Step bucket(const Step& step, std::int64_t bucket_bytes) {
       copier.map({parts[static_cast<std::size_t>(i)], 0}, {copied, i});
     }
   }
-  for (Trainable& trainable : result.trainables) {
-    trainable.variable = copier.variable(trainable.variable);
-    trainable.gradient = copier.value(trainable.gradient);
-    for (NodeId& update : trainable.updates) update = nodes.at(update);
-  }
-  for (Value& loss : result.losses) loss = copier.value(loss);
+  copier.rename(result);
   verify(result, "bucket");
   return result;
 }

@@ -39,7 +39,7 @@ struct Range {
 /// Share `index` of `count` elements divided among `parts`; sizes differ by at most one.
 Range share(std::int64_t count, std::int64_t parts, std::int64_t index);
 
-/// Of whom each member has a node: all_reduce, reduce_scatter, all_gather.
+/// all_reduce, reduce_scatter, all_gather: each member has a node.
 constexpr bool is_collective(Op op) {
   return op == Op::AllReduce || op == Op::ReduceScatter || op == Op::AllGather;
 }

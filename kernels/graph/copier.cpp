@@ -38,7 +38,26 @@ Node Copier::translate(NodeId id) const {
 NodeId Copier::copy(NodeId id, Graph& target) {
   const NodeId copied = target.add(translate(id));
   map_outputs(id, copied);
+  copies_.at(static_cast<std::size_t>(id)) = copied;
   return copied;
+}
+
+void Copier::copy_variables(Graph& target) {
+  for (VariableId v = 0; v < static_cast<VariableId>(source_.variables().size()); ++v) {
+    map_variable(v, target.add(source_.variable(v)));
+  }
+}
+
+void Copier::rename(Step& step) const {
+  for (Trainable& trainable : step.trainables) {
+    trainable.variable = variable(trainable.variable);
+    trainable.gradient = value(trainable.gradient);
+    for (NodeId& update : trainable.updates) {
+      update = copies_.at(static_cast<std::size_t>(update));
+      check(update >= 0, "a rewrite copies the updates");
+    }
+  }
+  for (Value& loss : step.losses) loss = value(loss);
 }
 
 void Copier::map_outputs(NodeId from, NodeId to) {

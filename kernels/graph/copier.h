@@ -15,7 +15,8 @@ class Copier {
   explicit Copier(const Graph& source)
       : source_(source),
         values_(source.nodes().size()),
-        variables_(source.variables().size(), -1) {}
+        variables_(source.variables().size(), -1),
+        copies_(source.nodes().size(), -1) {}
 
   /// Maps a value or variable of the source to one of the target.
   void map(Value from, Value to) { slot(from) = to; }
@@ -32,6 +33,11 @@ class Copier {
   Node translate(NodeId id) const;
   /// Appends the translated node to `target` and maps its outputs.
   NodeId copy(NodeId id, Graph& target);
+  /// Appends all variables as they are.
+  void copy_variables(Graph& target);
+  /// What `step`, a copy of the source's, names of the source becomes what was copied of it:
+  /// losses, and parameters, gradients and updates of trainables.
+  void rename(Step& step) const;
   /// Maps all outputs of a source node to those of a target node.
   void map_outputs(NodeId from, NodeId to);
 
@@ -41,6 +47,7 @@ class Copier {
   const Graph& source_;
   std::vector<std::vector<Value>> values_;
   std::vector<VariableId> variables_;
+  std::vector<NodeId> copies_;  ///< by copy()
 };
 
 }  // namespace regatta

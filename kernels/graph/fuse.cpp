@@ -22,27 +22,19 @@ class Fuser {
   explicit Fuser(const Step& step)
       : source_(step.graph), result_(step), copier_(step.graph), blocks_(find_blocks(step)) {
     result_.graph = Graph();
-    for (VariableId v = 0; v < static_cast<VariableId>(source_.variables().size()); ++v) {
-      copier_.map_variable(v, result_.graph.add(source_.variable(v)));
-    }
+    copier_.copy_variables(result_.graph);
     for (const FusedBlock& block : blocks_) place(block);
   }
 
   Step run() {
-    std::map<NodeId, NodeId> nodes;
     for (NodeId id = 0; id < static_cast<NodeId>(source_.nodes().size()); ++id) {
       if (const auto found = forward_.find(id); found != forward_.end()) add_block(found->second);
       if (const auto found = backward_.find(id); found != backward_.end()) {
         add(*found->second->backward, picked_.at(found->second));
       }
-      if (!members_.contains(id)) nodes[id] = copier_.copy(id, result_.graph);
+      if (!members_.contains(id)) copier_.copy(id, result_.graph);
     }
-    for (Trainable& trainable : result_.trainables) {
-      trainable.variable = copier_.variable(trainable.variable);
-      trainable.gradient = copier_.value(trainable.gradient);
-      for (NodeId& update : trainable.updates) update = nodes.at(update);
-    }
-    for (Value& loss : result_.losses) loss = copier_.value(loss);
+    copier_.rename(result_);
     return std::move(result_);
   }
 
