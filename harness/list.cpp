@@ -115,7 +115,9 @@ void show_part(std::ostream& out, const Graph& graph, const std::string& title) 
   for (const auto& [place, traffic] : traffic(graph, steps)) {
     out << fmt::format("# {} sends {} bytes and receives {} bytes in {} messages {}\n",
                        to_string(place), traffic.sent, traffic.received, traffic.messages,
-                       steps == 1 ? "a step" : fmt::format("in {} steps", steps));
+                       steps == 1 ? "a step"
+                                  : fmt::format("in {} steps, and sends at most {} bytes in one",
+                                                steps, most_sent_in_a_step(graph, place, steps)));
   }
 }
 

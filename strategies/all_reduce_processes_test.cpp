@@ -32,6 +32,7 @@ struct Case {
   std::string algorithm = "ring";
   ElementType element = ElementType::F32;
   std::string shard = "optimizer";  ///< for sharded
+  bool streams = false;             ///< for diloco
 
   bool small() const { return workload == "parabola"; }
 };
@@ -46,8 +47,13 @@ TrialOptions options_of(const Case& test) {
   } else {
     options.options.given["all_reduce"] = test.algorithm;
   }
-  options.options.given["sync_every"] = 3;  // of local_sgd
-  options.options.given["rank"] = 1;        // of powersgd
+  options.options.given["sync_every"] = 4;  // of local_sgd
+  if (test.streams) {
+    options.options.given["fragments"] = 2;
+    options.options.given["delay"] = 1;
+    options.options.given["mix"] = 0.5;
+  }
+  options.options.given["rank"] = 1;  // of powersgd
   // Several buckets are under way at once.
   options.options.given["bucket_bytes"] = test.small() ? 64 : 64 << 10;
   options.steps = test.small() ? 50 : 3;
@@ -103,6 +109,8 @@ std::vector<Case> cases(const std::string& algorithm) {
   for (const char* periodic : {"local_sgd", "diloco"}) {
     all.push_back({.strategy = periodic, .workers = ranks + 1, .algorithm = algorithm});
   }
+  all.push_back(
+      {.strategy = "diloco", .workers = ranks + 1, .algorithm = algorithm, .streams = true});
   all.push_back({.strategy = "all_reduce+powersgd", .workers = ranks + 1, .algorithm = algorithm});
   all.push_back({.strategy = "all_reduce+model_parallel",
                  .workers = ranks,

@@ -21,20 +21,19 @@ void update_alone(Replicas& replicas, std::int64_t global_batch) {
   }
 }
 
-std::vector<std::vector<Value>> mean_parameters(Replicas& replicas, std::int64_t global_batch,
-                                                const Period& period,
-                                                const std::string& algorithm) {
+std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t global_batch,
+                                               const Averages& averages) {
   std::vector<std::vector<Value>> means(replicas.trainables());
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {
-      Builder builder = replicas.at_update(t, r).only(period);
-      const Value own = builder.read(replicas.parameter(t, r));
+      Builder builder = replicas.at_update(t, r).only(averages.period(t));
+      const Value own = builder.read(averages.variable(t, r));
       means[t].push_back(
           builder.all_reduce(builder.scale(own, share(replicas, r, global_batch)),
                              {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
                               .member = r,
                               .members = replicas.count(),
-                              .algorithm = algorithm}));
+                              .algorithm = averages.algorithm}));
     }
   }
   return means;

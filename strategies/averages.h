@@ -4,6 +4,7 @@
 // some steps.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "kernels/graph/period.h"
@@ -22,9 +23,16 @@ inline constexpr Option kSyncEvery = {
 /// batch.
 void update_alone(Replicas& replicas, std::int64_t global_batch);
 
-/// Appends the means of all parameters over the replicas, weighted by examples: by trainable and
-/// replica. `algorithm`: of the collective.
-std::vector<std::vector<Value>> mean_parameters(Replicas& replicas, std::int64_t global_batch,
-                                                const Period& period, const std::string& algorithm);
+/// What is averaged, and when.
+struct Averages {
+  std::function<VariableId(std::size_t trainable, std::int64_t replica)> variable;
+  std::function<Period(std::size_t trainable)> period;
+  std::string algorithm;  ///< of the collective
+};
+
+/// Appends the means of the variables over the replicas, weighted by examples: by trainable and
+/// replica.
+std::vector<std::vector<Value>> mean_variables(Replicas& replicas, std::int64_t global_batch,
+                                               const Averages& averages);
 
 }  // namespace regatta

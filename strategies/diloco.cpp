@@ -6,8 +6,24 @@
 // Nesterov momentum, the inner one that of the recipe. Bytes are those of local_sgd.
 // With one worker, an outer rate of 1 and no momentum it is `single` within rounding.
 // Source: Douillard et al. 2023, arXiv 2311.08105, whose inner optimizer is AdamW and H 500.
+//
+// Streaming: the parameters are dealt to F fragments, in their order. Fragment f is exchanged as it
+// is behind steps (f + 1) H / F, counted from 1, and every H further; in a step go at most 1 / F of
+// the bytes. With a delay T > 0 each replica keeps what it has then, the exchange runs beside the
+// next step, and the outer optimizer moves the fragment behind the T-th: w becomes
+// A w + (1 - A) outer. F = 1, T = 0, A = 0 is the above bit by bit.
+// Source: Douillard et al. 2025, arXiv 2501.18512, algorithm 2.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
 #include "strategies/averages.h"
+#include "strategies/front.h"
 #include "strategies/shared_options.h"
+#include "strategies/stages.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -21,9 +37,69 @@ constexpr Option kOuterMomentum = {.name = "outer_momentum",
                                    .help = "Nesterov momentum of the outer optimizer",
                                    .unit = "",
                                    .type = Real{.usual = 0.9, .least = 0, .most = 1}};
+constexpr Option kFragments = {
+    .name = "fragments",
+    .help = "parts of the parameters that are exchanged in turn; divides --sync-every",
+    .unit = "",
+    .type = Count{.usual = 1, .least = 1}};
+constexpr Option kDelay = {
+    .name = "delay",
+    .help =
+        "steps from an exchange to where its result is applied; less than --sync-every divided "
+        "by --fragments",
+    .unit = "steps",
+    .type = Count{.usual = 0}};
+constexpr Option kMix = {.name = "mix",
+                         .help = "share of a worker's own parameters in those it goes on from",
+                         .unit = "",
+                         .type = Real{.usual = 0, .least = 0, .most = 1}};
+
+/// When each fragment is exchanged.
+class Timetable {
+ public:
+  /// Throws: RunError(Usage).
+  Timetable(const Step& step, const StrategyOptions& options)
+      : every_(options.count(kSyncEvery)),
+        fragments_(options.count(kFragments)),
+        delay_(options.count(kDelay)) {
+    const auto refuse = [](const std::string& text) { throw RunError(ErrorKind::Usage, text); };
+    const std::string fragments = "--fragments is " + std::to_string(fragments_);
+    if (every_ % fragments_ != 0) {
+      refuse(fragments + ": it has to divide --sync-every, which is " + std::to_string(every_));
+    }
+    if (fragments_ > std::ssize(step.trainables)) {
+      refuse(fragments + ": this model has " + std::to_string(step.trainables.size()) +
+             " parameters to deal to them; fix: give that many or fewer");
+    }
+    if (delay_ >= every_ / fragments_) {
+      refuse("--delay is " + std::to_string(delay_) + ": it has to be less than --sync-every / " +
+             "--fragments, the " + std::to_string(every_ / fragments_) +
+             " steps from one exchange to the next");
+    }
+    std::vector<std::int64_t> elements;
+    for (const Trainable& trainable : step.trainables) {
+      elements.push_back(step.graph.variable(trainable.variable).type.elements());
+    }
+    fragment_of_ = deal_in_order(elements, fragments_);
+  }
+
+  std::int64_t delay() const { return delay_; }
+
+  /// So many steps behind those in which the trainable is exchanged.
+  Period of(std::size_t trainable, std::int64_t later) const {
+    const std::int64_t first = (fragment_of_[trainable] + 1) * (every_ / fragments_);
+    return {.every = every_, .from = 0, .lag = first - every_ + later};
+  }
+
+ private:
+  std::int64_t every_;
+  std::int64_t fragments_;
+  std::int64_t delay_;
+  std::vector<int> fragment_of_;  ///< by trainable
+};
 
 VariableId add_slot(Graph& graph, VariableId parameter, const char* suffix,
-                    const Initializer& initializer) {
+                    const Initializer& initializer = {}) {
   Variable slot = graph.variable(parameter);
   slot.name += suffix;
   slot.kind = VariableKind::Slot;
@@ -31,38 +107,118 @@ VariableId add_slot(Graph& graph, VariableId parameter, const char* suffix,
   return graph.add(slot);
 }
 
-void update_outer(Builder builder, VariableId parameter, Value mean, const SgdOptions& optimizer) {
+/// `mix`: of the replica's own parameter.
+void update_outer(Builder builder, VariableId parameter, Value mean, const SgdOptions& optimizer,
+                  double mix) {
   Graph& graph = builder.graph();
   const std::string name = graph.variable(parameter).name;
   const VariableId outer = add_slot(
       graph, parameter, ".outer", {.kind = Initializer::Kind::CopyOf, .scale = 1, .source = name});
-  const VariableId velocity = add_slot(graph, parameter, ".outer_velocity", {});
+  const VariableId velocity = add_slot(graph, parameter, ".outer_velocity");
   const Value moved = builder.add(builder.read(outer), builder.scale(mean, -1));
   builder.sgd(moved, outer, velocity, optimizer);
-  builder.assign(builder.read(outer), parameter);
+  const Value global = builder.read(outer);
+  if (mix == 0) {
+    builder.assign(global, parameter);
+    return;
+  }
+  const Value own = builder.scale(builder.read(parameter), mix);
+  builder.assign(builder.add(own, builder.scale(global, 1 - mix)), parameter);
 }
 
-Step diloco(const Step& step, const StrategyOptions& options) {
-  Replicas replicas(step, {.count = options.replicas,
-                           .ownership = Ownership::EachReplica,
-                           .feed = Feed::Each,
-                           .home = {},
-                           .sharing = Sharing::None,
-                           .strategy = "diloco"});
-  update_alone(replicas, step.global_batch);
-  const Period period{.every = options.count(kSyncEvery)};
-  const std::vector<std::vector<Value>> means =
-      mean_parameters(replicas, step.global_batch, period, options.choice(kAlgorithm));
-  SgdOptions optimizer{.rate = Schedule::constant(options.real(kOuterRate)),
-                       .momentum = options.real(kOuterMomentum)};
-  optimizer.nesterov = optimizer.momentum > 0;
-  for (std::size_t t = replicas.trainables(); t-- > 0;) {
-    for (std::int64_t r = 0; r < replicas.count(); ++r) {
-      update_outer(replicas.at_update(t, r).only(period), replicas.parameter(t, r),
-                   means[t][static_cast<std::size_t>(r)], optimizer);
+class Diloco {
+ public:
+  Diloco(const Step& step, const StrategyOptions& options)
+      : options_(options),
+        global_batch_(step.global_batch),
+        timetable_(step, options),
+        replicas_(step, {.count = options.replicas,
+                         .ownership = Ownership::EachReplica,
+                         .feed = Feed::Each,
+                         .home = {},
+                         .sharing = Sharing::None,
+                         .strategy = "diloco"}) {}
+
+  Step rewritten() {
+    update_alone(replicas_, global_batch_);
+    if (timetable_.delay() == 0) {
+      move(exchange([&](std::size_t t, std::int64_t r) { return replicas_.parameter(t, r); }));
+      return replicas_.finish();
+    }
+    keep();
+    auto means = exchange([&](std::size_t t, std::int64_t r) { return kept_[t][at(r)]; });
+    if (timetable_.delay() > 1) wait(means);
+    move(means);
+    const Step step = replicas_.finish();
+    std::set<NodeId> exchanges;
+    for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
+      if (is_collective(step.graph.node(id).op)) exchanges.insert(id);
+    }
+    return in_front(step, std::move(exchanges));
+  }
+
+ private:
+  using Values = std::vector<std::vector<Value>>;  ///< by trainable and replica
+
+  static std::size_t at(std::int64_t replica) { return static_cast<std::size_t>(replica); }
+
+  template <typename Visit>
+  void for_each_parameter(std::int64_t later, Visit&& visit) {
+    for (std::size_t t = replicas_.trainables(); t-- > 0;) {
+      for (std::int64_t r = 0; r < replicas_.count(); ++r) {
+        visit(replicas_.at_update(t, r).only(timetable_.of(t, later)), t, r);
+      }
     }
   }
-  return replicas.finish();
+
+  Values exchange(const std::function<VariableId(std::size_t, std::int64_t)>& variable) {
+    const std::int64_t later = std::min<std::int64_t>(timetable_.delay(), 1);
+    return mean_variables(
+        replicas_, global_batch_,
+        {.variable = variable,
+         .period = [this, later](std::size_t t) { return timetable_.of(t, later); },
+         .algorithm = options_.choice(kAlgorithm)});
+  }
+
+  /// Keeps what is to be exchanged.
+  void keep() {
+    kept_.resize(replicas_.trainables());
+    for_each_parameter(0, [&](Builder builder, std::size_t t, std::int64_t r) {
+      const VariableId parameter = replicas_.parameter(t, r);
+      kept_[t].push_back(add_slot(builder.graph(), parameter, ".exchanged"));
+      builder.assign(builder.read(parameter), kept_[t].back());
+    });
+  }
+
+  /// The means stay where they were exchanged from until they are applied.
+  void wait(Values& means) {
+    for_each_parameter(1, [&](Builder builder, std::size_t t, std::int64_t r) {
+      builder.assign(means[t][at(r)], kept_[t][at(r)]);
+    });
+    for_each_parameter(timetable_.delay(), [&](Builder builder, std::size_t t, std::int64_t r) {
+      means[t][at(r)] = builder.read(kept_[t][at(r)]);
+    });
+  }
+
+  void move(const Values& means) {
+    SgdOptions optimizer{.rate = Schedule::constant(options_.real(kOuterRate)),
+                         .momentum = options_.real(kOuterMomentum)};
+    optimizer.nesterov = optimizer.momentum > 0;
+    const double mix = options_.real(kMix);
+    for_each_parameter(timetable_.delay(), [&](Builder builder, std::size_t t, std::int64_t r) {
+      update_outer(builder, replicas_.parameter(t, r), means[t][at(r)], optimizer, mix);
+    });
+  }
+
+  const StrategyOptions& options_;
+  std::int64_t global_batch_;
+  Timetable timetable_;
+  Replicas replicas_;
+  std::vector<std::vector<VariableId>> kept_;  ///< by trainable and replica
+};
+
+Step diloco(const Step& step, const StrategyOptions& options) {
+  return Diloco(step, options).rewritten();
 }
 
 }  // namespace
@@ -75,7 +231,8 @@ extern constinit const Strategy kDiloco = {
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Periodic,
     .processes = Processes::OfWorkers,
-    .options = options<kSyncEvery, kOuterRate, kOuterMomentum, kAlgorithm, kBucketBytes>,
+    .options = options<kSyncEvery, kOuterRate, kOuterMomentum, kFragments, kDelay, kMix, kAlgorithm,
+                       kBucketBytes>,
     .rewrite = diloco};
 
 }  // namespace regatta

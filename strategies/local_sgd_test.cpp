@@ -141,6 +141,55 @@ TEST(Diloco, ThenMovesTheOuterParametersByRateAndMomentum) {
   EXPECT_EQ(parameters_of(outer, 0), parameters_of(outer, 1));
 }
 
+double way_to(const Parameters& parameters) {
+  return distance(parameters, testing_support::first_parameters(parabola()));
+}
+
+/// An outer rate of 1 without momentum makes the mean the outer parameters.
+OptionValues streaming(std::int64_t fragments, std::int64_t delay, double mix) {
+  return {{"sync_every", 6},        {"outer_rate", 1.0}, {"outer_momentum", 0.0},
+          {"fragments", fragments}, {"delay", delay},    {"mix", mix}};
+}
+
+/// Of the parabola's four parameters, 5, 5, 5 and 1, the first two are a fragment.
+TEST(Diloco, ExchangesAFragmentAtATime) {
+  Trial outer = trial(parabola(), "diloco", 3, streaming(2, 0, 0));
+  Trial apart = trial(at_twice_the_rate(), "independent", 3);
+  const Parameters mean = mean_of(parameters_of(apart, 0), parameters_of(apart, 1));
+  for (const int replica : {0, 1}) {
+    Parameters expected = parameters_of(apart, replica);
+    for (const char* name : {"hidden.weight", "hidden.bias"}) expected[name] = mean.at(name);
+    EXPECT_LT(distance(parameters_of(outer, replica), expected), 1e-5 * way_to(mean));
+  }
+  EXPECT_GT(distance(parameters_of(apart, 0), mean), 1e-3 * way_to(mean));
+}
+
+/// The means of step 6, which are there `delay` steps later.
+TEST(Diloco, AppliesAnExchangeLaterAndMixesIt) {
+  for (const std::int64_t delay : {1, 2, 5}) {
+    for (const double mix : {0.0, 0.25}) {
+      SCOPED_TRACE(std::to_string(delay) + " " + std::to_string(mix));
+      Trial exchanged = trial(at_twice_the_rate(), "independent", 6);
+      const Parameters mean = mean_of(parameters_of(exchanged, 0), parameters_of(exchanged, 1));
+      Trial before = trial(parabola(), "diloco", 5 + delay, streaming(1, delay, mix));
+      Trial before_apart = trial(at_twice_the_rate(), "independent", 5 + delay);
+      EXPECT_EQ(parameters_of(before, 1), parameters_of(before_apart, 1));
+      Trial outer = trial(parabola(), "diloco", 6 + delay, streaming(1, delay, mix));
+      Trial apart = trial(at_twice_the_rate(), "independent", 6 + delay);
+      for (const int replica : {0, 1}) {
+        Parameters expected = parameters_of(apart, replica);
+        for (auto& [name, values] : expected) {
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = static_cast<float>(mix) * values[i] +
+                        static_cast<float>(1 - mix) * mean.at(name)[i];
+          }
+        }
+        EXPECT_LT(distance(parameters_of(outer, replica), expected), 1e-5 * way_to(mean));
+      }
+    }
+  }
+}
+
 TEST(Diloco, AtARateOfOneWithoutMomentumIsLocalSgd) {
   const OptionValues plain = {{"sync_every", 4}, {"outer_rate", 1.0}, {"outer_momentum", 0.0}};
   Trial outer = trial(parabola(), "diloco", 20, plain);

@@ -14,7 +14,7 @@
 namespace regatta {
 namespace {
 
-using Schedule = std::vector<std::vector<Pass>>;
+using PassesByStage = std::vector<std::vector<Pass>>;
 
 std::size_t stage_index(std::int64_t stage) { return static_cast<std::size_t>(stage); }
 
@@ -61,8 +61,8 @@ class Done {
   std::map<Key, double> when_;
 };
 
-Schedule gpipe(const PipelineShape& shape) {
-  Schedule all(stage_index(shape.stages));
+PassesByStage gpipe(const PipelineShape& shape) {
+  PassesByStage all(stage_index(shape.stages));
   for (std::int64_t s = 0; s < shape.stages; ++s) {
     for (const PassKind kind : {PassKind::Forward, PassKind::Backward}) {
       for (std::int64_t k = 0; k < shape.microbatches; ++k) {
@@ -86,8 +86,8 @@ std::vector<Pass> alternating(std::int64_t passes, std::int64_t warm_up,
   return order;
 }
 
-Schedule one_forward_one_backward(const PipelineShape& shape) {
-  Schedule all;
+PassesByStage one_forward_one_backward(const PipelineShape& shape) {
+  PassesByStage all;
   for (std::int64_t s = 0; s < shape.stages; ++s) {
     const auto pass = [s](PassKind kind) {
       return [=](std::int64_t k) { return Pass{.kind = kind, .chunk = s, .microbatch = k}; };
@@ -100,10 +100,10 @@ Schedule one_forward_one_backward(const PipelineShape& shape) {
 }
 
 /// Microbatches go through the chunks of a stage in groups of p.
-Schedule interleaved(const PipelineShape& shape) {
+PassesByStage interleaved(const PipelineShape& shape) {
   const std::int64_t p = shape.stages, v = shape.chunks, m = shape.microbatches;
   check(m % p == 0, "an interleaved schedule has a multiple of p microbatches");
-  Schedule all;
+  PassesByStage all;
   for (std::int64_t s = 0; s < p; ++s) {
     const auto pass = [=](PassKind kind, std::int64_t i) {
       const std::int64_t turn = i % (p * v) / p;
@@ -120,8 +120,8 @@ Schedule interleaved(const PipelineShape& shape) {
 
 /// 1f1b with gradients of weights later: stage s takes those of a microbatch s microbatches after
 /// the gradients of its inputs.
-Schedule zero_bubble(const PipelineShape& shape) {
-  Schedule all = one_forward_one_backward(shape);
+PassesByStage zero_bubble(const PipelineShape& shape) {
+  PassesByStage all = one_forward_one_backward(shape);
   for (std::int64_t s = 0; s < shape.stages; ++s) {
     std::vector<Pass>& order = all[stage_index(s)];
     std::vector<Pass> split;

@@ -31,11 +31,13 @@ struct Case {
   std::int64_t steps = 10;
   std::int64_t first_steps = 6;
   ElementType element = ElementType::F32;
+  OptionValues options = {};
 };
 
 std::string name_of(const testing::TestParamInfo<Case>& test) {
   return test.param.workload + "_" + identifier_of(test.param.strategy) + "_" +
-         std::string(to_string(test.param.element));
+         std::string(to_string(test.param.element)) +
+         (test.param.options.empty() ? "" : "_" + test.param.options.begin()->first);
 }
 
 /// Built for the whole run; nothing has run yet.
@@ -45,6 +47,7 @@ Trial trial_of(const Case& test, std::optional<std::int64_t> bound = {},
   options.strategy = test.strategy;
   options.options.replicas = test.replicas;
   options.options.stages = test.stages;
+  options.options.given = test.options;
   options.options.given["servers"] = 2;
   options.options.given["rank"] = 1;
   options.steps = 0;
@@ -94,9 +97,9 @@ TEST_P(Resumed, GivesTheBitsOfARunInOnePiece) {
 /// lookahead, whose fifth step is the second executor's first; Adam.
 std::vector<Case> cases() {
   std::vector<Case> cases;
-  for (const char* strategy :
-       {"single", "in_graph", "central_storage", "all_reduce", "sharded", "local_sgd", "diloco",
-        "all_reduce+powersgd", "parameter_server", "model_parallel", "all_reduce+model_parallel"}) {
+  for (const char* strategy : {"single", "in_graph", "central_storage", "all_reduce", "sharded",
+                               "local_sgd", "diloco", "gossip", "all_reduce+powersgd",
+                               "parameter_server", "model_parallel", "all_reduce+model_parallel"}) {
     const std::string name = strategy;
     const std::int64_t replicas = name == "single" || name == "model_parallel" ? 1 : 3;
     const std::int64_t stages = name.ends_with("model_parallel") ? 2 : 1;
@@ -110,6 +113,17 @@ std::vector<Case> cases() {
                      .replicas = std::min<std::int64_t>(replicas, 2),
                      .stages = stages});
   }
+  // What was exchanged in the first executor's last step is applied in the second's first.
+  cases.push_back({.workload = "parabola",
+                   .strategy = "diloco",
+                   .replicas = 3,
+                   .global_batch = 49,
+                   .options = {{"delay", 2}, {"sync_every", 5}}});
+  cases.push_back({.workload = "parabola",
+                   .strategy = "gossip",
+                   .replicas = 3,
+                   .global_batch = 49,
+                   .options = {{"overlap", 1}}});
   for (const char* strategy : {"single", "all_reduce", "sharded"}) {
     const std::int64_t replicas = std::string(strategy) == "single" ? 1 : 2;
     cases.push_back({.workload = "airbench94_narrow",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs of strategies that divide or rarefy all_reduce: sharded, local_sgd.
+// Graphs of strategies that divide or rarefy all_reduce: sharded, local_sgd, diloco.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,6 +55,42 @@ TEST(LocalSgd, DiffersInStepsFromAllReduceOnly) {
   options.given["sync_every"] = 1;
   EXPECT_EQ(bytes_per_step(part(rewritten("local_sgd", options)), 5),
             bytes_per_step(part(rewritten("all_reduce", replicas(2))), 5));
+}
+
+/// Fragments of 10 and 6 of the 16 elements.
+TEST(Diloco, SendsTheSameBytesInFragmentsAndLessInAStep) {
+  StrategyOptions options = replicas(2);
+  options.given = {{"sync_every", 8}};
+  const Graph whole = part(rewritten("diloco", options));
+  options.given["fragments"] = 2;
+  const Graph fragments = part(rewritten("diloco", options));
+  options.given["delay"] = 3;
+  const Graph late = part(rewritten("diloco", options));
+  EXPECT_EQ(bytes_sent(whole, 8), 2 * kParabolaBytes);
+  EXPECT_EQ(bytes_sent(fragments, 8), bytes_sent(whole, 8));
+  EXPECT_EQ(bytes_sent(fragments, 4), 2 * 40);
+  EXPECT_EQ(bytes_sent(late, 4), 0);
+  EXPECT_EQ(bytes_sent(late, 5), 2 * 40);
+  EXPECT_EQ(bytes_sent(late, 9), bytes_sent(whole, 9));
+  EXPECT_EQ(most_sent_in_a_step(whole, kWorker0, 16), kParabolaBytes);
+  EXPECT_EQ(most_sent_in_a_step(fragments, kWorker0, 16), 40);
+}
+
+TEST(Diloco, ExchangesBesideAStepWhatIsAppliedLater) {
+  StrategyOptions options = replicas(2);
+  options.given = {{"delay", 3}};
+  const Graph graph = part(rewritten("diloco", options));
+  NodeId last_exchange = 0, first_forward = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op == Op::AllReduce) {
+      last_exchange = id;
+      EXPECT_EQ(period_of(node), (Period{.every = 4, .lag = 1}));
+    }
+    if (node.op == Op::Input && first_forward == 0) first_forward = id;
+  }
+  EXPECT_GT(last_exchange, 0);
+  EXPECT_LT(last_exchange, first_forward);
 }
 
 /// The bucket has 16 elements, from the last layer to the first: output bias 1 and weights 5,

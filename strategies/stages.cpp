@@ -169,25 +169,25 @@ std::vector<int> fill(const std::vector<std::int64_t>& costs, std::int64_t stage
   return stage_of;
 }
 
-/// The smallest limit that fits into `stages`, by bisection.
-std::vector<int> deal(const std::vector<std::int64_t>& costs, std::int64_t stages) {
-  std::int64_t low = 0;
-  std::int64_t high = 1;
-  for (const std::int64_t cost : costs) high += cost + 1;
-  while (low + 1 < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    const std::vector<int> stage_of = fill(costs, stages, middle);
-    (stage_of.back() < stages ? high : low) = middle;
-  }
-  return fill(costs, stages, high);
-}
-
 bool has_stages(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(),
                      [](const Node& node) { return node.place.stage != 0; });
 }
 
 }  // namespace
+
+/// The smallest limit that fits into `parts`, by bisection.
+std::vector<int> deal_in_order(const std::vector<std::int64_t>& costs, std::int64_t parts) {
+  std::int64_t low = 0;
+  std::int64_t high = 1;
+  for (const std::int64_t cost : costs) high += cost + 1;
+  while (low + 1 < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    const std::vector<int> part_of = fill(costs, parts, middle);
+    (part_of.back() < parts ? high : low) = middle;
+  }
+  return fill(costs, parts, high);
+}
 
 Stages divide_model(const Graph& graph, std::int64_t stages, std::string_view what) {
   if (has_stages(graph)) {
@@ -208,7 +208,7 @@ Stages divide_model(const Graph& graph, std::int64_t stages, std::string_view wh
     throw RunError(ErrorKind::Usage, std::string(what) + ": this model has " + most +
                                          " parts, so 1 to " + most + " stages are possible");
   }
-  const std::vector<int> dealt = deal(costs, stages);
+  const std::vector<int> dealt = deal_in_order(costs, stages);
   const auto stages_of = [&](std::vector<int> all) {
     for (int& each : all) each = each == kNoPart ? 0 : dealt[static_cast<std::size_t>(each)];
     return all;

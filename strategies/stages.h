@@ -14,6 +14,10 @@
 
 namespace regatta {
 
+/// The part of each cost: contiguous, the most expensive part as cheap as possible, none empty.
+/// `parts`: at most as many as costs.
+std::vector<int> deal_in_order(const std::vector<std::int64_t>& costs, std::int64_t parts);
+
 struct Stages {
   std::vector<int> of_node;      ///< by node; that of an input is 0
   std::vector<int> of_variable;  ///< by variable

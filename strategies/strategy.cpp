@@ -28,6 +28,7 @@ extern const Strategy kSharded;
 extern const Strategy kLocalSgd;
 extern const Strategy kDiloco;
 extern const Strategy kPowerSgd;
+extern const Strategy kGossip;
 
 namespace {
 
@@ -46,6 +47,7 @@ constexpr std::array kStrategies = {
     &kLocalSgd,
     &kDiloco,
     &kPowerSgd,
+    &kGossip,
 };
 
 const Strategy& find_one(const std::string& name) {

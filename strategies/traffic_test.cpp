@@ -63,19 +63,20 @@ TEST_P(Traffic, CountedEqualsComputedAtEveryPlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Strategies, Traffic,
-    testing::Values(Case{"in_graph", 3}, Case{"central_storage", 3}, Case{"all_reduce", 2},
-                    Case{"all_reduce", 3},
-                    Case{"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}},
-                    Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
-                    Case{"sharded", 2}, Case{"sharded", 3, 1, {{"bucket_bytes", 100'000}}},
-                    Case{"sharded", 5, 1, {{"shard", "gradients"}}},
-                    Case{"sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 100'000}}},
-                    Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
-                    Case{"local_sgd", 3, 1, {{"sync_every", 2}}},
-                    Case{"diloco", 3, 1, {{"sync_every", 2}}},
-                    Case{"local_sgd", 2, 1, {{"sync_every", 5}, {"sync_from", 2}}},
-                    Case{"pipeline", 1, 3, {{"microbatches", 3}}},
-                    Case{"all_reduce+pipeline", 2, 2, {{"schedule", "zero_bubble"}}}),
+    testing::Values(
+        Case{"in_graph", 3}, Case{"central_storage", 3}, Case{"all_reduce", 2},
+        Case{"all_reduce", 3}, Case{"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}},
+        Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}}, Case{"sharded", 2},
+        Case{"sharded", 3, 1, {{"bucket_bytes", 100'000}}},
+        Case{"sharded", 5, 1, {{"shard", "gradients"}}},
+        Case{"sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 100'000}}},
+        Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
+        Case{"local_sgd", 3, 1, {{"sync_every", 2}}}, Case{"diloco", 3, 1, {{"sync_every", 2}}},
+        Case{"diloco", 2, 1, {{"sync_every", 2}, {"fragments", 2}}},
+        Case{"diloco", 3, 1, {{"sync_every", 2}, {"delay", 1}}},
+        Case{"local_sgd", 2, 1, {{"sync_every", 5}, {"sync_from", 2}}}, Case{"gossip", 3},
+        Case{"gossip", 4, 1, {{"overlap", 1}}}, Case{"pipeline", 1, 3, {{"microbatches", 3}}},
+        Case{"all_reduce+pipeline", 2, 2, {{"schedule", "zero_bubble"}}}),
     [](const auto& test) {
       std::string options;
       for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);
@@ -113,6 +114,16 @@ TEST(TrafficFormula, SharedParametersAreGatheredTwice) {
     EXPECT_EQ(sent(4 << 20), 2);
     EXPECT_GT(sent(100'000), 2.6);
     EXPECT_LT(sent(100'000), 3);
+  }
+}
+
+TEST(TrafficFormula, GossipSendsTheModelAndItsWeightToOnePeer) {
+  for (const int n : {2, 3, 5}) {
+    Trial run = run_case({"gossip", n});
+    for (int r = 0; r < n; ++r) {
+      EXPECT_EQ(run.counted().at(worker(r)).sent, kSteps * (parameter_bytes(run) + 4)) << n;
+      EXPECT_EQ(run.counted().at(worker(r)).received, kSteps * (parameter_bytes(run) + 4)) << n;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, sum of n times a factor (added up in the order of the inputs), concatenate, cast,
-// copy.
+// add, scale, quotient, sum of n times a factor (added up in the order of the inputs), concatenate,
+// cast, copy.
 #include <cstring>
 #include <span>
 #include <vector>
@@ -76,6 +76,11 @@ KernelPointer add(const KernelRequest& request) {
 KernelPointer scale(const KernelRequest& request) {
   const auto factor = static_cast<float>(request.node.attributes.real("factor"));
   return map_one(request, [factor](auto, Lanes x) { return factor * x; });
+}
+
+KernelPointer quotient(const KernelRequest& request) {
+  return map_one(request,
+                 [divisor = request.inputs[1]](auto, Lanes x) { return x / *divisor.f32(); });
 }
 
 KernelPointer sum(const KernelRequest& request) {

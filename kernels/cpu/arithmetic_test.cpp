@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, assign, sum, cast, concatenate, copy, translate, for every device that has kernels
-// (test_support.h).
+// add, scale, quotient, assign, sum, cast, concatenate, copy, translate, for every device that has
+// kernels (test_support.h).
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -27,6 +27,14 @@ TEST(Scale, AgreesWithTheReference) {
     const OpCase op_case{Op::Scale, {{"factor", 0.3}}, {random_array(dims, 1)}, {}, "scale"};
     expect_agrees(op_case, kOneRounding);
     expect_agrees_in_bf16(op_case, 1, kOneRounding);
+  }
+}
+
+TEST(Quotient, AgreesWithTheReference) {
+  for (const Dims& dims : kSizes) {
+    const OpCase op_case{
+        Op::Quotient, {}, {random_array(dims, 1), random_array({1}, 2)}, {}, "quotient"};
+    expect_agrees(op_case, kOneRounding);
   }
 }
 

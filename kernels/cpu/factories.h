@@ -65,6 +65,7 @@ KernelPointer cast(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 KernelPointer assign(const KernelRequest&);
 KernelPointer orthogonalize(const KernelRequest&);
+KernelPointer quotient(const KernelRequest&);
 
 // translate.cpp
 KernelPointer translate(const KernelRequest&);

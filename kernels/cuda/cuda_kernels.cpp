@@ -20,6 +20,7 @@ void add_forward(KernelTable& table) {
   table.add(Op::NormalizeInference, cuda::normalize_inference);
   table.add(Op::Add, cuda::add);
   table.add(Op::Scale, cuda::scale);
+  table.add(Op::Quotient, cuda::quotient);
   table.add(Op::Concatenate, cuda::concatenate);
   table.add(Op::Cast, cuda::cast);
   table.add(Op::Translate, cuda::translate);

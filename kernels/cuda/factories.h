@@ -42,6 +42,7 @@ KernelPointer normalize_backward(const KernelRequest&);
 // arithmetic.cu
 KernelPointer add(const KernelRequest&);
 KernelPointer scale(const KernelRequest&);
+KernelPointer quotient(const KernelRequest&);
 KernelPointer sum(const KernelRequest&);
 KernelPointer cast(const KernelRequest&);
 

@@ -8,10 +8,7 @@
 namespace regatta {
 
 NodeId Builder::append(Node node) {
-  if (period_ != Period{}) {
-    node.attributes.set("every", period_.every);
-    node.attributes.set("from", period_.from);
-  }
+  set_period(node.attributes, period_);
   return graph_.add(std::move(node));
 }
 

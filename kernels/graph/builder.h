@@ -217,6 +217,8 @@ class Builder {
   /// away, at length one. A column that then has less than a millionth of its length becomes zero.
   /// Shapes: x [A, R] f32. Source: modified Gram-Schmidt.
   Value orthogonalize(Value x);
+  /// x / divisor, without a gradient. Shapes: x [...] f32, divisor [1] f32.
+  Value quotient(Value x, Value divisor);
   /// One member's node of a group: each output is the sum of that input over the group's members.
   /// Members stand at different places and name the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);

@@ -28,18 +28,21 @@ struct Open {
 std::vector<Message> messages(const Graph& graph, const Binding& binding) {
   std::vector<Message> all;
   std::set<std::pair<Value, Place>> known;
-  std::map<std::tuple<Place, Place, bool>, Open> open;  // by places, and whether it is a pull
+  const auto periods = periods_of_travel(graph);
+  // By places, whether it is a pull, and the steps that it travels in.
+  std::map<std::tuple<Place, Place, bool, Period>, Open> open;
   for (const Node& node : graph.nodes()) {
     for (Value input : node.inputs) {
       const Place& from = graph.node(input.node).place;
       if (binding.process_of(from) == binding.process_of(node.place)) continue;
       if (!known.insert({input, node.place}).second) continue;
       const bool pull = is_pull(graph, input);
-      const std::tuple key{from, node.place, pull};
+      const Period& period = periods.at({input, node.place});
+      const std::tuple key{from, node.place, pull, period};
       const auto found = open.find(key);
       const bool together = pull || node.place.role == Role::Server;
       if (!together || found == open.end() || found->second.bytes >= binding.message_bytes) {
-        all.push_back({.from = from, .to = node.place, .values = {}});
+        all.push_back({.from = from, .to = node.place, .values = {}, .period = period});
         open[key] = {.message = all.size() - 1, .bytes = 0};
       }
       Open& taking = open[key];

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/graph/partition.h"
+#include "kernels/graph/period.h"
 
 namespace regatta {
 
@@ -19,6 +20,7 @@ struct Message {
   Place from;
   Place to;
   std::vector<Value> values;  ///< of the placed graph, in the order in which they are first read
+  Period period;              ///< of all of them
 
   bool of_server() const { return from.role == Role::Server || to.role == Role::Server; }
 };

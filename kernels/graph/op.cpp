@@ -96,6 +96,7 @@ constexpr std::array kOps = {
     compute(Op::Arrival, "arrival", infer_arrival),
     assigning(Op::Quorum, "quorum", infer_quorum),  // keeps pushes from one step to the next
     compute(Op::Orthogonalize, "orthogonalize", infer_orthogonalize),
+    compute(Op::Quotient, "quotient", infer_quotient),
     assigning(Op::Sgd, "sgd", infer_sgd),
     assigning(Op::Adam, "adam", infer_adam),
     assigning(Op::Assign, "assign", infer_assign),

@@ -72,6 +72,7 @@ enum class Op : std::uint8_t {
   Arrival,        ///< at a server: all gradients of a worker have arrived
   Quorum,         ///< at a server: whether a worker's push counts, and the sum once enough do
   Orthogonalize,  ///< the columns of a matrix, each of length one or zero
+  Quotient,       ///< of a value and one number
   // updates
   Sgd,
   Adam,

@@ -14,6 +14,7 @@
 #include "kernels/graph/loops.h"
 #include "kernels/graph/message_sums.h"
 #include "kernels/graph/messages.h"
+#include "kernels/graph/period.h"
 #include "kernels/graph/sends_under_way.h"
 #include "kernels/graph/verify.h"
 
@@ -84,6 +85,7 @@ class Partitioner {
         expiries_(expiries(step)),
         messages_(messages(step.graph, binding)),
         sums_(message_sums(step.graph, messages_)),
+        periods_(periods_of_travel(step.graph)),
         unsent_(messages_.size()),
         under_way_(step.graph) {
     // What is not made any more would become a sum of all steps.
@@ -194,7 +196,7 @@ class Partitioner {
       if (unsent_[m] > 0) continue;
       if (!message.of_server()) {
         for (Value value : message.values) {
-          under_way_.begin(value, static_cast<std::int64_t>(m));
+          under_way_.begin(value, static_cast<std::int64_t>(m), message.period);
         }
       }
       const int process = process_of(id);
@@ -205,6 +207,7 @@ class Partitioner {
       node.attributes = {{"message", static_cast<std::int64_t>(m)},
                          {"peer", std::int64_t{binding_.process_of(message.to)}},
                          {"to", coordinates(message.to)}};
+      set_period(node.attributes, message.period);
       add(process, std::move(node), loops_.of(id));
     }
   }
@@ -220,6 +223,7 @@ class Partitioner {
       peers.push_back(binding_.process_of(messages_[static_cast<std::size_t>(m)].to));
     }
     node.attributes = {{"messages", sends.messages}, {"peers", std::move(peers)}};
+    set_period(node.attributes, sends.period);
     add(process, std::move(node), loops_.of(first));
   }
 
@@ -234,6 +238,7 @@ class Partitioner {
     node.attributes = {{"message", static_cast<std::int64_t>(m)},
                        {"peer", std::int64_t{binding_.process_of(message.from)}},
                        {"from", coordinates(message.from)}};
+    set_period(node.attributes, message.period);
     list_types(node.attributes, types);
     node.inputs = std::move(onto);
     const NodeId received = add(binding_.process_of(message.to), std::move(node), loop);
@@ -271,6 +276,7 @@ class Partitioner {
     Node node = communication(Op::Copy, place, step_.graph.node(value.node).layer);
     node.inputs = {copiers_[at(process)].value(value)};
     node.attributes = {{"from", coordinates(source)}};
+    set_period(node.attributes, periods_.at(key));
     return travelled_[key] = {add(process, std::move(node), loops_.of(value.node)), 0};
   }
 
@@ -302,7 +308,8 @@ class Partitioner {
   std::vector<Message> messages_;
   std::vector<MessageSum> sums_;
   std::map<NodeId, const MessageSum*> sum_of_;  ///< by node of the placed graph
-  std::vector<std::size_t> unsent_;             ///< by message: values that are not made yet
+  std::map<std::pair<Value, Place>, Period> periods_;
+  std::vector<std::size_t> unsent_;  ///< by message: values that are not made yet
   std::map<std::pair<Value, Place>, std::size_t> message_of_;
   std::map<NodeId, std::set<std::size_t>> leaves_in_;
   SendsUnderWay under_way_;

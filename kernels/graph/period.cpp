@@ -7,7 +7,17 @@ namespace regatta {
 
 Period period_of(const Node& node) {
   if (!node.attributes.has("every")) return {};
-  return {.every = node.attributes.integer("every"), .from = node.attributes.integer("from")};
+  const std::int64_t lag = node.attributes.has("lag") ? node.attributes.integer("lag") : 0;
+  return {.every = node.attributes.integer("every"),
+          .from = node.attributes.integer("after"),
+          .lag = lag};
+}
+
+void set_period(Attributes& attributes, const Period& period) {
+  if (period == Period{}) return;
+  attributes.set("every", period.every);
+  attributes.set("after", period.from);
+  if (period.lag != 0) attributes.set("lag", period.lag);
 }
 
 bool steps_are_alike(const Graph& graph) {
@@ -19,7 +29,7 @@ std::int64_t steps_with_all_nodes(const Graph& graph) {
   std::int64_t steps = 1;
   for (const Node& node : graph.nodes()) {
     const Period period = period_of(node);
-    steps = std::max(steps, period.from > 0 ? 1 : period.every);
+    steps = std::max(steps, period.from > 0 ? 1 : period.every + period.lag);
   }
   return steps;
 }
@@ -27,9 +37,24 @@ std::int64_t steps_with_all_nodes(const Graph& graph) {
 std::set<VariableId> averaged_variables(const Graph& graph) {
   std::set<VariableId> averaged;
   for (const Node& node : graph.nodes()) {
-    if (node.op == Op::Assign && period_of(node).every > 1) averaged.insert(node.variables[0]);
+    if (node.op != Op::Assign) continue;
+    const VariableId assigned = node.variables[0];
+    if (graph.variable(assigned).kind == VariableKind::Parameter) averaged.insert(assigned);
   }
   return averaged;
+}
+
+std::map<std::pair<Value, Place>, Period> periods_of_travel(const Graph& graph) {
+  std::map<std::pair<Value, Place>, Period> all;
+  for (const Node& node : graph.nodes()) {
+    for (const Value input : node.inputs) {
+      const Node& maker = graph.node(input.node);
+      if (maker.place == node.place) continue;
+      const auto [entry, is_new] = all.try_emplace({input, node.place}, period_of(node));
+      if (entry->second != period_of(node)) entry->second = period_of(maker);
+    }
+  }
+  return all;
 }
 
 }  // namespace regatta

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A node may take part in some steps only: in every step before `from`, then in every `every`-th.
-// Averaging every H steps is such an exchange. In the other steps its kernel does not run, and
-// nothing crosses. Who reads a value takes part in no other steps than its maker does (verify.h).
+// A node may take part in some steps only: in every step before `from`, then in every `every`-th,
+// `lag` steps behind the last of these. Averaging every H steps is such an exchange. In the other
+// steps its kernel does not run, and nothing crosses. Who reads a value takes part in no other
+// steps than its maker does (verify.h); to another place a value travels when it is read there.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "kernels/graph/graph.h"
 
@@ -16,19 +20,24 @@ namespace regatta {
 struct Period {
   std::int64_t every = 1;
   std::int64_t from = 0;
+  std::int64_t lag = 0;  ///< more than -every; negative: ahead of the last of `every`
 
   constexpr bool is_due(std::int64_t step) const {
-    return step < from || (step + 1 - from) % every == 0;
+    const std::int64_t ordinal = step + 1 - from - lag;
+    return step < from || (ordinal >= every && ordinal % every == 0);
   }
   /// How many of the first `steps` steps.
   constexpr std::int64_t due_in(std::int64_t steps) const {
-    return steps <= from ? steps : from + (steps - from) / every;
+    if (steps <= from) return steps;
+    return from + std::max<std::int64_t>(0, steps - from - lag) / every;
   }
-  bool operator==(const Period&) const = default;
+  auto operator<=>(const Period&) const = default;
 };
 
-/// That of a node without attributes `every` and `from` is every step.
+/// Attributes `every`, `after` (`from` is a place of what travels) and `lag`; that of a node
+/// without them is every step.
 Period period_of(const Node& node);
+void set_period(Attributes& attributes, const Period& period);
 
 /// Whether all nodes take part in every step.
 bool steps_are_alike(const Graph& graph);
@@ -36,8 +45,12 @@ bool steps_are_alike(const Graph& graph);
 /// The smallest number of first steps in which every node has taken part.
 std::int64_t steps_with_all_nodes(const Graph& graph);
 
-/// Variables that an exchange assigns in some steps only: between these, replicas hold different
-/// values, and what the run has learned is their mean.
+/// Parameters that each replica assigns a value to, beside its updates: between exchanges, replicas
+/// hold different values, and what the run has learned is their mean.
 std::set<VariableId> averaged_variables(const Graph& graph);
+
+/// When the values that are read at other places than they are made at travel there: in the steps
+/// of their readers or, where these differ, in the maker's.
+std::map<std::pair<Value, Place>, Period> periods_of_travel(const Graph& graph);
 
 }  // namespace regatta

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/graph/builder.h"
+#include "kernels/graph/partition.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/graph/verify.h"
 
@@ -35,17 +36,26 @@ TEST(Period, HasAllStepsAtTheStart) {
   EXPECT_EQ(due_steps({.every = 3, .from = 2}, 9), (std::vector<std::int64_t>{0, 1, 4, 7}));
 }
 
+TEST(Period, HasAStepOfEverySoManyAheadOfTheLastOrBehindIt) {
+  EXPECT_EQ(due_steps({.every = 3, .lag = -2}, 8), (std::vector<std::int64_t>{0, 3, 6}));
+  EXPECT_EQ(due_steps({.every = 3, .lag = 1}, 8), (std::vector<std::int64_t>{3, 6}));
+  EXPECT_EQ(due_steps({.every = 3, .from = 2, .lag = -1}, 8),
+            (std::vector<std::int64_t>{0, 1, 3, 6}));
+}
+
 TEST(Period, CountsTheStepsThatItHas) {
-  for (const Period& period : {Period{}, Period{.every = 3}, Period{.every = 4, .from = 5},
-                               Period{.every = 1, .from = 3}}) {
+  for (const Period& period :
+       {Period{}, Period{.every = 3}, Period{.every = 4, .from = 5}, Period{.every = 1, .from = 3},
+        Period{.every = 4, .lag = -3}, Period{.every = 4, .from = 3, .lag = 2}}) {
     for (std::int64_t steps = 0; steps < 20; ++steps) {
       EXPECT_EQ(period.due_in(steps), std::ssize(due_steps(period, steps))) << steps;
     }
   }
 }
 
-/// The mean of two replicas' variable, in every third step; assigned in those that `assigned` has.
-Step averages(const Period& assigned) {
+/// The mean of two replicas' variable, in the steps of `made`, by default every third; assigned in
+/// those that `assigned` has.
+Step averages(const Period& assigned, const Period& made = {.every = 3}) {
   Step step;
   Builder builder(step.graph);
   std::vector<VariableId> variables;
@@ -57,7 +67,7 @@ Step averages(const Period& assigned) {
                                                 .kind = VariableKind::Parameter,
                                                 .initializer = {},
                                                 .place = place}));
-    builder.at(place).in(Phase::Update).only({.every = 3});
+    builder.at(place).in(Phase::Update).only(made);
     means.push_back(
         builder.all_reduce(builder.scale(builder.read(variables.back()), 0.5),
                            {.group = 0, .member = r, .members = 2, .algorithm = "ring"}));
@@ -78,15 +88,21 @@ TEST(Period, IsThatOfTheNodesThatABuilderAppendsFromThenOn) {
   EXPECT_EQ(averaged_variables(step.graph), (std::set<VariableId>{0, 1}));
 }
 
+TEST(Period, OfAParameterThatIsAssignedInAllStepsLeavesItToBeAveraged) {
+  EXPECT_EQ(averaged_variables(averages({}, {}).graph), (std::set<VariableId>{0, 1}));
+}
+
 TEST(Period, OfAReaderIsThatOfTheMaker) {
   const std::string rule = broken_rule(averages({.every = 2}));
   EXPECT_NE(rule.find("reads a value that is not made in all of its steps"), std::string::npos)
       << rule;
 }
 
-TEST(Period, OfLessThanAStepIsBroken) {
-  const std::string rule = broken_rule(averages({.every = 0}));
-  EXPECT_NE(rule.find("period"), std::string::npos) << rule;
+TEST(Period, OfLessThanAStepOrBeforeTheFirstIsBroken) {
+  for (const Period& wrong : {Period{.every = 0}, Period{.every = 3, .lag = -3}}) {
+    const std::string rule = broken_rule(averages(wrong));
+    EXPECT_NE(rule.find("period"), std::string::npos) << rule;
+  }
 }
 
 TEST(Period, CountsBytesInTheStepsThatItHas) {
@@ -98,6 +114,39 @@ TEST(Period, CountsBytesInTheStepsThatItHas) {
   EXPECT_EQ(traffic(graph, 8).at(first).received, 2 * once);
   EXPECT_EQ(traffic(graph, 2).at(first).messages, 0);
   EXPECT_DOUBLE_EQ(bytes_per_step(graph, 6), 2 * 2 * once / 6.0);
+  EXPECT_EQ(most_sent_in_a_step(graph, first, 8), once);
+  EXPECT_EQ(most_sent_in_a_step(graph, first, 2), 0);
+}
+
+/// Of a variable to another replica, which reads it in some steps.
+TEST(Period, OfAMessageIsThatOfItsReader) {
+  Step step;
+  Builder builder(step.graph);
+  const VariableId own = step.graph.add(Variable{.name = "w",
+                                                 .type = {ElementType::F32, {6}},
+                                                 .kind = VariableKind::Parameter,
+                                                 .initializer = {},
+                                                 .place = {}});
+  const Value half = builder.scale(builder.read(own), 0.5);
+  for (const int r : {1, 2}) {
+    builder.at({.replica = r}).only({.every = 4, .lag = -r}).scale(half, 2);
+  }
+  for (const int processes : {1, 3}) {
+    const Binding each{.processes = processes, .process_of = [processes](const Place& place) {
+                         return processes == 1 ? 0 : place.replica;
+                       }};
+    int crossing = 0;
+    for (const Step& part : partition(step, each)) {
+      for (const Node& node : part.graph.nodes()) {
+        if (!op_info(node.op).crosses) continue;
+        ++crossing;
+        const Place reader = node.op == Op::Send ? receiver_of(node) : node.place;
+        if (node.op == Op::Sent) continue;
+        EXPECT_EQ(period_of(node), (Period{.every = 4, .lag = -reader.replica})) << processes;
+      }
+    }
+    EXPECT_EQ(crossing, processes == 1 ? 2 : 6) << "a copy, or a send, its end and a receive";
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "kernels/graph/sends_under_way.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace regatta {
@@ -19,8 +20,8 @@ VariableId variable_behind(const Graph& graph, Value value) {
 
 }  // namespace
 
-void SendsUnderWay::begin(Value value, std::int64_t message) {
-  all_[variable_behind(graph_, value)][value].push_back(message);
+void SendsUnderWay::begin(Value value, std::int64_t message, const Period& period) {
+  all_[variable_behind(graph_, value)][{value, period}].push_back(message);
 }
 
 std::vector<SendsToEnd> SendsUnderWay::end_before(const Node& node) {
@@ -29,9 +30,10 @@ std::vector<SendsToEnd> SendsUnderWay::end_before(const Node& node) {
   for (VariableId v : node.variables) {
     const auto found = all_.find(v);
     if (found == all_.end()) continue;
-    for (auto& [value, messages] : found->second) {
+    for (auto& [sent, messages] : found->second) {
       std::sort(messages.begin(), messages.end());
-      ended.push_back({.values = {value}, .messages = std::move(messages)});
+      ended.push_back(
+          {.values = {sent.first}, .messages = std::move(messages), .period = sent.second});
     }
     all_.erase(found);
   }
@@ -39,12 +41,14 @@ std::vector<SendsToEnd> SendsUnderWay::end_before(const Node& node) {
 }
 
 std::vector<SendsToEnd> SendsUnderWay::end_all(const std::vector<int>& loop_of) {
-  std::map<std::pair<int, Place>, SendsToEnd> together;
+  std::map<std::tuple<int, Place, Period>, SendsToEnd> together;
   for (const auto& [variable, sends] : all_) {
-    for (const auto& [value, messages] : sends) {
+    for (const auto& [sent, messages] : sends) {
+      const auto& [value, period] = sent;
       const auto node = static_cast<std::size_t>(value.node);
-      SendsToEnd& end = together[{loop_of[node], graph_.node(value.node).place}];
+      SendsToEnd& end = together[{loop_of[node], graph_.node(value.node).place, period}];
       end.values.push_back(value);
+      end.period = period;
       end.messages.insert(end.messages.end(), messages.begin(), messages.end());
     }
   }

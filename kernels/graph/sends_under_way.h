@@ -7,23 +7,27 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "kernels/graph/graph.h"
+#include "kernels/graph/period.h"
 
 namespace regatta {
 
-/// Sends that end together: values of one place and loop, and the messages that they travel in.
+/// Sends that end together: values of one place and loop, and the messages that they travel in, all
+/// of them in the same steps.
 struct SendsToEnd {
   std::vector<Value> values;
   std::vector<std::int64_t> messages;  ///< ascending
+  Period period;
 };
 
 class SendsUnderWay {
  public:
   explicit SendsUnderWay(const Graph& graph) : graph_(graph) {}
 
-  void begin(Value value, std::int64_t message);
+  void begin(Value value, std::int64_t message, const Period& period);
   /// Before the node assigns its variables.
   std::vector<SendsToEnd> end_before(const Node& node);
   /// When the step ends; `loop_of`: by node.
@@ -33,7 +37,8 @@ class SendsUnderWay {
   using Messages = std::vector<std::int64_t>;
 
   const Graph& graph_;
-  std::map<VariableId, std::map<Value, Messages>> all_;  ///< by the variable behind; -1: none
+  /// By the variable behind; -1: none.
+  std::map<VariableId, std::map<std::pair<Value, Period>, Messages>> all_;
 };
 
 }  // namespace regatta

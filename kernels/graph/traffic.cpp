@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/graph/traffic.h"
 
+#include <algorithm>
+
 #include "kernels/graph/period.h"
 
 namespace regatta {
@@ -49,6 +51,18 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
   std::int64_t bytes = 0;
   for (const auto& [place, part] : traffic(graph, steps)) bytes += part.sent;
   return bytes;
+}
+
+std::int64_t most_sent_in_a_step(const Graph& graph, const Place& place, std::int64_t steps) {
+  std::int64_t most = 0, before = 0;
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const TrafficByPlace all = traffic(graph, step);
+    const auto found = all.find(place);
+    const std::int64_t sent = found == all.end() ? 0 : found->second.sent;
+    most = std::max(most, sent - before);
+    before = sent;
+  }
+  return most;
 }
 
 double bytes_per_step(const Graph& graph, std::int64_t steps) {

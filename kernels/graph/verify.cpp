@@ -19,7 +19,9 @@ std::string at_node(const Graph& graph, NodeId id, const std::string& rule) {
 
 std::string broken_node_rule(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (period_of(node).every < 1) return "its period is less than a step";
+  const Period period = period_of(node);
+  if (period.every < 1) return "its period is less than a step";
+  if (period.lag <= -period.every) return "its period begins before the first step";
   std::vector<TensorType> inputs;
   for (Value input : node.inputs) {
     if (input.node < 0 || input.node >= id) return "an input does not come from an earlier node";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, sum of n times a factor; concatenate; cast between f32 and bf16; copy; read of a
+// add, scale, quotient, sum of n times a factor; concatenate; cast between f32 and bf16; copy; read of a
 // shared variable (one that is not shared is a view and has no kernel).
 #include <cstring>
 #include <vector>
@@ -25,6 +25,13 @@ KernelPointer scale(const KernelRequest& request) {
     for (std::int64_t i = 0; i < y.elements(); ++i) {
       y.f32()[i] = static_cast<float>(factor * x.f32()[i]);
     }
+  });
+}
+
+KernelPointer quotient(const KernelRequest& request) {
+  const Tensor x = request.inputs[0], divisor = request.inputs[1], y = request.outputs[0];
+  return make_kernel([=](const StepContext&) {
+    for (std::int64_t i = 0; i < y.elements(); ++i) y.f32()[i] = x.f32()[i] / *divisor.f32();
   });
 }
 

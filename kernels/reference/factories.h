@@ -60,6 +60,7 @@ KernelPointer translate(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 KernelPointer assign(const KernelRequest&);
 KernelPointer orthogonalize(const KernelRequest&);
+KernelPointer quotient(const KernelRequest&);
 KernelPointer read(const KernelRequest&);
 
 // loss.cpp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, sum of n times a factor, cast between f32 and bf16.
+// add, scale, quotient, sum of n times a factor, cast between f32 and bf16.
 #include <utility>
 #include <vector>
 
@@ -18,6 +18,11 @@ struct Plus {
 struct Times {
   float factor;
   __host__ __device__ float operator()(float x) const { return factor * x; }
+};
+
+struct Over {
+  const float* divisor;
+  __host__ __device__ float operator()(float x) const { return x / *divisor; }
 };
 
 struct Same {
@@ -134,6 +139,10 @@ KernelPointer build_sum(const KernelRequest& request) {
 }  // namespace
 
 KernelPointer add(const KernelRequest& request) { return map_two(request, Plus{}); }
+
+KernelPointer quotient(const KernelRequest& request) {
+  return map_one_as<float, float>(request, Over{request.inputs[1].f32()});
+}
 
 KernelPointer scale(const KernelRequest& request) {
   return map_one(request, Times{static_cast<float>(request.node.attributes.real("factor"))});

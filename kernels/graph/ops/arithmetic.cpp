@@ -28,6 +28,7 @@ Value Builder::translate(Value x, const Translation& translation) {
                {"mirror", static_cast<std::int64_t>(translation.mirror)}});
 }
 Value Builder::orthogonalize(Value x) { return node(Op::Orthogonalize, {x}); }
+Value Builder::quotient(Value x, Value divisor) { return node(Op::Quotient, {x, divisor}); }
 Value Builder::sum(std::vector<Value> values, double factor) {
   return node(Op::Sum, std::move(values), {{"factor", factor}});
 }
@@ -45,6 +46,13 @@ Types infer_orthogonalize(const InferRequest& request) {
   check(request.inputs.size() == 1 && request.inputs[0].rank() == 2 &&
             request.inputs[0].element == ElementType::F32,
         "orthogonalize: x [A, R] f32");
+  return infer_like_first(request);
+}
+
+Types infer_quotient(const InferRequest& request) {
+  check(request.inputs.size() == 2 && request.inputs[0].element == ElementType::F32 &&
+            request.inputs[1] == TensorType{ElementType::F32, {1}},
+        "quotient: x f32, divisor [1] f32");
   return infer_like_first(request);
 }
 
