@@ -38,7 +38,9 @@ struct Pair {
   }
   std::int64_t replicas() const { return has(WorkersAre::Replicas) ? 2 : 1; }
   std::int64_t stages() const { return has(WorkersAre::Stages) ? 2 : 1; }
-  bool is_synchronous() const { return exchange_of(std::vector<const Strategy*>{first, second}) == Exchange::Synchronous; }
+  bool is_synchronous() const {
+    return exchange_of(std::vector{first, second}) == Exchange::Synchronous;
+  }
 };
 
 std::vector<Pair> pairs() {
