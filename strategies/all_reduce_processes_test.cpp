@@ -87,9 +87,8 @@ std::vector<float> values_of(const Tensor& tensor) {
 
 /// The parameters of the replicas that live here, by place and name.
 Parameters parameters(Executor& executor) {
-  return testing_support::variables_of(executor, [](const Variable& variable) {
-    return variable.kind == VariableKind::Parameter;
-  });
+  return testing_support::variables_of(
+      executor, [](const Variable& variable) { return variable.kind == VariableKind::Parameter; });
 }
 
 /// As many workers as ranks, one more, and two a rank.
