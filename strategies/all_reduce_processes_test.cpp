@@ -3,7 +3,7 @@
 // all_reduce, sharded, and averages of local_sgd and diloco, between the ranks of a real mpirun,
 // each with its own part of the graph: training follows what one process computes, bit by bit where
 // the order of sums is the same, moves the bytes that the graph says, and allocates nothing in a
-// step. Every rank runs every test, and the whole in one process beside it.
+// step. Every rank runs every test; what one process computes is computed at one of them.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/amx.h"
@@ -11,17 +11,21 @@
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/participant_for_test.h"
+#include "strategies/reference_runs_for_test.h"
 
 namespace regatta {
 namespace {
 
 using testing_support::data_of;
+using testing_support::Parameters;
 using testing_support::Participant;
+using testing_support::ReferenceRuns;
 using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
 MpiSession* session = nullptr;
+ReferenceRuns* reference_runs = nullptr;
 
 struct Case {
   std::string workload = "parabola";
@@ -88,15 +92,9 @@ std::vector<float> values_of(const Tensor& tensor) {
 }
 
 /// The parameters of the replicas that live here, by place and name.
-std::map<std::pair<Place, std::string>, std::vector<float>> parameters(Executor& executor) {
-  std::map<std::pair<Place, std::string>, std::vector<float>> all;
-  const Graph& graph = executor.step().graph;
-  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-    const Variable& variable = graph.variable(v);
-    if (variable.kind != VariableKind::Parameter) continue;
-    all[{variable.place, variable.name}] = values_of(executor.variable(v).tensor);
-  }
-  return all;
+Parameters parameters(Executor& executor) {
+  return testing_support::variables_of(
+      executor, [](const Variable& variable) { return variable.kind == VariableKind::Parameter; });
 }
 
 /// As many workers as ranks, one more, and two a rank.
@@ -148,33 +146,66 @@ std::string text(const Case& test) {
          " processes, " + std::string(to_string(test.element));
 }
 
-TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcess) {
+/// The parameters that one process computes in each case.
+void compute_references(const std::vector<Case>& cases) {
+  std::vector<std::pair<std::string, ReferenceRuns::Run>> runs;
+  for (const Case& test : cases) {
+    runs.emplace_back(text(test), [&test] {
+      Trial together(step_of(test), data_of(test.workload), options_of(test));
+      return parameters(together.executor());
+    });
+  }
+  reference_runs->compute(runs);
+}
+
+void expect_bytes_of_graph(const Participant& here, const Case& test) {
+  const auto counted = here.counted();
+  for (const auto& [place, all] : traffic(here.graph(), options_of(test).steps)) {
+    if (all.received == 0) continue;
+    EXPECT_EQ(counted.at(place).sent, all.sent) << to_string(place);
+    EXPECT_EQ(counted.at(place).received, all.received) << to_string(place);
+    EXPECT_EQ(counted.at(place).messages, all.messages) << to_string(place);
+  }
+}
+
+TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcessAndMovesTheBytesThatTheGraphSays) {
   for (const std::string_view algorithm : {kRing, kReduceToOne}) {
-    for (const Case& test : cases(std::string(algorithm))) {
+    const std::vector<Case> all = cases(std::string(algorithm));
+    compute_references(all);
+    for (const Case& test : all) {
       SCOPED_TRACE(text(test));
       Participant here = part_here(test);
-      Trial together(step_of(test), data_of(test.workload), options_of(test));
-      const auto expected = parameters(together.executor());
-      const auto found = parameters(here.executor());
+      const Parameters& expected = reference_runs->of(text(test));
+      const Parameters found = parameters(here.executor());
       EXPECT_FALSE(found.empty());
-      for (const auto& [key, values] : found) EXPECT_EQ(values, expected.at(key)) << key.second;
+      for (const auto& [key, values] : found) EXPECT_EQ(values, expected.at(key)) << key;
+      expect_bytes_of_graph(here, test);
     }
   }
 }
 
+/// The same step where every replica owns all parameters.
+Case whole_of(Case sharded) {
+  sharded.strategy = "all_reduce";
+  sharded.shard = {};
+  return sharded;
+}
+
 TEST(ShardedOverProcesses, HasItsSharesOfAllReducesBits) {
-  for (Case test : cases(std::string(kRing))) {
-    if (test.strategy != "sharded") continue;
+  std::vector<Case> all = cases(std::string(kRing)), whole;
+  std::erase_if(all, [](const Case& test) { return test.strategy != "sharded"; });
+  for (const Case& test : all) whole.push_back(whole_of(test));
+  compute_references(whole);
+  for (const Case& test : all) {
     SCOPED_TRACE(text(test));
     Participant here = part_here(test);
-    test.strategy = "all_reduce";
-    Trial ring(step_of(test), data_of(test.workload), options_of(test));
-    const testing_support::Parameters whole = ring.parameters();
+    const Parameters& expected = reference_runs->of(text(whole_of(test)));
     const Graph& graph = here.graph();
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
       const Variable& variable = graph.variable(v);
       if (variable.kind != VariableKind::Parameter) continue;
-      const auto begin = whole.at(variable.whole_name()).begin() + variable.first_element();
+      const std::string key = to_string(Place{}) + ' ' + variable.whole_name();
+      const auto begin = expected.at(key).begin() + variable.first_element();
       EXPECT_EQ(values_of(here.executor().variable(v).tensor),
                 std::vector<float>(begin, begin + variable.type.elements()))
           << variable.name;
@@ -190,35 +221,18 @@ double bound_of(const Case& test) {
 }
 
 TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
+  compute_references(cases(std::string(kRing)));
   for (const std::string_view algorithm : available({kHierarchicalCopy, kMpi})) {
     for (Case test : cases(std::string(algorithm))) {
       SCOPED_TRACE(text(test));
       Participant here = part_here(test);
+      expect_bytes_of_graph(here, test);
       test.algorithm = kRing;
-      Trial together(step_of(test), data_of(test.workload), options_of(test));
-      const auto expected = parameters(together.executor());
+      const Parameters& expected = reference_runs->of(text(test));
       for (const auto& [key, values] : parameters(here.executor())) {
         const double difference =
             testing_support::relative_difference({{"", values}}, {{"", expected.at(key)}});
-        EXPECT_LT(difference, bound_of(test)) << key.second;
-      }
-    }
-  }
-}
-
-TEST(AllReduceOverProcesses, MovesTheBytesThatTheGraphSays) {
-  for (const std::string_view algorithm :
-       available({kRing, kReduceToOne, kHierarchicalCopy, kMpi})) {
-    for (const Case& test : cases(std::string(algorithm))) {
-      SCOPED_TRACE(text(test));
-      Participant here = part_here(test);
-      const std::int64_t steps = options_of(test).steps;
-      const auto counted = here.counted();
-      for (const auto& [place, all] : traffic(here.graph(), steps)) {
-        if (all.received == 0) continue;
-        EXPECT_EQ(counted.at(place).sent, all.sent) << to_string(place);
-        EXPECT_EQ(counted.at(place).received, all.received) << to_string(place);
-        EXPECT_EQ(counted.at(place).messages, all.messages) << to_string(place);
+        EXPECT_LT(difference, bound_of(test)) << key;
       }
     }
   }
@@ -249,5 +263,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   regatta::MpiSession session;
   regatta::session = &session;
+  regatta::testing_support::ReferenceRuns runs(session);
+  regatta::reference_runs = &runs;
   return RUN_ALL_TESTS();
 }

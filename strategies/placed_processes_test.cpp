@@ -2,25 +2,29 @@
 //
 // Strategies whose values travel between the ranks of a real mpirun by send and receive, each rank
 // with its own part of the graph: parameters and losses have the bits of one process, transports
-// count the bytes that the graph says, and a step allocates nothing. Every rank runs every test,
-// and the whole in one process beside it.
+// count the bytes that the graph says, and a step allocates nothing. Every rank runs every test;
+// what one process computes is computed at one of them.
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/participant_for_test.h"
+#include "strategies/reference_runs_for_test.h"
 
 namespace regatta {
 namespace {
 
 using testing_support::data_of;
+using testing_support::Parameters;
 using testing_support::Participant;
+using testing_support::ReferenceRuns;
 using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
 MpiSession* session = nullptr;
+ReferenceRuns* reference_runs = nullptr;
 
 enum class Dealt { Replicas, Stages };
 
@@ -81,15 +85,8 @@ Participant part_here(const Case& test, std::int64_t most_steps = 0) {
 }
 
 /// All variables that live here, by place and name.
-std::map<std::pair<Place, std::string>, std::vector<float>> variables_of(Executor& executor) {
-  std::map<std::pair<Place, std::string>, std::vector<float>> all;
-  const Graph& graph = executor.step().graph;
-  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-    const Variable& variable = graph.variable(v);
-    const Tensor& tensor = executor.variable(v).tensor;
-    all[{variable.place, variable.name}] = {tensor.f32(), tensor.f32() + tensor.elements()};
-  }
-  return all;
+Parameters variables_of(Executor& executor) {
+  return testing_support::variables_of(executor, [](const Variable&) { return true; });
 }
 
 /// The order of microbatches in each stage.
@@ -174,23 +171,27 @@ std::string text(const Case& test) {
          std::to_string(session->size()) + " processes, " + std::string(to_string(test.element));
 }
 
-TEST(PlacedOverProcesses, HasTheBitsOfOneProcess) {
-  for (const Case& test : cases()) {
-    SCOPED_TRACE(text(test));
-    Participant here = part_here(test);
-    Trial together(step_of(test), data_of(test.workload), options_of(test));
-    const auto expected = variables_of(together.executor());
-    const auto found = variables_of(here.executor());
-    for (const auto& [key, values] : found) {
-      EXPECT_EQ(values, expected.at(key)) << to_string(key.first) << ' ' << key.second;
-    }
+void compute_references(const std::vector<Case>& cases) {
+  std::vector<std::pair<std::string, ReferenceRuns::Run>> runs;
+  for (const Case& test : cases) {
+    runs.emplace_back(text(test), [&test] {
+      Trial together(step_of(test), data_of(test.workload), options_of(test));
+      return variables_of(together.executor());
+    });
   }
+  reference_runs->compute(runs);
 }
 
-TEST(PlacedOverProcesses, MovesTheBytesThatTheGraphSays) {
-  for (const Case& test : cases()) {
+TEST(PlacedOverProcesses, HasTheBitsOfOneProcessAndMovesTheBytesThatTheGraphSays) {
+  const std::vector<Case> all = cases();
+  compute_references(all);
+  for (const Case& test : all) {
     SCOPED_TRACE(text(test));
     Participant here = part_here(test);
+    const Parameters& expected = reference_runs->of(text(test));
+    for (const auto& [key, values] : variables_of(here.executor())) {
+      EXPECT_EQ(values, expected.at(key)) << key;
+    }
     const std::int64_t steps = options_of(test).steps;
     const auto counted = here.counted();
     const auto computed = traffic(here.graph(), steps);
@@ -222,5 +223,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   regatta::MpiSession session;
   regatta::session = &session;
+  regatta::testing_support::ReferenceRuns runs(session);
+  regatta::reference_runs = &runs;
   return RUN_ALL_TESTS();
 }

@@ -31,14 +31,17 @@ bool assigns_trainable(const Step& step, NodeId id) {
 
 }  // namespace
 
+void require_whole_batch(const Graph& graph, std::string_view strategy) {
+  if (!is_dealt_out(graph)) return;
+  throw RunError(ErrorKind::Usage, "strategy '" + std::string(strategy) +
+                                       "' cannot be applied to a step whose batch is already "
+                                       "dealt to replicas or microbatches; fix: put it first or "
+                                       "leave one of them out");
+}
+
 Replicas::Replicas(const Step& source, const ReplicaOptions& options)
     : source_(source), options_(options), central_(source.graph) {
-  if (is_dealt_out(source.graph)) {
-    throw RunError(ErrorKind::Usage, "strategy '" + std::string(options.strategy) +
-                                         "' cannot be applied to a step whose batch is already "
-                                         "dealt to replicas or microbatches; fix: put it first or "
-                                         "leave one of them out");
-  }
+  require_whole_batch(source.graph, options.strategy);
   result_.global_batch = source.global_batch;
   result_.normalization_group = source.normalization_group;
   deal_out();

@@ -40,6 +40,9 @@ struct ReplicaOptions {
   std::string_view strategy;        ///< for error messages
 };
 
+/// Throws: RunError(Usage) if the step's batch is already dealt to replicas or microbatches.
+void require_whole_batch(const Graph& graph, std::string_view strategy);
+
 class Replicas {
  public:
   /// Throws: RunError(Usage) if the step is already dealt to replicas or has fewer normalisation

@@ -12,6 +12,7 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
+#include "strategies/replicas.h"
 
 namespace regatta {
 namespace {
@@ -222,6 +223,7 @@ class Sharder {
 }  // namespace
 
 Step shard(const Step& step, std::int64_t servers, std::string_view strategy) {
+  require_whole_batch(step.graph, strategy);
   for (const Node& node : step.graph.nodes()) {
     if (node.place.stage == 0) continue;
     throw RunError(ErrorKind::Usage,

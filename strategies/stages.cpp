@@ -27,7 +27,9 @@ class Parts {
     for (NodeId id = 0; id < size(); ++id) deal_backward(id);
     join();
     for (NodeId id = size() - 1; id >= 0; --id) deal_state(id);
-    for (NodeId id = 0; id < size(); ++id) deal_rest(id);
+    for (int pass = 0; pass < 2; ++pass) {  // a slot may be read before what names it is dealt
+      for (NodeId id = 0; id < size(); ++id) deal_rest(id);
+    }
   }
 
   int of_node(NodeId id) const { return of_node_[static_cast<std::size_t>(id)]; }
@@ -126,14 +128,16 @@ class Parts {
     }
   }
 
-  /// Exchanges follow the gradient, updates their first variable, other variables the update.
+  /// Exchanges follow the gradient, updates their first variable, or what they update it by if that
+  /// is dealt first; other variables follow the update.
   void deal_rest(NodeId id) {
     const Node& node = graph_.node(id);
     if (part(id) == kNoPart && node.phase != Phase::Input) {
       if (!node.variables.empty()) {
         part(id) = of_variable_[static_cast<std::size_t>(node.variables[0])];
-      } else if (!node.inputs.empty()) {
-        part(id) = of_node(node.inputs[0].node);
+      }
+      for (Value input : node.inputs) {
+        if (part(id) == kNoPart) part(id) = of_node(input.node);
       }
     }
     for (VariableId v : node.variables) {

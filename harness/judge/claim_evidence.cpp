@@ -179,6 +179,18 @@ bool is_asynchronous(const Contestant& contestant) {
          !is_unusual(contestant, "staleness_bound");
 }
 
+bool is_periodic(const Contestant& contestant) {
+  const Strategy* strategy = strategy_of(contestant.strategy);
+  return strategy != nullptr && strategy->exchange == Exchange::Periodic;
+}
+
+bool is_compressed(const Contestant& contestant) {
+  const std::size_t plus = contestant.strategy.rfind('+');
+  if (plus == std::string::npos) return false;
+  const Strategy* strategy = strategy_of(contestant.strategy.substr(plus + 1));
+  return strategy != nullptr && strategy->exchange == Exchange::Compressed;
+}
+
 bool same_resources(const Contestant& a, const Contestant& b) {
   return a.workers == b.workers && a.threads_per_worker == b.threads_per_worker &&
          a.oversubscribed == b.oversubscribed && a.straggler == b.straggler;
@@ -300,6 +312,20 @@ void conclude(Claim& claim, std::vector<RatioComparison> comparisons, Side truth
   }
   claim.missing = "regatta matrix --tier claims --out out/claims --resume";
   if (claim.seeds > 0) claim.missing += fmt::format(" --seeds {}", claim.seeds);
+}
+
+void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs) {
+  if (facts.empty()) {
+    claim.because = "These records hold no " + needs + ".";
+    claim.missing = "regatta matrix --tier claims --seeds 1 --out out/claims --resume";
+    return;
+  }
+  for (const Fact& fact : facts) {
+    ++(fact.holds ? claim.balance.yes : claim.balance.no);
+    claim.numbers.push_back(fact.text);
+  }
+  claim.verdict = verdict_on(claim.balance);
+  claim.because = "This follows from the graph and is equal in every run: chance plays no part.";
 }
 
 }  // namespace regatta

@@ -57,10 +57,15 @@ struct Field {
 /// In the order of their first record. Runs that lost a process on their way are in none.
 std::vector<Field> fields_of(std::span<const Record> records);
 
-/// As the strategy table has it, of single strategies; compositions are in no claim.
+/// As the strategy table has it, of single strategies. Other compositions than of compression are
+/// in no claim.
 bool is_synchronous(const Contestant& contestant);
 /// Without a bound on staleness.
 bool is_asynchronous(const Contestant& contestant);
+
+bool is_periodic(const Contestant& contestant);
+/// A strategy whose exchange another behind it compresses.
+bool is_compressed(const Contestant& contestant);
 
 /// Equal in workers, threads, straggler and whether they share cores, whatever the strategy.
 bool same_resources(const Contestant& a, const Contestant& b);
@@ -116,6 +121,15 @@ Balance balance_of(std::span<const RatioComparison> comparisons, Side truth);
 
 /// Nothing is decided unless most comparisons are.
 ClaimVerdict verdict_on(const Balance& balance);
+
+/// One field's answer to a claim in which chance plays no part.
+struct Fact {
+  bool holds = false;
+  std::string text;
+};
+
+/// Sets verdict, reason and numbers. `needs` as below.
+void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs);
 
 /// How a claim tells of its comparisons.
 struct Account {

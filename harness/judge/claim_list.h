@@ -49,6 +49,16 @@ Claim central_storage_pays_transfers(std::span<const Field> fields);
 /// what the busiest place of a ring sends.
 Claim reduction_loads_one_device(std::span<const Field> fields);
 
+// claims_of_exchanges.cpp
+
+/// False when averaging in some steps only needs less than 1.02 times the examples of all_reduce.
+Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields);
+/// False when all_reduce with compressed gradients takes less than 0.95 of its training time to the
+/// target.
+Claim compression_seldom_pays(std::span<const Field> fields);
+/// False when sharded ends at another loss than all_reduce, or plans as much memory.
+Claim sharding_costs_no_accuracy(std::span<const Field> fields);
+
 /// As a figure would: `async_shared (2 workers, straggler 1:3) on resnet9_thin`.
 std::string label(const Contestant& contestant, const Field& field);
 

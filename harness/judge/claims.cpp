@@ -54,7 +54,10 @@ std::vector<Claim> judge_claims(std::span<const Record> records) {
           in_graph_grows(fields),
           central_storage_pays_transfers(fields),
           reduction_loads_one_device(fields),
-          model_parallel_scales_poorly(fields)};
+          model_parallel_scales_poorly(fields),
+          fewer_exchanges_cost_accuracy(fields),
+          compression_seldom_pays(fields),
+          sharding_costs_no_accuracy(fields)};
 }
 
 }  // namespace regatta

@@ -94,26 +94,6 @@ std::string series(const ByWorkers& values, std::string (*text)(double)) {
 
 std::string whole_number(double value) { return fmt::format("{:.0f}", value); }
 
-/// One field's answer to a claim in which chance plays no part.
-struct Fact {
-  bool holds = false;
-  std::string text;
-};
-
-void conclude_facts(Claim& claim, const std::vector<Fact>& facts, const std::string& needs) {
-  if (facts.empty()) {
-    claim.because = "These records hold no " + needs + ".";
-    claim.missing = "regatta matrix --tier claims --seeds 1 --out out/claims --resume";
-    return;
-  }
-  for (const Fact& fact : facts) {
-    ++(fact.holds ? claim.balance.yes : claim.balance.no);
-    claim.numbers.push_back(fact.text);
-  }
-  claim.verdict = verdict_on(claim.balance);
-  claim.because = "This follows from the graph and is equal in every run: chance plays no part.";
-}
-
 std::vector<RatioComparison> speeds_beside(std::span<const Field> fields,
                                            const std::string& strategy, const std::string& beside) {
   std::vector<RatioComparison> comparisons;

@@ -43,7 +43,7 @@ std::vector<Record> reaching(std::vector<Record> records, std::int64_t examples,
 
 TEST(Claims, AreUndecidedWithoutRecordsAndNameTheRunsThatDecideThem) {
   const std::vector<Claim> claims = judge_claims({});
-  EXPECT_EQ(claims.size(), 11U);
+  EXPECT_EQ(claims.size(), 14U);
   for (const Claim& claim : claims) {
     EXPECT_EQ(claim.verdict, ClaimVerdict::Undecided) << claim.name;
     EXPECT_THAT(claim.because, HasSubstr("These records hold no "));
@@ -277,6 +277,41 @@ TEST(Claims, CompareCentralStorageWithParametersAtAWorker) {
   expect(at_worker + runs("central_storage", 800), name, ClaimVerdict::Holds);
   expect(at_worker + runs("central_storage", 1000), name, ClaimVerdict::DoesNotHold);
   expect(runs("central_storage", 800), name, ClaimVerdict::Undecided);
+}
+
+/// Ends at `loss` and plans `bytes`.
+std::vector<Record> planning(const std::string& strategy, double loss, std::int64_t bytes) {
+  return with(runs(strategy, 1000), [&](Record& record) {
+    record.evaluations = {{.examples = 8192, .epoch = 2, .loss = loss}};
+    record.memory.planned_bytes = bytes;
+  });
+}
+
+TEST(Claims, HoldFewerExchangesAgainstTheExamplesOfAllReduce) {
+  const auto whole = reaching(runs("all_reduce", 1000), 6400, 2);
+  const std::string name = "fewer_exchanges_cost_accuracy";
+  expect(whole + reaching(runs("local_sgd", 1000), 8000, 2), name, ClaimVerdict::Holds);
+  expect(whole + reaching(runs("diloco", 1000), 4000, 2), name, ClaimVerdict::DoesNotHold);
+  expect(whole + reaching(runs("async_shared", 1000), 8000, 2), name, ClaimVerdict::Undecided);
+}
+
+TEST(Claims, HoldCompressionAgainstTheTimeOfAllReduce) {
+  const auto whole = reaching(runs("all_reduce", 1000), 6400, 2);
+  const std::string name = "compression_seldom_pays";
+  expect(whole + reaching(runs("all_reduce+powersgd", 800), 6400, 2.5), name, ClaimVerdict::Holds);
+  expect(whole + reaching(runs("all_reduce+powersgd", 2000), 6400, 1), name,
+         ClaimVerdict::DoesNotHold);
+  expect(whole + reaching(runs("all_reduce+model_parallel", 2000), 6400, 1), name,
+         ClaimVerdict::Undecided);
+}
+
+TEST(Claims, HoldSharesAgainstLossAndMemoryOfAllReduce) {
+  const auto whole = planning("all_reduce", 1.25, 2'000'000);
+  const std::string name = "sharding_costs_no_accuracy";
+  expect(whole + planning("sharded", 1.25, 1'500'000), name, ClaimVerdict::Holds);
+  expect(whole + planning("sharded", 1.25000001, 1'500'000), name, ClaimVerdict::DoesNotHold);
+  expect(whole + planning("sharded", 1.25, 2'000'000), name, ClaimVerdict::DoesNotHold);
+  expect(whole, name, ClaimVerdict::Undecided);
 }
 
 }  // namespace

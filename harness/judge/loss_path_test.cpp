@@ -27,10 +27,10 @@ TEST(LossPath, HoldsWhenSumsAreTakenInAnotherOrder) {
                                      PathSetting{.workload = "resnet9_thin", .steps = 24},
                                      PathSetting{.workload = "parabola", .steps = 200}}) {
     PathSetting each = setting;
-    for (std::uint64_t seed = kFirstSeed; seed < kFirstSeed + 3; ++seed) {
+    for (std::uint64_t seed = kFirstSeed; seed < kFirstSeed + 2; ++seed) {
       each.seed = seed;
       const FinishedRun single = path_run(each, {});
-      for (std::uint64_t order = 0; order < 4; ++order) {
+      for (std::uint64_t order = 0; order < 2; ++order) {
         const FinishedRun other = path_run(each, reordering(1000 * seed + order));
         const PathComparison path = compare_paths(single, other);
         EXPECT_EQ(path.steps, std::min(setting.steps, kComparedNorms));
@@ -49,7 +49,7 @@ FinishedRun with_last_norm(FinishedRun run) {
 }
 
 TEST(LossPath, IsLeftByAWrongWeightDecayThatLossesNeedNotShow) {
-  for (const std::int64_t steps : {12, 109}) {
+  for (const std::int64_t steps : {12, 48}) {
     const PathSetting setting{.workload = "resnet9_thin", .steps = steps, .seed = kFirstSeed};
     FinishedRun right = with_last_norm(path_run(setting, {}));
     right.losses.clear();

@@ -28,7 +28,7 @@ struct Tier {
 constexpr const char* kShortThin =
     "workload = \"resnet9_thin\"\nglobal_batch = 32\nepochs = 1\ntarget = 40\n";
 
-/// 11 minutes on two cores. What grows with the workers takes a few steps only: it
+/// A dozen minutes on two cores. What grows with the workers takes a few steps only: it
 /// follows from the graph, and more workers than cores would tell nothing about time.
 constexpr const char* kClaims = R"(
 seeds = 5
@@ -48,6 +48,10 @@ strategy = ["independent", "in_graph", "central_storage", "all_reduce", "paramet
             "parameter_server_async", "async_shared"]
 workers = 2
 straggler = "1:2"
+[[race]]
+workload = ["parabola", "resnet9_thin"]
+strategy = ["local_sgd", "all_reduce+powersgd", "sharded"]
+workers = 2
 [[race]]
 workload = "resnet9_thin"
 strategy = ["in_graph", "parameter_server"]

@@ -245,7 +245,6 @@ constexpr std::array kCases{
     Case{.strategy = "central_storage+model_parallel", .replicas = 2, .stages = 2},
     Case{.strategy = "parameter_server", .replicas = 3},
     Case{.workload = "resnet9_thin", .strategy = "in_graph", .replicas = 2},
-    Case{.workload = "resnet9_thin", .strategy = "central_storage", .replicas = 2},
     Case{.workload = "resnet9_thin",
          .strategy = "central_storage",
          .replicas = 2,

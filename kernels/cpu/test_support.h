@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For tests of ops: runs one op by the kernels under test and by the reference, and bounds their
-// difference. Tests that use subjects() do not depend on a device: kernels/cuda builds them again
+// difference. Tests that use subjects() do not depend on a device: kernels/cuda links them, too,
 // for its own kernels.
 #pragma once
 

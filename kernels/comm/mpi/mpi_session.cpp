@@ -38,12 +38,13 @@ MpiSession::~MpiSession() {
   if (!abandoned_) MPI_Finalize();
 }
 
-std::string MpiSession::broadcast(const std::string& text) {
+std::string MpiSession::broadcast(const std::string& text, int from) {
   auto size = static_cast<std::uint64_t>(text.size());
-  mpi_call(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  mpi_call(MPI_Bcast(&size, 1, MPI_UINT64_T, from, MPI_COMM_WORLD), "MPI_Bcast");
   std::string all = text;
   all.resize(size);
-  mpi_call(MPI_Bcast(all.data(), static_cast<int>(size), MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  mpi_call(MPI_Bcast(all.data(), static_cast<int>(size), MPI_CHAR, from, MPI_COMM_WORLD),
+           "MPI_Bcast");
   return all;
 }
 

@@ -27,8 +27,9 @@ class MpiSession {
   /// The number of each rank's host. Hosts are numbered in the order of their first ranks.
   const std::vector<int>& hosts() const { return hosts_; }
 
-  /// Returns rank 0's text at every rank. Called by all ranks together. Throws: RunError(PeerLost).
-  std::string broadcast(const std::string& text);
+  /// Returns the text of rank `from` at every rank. Called by all ranks together.
+  /// Throws: RunError(PeerLost).
+  std::string broadcast(const std::string& text, int from = 0);
 
   /// Returns when all ranks have called it. Throws: RunError(PeerLost).
   void barrier();

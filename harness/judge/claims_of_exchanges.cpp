@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Claims on exchanges that are rarer or smaller than those of all_reduce, and on shares in place of
+// copies, each beside all_reduce with the same workers and processes.
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "harness/judge/claim_list.h"
+
+namespace regatta {
+namespace {
+
+constexpr double kMoreExamples = 1.02;
+constexpr double kSooner = 0.95;  ///< of the training time of all_reduce
+
+/// Calls what(contestant, its runs, all_reduce's runs, field) for each contestant that is wanted.
+template <typename Function>
+void for_each_beside_all_reduce(std::span<const Field> fields, bool (*wanted)(const Contestant&),
+                                Function what) {
+  for (const Field& field : fields) {
+    for (const auto& [contestant, runs] : field.runs) {
+      if (!wanted(contestant) || contestant.workers < 2) continue;
+      const auto* whole = counterpart(field, contestant, "all_reduce", contestant.processes);
+      if (whole != nullptr) what(contestant, runs, whole->second, field);
+    }
+  }
+}
+
+bool is_sharded(const Contestant& contestant) { return contestant.strategy == "sharded"; }
+
+/// By seed, of runs that came to their end.
+std::map<std::uint64_t, const Record*> by_seed(const Runs& runs) {
+  std::map<std::uint64_t, const Record*> result;
+  for (const Record* run : runs) {
+    if (run->status != Status::Failed && !run->evaluations.empty()) result[run->cell.seed] = run;
+  }
+  return result;
+}
+
+std::string megabytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+}  // namespace
+
+Claim fewer_exchanges_cost_accuracy(std::span<const Field> fields) {
+  Claim claim{.name = "fewer_exchanges_cost_accuracy",
+              .taught =
+                  "Workers that exchange every few steps only pay for it with accuracy: they "
+                  "need more examples.",
+              .figure = "exchanges"};
+  std::vector<RatioComparison> comparisons;
+  for_each_beside_all_reduce(
+      fields, is_periodic,
+      [&](const Contestant& contestant, const Runs& runs, const Runs& whole, const Field& field) {
+        keep(comparisons, compare_runs(label(contestant, field), runs, whole, examples_to_target,
+                                       kMoreExamples));
+      });
+  conclude(claim, std::move(comparisons), Side::Above,
+           {.measure = fmt::format(
+                "Examples to the target in terms of all_reduce, where more means above {}.",
+                kMoreExamples),
+            .above = "more",
+            .below = "not more"},
+           "local_sgd or diloco beside all_reduce with the same workers");
+  return claim;
+}
+
+Claim compression_seldom_pays(std::span<const Field> fields) {
+  Claim claim{.name = "compression_seldom_pays",
+              .taught = "Compressed gradients seldom save time where the link is fast.",
+              .figure = "exchanges"};
+  std::vector<RatioComparison> comparisons;
+  for_each_beside_all_reduce(
+      fields, is_compressed,
+      [&](const Contestant& contestant, const Runs& runs, const Runs& whole, const Field& field) {
+        keep(comparisons,
+             compare_runs(label(contestant, field), runs, whole, seconds_to_target, kSooner));
+      });
+  conclude(claim, std::move(comparisons), Side::Above,
+           {.measure = fmt::format("Training time to the target in terms of all_reduce, where it "
+                                   "pays below {}.",
+                                   kSooner),
+            .above = "does not pay",
+            .below = "pays"},
+           "compressed exchange, such as all_reduce+powersgd, beside all_reduce with the same "
+           "workers");
+  return claim;
+}
+
+Claim sharding_costs_no_accuracy(std::span<const Field> fields) {
+  Claim claim{.name = "sharding_costs_no_accuracy",
+              .taught = "Sharding parameters and optimizer costs no accuracy and saves memory.",
+              .figure = "bytes"};
+  std::vector<Fact> facts;
+  for_each_beside_all_reduce(
+      fields, is_sharded,
+      [&](const Contestant& contestant, const Runs& runs, const Runs& whole, const Field& field) {
+        const auto shares = by_seed(runs), copies = by_seed(whole);
+        std::size_t both = 0, same = 0;
+        std::int64_t of_shares = 0, of_copies = 0;
+        for (const auto& [seed, run] : shares) {
+          const auto other = copies.find(seed);
+          if (other == copies.end()) continue;
+          ++both;
+          same += run->evaluations.back().loss == other->second->evaluations.back().loss ? 1 : 0;
+          of_shares = run->memory.planned_bytes;
+          of_copies = other->second->memory.planned_bytes;
+        }
+        if (both == 0) return;
+        facts.push_back(
+            {.holds = same == both && of_shares < of_copies,
+             .text = fmt::format("{}: {} of {} seeds end at the very loss of all_reduce; a process "
+                                 "plans {} of memory, all_reduce's {}.",
+                                 label(contestant, field), same, both, megabytes(of_shares),
+                                 megabytes(of_copies))});
+      });
+  conclude_facts(claim, facts, "sharded beside all_reduce with the same workers");
+  return claim;
+}
+
+}  // namespace regatta

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every strategy behind every other: a composition is refused by a rule, before anything starts, or
+// it runs, over processes too where its parts may; synchronous ones follow `single`. The tables of
+// strategies/README.md are made here: the test fails where they differ, and prints what they should
+// be.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/plan/layout.h"
+#include "harness/plan/placement.h"
+#include "kernels/graph/error.h"
+#include "strategies/equivalence_for_test.h"
+
+namespace regatta {
+namespace {
+
+constexpr const char* kReadme = "strategies/README.md";
+constexpr const char* kBegin = "<!-- made by compositions_test -->\n";
+constexpr const char* kEnd = "<!-- end -->\n";
+constexpr std::int64_t kExamples = 1'000;
+
+/// One strategy behind another, with two of each that has workers.
+struct Pair {
+  const Strategy* first = nullptr;
+  const Strategy* second = nullptr;
+
+  std::string name() const { return std::string(first->name) + "+" + std::string(second->name); }
+  bool has(WorkersAre workers) const {
+    return first->workers == workers || second->workers == workers;
+  }
+  std::int64_t replicas() const { return has(WorkersAre::Replicas) ? 2 : 1; }
+  std::int64_t stages() const { return has(WorkersAre::Stages) ? 2 : 1; }
+  bool is_synchronous() const {
+    return exchange_of(std::vector{first, second}) == Exchange::Synchronous;
+  }
+};
+
+std::vector<Pair> pairs() {
+  std::vector<Pair> all;
+  for (const Strategy* first : all_strategies()) {
+    for (const Strategy* second : all_strategies()) all.push_back({first, second});
+  }
+  return all;
+}
+
+RaceRequest request_of(const Pair& pair) {
+  RaceRequest request;
+  request.workload = "parabola";
+  request.strategy = pair.name();
+  request.workers = pair.replicas() * pair.stages();
+  if (pair.replicas() > 1 && pair.stages() > 1) request.stages = pair.stages();
+  return request;
+}
+
+/// Why a pair is refused; empty: it is not.
+std::string why_refused(const Pair& pair) {
+  try {
+    const Placement placement = place(request_of(pair), kExamples);
+    partition(placed_step(placement), binding_of(placement));
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage) << pair.name() << ": " << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+const std::map<std::string, std::string>& refusals() {
+  static const std::map<std::string, std::string> all = [] {
+    std::map<std::string, std::string> found;
+    for (const Pair& pair : pairs()) found[pair.name()] = why_refused(pair);
+    return found;
+  }();
+  return all;
+}
+
+bool runs(const Pair& pair) { return refusals().at(pair.name()).empty(); }
+
+TEST(Compositions, AreRefusedByARuleThatSaysWhatToDo) {
+  for (const auto& [name, why] : refusals()) {
+    EXPECT_TRUE(why.empty() || why.find("; fix: ") != std::string::npos) << name << ": " << why;
+  }
+}
+
+TEST(Compositions, OfSynchronousStrategiesFollowSingle) {
+  for (const Pair& pair : pairs()) {
+    if (!runs(pair) || !pair.is_synchronous()) continue;
+    SCOPED_TRACE(pair.name());
+    const testing_support::Case test{.workload = "parabola",
+                                     .strategy = pair.name(),
+                                     .replicas = pair.replicas(),
+                                     .stages = pair.stages(),
+                                     .global_batch = 50};
+    const testing_support::Deviation found =
+        testing_support::deviation_from_single(test, testing_support::result_of(test));
+    EXPECT_LT(found.losses, testing_support::bounds_of(test).losses);
+    EXPECT_LT(found.parameters, testing_support::bounds_of(test).parameters);
+  }
+}
+
+TEST(Compositions, OfOthersTrain) {
+  for (const Pair& pair : pairs()) {
+    if (!runs(pair) || pair.is_synchronous()) continue;
+    SCOPED_TRACE(pair.name());
+    const testing_support::Case test{.workload = "parabola",
+                                     .strategy = pair.name(),
+                                     .replicas = pair.replicas(),
+                                     .stages = pair.stages(),
+                                     .global_batch = 50};
+    const double moved = testing_support::distance(
+        testing_support::result_of(test).parameters,
+        testing_support::first_parameters(testing_support::step_of(test)));
+    EXPECT_TRUE(std::isfinite(moved));
+    EXPECT_GT(moved, 0);
+  }
+}
+
+/// Without the strategy that it is about and what to do.
+std::string rule_in(const std::string& why) {
+  std::string rule = why.substr(0, why.find("; fix: "));
+  const std::size_t quote = rule.find("' ");
+  if (rule.starts_with("strategy '") && quote != std::string::npos) rule = rule.substr(quote + 2);
+  return rule;
+}
+
+std::string tables() {
+  std::ostringstream out;
+  out << "| a | b, where a+b runs |\n| --- | --- |\n";
+  for (const Strategy* first : all_strategies()) {
+    std::string second;
+    for (const Strategy* each : all_strategies()) {
+      if (first->workers == WorkersAre::One || each->workers == WorkersAre::One) continue;
+      if (runs({first, each})) second += (second.empty() ? "" : ", ") + std::string(each->name);
+    }
+    if (!second.empty()) out << "| " << first->name << " | " << second << " |\n";
+  }
+  std::map<std::string, std::pair<int, std::string>> rules;  // how many, and the first of them
+  for (const Pair& pair : pairs()) {
+    if (runs(pair)) continue;
+    auto& [count, example] = rules[rule_in(refusals().at(pair.name()))];
+    if (count++ == 0) example = pair.name();
+  }
+  out << "\n| pairs refused | such as | why |\n| --- | --- | --- |\n";
+  for (const auto& [rule, found] : rules) {
+    out << "| " << found.first << " | " << found.second << " | " << rule << " |\n";
+  }
+  return out.str();
+}
+
+TEST(Compositions, StandInTheReadme) {
+  std::ostringstream text;
+  text << std::ifstream(kReadme).rdbuf();
+  const std::string readme = text.str();
+  const std::size_t begin = readme.find(kBegin), end = readme.find(kEnd);
+  ASSERT_NE(begin, std::string::npos) << kReadme;
+  ASSERT_NE(end, std::string::npos) << kReadme;
+  const std::size_t from = begin + std::string(kBegin).size();
+  EXPECT_EQ(readme.substr(from, end - from), tables())
+      << "between these lines of " << kReadme << " belongs\n"
+      << tables();
+}
+
+}  // namespace
+}  // namespace regatta
