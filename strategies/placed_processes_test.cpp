@@ -166,7 +166,8 @@ std::vector<Case> cases() {
 }
 
 std::string text(const Case& test) {
-  return test.workload + ", " + test.strategy + ' ' + test.schedule + ", " +
+  const std::string overlap = test.overlap < 0 ? "" : " overlap " + std::to_string(test.overlap);
+  return test.workload + ", " + test.strategy + ' ' + test.schedule + overlap + ", " +
          std::to_string(test.replicas) + " x " + std::to_string(test.stages) + " in " +
          std::to_string(session->size()) + " processes, " + std::string(to_string(test.element));
 }
@@ -196,10 +197,10 @@ TEST(PlacedOverProcesses, HasTheBitsOfOneProcessAndMovesTheBytesThatTheGraphSays
     const auto counted = here.counted();
     const auto computed = traffic(here.graph(), steps);
     EXPECT_EQ(counted.size(), computed.size());
-    for (const auto& [place, expected] : computed) {
-      EXPECT_EQ(counted.at(place).sent, expected.sent) << to_string(place);
-      EXPECT_EQ(counted.at(place).received, expected.received) << to_string(place);
-      EXPECT_EQ(counted.at(place).messages, expected.messages) << to_string(place);
+    for (const auto& [place, run] : computed) {
+      EXPECT_EQ(counted.at(place).sent, run.sent) << to_string(place);
+      EXPECT_EQ(counted.at(place).received, run.received) << to_string(place);
+      EXPECT_EQ(counted.at(place).messages, run.messages) << to_string(place);
     }
   }
 }

@@ -30,7 +30,7 @@ enum class Exchange : std::uint8_t {
   Nothing,      ///< an upper bound on speed, without a claim about time to accuracy
   Synchronous,  ///< follows `single` at the same global batch within rounding
   Compressed,   ///< as Synchronous, by approximations of the gradients
-  Periodic,     ///< each trains alone and takes the mean of all in some steps
+  Periodic,     ///< each trains alone and takes means of parameters, now and then or with a few
   Asynchronous,
 };
 

@@ -181,7 +181,9 @@ bool is_asynchronous(const Contestant& contestant) {
 
 bool is_periodic(const Contestant& contestant) {
   const Strategy* strategy = strategy_of(contestant.strategy);
-  return strategy != nullptr && strategy->exchange == Exchange::Periodic;
+  return strategy != nullptr && strategy->exchange == Exchange::Periodic &&
+         std::any_of(strategy->options.begin(), strategy->options.end(),
+                     [](const Option* option) { return option->name == "sync_every"; });
 }
 
 bool is_compressed(const Contestant& contestant) {

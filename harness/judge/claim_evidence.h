@@ -63,6 +63,7 @@ bool is_synchronous(const Contestant& contestant);
 /// Without a bound on staleness.
 bool is_asynchronous(const Contestant& contestant);
 
+/// Whether replicas take the mean of their parameters in every --sync-every-th step only.
 bool is_periodic(const Contestant& contestant);
 /// A strategy whose exchange another behind it compresses.
 bool is_compressed(const Contestant& contestant);

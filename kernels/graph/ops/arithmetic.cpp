@@ -53,7 +53,7 @@ Types infer_quotient(const InferRequest& request) {
   check(request.inputs.size() == 2 && request.inputs[0].element == ElementType::F32 &&
             request.inputs[1] == TensorType{ElementType::F32, {1}},
         "quotient: x f32, divisor [1] f32");
-  return infer_like_first(request);
+  return {request.inputs[0]};
 }
 
 Types infer_reshape(const InferRequest& request) {
