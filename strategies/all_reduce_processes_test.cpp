@@ -53,7 +53,7 @@ TrialOptions options_of(const Case& test) {
   } else {
     options.options.given["all_reduce"] = test.algorithm;
   }
-  options.options.given["sync_every"] = 4;  // of local_sgd
+  options.options.given["sync_every"] = test.streams ? 4 : 3;  // of local_sgd
   if (test.streams) {
     options.options.given["fragments"] = 2;
     options.options.given["delay"] = 1;

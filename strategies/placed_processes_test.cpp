@@ -168,7 +168,8 @@ std::vector<Case> cases() {
 std::string text(const Case& test) {
   const std::string overlap = test.overlap < 0 ? "" : " overlap " + std::to_string(test.overlap);
   return test.workload + ", " + test.strategy + ' ' + test.schedule + overlap + ", " +
-         std::to_string(test.replicas) + " x " + std::to_string(test.stages) + " in " +
+         std::to_string(test.replicas) + " x " + std::to_string(test.stages) +
+         (test.dealt == Dealt::Stages ? " dealt by stages in " : " in ") +
          std::to_string(session->size()) + " processes, " + std::string(to_string(test.element));
 }
 
