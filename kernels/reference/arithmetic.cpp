@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// add, scale, quotient, sum of n times a factor; concatenate; cast between f32 and bf16; copy; read of a
-// shared variable (one that is not shared is a view and has no kernel).
+// add, scale, quotient, sum of n times a factor; concatenate; cast between f32 and bf16; copy; read
+// of a shared variable (one that is not shared is a view and has no kernel).
 #include <cstring>
 #include <vector>
 
