@@ -141,7 +141,7 @@ std::string text(const Case& test) {
 }
 
 TEST(AllReduceOverProcesses, ComputesTheBitsOfOneProcess) {
-  for (const std::string_view algorithm : {kRing, kReduceToOne}) {
+  for (const std::string_view algorithm : {kRing, kReduceToOne, kDoubleTree, kTorus}) {
     for (const Case& test : cases(std::string(algorithm))) {
       SCOPED_TRACE(text(test));
       Participant here = part_here(test);
@@ -200,7 +200,7 @@ TEST(AllReduceOverProcesses, FollowsOneProcessWhereSumsHaveAnotherOrder) {
 
 TEST(AllReduceOverProcesses, MovesTheBytesThatTheGraphSays) {
   for (const std::string_view algorithm :
-       available({kRing, kReduceToOne, kHierarchicalCopy, kMpi})) {
+       available({kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi})) {
     for (const Case& test : cases(std::string(algorithm))) {
       SCOPED_TRACE(text(test));
       Participant here = part_here(test);
