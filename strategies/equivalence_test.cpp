@@ -88,7 +88,7 @@ std::vector<Case> parabola_cases() {
                        .replicas = n,
                        .global_batch = batch,
                        .options = {{"sync_every", 1}}});
-      for (const char* algorithm : {"reduce_to_one", "hierarchical_copy"}) {
+      for (const char* algorithm : {"reduce_to_one", "hierarchical_copy", "double_tree", "torus"}) {
         cases.push_back({.workload = "parabola",
                          .strategy = "all_reduce",
                          .replicas = n,

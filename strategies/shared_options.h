@@ -39,12 +39,15 @@ inline constexpr Option kStalenessBound = {
     .unit = "steps",
     .type = Count{.usual = std::nullopt}};
 
-inline constexpr std::array kAlgorithms = {kRing, kReduceToOne, kHierarchicalCopy, kMpi, kNccl};
+inline constexpr std::array kAlgorithms = {
+    kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi, kNccl};
 inline constexpr Option kAlgorithm = {
     .name = "all_reduce",
     .help =
-        "how gradients are summed: ring, reduce_to_one, hierarchical_copy, mpi (over "
-        "--processes), or nccl (between GPUs; ring is NCCL's there, too)",
+        "how gradients are summed: ring, reduce_to_one, hierarchical_copy, double_tree, torus "
+        "(rows "
+        "and columns as near to a square as the workers allow), mpi (over --processes), or nccl "
+        "(between GPUs; ring is NCCL's there, too)",
     .unit = "",
     .type = Choice{.usual = kRing, .words = kAlgorithms}};
 

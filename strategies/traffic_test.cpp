@@ -66,7 +66,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"in_graph", 3}, Case{"central_storage", 3}, Case{"all_reduce", 2},
         Case{"all_reduce", 3}, Case{"all_reduce", 3, 1, {{"all_reduce", "reduce_to_one"}}},
-        Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}}, Case{"sharded", 2},
+        Case{"all_reduce", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
+        Case{"all_reduce", 4, 1, {{"all_reduce", "double_tree"}}},
+        Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}}}, Case{"sharded", 2},
         Case{"sharded", 3, 1, {{"bucket_bytes", 100'000}}},
         Case{"sharded", 5, 1, {{"shard", "gradients"}}},
         Case{"sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 100'000}}},

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/graph/collective_messages.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
 
-constexpr std::array kAlgorithms = {kRing, kReduceToOne, kHierarchicalCopy};
+constexpr std::array kAlgorithms = {kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus};
 
 MemberTraffic ring_traffic(const CollectiveShape& shape, std::int64_t member) {
   const std::int64_t n = shape.members;
@@ -51,6 +52,18 @@ MemberTraffic by_parts_traffic(const CollectiveShape& shape, std::int64_t member
       roots.members == 1 ? MemberTraffic{} : ring_traffic(roots, own - dealt.begin());
   const auto others = static_cast<std::int64_t>(own->members.size()) - 1;
   traffic += {.sent = others * all, .received = others * all, .messages = others};
+  return traffic;
+}
+
+MemberTraffic traffic_of_messages(const CollectiveShape& shape, std::int64_t member) {
+  MemberTraffic traffic;
+  for (const CollectiveMessage& message : messages_of(shape)) {
+    const std::int64_t bytes = message.elements.size() * shape.element_bytes;
+    if (message.from == member) traffic.sent += bytes;
+    if (message.to != member) continue;
+    traffic.received += bytes;
+    ++traffic.messages;
+  }
   return traffic;
 }
 
@@ -169,10 +182,15 @@ std::vector<AdditionOrder> addition_orders(const CollectiveShape& shape) {
   return {order};
 }
 
+bool has_addition_orders(std::string_view algorithm) {
+  return algorithm == kRing || algorithm == kReduceToOne || algorithm == kHierarchicalCopy;
+}
+
 MemberTraffic member_traffic(const CollectiveShape& shape, std::int64_t member) {
   if (shape.members == 1) return {};
   if (shape.algorithm == kRing || shape.algorithm == kNccl) return ring_traffic(shape, member);
   if (shape.algorithm == kReduceToOne) return to_one_traffic(shape, member);
+  if (is_by_messages(shape.algorithm)) return traffic_of_messages(shape, member);
   const bool by_parts = !shape.part_of.empty();
   check(shape.algorithm == kHierarchicalCopy || (shape.algorithm == kMpi && by_parts),
         "an all_reduce algorithm that has a formula");

@@ -23,6 +23,8 @@ namespace regatta {
 inline constexpr std::string_view kRing = "ring";
 inline constexpr std::string_view kReduceToOne = "reduce_to_one";
 inline constexpr std::string_view kHierarchicalCopy = "hierarchical_copy";
+inline constexpr std::string_view kDoubleTree = "double_tree";
+inline constexpr std::string_view kTorus = "torus";
 inline constexpr std::string_view kMpi = "mpi";    ///< MPI_Iallreduce; between processes only
 inline constexpr std::string_view kNccl = "nccl";  ///< as NCCL chooses; between GPUs only
 
@@ -128,8 +130,10 @@ struct AdditionOrder {
 };
 
 /// Addition orders of an all_reduce in one process, for ascending ranges that cover all elements.
-/// Algorithms: ring (share k begins with member k), reduce_to_one, hierarchical_copy.
+/// Algorithms: ring (share k begins with member k), reduce_to_one, hierarchical_copy. Others add
+/// sums to sums more than once: their order is that of their messages (collective_messages.h).
 std::vector<AdditionOrder> addition_orders(const CollectiveShape& shape);
+bool has_addition_orders(std::string_view algorithm);
 
 /// The bucket of a member's node, and the shape of its collective, which refers to the node.
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
@@ -137,7 +141,8 @@ CollectiveShape collective_shape(const Graph& graph, const Node& node);
 
 /// What `member` sends and receives. For M = elements * element_bytes and n members:
 /// ring 2 (n - 1) / n M each way (exactly: all shares but one, twice); reduce_to_one (n - 1) M each
-/// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all. Over p parts,
+/// way at member 0 and M at the others; hierarchical_copy 2 (n - 1) M in all; double_tree and torus
+/// what their messages hold, also 2 (n - 1) M in all. Over p parts,
 /// hierarchical_copy moves M each way between a part's root and each of its other members, and the
 /// roots are a ring: still 2 (n - 1) M in all. mpi is counted as hierarchical_copy with an optimal
 /// all-reduce between the roots, nccl as a ring; these libraries do not report the bytes that they

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/graph/builder.h"
+#include "kernels/graph/collective_messages.h"
 #include "kernels/graph/listed_types.h"
 #include "kernels/graph/traffic.h"
 #include "kernels/graph/verify.h"
@@ -132,6 +133,60 @@ TEST(Pieces, OfAMemberAreTheShareThatARingCompletesThere) {
   const std::vector<Piece> own = pieces(bucket, 3, 0);
   EXPECT_EQ(type_of(own[0], bucket), (TensorType{ElementType::F32, {2}}));
   EXPECT_EQ(type_of(pieces(bucket, 1, 0)[0], bucket), bucket[0]);
+}
+
+std::string text_of(const std::vector<CollectiveMessage>& all) {
+  std::string text;
+  std::int64_t step = -1;
+  for (const CollectiveMessage& message : all) {
+    if (message.step != step) {
+      text += (text.empty() ? "" : "\n") + std::to_string(message.step) + ":";
+    }
+    step = message.step;
+    text += ' ' + std::to_string(message.from) + '>' + std::to_string(message.to) +
+            (message.taking == Taking::Add ? '+' : '=') + '[' +
+            std::to_string(message.elements.begin) + ':' + std::to_string(message.elements.end) +
+            ']';
+  }
+  return text;
+}
+
+/// The trees of 4 members: 0 above 2 above 1 and 3; mirrored 3 above 1 above 2 and 0.
+TEST(Messages, OfDoubleTreeAreThoseOfTwoTreesAtOnce) {
+  EXPECT_EQ(text_of(messages_of(shape_of(kDoubleTree, 4, 7))),
+            "0: 1>2+[0:4] 3>2+[0:4] 2>1+[4:7] 0>1+[4:7]\n"
+            "1: 2>0+[0:4] 1>3+[4:7]\n"
+            "2: 0>2=[0:4] 3>1=[4:7]\n"
+            "3: 2>1=[0:4] 2>3=[0:4] 1>2=[4:7] 1>0=[4:7]");
+  EXPECT_EQ(text_of(messages_of(shape_of(kDoubleTree, 3, 1))),
+            "0: 1>2+[0:1]\n1: 2>0+[0:1]\n2: 0>2=[0:1]\n3: 2>1=[0:1]");
+}
+
+TEST(Messages, OfATorusAreRowsThenColumnsThenRows) {
+  EXPECT_EQ(text_of(messages_of(shape_of(kTorus, 4, 7))),
+            "0: 0>1+[0:4] 1>0+[4:7] 2>3+[0:4] 3>2+[4:7]\n"
+            "1: 0>2+[4:6] 2>0+[6:7] 1>3+[0:2] 3>1+[2:4]\n"
+            "2: 0>2=[6:7] 2>0=[4:6] 1>3=[2:4] 3>1=[0:2]\n"
+            "3: 0>1=[4:7] 1>0=[0:4] 2>3=[4:7] 3>2=[0:4]");
+  EXPECT_EQ(nearest_to_square(12).columns, 4);
+  EXPECT_EQ(nearest_to_square(5).rows, 1);
+}
+
+/// Else what a message holds would depend on who is faster.
+TEST(Messages, SendNothingInAStepThatTheSenderTakesInIt) {
+  for (const std::string_view algorithm : {kDoubleTree, kTorus}) {
+    for (std::int64_t n = 1; n <= 17; ++n) {
+      const auto messages = messages_of(shape_of(algorithm, n, 100));
+      for (const CollectiveMessage& sent : messages) {
+        for (const CollectiveMessage& taken : messages) {
+          const bool at_once = sent.step == taken.step && sent.from == taken.to;
+          EXPECT_FALSE(at_once && sent.elements.begin < taken.elements.end &&
+                       taken.elements.begin < sent.elements.end)
+              << algorithm << n << " step " << sent.step << " member " << sent.from;
+        }
+      }
+    }
+  }
 }
 
 TEST(MemberTraffic, OfTheHalvesOfARingIsThatOfTheWhole) {

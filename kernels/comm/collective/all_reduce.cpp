@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/collective/all_reduce.h"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "kernels/graph/collective.h"
@@ -15,6 +17,9 @@ void add(float* sum, const float* part, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) sum[i] += part[i];
 }
 
+/// Of schedules: so much of one buffer and of what is added to it stays in a core's cache.
+constexpr std::int64_t kChunkElements = 16 * 1024;
+
 }  // namespace
 
 /// Points of a run, by member: 1 arrived, 1 + k after its k-th transfer, `points` at the end.
@@ -26,7 +31,7 @@ class AllReduceGroup::Turn {
         member_(member),
         patience_(patience),
         observer_(observer),
-        base_(group.members_[at(member)]->round * points()) {}
+        base_(group.members_[at(member)]->round * group.points_) {}
 
   std::int64_t member() const { return member_; }
   std::int64_t count() const { return group_.members(); }
@@ -37,7 +42,7 @@ class AllReduceGroup::Turn {
     group_.members_[at(member_)]->progress.advance_to(base_ + point);
   }
   void finish() {
-    pass(points());
+    pass(group_.points_);
     ++group_.members_[at(member_)]->round;
   }
 
@@ -53,16 +58,20 @@ class AllReduceGroup::Turn {
     }
     observer_.peer_waits->end(ticks());
   }
-  void await_end(std::int64_t other) { await(other, points()); }
+  void await_end(std::int64_t other) { await(other, group_.points_); }
 
   void add_from(std::int64_t other, Range range) {
-    add(buffer(member_) + range.begin, buffer(other) + range.begin, range.size());
-    received(other, range);
+    add_chunk_from(other, range);
+    received(other, range.size());
   }
   void copy_from(std::int64_t other, Range range) {
-    std::memcpy(buffer(member_) + range.begin, buffer(other) + range.begin,
-                static_cast<std::size_t>(range.size()) * sizeof(float));
-    received(other, range);
+    copy_chunk_from(other, range);
+    received(other, range.size());
+  }
+  void take(const ScheduledReceive& next) {
+    next.taking == Taking::Add ? add_chunk_from(next.from, next.range)
+                               : copy_chunk_from(next.from, next.range);
+    if (next.ends_message) received(next.from, next.message_elements);
   }
   Range all() const { return {0, group_.elements_}; }
   Range share_of(std::int64_t index) const {
@@ -72,11 +81,16 @@ class AllReduceGroup::Turn {
  private:
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
   float* buffer(std::int64_t member) { return group_.members_[at(member)]->buffer; }
-  void received(std::int64_t other, Range range) {
-    observer_.received(other, range.size() * static_cast<std::int64_t>(sizeof(float)));
+  void add_chunk_from(std::int64_t other, Range range) {
+    add(buffer(member_) + range.begin, buffer(other) + range.begin, range.size());
   }
-  std::uint64_t points() const { return 2 * static_cast<std::uint64_t>(group_.members()) + 2; }
-
+  void copy_chunk_from(std::int64_t other, Range range) {
+    std::memcpy(buffer(member_) + range.begin, buffer(other) + range.begin,
+                static_cast<std::size_t>(range.size()) * sizeof(float));
+  }
+  void received(std::int64_t other, std::int64_t elements) {
+    observer_.received(other, elements * static_cast<std::int64_t>(sizeof(float)));
+  }
   AllReduceGroup& group_;
   std::int64_t member_;
   const Patience& patience_;
@@ -89,11 +103,13 @@ AllReduceGroup::AllReduceGroup(std::string algorithm, std::int64_t members, std:
     : algorithm_(std::move(algorithm)), op_(op), group_(group) {
   check(op_ == Op::AllReduce || algorithm_ == kRing, "halves of an all_reduce are of a ring");
   for (std::int64_t m = 0; m < members; ++m) members_.push_back(std::make_unique<Member>());
+  points_ = 2 * static_cast<std::uint64_t>(members) + 2;
 }
 
 void AllReduceGroup::join(std::int64_t member, float* buffer, std::int64_t elements) {
   check(elements_ == 0 || elements_ == elements, "members of an all_reduce agree in size");
   elements_ = elements;
+  if (is_by_messages(algorithm_) && plans_.empty()) plan();
   members_.at(static_cast<std::size_t>(member))->buffer = buffer;
 }
 
@@ -105,10 +121,63 @@ void AllReduceGroup::run(std::int64_t member, const Patience& patience, const Ob
     ring(turn);
   } else if (algorithm_ == kReduceToOne) {
     reduce_to_one(turn);
+  } else if (is_by_messages(algorithm_)) {
+    by_schedule(turn);
   } else {
     check(algorithm_ == kHierarchicalCopy, "an all_reduce algorithm of this file");
     hierarchical_copy(turn);
   }
+}
+
+void AllReduceGroup::plan() {
+  const auto at = [](std::int64_t index) { return static_cast<std::size_t>(index); };
+  for (std::int64_t m = 0; m < members(); ++m) {
+    plans_.push_back({.schedule = schedule_collective({.algorithm = algorithm_,
+                                                       .members = members(),
+                                                       .member = m,
+                                                       .group = group_,
+                                                       .elements = elements_,
+                                                       .chunk_elements = kChunkElements,
+                                                       .part_of = {}}),
+                      .taken = {},
+                      .offered = {}});
+  }
+  for (std::int64_t m = 0; m < members(); ++m) {
+    Plan& own = plans_[at(m)];
+    own.taken.resize(own.schedule.sends.size());
+    points_ = std::max(points_, 2 + static_cast<std::uint64_t>(own.schedule.receives.size()));
+  }
+  for (std::int64_t m = 0; m < members(); ++m) {
+    std::map<std::int64_t, std::int64_t> next;  // send to this member, by sender
+    const std::vector<ScheduledReceive>& receives = plans_[at(m)].schedule.receives;
+    for (std::size_t r = 0; r < receives.size(); ++r) {
+      Plan& sender = plans_[at(receives[r].from)];
+      std::int64_t& send = next[receives[r].from];
+      while (sender.schedule.sends.at(at(send)).to != m) ++send;
+      const auto after = static_cast<std::uint64_t>(sender.schedule.sends[at(send)].after_receives);
+      plans_[at(m)].offered.push_back({.member = receives[r].from, .point = 1 + after});
+      sender.taken[at(send++)] = {.member = m, .point = 2 + r};
+    }
+  }
+}
+
+/// Points: 1 + k after its k-th chunk.
+void AllReduceGroup::by_schedule(Turn& turn) {
+  const Plan& own = plans_[static_cast<std::size_t>(turn.member())];
+  std::size_t left = 0;  // sends that have been taken
+  std::uint64_t point = 1;
+  const auto await_taken = [&](std::size_t sends) {
+    for (; left < sends; ++left) turn.await(own.taken[left].member, own.taken[left].point);
+  };
+  for (std::size_t r = 0; r < own.offered.size(); ++r) {
+    const ScheduledReceive& next = own.schedule.receives[r];
+    await_taken(static_cast<std::size_t>(next.after_sends));
+    turn.await(own.offered[r].member, own.offered[r].point);
+    turn.take(next);
+    turn.pass(++point);
+  }
+  await_taken(own.taken.size());
+  turn.finish();
 }
 
 void AllReduceGroup::ring(Turn& turn) {

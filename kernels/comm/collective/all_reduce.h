@@ -13,6 +13,7 @@
 // hierarchical_copy: two halves reduce to a root each, the first root adds the second's sum, and
 // the result goes back the same way. Source: TensorFlow, cross_device_utils.py (there the halves
 // lose the last member where the count is odd; here the first half is larger by one).
+// double_tree, torus: schedules of messages (kernels/graph/collective_messages.h).
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/comm/collective/mpi_schedule.h"
 #include "kernels/graph/op.h"
 #include "kernels/runtime/counter.h"
 
@@ -55,17 +57,33 @@ class AllReduceGroup {
     Counter progress;  ///< points passed since the first run
     std::uint64_t round = 0;
   };
+  /// Another member's progress: of the sender before a chunk is taken, of the receiver when it has
+  /// taken one.
+  struct Milestone {
+    std::int64_t member = 0;
+    std::uint64_t point = 0;
+  };
+  /// A member's schedule and, in its order, what to wait for.
+  struct Plan {
+    Schedule schedule;
+    std::vector<Milestone> taken;    ///< by send
+    std::vector<Milestone> offered;  ///< by receive
+  };
   class Turn;  // one member's view of one run
 
   void ring(Turn& turn);
   void reduce_to_one(Turn& turn);
   void hierarchical_copy(Turn& turn);
+  void by_schedule(Turn& turn);
+  void plan();
 
   std::string algorithm_;
   Op op_ = Op::AllReduce;
   std::int64_t group_ = 0;
   std::int64_t elements_ = 0;
   std::vector<std::unique_ptr<Member>> members_;
+  std::vector<Plan> plans_;   ///< by member, of a schedule of messages
+  std::uint64_t points_ = 0;  ///< of a run
 };
 
 }  // namespace regatta

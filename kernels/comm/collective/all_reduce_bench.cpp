@@ -62,6 +62,15 @@ BENCHMARK_CAPTURE(all_reduce, ring, std::string(kRing))->Apply(sizes);
 BENCHMARK_CAPTURE(all_reduce, reduce_to_one, std::string(kReduceToOne))->Apply(sizes);
 BENCHMARK_CAPTURE(all_reduce, hierarchical_copy, std::string(kHierarchicalCopy))->Apply(sizes);
 
+/// Topologies differ from four members on.
+void sizes_of_four(benchmark::internal::Benchmark* benchmark) {
+  benchmark->RangeMultiplier(4)->Range(4 << 10, 4 << 20)->UseRealTime()->Threads(4);
+}
+
+BENCHMARK_CAPTURE(all_reduce, ring_of_four, std::string(kRing))->Apply(sizes_of_four);
+BENCHMARK_CAPTURE(all_reduce, double_tree, std::string(kDoubleTree))->Apply(sizes_of_four);
+BENCHMARK_CAPTURE(all_reduce, torus, std::string(kTorus))->Apply(sizes_of_four);
+
 }  // namespace
 }  // namespace regatta
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "kernels/graph/error.h"
 
@@ -40,6 +41,16 @@ class Writer {
          .after_receives = static_cast<std::int64_t>(schedule_.receives.size())});
   }
 
+  /// After the receives before it of elements that it sends.
+  void send_when_there(std::int64_t to, Range chunk) {
+    const auto overlaps = [chunk](const ScheduledReceive& receive) {
+      return receive.range.begin < chunk.end && chunk.begin < receive.range.end;
+    };
+    const auto& receives = schedule_.receives;
+    const auto last = std::find_if(receives.rbegin(), receives.rend(), overlaps);
+    schedule_.sends.push_back({.to = to, .range = chunk, .after_receives = receives.rend() - last});
+  }
+
   /// `message` is what the chunk is part of.
   void receive(std::int64_t from, Range chunk, Range message, Taking taking) {
     schedule_.receives.push_back({.from = from,
@@ -47,7 +58,8 @@ class Writer {
                                   .taking = taking,
                                   .after_sends = sends_of(chunk),
                                   .begins_message = chunk.begin == message.begin,
-                                  .ends_message = chunk.end == message.end});
+                                  .ends_message = chunk.end == message.end,
+                                  .message_elements = message.size()});
   }
 
  private:
@@ -152,6 +164,36 @@ void write_hierarchical_copy(Writer& writer, const ScheduleRequest& request) {
   write_from_root(writer, own);
 }
 
+/// All members write chunks in one order, by step, so that none waits for another in a circle.
+void write_messages(Writer& writer, const ScheduleRequest& request) {
+  struct Chunk {
+    std::int64_t step;
+    std::size_t chunk;
+    CollectiveMessage message;
+    Range range;
+  };
+  std::vector<Chunk> all;
+  for (const CollectiveMessage& message : messages_of({.algorithm = request.algorithm,
+                                          .members = request.members,
+                                          .elements = request.elements})) {
+    if (message.from != writer.self() && message.to != writer.self()) continue;
+    const std::vector<Range> chunks = writer.chunks(message.elements);
+    for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+      all.push_back({message.step, chunk, message, chunks[chunk]});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Chunk& a, const Chunk& b) {
+    return std::pair(a.step, a.chunk) < std::pair(b.step, b.chunk);
+  });
+  for (const auto& [step, chunk, message, range] : all) {
+    if (message.from == writer.self()) {
+      writer.send_when_there(message.to, range);
+    } else {
+      writer.receive(message.from, range, message.elements, message.taking);
+    }
+  }
+}
+
 }  // namespace
 
 Schedule schedule_collective(const ScheduleRequest& request) {
@@ -160,6 +202,8 @@ Schedule schedule_collective(const ScheduleRequest& request) {
     write_ring(writer, all_members(request), request.member, request.op);
   } else if (request.algorithm == kReduceToOne) {
     write_reduce_to_one(writer, {.members = all_members(request), .root = 0});
+  } else if (is_by_messages(request.algorithm)) {
+    write_messages(writer, request);
   } else {
     check(request.algorithm == kHierarchicalCopy, "an all_reduce algorithm of this file");
     write_hierarchical_copy(writer, request);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An all-reduce over processes, or one of its halves, as data: the sends and receives of one
-// member, the other ends, and what must come first. Everything travels in chunks of a fixed size,
-// so that adding one chunk overlaps receiving the next. It calls no library: tests run schedules in
-// memory.
+// An all-reduce, or one of its halves, as data: the sends and receives of one member, the other
+// ends, and what must come first. mpi_runner.h runs it over processes; all_reduce.h runs those that
+// are given as messages (collective_messages.h) between threads, too. Everything travels in chunks
+// of a fixed size, so that adding one chunk overlaps receiving the next. It calls no library: tests
+// run schedules in memory.
 //
 // ring and reduce_to_one add in the order of all_reduce.h, element by element, and so give the same
 // bits however their members are dealt to processes. hierarchical_copy reduces each part (the
 // members of a process or host) to its root, which adds the others in order; the roots are a ring;
-// then each root passes the result on.
+// then each root passes the result on. Messages of a step travel chunk by chunk in turn, and a
+// chunk goes on when what is to be added to it has come.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +18,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/graph/collective.h"
+#include "kernels/graph/collective_messages.h"
 
 namespace regatta {
-
-/// The use of elements that arrive.
-enum class Taking : std::uint8_t { Add, Copy };
 
 struct ScheduledSend {
   std::int64_t to = 0;              ///< member
@@ -36,6 +35,7 @@ struct ScheduledReceive {
   std::int64_t after_sends = 0;  ///< writes its memory after this many sends
   bool begins_message = false;   ///< chunks of one share, or of one whole buffer, are one message
   bool ends_message = false;
+  std::int64_t message_elements = 0;  ///< of the whole message
 };
 
 /// Sends start in order, receives are done in order. The k-th send from a to b is b's k-th receive
@@ -57,8 +57,8 @@ struct ScheduleRequest {
   std::span<const std::int64_t> part_of;  ///< by member
 };
 
-/// ring, reduce_to_one, hierarchical_copy. The buffer is the bucket: a reduce_scatter leaves the
-/// member's share there, an all_gather finds it there.
+/// ring, reduce_to_one, hierarchical_copy, double_tree, torus. The buffer is the bucket: a
+/// reduce_scatter leaves the member's share there, an all_gather finds it there.
 Schedule schedule_collective(const ScheduleRequest& request);
 
 /// The steps before and after the roots' exchange, if a library does that exchange.

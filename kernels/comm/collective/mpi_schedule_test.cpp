@@ -220,7 +220,8 @@ TEST_P(MpiSchedule, OverwritesNothingBeforeItHasLeft) {
 
 std::vector<Case> cases() {
   const std::vector<std::vector<std::int64_t>> dealings = {
-      {0}, {0, 1}, {0, 0}, {0, 1, 2}, {0, 0, 1}, {0, 1, 0, 1}, {0, 0, 0, 1, 1}, {0, 1, 2, 3, 4}};
+      {0},          {0, 1},          {0, 0},          {0, 1, 2},         {0, 0, 1},
+      {0, 1, 0, 1}, {0, 0, 0, 1, 1}, {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4, 5}};
   std::vector<Case> all;
   for (const std::string_view algorithm : all_reduce_algorithms()) {
     for (const auto& part_of : dealings) {

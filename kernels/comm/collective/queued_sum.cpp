@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/measure/clock.h"
@@ -30,6 +31,7 @@ void QueuedSum::join(const KernelRequest& request, const Tensor& bucket) {
   check(members_.at(index)->queue == nullptr, "a member joins a sum once");
   members_[index]->queue = request.queue;
   buckets_[index] = bucket;
+  algorithm_ = request.node.attributes.text("algorithm");
   ++joined_;
   if (!all_joined() || members_.size() == 1 || !why_not().empty()) return;
   in_charge_ = member;
@@ -44,6 +46,7 @@ void QueuedSum::join(const KernelRequest& request, const Tensor& bucket) {
 
 std::string QueuedSum::why_not() const {
   if (!build_) return "the device has no kernel for it";
+  if (!has_addition_orders(algorithm_)) return "the kernel does not add in its order";
   return share_a_gpu() ? "" : "replicas are on several GPUs";
 }
 

@@ -55,6 +55,7 @@ class QueuedSum {
 
   KernelFactory build_;
   std::int64_t group_;
+  std::string algorithm_;
   std::vector<Tensor> buckets_;
   std::vector<std::unique_ptr<Member>> members_;
   std::size_t joined_ = 0;

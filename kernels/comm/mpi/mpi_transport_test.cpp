@@ -110,12 +110,13 @@ TEST_P(OverProcesses, CountsTheBytesOfTheFormula) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, OverProcesses,
-                         testing::Values("ring", "reduce_to_one", "hierarchical_copy", "mpi"),
+                         testing::Values("ring", "reduce_to_one", "hierarchical_copy",
+                                         "double_tree", "torus", "mpi"),
                          [](const auto& test) { return test.param; });
 
 TEST(MpiTransport, GivesTheBitsOfOneProcess) {
   constexpr std::int64_t kRounds = 3;
-  for (const std::string_view algorithm : {kRing, kReduceToOne}) {
+  for (const std::string_view algorithm : {kRing, kReduceToOne, kDoubleTree, kTorus}) {
     for_each_case(std::string(algorithm), [](const Case& test) {
       Members members(test);
       members.run(kRounds);
@@ -128,7 +129,8 @@ TEST(MpiTransport, GivesTheBitsOfOneProcess) {
 /// In every round: a member that came out early would overwrite what others still read.
 TEST(MpiTransport, ReducesMoreThanFitsIntoTheChunksInFlight) {
   constexpr std::int64_t kElements = 1'000'001;
-  for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+  for (const std::string_view algorithm :
+       {kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi}) {
     const Case test{.algorithm = std::string(algorithm),
                     .processes = processes(Dealing::TwoEach),
                     .elements = kElements};
@@ -148,7 +150,8 @@ TEST(MpiTransport, ReducesMoreThanFitsIntoTheChunksInFlight) {
 /// Two buckets, reduced in opposite order by two lanes of each rank at the same time.
 TEST(MpiTransport, KeepsBucketsInFlightApart) {
   constexpr std::int64_t kElements = 5000;
-  for (const std::string_view algorithm : {kRing, kReduceToOne, kHierarchicalCopy, kMpi}) {
+  for (const std::string_view algorithm :
+       {kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi}) {
     MpiTransport transport(*session, Members::small_chunks());
     KernelTable table("test");
     transport.add_kernels(table);

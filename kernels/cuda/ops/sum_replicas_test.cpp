@@ -93,6 +93,7 @@ class SumReplicas : public testing_support::OnDevices {
 TEST_P(SumReplicas, GivesTheBitsOfTheHost) {
   std::mt19937 random(23);
   for (const std::string_view algorithm : all_reduce_algorithms()) {
+    if (!has_addition_orders(algorithm)) continue;  // the host adds
     for (const std::int64_t members : {1, 2, 3, 5, 8}) {
       for (const std::int64_t elements : {1, 2, 3, 7, 64, 1001, 4099}) {
         for (const std::int64_t skipped : {0, 1}) {
@@ -118,6 +119,7 @@ TEST_P(SumReplicas, HasBitsThatDependOnTheAlgorithm) {
   const Buckets buckets = random_buckets(test, random);
   std::vector<Buckets> sums;
   for (const std::string_view algorithm : all_reduce_algorithms()) {
+    if (!has_addition_orders(algorithm)) continue;  // the host adds
     test.algorithm = algorithm;
     sums.push_back(sum(test, buckets));
   }
