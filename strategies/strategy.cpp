@@ -28,6 +28,7 @@ extern const Strategy kSharded;
 extern const Strategy kLocalSgd;
 extern const Strategy kDiloco;
 extern const Strategy kPowerSgd;
+extern const Strategy kTopK;
 
 namespace {
 
@@ -46,6 +47,7 @@ constexpr std::array kStrategies = {
     &kLocalSgd,
     &kDiloco,
     &kPowerSgd,
+    &kTopK,
 };
 
 const Strategy& find_one(const std::string& name) {

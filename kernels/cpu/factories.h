@@ -65,6 +65,8 @@ KernelPointer cast(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 KernelPointer assign(const KernelRequest&);
 KernelPointer orthogonalize(const KernelRequest&);
+KernelPointer top_k(const KernelRequest&);
+KernelPointer scatter_add(const KernelRequest&);
 
 // translate.cpp
 KernelPointer translate(const KernelRequest&);

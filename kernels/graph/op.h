@@ -72,6 +72,8 @@ enum class Op : std::uint8_t {
   Arrival,        ///< at a server: all gradients of a worker have arrived
   Quorum,         ///< at a server: whether a worker's push counts, and the sum once enough do
   Orthogonalize,  ///< the columns of a matrix, each of length one or zero
+  TopK,           ///< the elements of largest magnitude, and what is left without them
+  ScatterAdd,     ///< adds what several top_k have selected
   // updates
   Sgd,
   Adam,

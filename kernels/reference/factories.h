@@ -60,6 +60,8 @@ KernelPointer translate(const KernelRequest&);
 KernelPointer copy(const KernelRequest&);
 KernelPointer assign(const KernelRequest&);
 KernelPointer orthogonalize(const KernelRequest&);
+KernelPointer top_k(const KernelRequest&);
+KernelPointer scatter_add(const KernelRequest&);
 KernelPointer read(const KernelRequest&);
 
 // loss.cpp
