@@ -31,7 +31,7 @@ LOOKS: tuple[tuple[Dash, str | tuple[int, int, int]], ...] = (
     ((4, 1.2, 4, 3), "<"), ((2, 2.5), ">"), ((1.2, 1.2), "D"), ((8, 3), "P"),
     ((2, 1, 2, 3), "X"), ((7, 2, 7, 4), "*"), ((1, 1.5, 3, 1.5), (7, 1, 0)),
     ((9, 1.5, 3, 1.5), (9, 0, 0)), ((5, 2, 1, 2, 1, 2), (10, 1, 0)),
-    ((2, 2, 6, 2), (12, 1, 0)),  # for those to come
+    ((2, 2, 6, 2), (12, 1, 0)), ((4, 1, 1, 1, 1, 4), (8, 0, 0)),
 )
 # For compositions, further strategies of the table, and a strategy's further lines.
 SPARE = (Style("#5B2A86", (6, 1.5, 1.2, 1.5, 1.2, 1.5), "p"),

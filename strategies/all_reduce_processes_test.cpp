@@ -57,7 +57,8 @@ TrialOptions options_of(const Case& test) {
     options.options.given["delay"] = 1;
     options.options.given["mix"] = 0.5;
   }
-  options.options.given["rank"] = 1;  // of powersgd
+  options.options.given["rank"] = 1;     // of powersgd
+  options.options.given["share"] = 0.1;  // of top_k
   // Several buckets are under way at once.
   options.options.given["bucket_bytes"] = test.small() ? 64 : 64 << 10;
   options.steps = test.small() ? 50 : 3;
@@ -109,7 +110,9 @@ std::vector<Case> cases(const std::string& algorithm) {
   }
   all.push_back(
       {.strategy = "diloco", .workers = ranks + 1, .algorithm = algorithm, .streams = true});
-  all.push_back({.strategy = "all_reduce+powersgd", .workers = ranks + 1, .algorithm = algorithm});
+  for (const char* compressed : {"all_reduce+powersgd", "all_reduce+top_k"}) {
+    all.push_back({.strategy = compressed, .workers = ranks + 1, .algorithm = algorithm});
+  }
   all.push_back({.strategy = "all_reduce+model_parallel",
                  .workers = ranks,
                  .stages = 2,

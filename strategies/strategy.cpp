@@ -29,6 +29,7 @@ extern const Strategy kLocalSgd;
 extern const Strategy kDiloco;
 extern const Strategy kPowerSgd;
 extern const Strategy kGossip;
+extern const Strategy kTopK;
 
 namespace {
 
@@ -48,6 +49,7 @@ constexpr std::array kStrategies = {
     &kDiloco,
     &kPowerSgd,
     &kGossip,
+    &kTopK,
 };
 
 const Strategy& find_one(const std::string& name) {

@@ -68,6 +68,7 @@ def cells() -> list[Cell]:
                 found.append(Cell(name, (*workers, variants[name], value)))
     found.append(Cell("all_reduce+model_parallel", ("--workers", "4", "--stages", "2")))
     found.append(Cell("all_reduce+powersgd", ("--workers", "2", "--rank", "1")))
+    found.append(Cell("all_reduce+top_k", ("--workers", "2", "--share", "0.1")))
     return found
 
 

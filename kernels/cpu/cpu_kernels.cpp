@@ -56,6 +56,8 @@ void add_cpu_kernels(KernelTable& table) {
   table.add(Op::Quorum, cpu::quorum);
   table.add(Op::Orthogonalize, cpu::orthogonalize);
   table.add(Op::Quotient, cpu::quotient);
+  table.add(Op::TopK, cpu::top_k);
+  table.add(Op::ScatterAdd, cpu::scatter_add);
 
   table.add(Op::Sgd, cpu::sgd);
   table.add(Op::Adam, cpu::adam);

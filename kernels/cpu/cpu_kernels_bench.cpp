@@ -4,9 +4,11 @@
 // number of threads; memory-bound ops report the bytes that they must read and write.
 //   BM_Parabola       the tiny ops, and all kernels of a step one after the other
 //   compare_dense     plain loops against oneDNN: where kSmallProduct comes from
+//   BM_TopK           selection, beside BM_Memcpy
 //   BM_Convolution    the convolutions of a network, summed by pass
 #include <benchmark/benchmark.h>
 
+#include <cstring>
 #include <thread>
 
 #include "kernels/cpu/built_op_for_test.h"
@@ -88,6 +90,25 @@ std::vector<OpCase> parabola_step() {
           sgd({1, 5}, 0),
           sgd({1}, 0)};
 }
+
+// Compressed exchange. Arguments: elements, elements in a thousand that are selected.
+
+void BM_Memcpy(benchmark::State& state) {
+  const Array from = random_array({state.range(0)}, 1);
+  Array to = from;
+  for (auto _ : state) {
+    std::memcpy(to.f32(), from.f32(), static_cast<std::size_t>(from.type.bytes()));
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(2 * from.type.bytes() * state.iterations());
+}
+BENCHMARK(BM_Memcpy)->Arg(1 << 16)->Arg(1 << 22);
+
+void BM_TopK(benchmark::State& state) {
+  const std::int64_t elements = state.range(0), count = elements * state.range(1) / 1000;
+  run_one(state, {Op::TopK, {{"count", count}}, {random_array({elements}, 1)}, {}, "top_k"}, 1);
+}
+BENCHMARK(BM_TopK)->ArgsProduct({{1 << 16, 1 << 22}, {10, 100}});
 
 void BM_ParabolaOp(benchmark::State& state) {
   const OpCase op_case = parabola_step()[static_cast<std::size_t>(state.range(0))];

@@ -133,6 +133,12 @@ struct QuorumSeat {
   std::int64_t examples = 1;  ///< in this worker's share of a batch
 };
 
+/// Outputs of top_k.
+struct TopKValues {
+  Value selected;  ///< values, then indices
+  Value rest;      ///< x, with zeros for what was selected
+};
+
 /// What a quorum yields.
 struct QuorumValues {
   std::vector<Value> sums;  ///< one for each gradient: the mean over the examples that counted
@@ -219,6 +225,11 @@ class Builder {
   Value orthogonalize(Value x);
   /// x / divisor, without a gradient. Shapes: x [...] f32, divisor [1] f32.
   Value quotient(Value x, Value divisor);
+  /// The `count` elements of largest magnitude (ops/selection.cpp). Shapes: selected [2 count].
+  TopKValues top_k(Value x, std::int64_t count);
+  /// The sums of what was selected, part by part in their order; zero elsewhere. Shapes: selected
+  /// [parts * 2 count].
+  Value scatter_add(Value selected, std::int64_t count, std::vector<std::int64_t> dims);
   /// One member's node of a group: each output is the sum of that input over the group's members.
   /// Members stand at different places and name the same group and algorithm.
   Value all_reduce(Value value, const AllReduceMember& member);

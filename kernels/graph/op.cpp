@@ -97,6 +97,8 @@ constexpr std::array kOps = {
     assigning(Op::Quorum, "quorum", infer_quorum),  // keeps pushes from one step to the next
     compute(Op::Orthogonalize, "orthogonalize", infer_orthogonalize),
     compute(Op::Quotient, "quotient", infer_quotient),
+    compute(Op::TopK, "top_k", infer_top_k),
+    compute(Op::ScatterAdd, "scatter_add", infer_scatter_add),
     assigning(Op::Sgd, "sgd", infer_sgd),
     assigning(Op::Adam, "adam", infer_adam),
     assigning(Op::Assign, "assign", infer_assign),

@@ -73,6 +73,8 @@ enum class Op : std::uint8_t {
   Quorum,         ///< at a server: whether a worker's push counts, and the sum once enough do
   Orthogonalize,  ///< the columns of a matrix, each of length one or zero
   Quotient,       ///< of a value and one number
+  TopK,           ///< the elements of largest magnitude, and what is left without them
+  ScatterAdd,     ///< adds what several top_k have selected
   // updates
   Sgd,
   Adam,

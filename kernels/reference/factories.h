@@ -61,6 +61,8 @@ KernelPointer copy(const KernelRequest&);
 KernelPointer assign(const KernelRequest&);
 KernelPointer orthogonalize(const KernelRequest&);
 KernelPointer quotient(const KernelRequest&);
+KernelPointer top_k(const KernelRequest&);
+KernelPointer scatter_add(const KernelRequest&);
 KernelPointer read(const KernelRequest&);
 
 // loss.cpp

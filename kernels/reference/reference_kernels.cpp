@@ -79,6 +79,8 @@ void add_reference_kernels(KernelTable& table) {
   table.add(Op::Copy, reference::copy);
   table.add(Op::Orthogonalize, f32_only(reference::orthogonalize));
   table.add(Op::Quotient, f32_only(reference::quotient));
+  table.add(Op::TopK, f32_only(reference::top_k));
+  table.add(Op::ScatterAdd, f32_only(reference::scatter_add));
   table.add(Op::Sgd, f32_only(reference::sgd));
   table.add(Op::Adam, f32_only(reference::adam));
   table.add(Op::Assign, reference::assign);

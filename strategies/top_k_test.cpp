@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// top_k behind all_reduce: of all elements it follows `single`; of fewer it sends what its formula
+// says, leaves the same parameters at every worker, and what it leaves out comes later.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/traffic.h"
+#include "strategies/equivalence_for_test.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::bounds_of;
+using testing_support::Case;
+using testing_support::data_of;
+using testing_support::Deviation;
+using testing_support::deviation_from_single;
+using testing_support::options_of;
+using testing_support::result_of;
+using testing_support::step_of;
+using testing_support::Trial;
+
+Case case_of(const std::string& workload, std::int64_t workers, std::int64_t batch, double share) {
+  return {.workload = workload,
+          .strategy = "all_reduce+top_k",
+          .replicas = workers,
+          .global_batch = batch,
+          .options = {{"share", share}}};
+}
+
+TEST(TopK, OfAllElementsFollowsSingle) {
+  for (const std::int64_t workers : {1, 2, 3, 5}) {
+    for (const std::int64_t batch : {50, 49}) {
+      const Case test = case_of("parabola", workers, batch, 1);
+      const Deviation found = deviation_from_single(test, result_of(test));
+      EXPECT_LT(found.losses, bounds_of(test).losses) << workers;
+      EXPECT_LT(found.parameters, bounds_of(test).parameters) << workers;
+    }
+  }
+  const Case images = case_of("resnet9_thin", 2, 80, 1);
+  const Deviation found = deviation_from_single(images, result_of(images));
+  EXPECT_LT(found.losses, bounds_of(images).losses);
+  EXPECT_LT(found.parameters, bounds_of(images).parameters);
+}
+
+/// Values and indices of each worker go to every other.
+std::int64_t bytes_by_formula(const Graph& graph, std::int64_t workers, double share) {
+  std::int64_t selected = 0;
+  for (const Variable& variable : graph.variables()) {
+    if (variable.kind != VariableKind::Parameter || variable.place.replica != 0) continue;
+    const double part = share * static_cast<double>(variable.type.elements());
+    selected += std::max<std::int64_t>(1, std::llround(part));
+  }
+  return workers * (workers - 1) * 8 * selected;
+}
+
+TEST(TopK, SendsValuesAndIndicesInPlaceOfTheGradient) {
+  for (const std::int64_t workers : {2, 3}) {
+    for (const double share : {0.01, 0.1}) {
+      const Case test = case_of("resnet9_thin", workers, 80, share);
+      Trial trial(step_of(test), data_of(test.workload), options_of(test));
+      const std::int64_t steps = testing_support::steps_of(test);
+      const std::int64_t bytes = bytes_by_formula(trial.graph(), workers, share);
+      EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes) << share;
+      std::int64_t counted = 0;
+      for (const auto& [place, traffic] : trial.counted()) counted += traffic.sent;
+      EXPECT_EQ(counted, steps * bytes) << share;
+    }
+  }
+}
+
+std::vector<float> values_at(Trial& trial, const std::string& name, int replica) {
+  const Graph& graph = trial.graph();
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.name != name || variable.place.replica != replica) continue;
+    const Tensor& tensor = trial.executor().variable(v).tensor;
+    return {tensor.f32(), tensor.f32() + tensor.elements()};
+  }
+  ADD_FAILURE() << "there is no " << name;
+  return {};
+}
+
+TEST(TopK, LeavesTheSameParametersButOtherErrorsAtEveryWorker) {
+  const Case test = case_of("resnet9_thin", 3, 80, 0.1);
+  Trial trial(step_of(test), data_of(test.workload), options_of(test));
+  int errors = 0;
+  for (const Variable& variable : trial.graph().variables()) {
+    if (variable.place.replica != 0) continue;
+    const std::vector<float> first = values_at(trial, variable.name, 0);
+    const std::vector<float> last = values_at(trial, variable.name, 2);
+    if (variable.kind == VariableKind::Parameter) {
+      EXPECT_EQ(first, last) << variable.name;
+    } else if (variable.name.ends_with(".top_k_error")) {
+      EXPECT_NE(first, last) << variable.name;
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, 5);
+}
+
+/// One element of five or of one at a time, and yet the loss falls: what waits is not lost.
+TEST(TopK, SendsLaterWhatItLeavesOut) {
+  const Case test = case_of("parabola", 2, 50, 0.01);
+  testing_support::TrialOptions options = options_of(test);
+  options.steps = 400;
+  Trial trial(step_of(test), data_of(test.workload), options);
+  const std::vector<float> losses = trial.losses();
+  EXPECT_LT(losses.back(), 0.5F * losses.front());
+}
+
+TEST(TopK, RefusesWhatItCannotCompress) {
+  const Case alone{.workload = "parabola", .strategy = "top_k", .global_batch = 50};
+  EXPECT_THROW(Trial(step_of(alone), data_of("parabola"), options_of(alone)), RunError);
+  for (const char* strategy : {"in_graph+top_k", "sharded+top_k", "all_reduce+top_k+powersgd"}) {
+    const Case behind{
+        .workload = "parabola", .strategy = strategy, .replicas = 2, .global_batch = 50};
+    EXPECT_THROW(Trial(step_of(behind), data_of("parabola"), options_of(behind)), RunError);
+  }
+}
+
+}  // namespace
+}  // namespace regatta
