@@ -24,12 +24,12 @@ VALIDATOR = record_validator()
 BATCH = 32
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", str(BATCH),
         "--steps", "40")
+THIN_TO_THE_END = (*THIN, "--evaluate", "end")
 EVERY = 6
 POINTS = 50
 PARABOLA_STEPS = 20_000
 PARABOLA = ("--workload", "parabola", "--steps", str(PARABOLA_STEPS))
 PARABOLA_EVERY = ("--checkpoint-every", "50")
-PARABOLA_BATCH = 50
 
 
 def record_of(*arguments: str, folder: Path) -> dict[str, Any]:
@@ -130,12 +130,11 @@ class Checkpoints(unittest.TestCase):
         self.assertGreater(record["checkpoints"]["time_ns"], 0)
         self.assertFalse(file.parent.exists(), "a finished run removes its checkpoints")
 
-    def killed_and_resumed(self, *arguments: str, batch: int = BATCH,
-                           steps: int = EVERY) -> dict[str, Any]:
+    def killed_and_resumed(self, *arguments: str, batch: int = BATCH) -> dict[str, Any]:
         """Killed at a checkpoint that is neither the first nor at an evaluation."""
-        every = ("--checkpoint-every", str(steps))
+        every = ("--checkpoint-every", str(EVERY))
         run = Run(*arguments, *every)
-        file = run.await_examples(2 * steps * batch)
+        file = run.await_examples(2 * EVERY * batch)
         run.end(signal.SIGKILL)
         self.assertFalse((run.folder / "records.jsonl").read_text())
         counts = counts_in(file)
@@ -147,10 +146,6 @@ class Checkpoints(unittest.TestCase):
         record = self.killed_and_resumed(*arguments)
         self.assertEqual(results_of(record), results_of(in_one_piece(*arguments)))
 
-    def check_bits_of_parabola(self, *arguments: str) -> None:
-        record = self.killed_and_resumed(*PARABOLA, *arguments, batch=PARABOLA_BATCH, steps=300)
-        self.assertEqual(results_of(record), results_of(in_one_piece(*PARABOLA, *arguments)))
-
     def test_resume_single_bit_for_bit(self) -> None:
         self.check_bits(*THIN)
 
@@ -158,8 +153,8 @@ class Checkpoints(unittest.TestCase):
         self.check_bits(*THIN, "--strategy", "all_reduce", "--workers", "2")
 
     def test_resume_stages_of_replicas_bit_for_bit(self) -> None:
-        self.check_bits_of_parabola("--strategy", "all_reduce+model_parallel", "--workers", "4",
-                                    "--stages", "2")
+        self.check_bits(*THIN_TO_THE_END, "--strategy", "all_reduce+model_parallel",
+                        "--workers", "4", "--stages", "2")
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_all_reduce_over_ranks_bit_for_bit(self) -> None:
@@ -167,8 +162,8 @@ class Checkpoints(unittest.TestCase):
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_shares_over_ranks_bit_for_bit(self) -> None:
-        self.check_bits_of_parabola("--strategy", "sharded", "--workers", "3", "--shard",
-                                    "parameters", "--processes", "2")
+        self.check_bits(*THIN_TO_THE_END, "--strategy", "sharded", "--workers", "3", "--shard",
+                        "parameters", "--processes", "2")
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_places_over_ranks_bit_for_bit(self) -> None:
@@ -178,12 +173,13 @@ class Checkpoints(unittest.TestCase):
                 ("all_reduce+model_parallel", "--workers", "4", "--stages", "2",
                  "--stages-per-process", "1")):
             with self.subTest(strategy=strategy):
-                self.check_bits_of_parabola("--strategy", strategy, *workers, "--processes", "2")
+                self.check_bits(*THIN_TO_THE_END, "--strategy", strategy, *workers,
+                                "--processes", "2")
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_parameter_servers_bit_for_bit(self) -> None:
-        self.check_bits_of_parabola("--strategy", "parameter_server", "--workers", "2",
-                                    "--servers", "2")
+        self.check_bits(*THIN_TO_THE_END, "--strategy", "parameter_server", "--workers", "2",
+                        "--servers", "2")
 
     def test_resume_bf16_bit_for_bit(self) -> None:
         tiny = regatta("run", *THIN[:-1], "1", "--dtype", "bf16", "--out", str(fresh_folder()))
