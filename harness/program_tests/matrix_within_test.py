@@ -75,8 +75,9 @@ class Within(unittest.TestCase):
                       ran.stdout)
         self.assertRegex(ran.stdout,
                          r"  the last one ends after about \d+ (s|min|h): a cell's first")
-        self.assertRegex(ran.stdout, r"  one run of each cell takes about \d+ (s|min|h); there "
-                                     r"is no time for parabola \w+ \(\d workers?, steps=50000000\), ")
+        self.assertRegex(ran.stdout,
+                         r"  one run of each cell takes about \d+ (s|min|h); there is no time for "
+                         r"parabola \w+ \(\d workers?, steps=50000000\), ")
         self.assertIn("within 9h: ", folder.run("--dry-run", "--within", "9h").stdout)
         self.assertFalse(folder.out.exists())
 
