@@ -52,7 +52,8 @@ void begin_group(CLI::App& app, const char* title) { app.option_defaults()->grou
 
 constexpr const char* kCell = "What races";
 constexpr const char* kOptionsOfReplicas = "Options of strategies of replicas";
-constexpr const char* kOptionsOfLess = "Options of strategies that exchange less";
+constexpr const char* kOptionsOfMeans = "Options of strategies that exchange parameters";
+constexpr const char* kOptionsOfCompression = "Options of strategies that compress gradients";
 constexpr const char* kOptionsOfStages = "Options of strategies of stages";
 constexpr const char* kLength = "Length and target";
 constexpr const char* kData = "Data";
@@ -161,11 +162,13 @@ bool is_only_of(const Option& option, Kind&& is_of_kind) {
 
 const char* group_of(const Option& option) {
   const auto has_stages = [](const Strategy& each) { return each.workers == WorkersAre::Stages; };
-  const auto sends_less = [](const Strategy& each) {
-    return each.exchange == Exchange::Periodic || each.exchange == Exchange::Compressed;
+  const auto exchanges = [](Exchange how) {
+    return [how](const Strategy& each) { return each.exchange == how; };
   };
   if (is_only_of(option, has_stages)) return kOptionsOfStages;
-  return is_only_of(option, sends_less) ? kOptionsOfLess : kOptionsOfReplicas;
+  if (is_only_of(option, exchanges(Exchange::Periodic))) return kOptionsOfMeans;
+  if (is_only_of(option, exchanges(Exchange::Compressed))) return kOptionsOfCompression;
+  return kOptionsOfReplicas;
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ class Help(unittest.TestCase):
         self.assertEqual(groups["Output"][0], "--out")
         self.assertGreaterEqual(len(groups), 6)
         for title, flags in groups.items():
-            self.assertTrue(2 <= len(flags) <= 10, title)
+            self.assertTrue(2 <= len(flags) <= 8, title)
         graph = set(re.findall(r"(?m)^(\S.*):$", output_of("graph", "--help"))) - {"Options"}
         self.assertLessEqual(graph, set(groups))
 
