@@ -11,8 +11,6 @@
 // Each of n workers sends 2 (n-1)/n r (a+b) numbers for a matrix by a ring, instead of a b.
 // Source: Vogels, Karimireddy, Jaggi 2019, arXiv 1905.13727, algorithms 1 and 2.
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
+#include "strategies/gradient_sums.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -35,10 +34,7 @@ TensorType matrix_of(const TensorType& type) {
   return {type.element, {type.dim(0), type.elements() / type.dim(0)}};
 }
 
-/// The sum of one gradient at one worker.
-struct Sum {
-  NodeId node = -1;           ///< the all_reduce, in the source
-  VariableId parameter = -1;  ///< in the source
+struct Sum : GradientSum {
   bool whole = false;
   // In the result:
   VariableId error = -1, factor = -1;
@@ -50,6 +46,7 @@ class PowerSgd {
   PowerSgd(const Step& source, std::int64_t rank)
       : source_(source),
         rank_(rank),
+        groups_(first_free_group(source.graph)),
         result_(source),
         copier_(source.graph),
         builder_(result_.graph) {
@@ -77,39 +74,30 @@ class PowerSgd {
   const Step& source_;
   std::int64_t rank_;
   std::vector<Sum> sums_;
-  std::int64_t groups_ = 0;
+  std::int64_t groups_;
   Step result_;
   Copier copier_;
   Builder builder_;
 };
 
 void PowerSgd::find_sums() {
-  std::map<Value, VariableId> parameters;
-  for (const Trainable& each : source_.trainables) parameters[each.gradient] = each.variable;
   bool any_matrix = false;
-  for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
-    const Node& node = source_.graph.node(id);
-    if (node.op != Op::AllReduce || !parameters.contains({id, 0})) continue;
-    const TensorType& type = node.outputs[0];
+  for (const GradientSum& each : gradient_sums(source_, "powersgd")) {
+    const TensorType& type = source_.graph.node(each.node).outputs[0];
     const TensorType matrix = type.rank() > 1 ? matrix_of(type) : type;
     const bool whole = type.rank() < 2 || std::min(matrix.dim(0), matrix.dim(1)) < rank_;
     any_matrix = any_matrix || !whole;
-    groups_ = std::max(groups_, node.attributes.integer("group") + 1);
-    sums_.push_back({.node = id, .parameter = parameters.at({id, 0}), .whole = whole});
-  }
-  if (sums_.empty()) {
-    throw RunError(ErrorKind::Usage,
-                   "strategy 'powersgd' compresses sums of gradients, and there are none; fix: put "
-                   "it behind a strategy that has them, such as all_reduce+powersgd");
+    Sum sum;
+    sum.whole = whole;
+    sum.node = each.node;
+    sum.parameter = each.parameter;
+    sums_.push_back(sum);
   }
   if (!any_matrix) {
     throw RunError(ErrorKind::Usage, "--rank is " + std::to_string(rank_) +
                                          ": no gradient of this model is a matrix with sides as "
                                          "long; fix: give a smaller one");
   }
-  std::stable_sort(sums_.begin(), sums_.end(), [&](const Sum& a, const Sum& b) {
-    return node_of(a).attributes.integer("group") < node_of(b).attributes.integer("group");
-  });
 }
 
 /// Sums of one round travel together; those of the second are made of those of the first.
@@ -167,15 +155,9 @@ void PowerSgd::put_together(const Sum& sum) {
   copier_.map({sum.node, 0}, builder.reshape(product, dims));
 }
 
-/// Behind the last sum all gradients are there, and nothing has read a sum yet.
 Step PowerSgd::rewritten() {
-  copier_.copy_variables(result_.graph);
-  std::set<NodeId> replaced;
-  for (const Sum& sum : sums_) replaced.insert(sum.node);
-  for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
-    if (!replaced.contains(id)) copier_.copy(id, result_.graph);
-    if (id == *replaced.rbegin()) exchange();
-  }
+  copy_without({sums_.begin(), sums_.end()}, source_.graph, copier_, result_.graph,
+               [this] { exchange(); });
   copier_.rename(result_);
   return std::move(result_);
 }

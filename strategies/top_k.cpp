@@ -9,7 +9,6 @@
 // values and indices. Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory).
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +16,8 @@
 #include "kernels/graph/builder.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
-#include "kernels/graph/error.h"
 #include "kernels/graph/listed_types.h"
+#include "strategies/gradient_sums.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -40,64 +39,33 @@ class TopK {
   TopK(const Step& source, double share)
       : source_(source),
         share_(share),
+        sums_(gradient_sums(source, "top_k")),
+        groups_(first_free_group(source.graph)),
         result_(source),
         copier_(source.graph),
         builder_(result_.graph) {
     result_.graph = Graph();
-    find_sums();
   }
 
   Step rewritten();
 
  private:
-  /// The sum of one gradient at one worker.
-  struct Sum {
-    NodeId node = -1;           ///< the all_reduce, in the source
-    VariableId parameter = -1;  ///< in the source
-    Value gathered;             ///< in the result
-  };
-
-  void find_sums();
   Builder& at(const Node& node) {
     return builder_.at(node.place).in(Phase::Update).layer(node.layer);
   }
-  void gather(Sum& sum);
-  void add_up(const Sum& sum);
+  Value gather(const GradientSum& sum);
+  void add_up(const GradientSum& sum, Value gathered);
 
   const Step& source_;
   double share_;
-  std::map<NodeId, VariableId> parameters_;  ///< of the sums
-  std::vector<Sum> sums_;                    ///< by group
-  std::int64_t groups_ = 0;
+  std::vector<GradientSum> sums_;
+  std::int64_t groups_;
   Step result_;
   Copier copier_;
   Builder builder_;
 };
 
-void TopK::find_sums() {
-  std::map<Value, VariableId> parameters;
-  for (const Trainable& each : source_.trainables) parameters[each.gradient] = each.variable;
-  for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
-    const Node& node = source_.graph.node(id);
-    if (node.op != Op::AllReduce) continue;
-    groups_ = std::max(groups_, node.attributes.integer("group") + 1);
-    if (!parameters.contains({id, 0})) continue;
-    parameters_[id] = parameters.at({id, 0});
-    sums_.push_back({.node = id, .parameter = parameters.at({id, 0}), .gathered = {}});
-  }
-  if (sums_.empty()) {
-    throw RunError(ErrorKind::Usage,
-                   "strategy 'top_k' compresses sums of gradients, and there are none; fix: put it "
-                   "behind a strategy that has them, such as all_reduce+top_k");
-  }
-  const auto group = [&](const Sum& sum) {
-    return source_.graph.node(sum.node).attributes.integer("group");
-  };
-  std::stable_sort(sums_.begin(), sums_.end(),
-                   [&](const Sum& a, const Sum& b) { return group(a) < group(b); });
-}
-
-void TopK::gather(Sum& sum) {
+Value TopK::gather(const GradientSum& sum) {
   const Node& node = source_.graph.node(sum.node);
   Variable slot = source_.graph.variable(sum.parameter);
   slot.kind = VariableKind::Slot;
@@ -118,25 +86,21 @@ void TopK::gather(Sum& sum) {
                         {"algorithm", std::string(kRing)}};
   const TensorType all{ElementType::F32, {members * 2 * count}};
   list_types(attributes, {&all, 1});
-  sum.gathered = builder.node(Op::AllGather, {values.selected}, std::move(attributes));
+  return builder.node(Op::AllGather, {values.selected}, std::move(attributes));
 }
 
-void TopK::add_up(const Sum& sum) {
+void TopK::add_up(const GradientSum& sum, Value gathered) {
   const Node& node = source_.graph.node(sum.node);
   const TensorType& type = node.outputs[0];
-  copier_.map({sum.node, 0},
-              at(node).scatter_add(sum.gathered, selected_of(type, share_), type.dims));
+  copier_.map({sum.node, 0}, at(node).scatter_add(gathered, selected_of(type, share_), type.dims));
 }
 
-/// Behind the last sum all gradients are there, and nothing has read a sum yet.
 Step TopK::rewritten() {
-  copier_.copy_variables(result_.graph);
-  for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
-    if (!parameters_.contains(id)) copier_.copy(id, result_.graph);
-    if (id != parameters_.rbegin()->first) continue;
-    for (Sum& sum : sums_) gather(sum);
-    for (const Sum& sum : sums_) add_up(sum);
-  }
+  copy_without(sums_, source_.graph, copier_, result_.graph, [this] {
+    std::vector<Value> gathered;
+    for (const GradientSum& sum : sums_) gathered.push_back(gather(sum));
+    for (std::size_t i = 0; i < sums_.size(); ++i) add_up(sums_[i], gathered[i]);
+  });
   copier_.rename(result_);
   return std::move(result_);
 }

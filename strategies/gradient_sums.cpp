@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/gradient_sums.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+
+std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strategy) {
+  std::map<Value, VariableId> parameters;
+  for (const Trainable& each : step.trainables) parameters[each.gradient] = each.variable;
+  std::vector<GradientSum> sums;
+  for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
+    if (step.graph.node(id).op != Op::AllReduce) continue;
+    const auto found = parameters.find({id, 0});
+    if (found != parameters.end()) sums.push_back({.node = id, .parameter = found->second});
+  }
+  if (sums.empty()) {
+    const std::string name(strategy);
+    throw RunError(ErrorKind::Usage,
+                   "strategy '" + name +
+                       "' compresses sums of gradients, and there are none; fix: put it behind a "
+                       "strategy that has them, such as all_reduce+" +
+                       name);
+  }
+  const auto group = [&](const GradientSum& sum) {
+    return step.graph.node(sum.node).attributes.integer("group");
+  };
+  std::stable_sort(sums.begin(), sums.end(),
+                   [&](const GradientSum& a, const GradientSum& b) { return group(a) < group(b); });
+  return sums;
+}
+
+std::int64_t first_free_group(const Graph& graph) {
+  std::int64_t free = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::AllReduce) free = std::max(free, node.attributes.integer("group") + 1);
+  }
+  return free;
+}
+
+void copy_without(const std::vector<GradientSum>& sums, const Graph& source, Copier& copier,
+                  Graph& result, const std::function<void()>& exchange) {
+  copier.copy_variables(result);
+  std::set<NodeId> replaced;
+  for (const GradientSum& sum : sums) replaced.insert(sum.node);
+  for (NodeId id = 0; id < static_cast<NodeId>(source.nodes().size()); ++id) {
+    if (!replaced.contains(id)) copier.copy(id, result);
+    if (id == *replaced.rbegin()) exchange();
+  }
+}
+
+}  // namespace regatta
