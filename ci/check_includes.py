@@ -29,6 +29,7 @@ RULES = (
     Rule("kernels/reference", ("kernels/graph", "kernels/runtime")),
     Rule("kernels/cpu", ("kernels/graph", "kernels/runtime"), ("oneapi/dnnl/",)),
     Rule("kernels/cuda", ("kernels/graph", "kernels/runtime"), CUDA),
+    Rule("kernels/virtual", ("kernels/graph", "kernels/runtime")),
     Rule("kernels/comm", ("kernels/graph", "kernels/runtime"),
          ("mpi.h", "nccl.h", "grpc/grpc.h", "grpcpp/", "google/protobuf/", "cuda_runtime.h")),
     Rule("workloads", ("kernels/graph",), ("openssl/",)),

@@ -38,7 +38,13 @@ constexpr std::uint32_t below_word(std::uint32_t word, std::uint32_t bound) {
 }
 
 /// The purpose of a random stream; streams of different purposes are independent.
-enum class Purpose : std::uint32_t { Weights = 1, Order = 2, Augmentation = 3, DataSet = 4 };
+enum class Purpose : std::uint32_t {
+  Weights = 1,
+  Order = 2,
+  Augmentation = 3,
+  DataSet = 4,
+  ComputeTimes = 5
+};
 
 /// One stream, named by (seed, purpose, a, b); a draw's index selects four words.
 class RandomStream {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/virtual/channels.h"
+
+namespace regatta::virtual_time {
+
+Channels::Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events)
+    : cluster_(cluster), host_of_(host_of), events_(events), network_(events) {
+  const auto link = [this](double bytes_per_ns) {
+    return bytes_per_ns < kNoLimit ? network_.add_link(bytes_per_ns) : -1;
+  };
+  for (const VirtualHost& host : cluster.hosts) {
+    out_.push_back(link(host.out_bytes_per_ns));
+    in_.push_back(link(host.in_bytes_per_ns));
+  }
+  core_ = link(cluster.core_bytes_per_ns);
+}
+
+int Channels::channel_of(int from, int to, Carrier carrier) {
+  const auto [entry, is_new] =
+      numbers_.try_emplace({{from, to}, carrier}, static_cast<int>(channels_.size()));
+  if (!is_new) return entry->second;
+  const Transport& transport =
+      carrier == Carrier::Grpc ? cluster_.transports.grpc : cluster_.transports.open_mpi;
+  const auto sender = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(from)]);
+  const auto receiver = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(to)]);
+  Channel channel;
+  channel.way = sender == receiver ? transport.on_host : transport.between_hosts;
+  if (sender != receiver) {
+    channel.latency_ns = cluster_.latency_ns;
+    for (const int link : {out_[sender], core_, in_[receiver]}) {
+      if (link >= 0) channel.route.add(link);
+    }
+  }
+  channels_.push_back(std::move(channel));
+  return entry->second;
+}
+
+void Channels::post(double now, int from, int to, Carrier carrier, std::int64_t bytes,
+                    const Delivery& delivery) {
+  const int number = channel_of(from, to, carrier);
+  Channel& channel = channels_[static_cast<std::size_t>(number)];
+  channel.waiting.push_back({.bytes = bytes, .delivery = delivery});
+  ++carried_;
+  if (channel.waiting.size() == 1) start(now, number);
+}
+
+void Channels::start(double now, int number) {
+  const Channel& channel = channels_[static_cast<std::size_t>(number)];
+  events_.add(
+      {.time = now + channel.way.message_ns, .kind = EventKind::MessageBegins, .index = number});
+}
+
+void Channels::begin_flow(const Event& event) {
+  const Channel& channel = channels_[static_cast<std::size_t>(event.index)];
+  const auto bytes = static_cast<double>(channel.waiting.front().bytes);
+  const bool is_limited = channel.route.count > 0 || channel.way.bytes_per_ns < kNoLimit;
+  const int flow = network_.begin(
+      event.time, channel.route, is_limited ? channel.way.bytes_per_ns : 1, is_limited ? bytes : 0);
+  if (channel_of_flow_.size() <= static_cast<std::size_t>(flow)) {
+    channel_of_flow_.resize(static_cast<std::size_t>(flow) + 1);
+  }
+  channel_of_flow_[static_cast<std::size_t>(flow)] = event.index;
+}
+
+std::optional<Delivery> Channels::end_flow(const Event& event) {
+  if (!network_.ends(event)) return std::nullopt;
+  network_.end(event.index);
+  const int number = channel_of_flow_[static_cast<std::size_t>(event.index)];
+  Channel& channel = channels_[static_cast<std::size_t>(number)];
+  const Delivery delivery = channel.waiting.front().delivery;
+  channel.waiting.pop_front();
+  events_.add({.time = event.time + channel.latency_ns,
+               .kind = EventKind::MessageArrives,
+               .index = delivery.index,
+               .detail = delivery.detail});
+  if (!channel.waiting.empty()) start(event.time, number);
+  return delivery;
+}
+
+}  // namespace regatta::virtual_time

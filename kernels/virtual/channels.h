@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Messages between processes in virtual time. A channel carries those from one process to another
+// one behind the other, as a connection does: each occupies it for its own cost and for its bytes,
+// which are a flow through the links between their hosts; behind that it takes the latency, while
+// the next is on its way.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kernels/virtual/cluster.h"
+#include "kernels/virtual/events.h"
+#include "kernels/virtual/network.h"
+
+namespace regatta::virtual_time {
+
+/// What carries a message.
+enum class Carrier : std::uint8_t { OpenMpi, Grpc };
+
+/// Of a message of the program, or of a collective's member.
+struct Delivery {
+  std::int32_t index = 0;
+  std::int64_t detail = 0;
+};
+
+class Channels {
+ public:
+  /// `host_of`: by process. All outlive this.
+  Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events);
+
+  /// MessageArrives follows, with the delivery.
+  void post(double now, int from, int to, Carrier carrier, std::int64_t bytes,
+            const Delivery& delivery);
+  void begin_flow(const Event& event);
+  /// What has left; nothing where the event is out of date.
+  std::optional<Delivery> end_flow(const Event& event);
+  void settle(double now) { network_.settle(now); }
+  std::int64_t carried() const { return carried_; }  ///< messages
+
+ private:
+  struct Waiting {
+    std::int64_t bytes = 0;
+    Delivery delivery;
+  };
+  struct Channel {
+    Way way;
+    Route route;
+    double latency_ns = 0;
+    std::deque<Waiting> waiting;  ///< the first is on its way
+  };
+
+  int channel_of(int from, int to, Carrier carrier);
+  void start(double now, int channel);
+
+  const Cluster& cluster_;
+  const std::vector<int>& host_of_;
+  EventQueue& events_;
+  Network network_;
+  std::vector<int> out_;  ///< by host: the link; -1: without a limit
+  std::vector<int> in_;
+  int core_ = -1;
+  std::map<std::pair<std::pair<int, int>, Carrier>, int> numbers_;
+  std::vector<Channel> channels_;
+  std::vector<int> channel_of_flow_;
+  std::int64_t carried_ = 0;
+};
+
+}  // namespace regatta::virtual_time

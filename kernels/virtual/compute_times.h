@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the time that a worker computes differs from step to step: a factor of mean 1, drawn by
+// (seed, worker, step), on what was measured or given. Distributions of the literature on
+// stragglers: a shifted exponential (Lee et al., "Speeding up distributed machine learning using
+// codes", 2018), gamma (Dutta et al., "Slow and stale gradients can win the race", 2018),
+// log-normal (Chen et al., "Revisiting distributed synchronous SGD", 2016), or factors that were
+// seen.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace regatta::virtual_time {
+
+struct ComputeTimes {
+  enum class Kind : std::uint8_t { Constant, Gamma, LogNormal, ShiftedExponential, Samples };
+  Kind kind = Kind::Constant;
+  /// Gamma, log-normal: the standard deviation. Shifted exponential: the part that varies, 0 to 1.
+  double spread = 0;
+  std::vector<double> samples = {};  ///< Samples: spans of any unit; their mean becomes 1
+};
+std::string_view to_string(ComputeTimes::Kind kind);
+
+/// The factor of a worker's step.
+double compute_factor(const ComputeTimes& times, std::uint64_t seed, std::uint32_t worker,
+                      std::uint32_t step);
+
+}  // namespace regatta::virtual_time

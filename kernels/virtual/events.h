@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is going to happen in virtual time, in its order. Events of one time come in the order in
+// which they were added, so that two runs are alike to the bit. Units: nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+namespace regatta::virtual_time {
+
+enum class EventKind : std::uint8_t {
+  LaneGoesOn,     ///< a lane has computed
+  MessageBegins,  ///< a channel has paid a message's own cost: its bytes may travel
+  FlowEnds,       ///< the last byte of a flow has left
+  MessageArrives,
+  MemberGoesOn,  ///< a member of a collective has added up what it received
+};
+
+struct Event {
+  double time = 0;
+  std::uint64_t number = 0;  ///< set by the queue
+  EventKind kind = EventKind::LaneGoesOn;
+  std::int32_t index = 0;   ///< of the lane, channel, flow, message or collective
+  std::int64_t detail = 0;  ///< what else its kind needs
+};
+
+class EventQueue {
+ public:
+  void add(Event event) {
+    event.number = added_++;
+    events_.push(event);
+  }
+  bool empty() const { return events_.empty(); }
+  const Event& next() const { return events_.top(); }
+  Event take() {
+    const Event event = events_.top();
+    events_.pop();
+    return event;
+  }
+  std::uint64_t added() const { return added_; }
+
+ private:
+  struct Later {
+    bool operator()(const Event& a, const Event& b) const {
+      return a.time != b.time ? a.time > b.time : a.number > b.number;
+    }
+  };
+  std::priority_queue<Event, std::vector<Event>, Later> events_;
+  std::uint64_t added_ = 0;
+};
+
+}  // namespace regatta::virtual_time

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/virtual/kernel_costs.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <variant>
+
+#include "kernels/runtime/plan.h"
+
+namespace regatta::virtual_time {
+namespace {
+
+/// Attributes that change what a kernel of given shapes takes.
+constexpr std::array<std::string_view, 12> kTelling = {
+    "activation", "algorithm", "columns", "count", "groups", "kernel",
+    "nesterov",   "padding",   "pool",    "rows",  "stride", "window"};
+
+void append(std::string& key, const TensorType& type) {
+  key += ' ';
+  for (std::size_t i = 0; i < type.rank(); ++i) {
+    key += (i == 0 ? "" : "x") + std::to_string(type.dim(i));
+  }
+  key += to_string(type.element);
+}
+
+}  // namespace
+
+std::string kernel_key(const Graph& graph, NodeId id, int threads) {
+  const Node& node = graph.node(id);
+  std::string key(to_string(node.op));
+  for (const Value input : node.inputs) append(key, graph.type(input));
+  for (const VariableId v : node.variables) {
+    append(key, graph.variable(v).type);
+    if (graph.variable(v).sharing != Sharing::None) {
+      key += '/' + std::string(to_string(graph.variable(v).sharing));
+    }
+  }
+  key += " ->";
+  for (const TensorType& type : node.outputs) append(key, type);
+  for (const auto& [name, value] : node.attributes.values()) {
+    if (std::find(kTelling.begin(), kTelling.end(), name) == kTelling.end()) continue;
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      key += ' ' + name + '=' + std::to_string(*number);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      key += ' ' + name + '=' + *text;
+    }
+  }
+  return key + ' ' + std::to_string(threads) + 't';
+}
+
+bool computes(const Graph& graph, const Node& node) {
+  return !is_view(graph, node) && !op_info(node.op).crosses;
+}
+
+}  // namespace regatta::virtual_time

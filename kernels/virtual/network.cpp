@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/virtual/network.h"
+
+#include <algorithm>
+
+#include "kernels/graph/error.h"
+
+namespace regatta::virtual_time {
+
+int Network::add_link(double capacity) {
+  check(capacity > 0, "a link has a capacity");
+  links_.push_back({.capacity = capacity, .flows = {}});
+  return static_cast<int>(links_.size()) - 1;
+}
+
+void Network::change(int number) {
+  if (link(number).is_changed) return;
+  link(number).is_changed = true;
+  changed_links_.push_back(number);
+}
+
+int Network::begin(double now, const Route& route, double most, double bytes) {
+  check(route.count > 0 || most < kNoLimit, "something limits a flow");
+  int number = static_cast<int>(flows_.size());
+  if (free_.empty()) {
+    flows_.emplace_back();
+  } else {
+    number = free_.back();
+    free_.pop_back();
+  }
+  Flow& added = flow(number);
+  added = {.route = route,
+           .most = most,
+           .bytes = bytes,
+           .since = now,
+           .rate = 0,
+           .version = added.version + 1};
+  for (const int l : route.all()) {
+    link(l).flows.push_back(number);
+    change(l);
+  }
+  if (route.count == 0) alone_.push_back(number);
+  return number;
+}
+
+bool Network::ends(const Event& event) const {
+  return flows_[static_cast<std::size_t>(event.index)].version == event.detail;
+}
+
+void Network::end(int number) {
+  for (const int l : flow(number).route.all()) {
+    std::erase(link(l).flows, number);
+    change(l);
+  }
+  ++flow(number).version;
+  free_.push_back(number);
+}
+
+/// From the changed links: their flows, the links of these, and so on.
+void Network::find_connected() {
+  connected_.clear();
+  for (std::size_t i = 0; i < changed_links_.size(); ++i) {
+    for (const int f : link(changed_links_[i]).flows) {
+      if (flow(f).is_found) continue;
+      flow(f).is_found = true;
+      connected_.push_back(f);
+      for (const int l : flow(f).route.all()) change(l);
+    }
+  }
+}
+
+void Network::settle_at(int number, double rate) {
+  Flow& settled = flow(number);
+  settled.is_settled = true;
+  settled.rate = rate;
+  for (const int l : settled.route.all()) {
+    link(l).left -= rate;
+    --link(l).unsettled;
+  }
+}
+
+/// The rates of the connected flows.
+void Network::fill() {
+  for (const int l : changed_links_) {
+    link(l).left = link(l).capacity;
+    link(l).unsettled = static_cast<int>(link(l).flows.size());
+  }
+  std::size_t unsettled = connected_.size();
+  for (const int f : connected_) flow(f).is_settled = false;
+  while (unsettled > 0) {
+    double least = kNoLimit;
+    int narrowest = -1;
+    for (const int l : changed_links_) {
+      if (link(l).unsettled == 0) continue;
+      const double share = std::max(0.0, link(l).left) / link(l).unsettled;
+      if (share >= least) continue;
+      least = share;
+      narrowest = l;
+    }
+    std::size_t before = unsettled;
+    for (const int f : connected_) {
+      if (flow(f).is_settled || flow(f).most > least) continue;
+      settle_at(f, flow(f).most);
+      --unsettled;
+    }
+    if (unsettled < before) continue;  // what they leave makes the shares of others larger
+    for (const int f : link(narrowest).flows) {
+      if (flow(f).is_settled) continue;
+      settle_at(f, least);
+      --unsettled;
+    }
+  }
+}
+
+void Network::settle(double now) {
+  for (const int f : alone_) {
+    Flow& one = flow(f);
+    one.rate = one.most;
+    events_.add({.time = now + one.bytes / one.rate,
+                 .kind = EventKind::FlowEnds,
+                 .index = f,
+                 .detail = one.version});
+  }
+  alone_.clear();
+  if (changed_links_.empty()) return;
+  find_connected();
+  for (const int f : connected_) {
+    Flow& one = flow(f);
+    one.bytes = std::max(0.0, one.bytes - one.rate * (now - one.since));
+    one.since = now;
+    one.is_found = false;
+  }
+  fill();
+  for (const int f : connected_) {
+    Flow& one = flow(f);
+    events_.add({.time = now + one.bytes / one.rate,
+                 .kind = EventKind::FlowEnds,
+                 .index = f,
+                 .detail = ++one.version});
+  }
+  for (const int l : changed_links_) link(l).is_changed = false;
+  changed_links_.clear();
+}
+
+}  // namespace regatta::virtual_time

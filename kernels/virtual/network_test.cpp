@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rates of flows are max-min fair: no link carries more than it can, and each flow is either as
+// fast as it may be or crosses a full link on which none is faster. That condition holds for one
+// assignment of rates alone (Bertsekas and Gallager, 1992, section 6.5.2), so it is the test.
+#include "kernels/virtual/network.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace regatta::virtual_time {
+namespace {
+
+TEST(Network, FlowsShareALinkAndTakeWhatOthersLeave) {
+  EventQueue events;
+  Network network(events);
+  const int wide = network.add_link(10);
+  const int narrow = network.add_link(2);
+  Route through_both;
+  through_both.add(wide);
+  through_both.add(narrow);
+  Route through_wide;
+  through_wide.add(wide);
+  const int slow = network.begin(0, through_both, kNoLimit, 100);
+  const int fast = network.begin(0, through_wide, kNoLimit, 100);
+  const int limited = network.begin(0, through_wide, 1, 100);
+  network.settle(0);
+  EXPECT_DOUBLE_EQ(network.rate(slow), 2);
+  EXPECT_DOUBLE_EQ(network.rate(limited), 1);
+  EXPECT_DOUBLE_EQ(network.rate(fast), 7);
+}
+
+TEST(Network, AFlowThatEndsLeavesItsShareToTheOthers) {
+  EventQueue events;
+  Network network(events);
+  Route route;
+  route.add(network.add_link(10));
+  network.begin(0, route, kNoLimit, 50);
+  network.begin(0, route, kNoLimit, 100);
+  std::vector<double> ends;
+  network.settle(0);
+  while (!events.empty()) {
+    const Event event = events.take();
+    if (!network.ends(event)) continue;
+    network.end(event.index);
+    ends.push_back(event.time);
+    network.settle(event.time);
+  }
+  ASSERT_EQ(ends.size(), 2U);
+  EXPECT_DOUBLE_EQ(ends[0], 10);  // 50 bytes at 5 a nanosecond
+  EXPECT_DOUBLE_EQ(ends[1], 15);  // 50 more at 10
+}
+
+TEST(Network, RandomFlowsAreMaxMinFair) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    EventQueue events;
+    Network network(events);
+    std::uniform_real_distribution<double> capacity(1, 20);
+    std::vector<double> links;
+    for (int l = 0; l < 12; ++l) {
+      links.push_back(capacity(random));
+      network.add_link(links.back());
+    }
+    struct Flow {
+      Route route;
+      double most = kNoLimit;
+      int number = 0;
+    };
+    std::vector<Flow> flows(20);
+    for (Flow& flow : flows) {
+      const int first = static_cast<int>(random() % 12);
+      flow.route.add(first);
+      flow.route.add((first + 1 + static_cast<int>(random() % 11)) % 12);
+      if (random() % 3 == 0) flow.most = capacity(random) / 4;
+      flow.number = network.begin(0, flow.route, flow.most, 1000);
+      if (random() % 2 == 0) network.settle(0);  // some rates are found anew later
+    }
+    network.settle(0);
+    std::vector<double> carried(links.size());
+    std::vector<double> fastest(links.size());
+    for (const Flow& flow : flows) {
+      for (const int l : flow.route.all()) {
+        const auto index = static_cast<std::size_t>(l);
+        carried[index] += network.rate(flow.number);
+        fastest[index] = std::max(fastest[index], network.rate(flow.number));
+      }
+    }
+    for (std::size_t l = 0; l < links.size(); ++l) EXPECT_LE(carried[l], links[l] * (1 + 1e-12));
+    for (const Flow& flow : flows) {
+      const double rate = network.rate(flow.number);
+      bool is_held = rate == flow.most;
+      for (const int l : flow.route.all()) {
+        const auto index = static_cast<std::size_t>(l);
+        const bool is_full = carried[index] >= links[index] * (1 - 1e-12);
+        is_held = is_held || (is_full && rate >= fastest[index] * (1 - 1e-12));
+      }
+      EXPECT_TRUE(is_held) << "round " << round << ", flow " << flow.number;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace regatta::virtual_time

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/virtual/program.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/loops.h"
+#include "kernels/graph/partition.h"
+
+namespace regatta::virtual_time {
+namespace {
+
+std::int64_t bytes_of(const Graph& graph, const Node& node) {
+  std::int64_t bytes = 0;
+  if (node.op == Op::Send) {
+    for (const Value input : node.inputs) bytes += graph.type(input).bytes();
+  } else {
+    for (const TensorType& type : node.outputs) bytes += type.bytes();
+  }
+  return bytes;
+}
+
+class Maker {
+ public:
+  Maker(const KernelCosts& costs, int threads, std::span<const Step> parts)
+      : costs_(costs), threads_(threads) {
+    program_.processes = static_cast<int>(parts.size());
+    program_.global_batch = parts.front().global_batch;
+    for (const Step& part : parts) {
+      add(part);
+      ++process_;
+    }
+  }
+
+  Program finish() {
+    program_.unknown_kernels.assign(unknown_.begin(), unknown_.end());
+    return std::move(program_);
+  }
+
+ private:
+  struct Bases {
+    int lane = 0;
+    std::int32_t variable = 0;
+    int own_lane = 0;
+  };
+
+  void add(const Step& part) {
+    const Graph& graph = part.graph;
+    const Plan plan(part, {});
+    const int first_lane = static_cast<int>(program_.lanes.size());
+    const std::int32_t first_variable = program_.shared_variables;
+    program_.shared_variables += static_cast<std::int32_t>(graph.variables().size());
+    if (part.staleness_bound) program_.staleness_bound = part.staleness_bound;
+    const std::vector<LoopPart> loops = loops_of(part);
+    for (const LanePlan& planned : plan.lanes()) {
+      const LoopPart& loop = loops[static_cast<std::size_t>(planned.loop)];
+      const int number = static_cast<int>(program_.lanes.size());
+      ProgramLane lane{.process = process_,
+                       .loop = loop.number,
+                       .place = planned.place,
+                       .communication = planned.communication,
+                       .instructions = {}};
+      enter(loop, number, lane);
+      for (const Instruction& instruction : planned.instructions) {
+        lane.instructions.push_back(
+            compile(graph, instruction, {first_lane, first_variable, number}));
+      }
+      program_.lanes.push_back(std::move(lane));
+    }
+  }
+
+  /// Of a step that is not partitioned, as a part of one.
+  static std::vector<LoopPart> loops_of(const Step& part) {
+    if (!part.partition.parts.empty()) return part.partition.parts;
+    const std::vector<int> of = loops(part.graph);
+    const std::vector<int> model = models(part.graph);
+    std::vector<LoopPart> all(model.size());
+    for (std::size_t id = 0; id < of.size(); ++id) {
+      LoopPart& loop = all[static_cast<std::size_t>(of[id])];
+      loop.number = of[id];
+      loop.model = model[static_cast<std::size_t>(of[id])];
+      const Node& node = part.graph.nodes()[id];
+      if (node.op == Op::Input) loop.examples += node.attributes.integer("batch");
+    }
+    return all;
+  }
+
+  void enter(const LoopPart& part, int number, ProgramLane& lane) {
+    const auto index = static_cast<std::size_t>(part.number);
+    if (program_.loops.size() <= index) program_.loops.resize(index + 1);
+    ProgramLoop& loop = program_.loops[index];
+    loop.examples = part.examples;
+    loop.model = part.model;
+    loop.lanes.push_back(number);
+    lane.leads =
+        !lane.communication && lane.place.role == Role::Worker && led_.insert(part.number).second;
+  }
+
+  LaneInstruction compile(const Graph& graph, const Instruction& instruction, const Bases& bases) {
+    const Node& node = graph.node(instruction.node);
+    LaneInstruction made{.category = category_of(graph, node),
+                         .awaited = instruction.awaited,
+                         .first = static_cast<std::int32_t>(program_.lists.size()),
+                         .waits = static_cast<std::int32_t>(instruction.waits.size()),
+                         .bytes = bytes_of(graph, node)};
+    for (const Dependency& wait : instruction.waits) {
+      program_.lists.push_back(bases.lane + wait.lane);
+      program_.lists.push_back(wait.index);
+    }
+    const Period period = period_of(node);
+    if (period != Period{}) made.period = number_in(program_.periods, period);
+    if (computes(graph, node)) {
+      compute(graph, instruction.node, bases, made);
+    } else {
+      communicate(graph, node, bases, made);
+    }
+    return made;
+  }
+
+  void compute(const Graph& graph, NodeId id, const Bases& bases, LaneInstruction& made) {
+    const Node& node = graph.node(id);
+    if (node.op == Op::Quorum || node.op == Op::Arrival) {
+      throw RunError(ErrorKind::Unsupported, "virtual time has no backup workers yet");
+    }
+    const std::string key = kernel_key(graph, id, threads_);
+    const auto cost = costs_.find(key);
+    if (cost == costs_.end()) {
+      unknown_.insert(key);
+    } else {
+      made.ns = cost->second;
+    }
+    for (const VariableId v : node.variables) {
+      if (graph.variable(v).sharing == Sharing::None) continue;
+      (op_info(node.op).assigns ? made.is_an_update : made.is_a_read) = true;
+      program_.lists.push_back(bases.variable + v);
+      ++made.listed;
+    }
+  }
+
+  void communicate(const Graph& graph, const Node& node, const Bases& bases,
+                   LaneInstruction& made) {
+    if (node.op == Op::Copy) {
+      made.work = Work::Copy;
+      made.number = number_in(program_.senders, graph.node(node.inputs[0].node).place);
+    } else if (node.op == Op::Send || node.op == Op::Receive) {
+      made.work = node.op == Op::Send ? Work::Send : Work::Receive;
+      made.adds = node.op == Op::Receive && !node.inputs.empty();
+      made.number = static_cast<std::int32_t>(node.attributes.integer("message"));
+      enter_message(node, made.number);
+    } else if (node.op == Op::Sent) {
+      made.work = Work::Sent;
+      for (const std::int64_t m : node.attributes.integers("messages")) {
+        program_.lists.push_back(static_cast<std::int32_t>(m));
+        ++made.listed;
+      }
+    } else if (is_collective(node.op)) {
+      made.work = Work::Collective;
+      made.member = static_cast<std::int32_t>(node.attributes.integer("member"));
+      made.number = collective_number(graph, node);
+      program_.collectives[static_cast<std::size_t>(made.number)]
+          .lanes[static_cast<std::size_t>(made.member)] = bases.own_lane;
+    } else {
+      throw RunError(ErrorKind::Unsupported,
+                     "virtual time has no '" + std::string(to_string(node.op)) + "' yet");
+    }
+  }
+
+  void enter_message(const Node& node, std::int32_t number) {
+    const auto index = static_cast<std::size_t>(number);
+    if (program_.messages.size() <= index) program_.messages.resize(index + 1);
+    ProgramMessage& message = program_.messages[index];
+    const int peer = static_cast<int>(node.attributes.integer("peer"));
+    const bool sends = node.op == Op::Send;
+    message = {.from = sends ? process_ : peer,
+               .to = sends ? peer : process_,
+               .of_server = is_of_server(node)};
+  }
+
+  std::int32_t collective_number(const Graph& graph, const Node& node) {
+    const std::int64_t group = node.attributes.integer("group");
+    const auto [entry, is_new] =
+        collectives_.try_emplace(group, static_cast<std::int32_t>(program_.collectives.size()));
+    if (is_new) {
+      const CollectiveShape shape = collective_shape(graph, node);
+      program_.collectives.push_back(
+          {.schedule = CollectiveSchedule(shape),
+           .element_bytes = shape.element_bytes,
+           .lanes = std::vector<int>(static_cast<std::size_t>(shape.members), -1)});
+    }
+    return entry->second;
+  }
+
+  /// The index of a value in a list that holds it once.
+  template <typename T>
+  static std::int32_t number_in(std::vector<T>& list, const T& value) {
+    const auto found = std::find(list.begin(), list.end(), value);
+    const auto index = static_cast<std::int32_t>(found - list.begin());
+    if (found == list.end()) list.push_back(value);
+    return index;
+  }
+
+  const KernelCosts& costs_;
+  int threads_;
+  int process_ = 0;
+  Program program_;
+  std::set<std::string> unknown_;
+  std::set<int> led_;
+  std::map<std::int64_t, std::int32_t> collectives_;  ///< by group
+};
+
+}  // namespace
+
+Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads) {
+  return Maker(costs, threads, parts).finish();
+}
+
+}  // namespace regatta::virtual_time

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of a partitioned step as lists of what lanes do, without the graph: for each lane the
+// instructions of its plan (kernels/runtime/plan.h) with their times, messages and collectives. So
+// large a cluster takes a few dozen bytes an instruction.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/graph/graph.h"
+#include "kernels/graph/period.h"
+#include "kernels/runtime/lane.h"
+#include "kernels/runtime/plan.h"
+#include "kernels/virtual/collective_schedule.h"
+#include "kernels/virtual/kernel_costs.h"
+
+namespace regatta::virtual_time {
+
+enum class Work : std::uint8_t { Compute, Copy, Send, Sent, Receive, Collective };
+
+struct LaneInstruction {
+  Work work = Work::Compute;
+  Category category = Category::Compute;
+  bool awaited = false;       ///< another lane waits for it
+  bool is_a_read = false;     ///< of shared variables: their versions are noted
+  bool is_an_update = false;  ///< of shared variables
+  bool adds = false;          ///< receive: onto its inputs
+  std::int32_t period = -1;   ///< index of Program::periods; -1: every step
+  std::int32_t number = -1;   ///< of the message, the collective, or the place that is copied from
+  std::int32_t member = 0;    ///< of the collective
+  std::int32_t first = 0;     ///< of the lists of waits, sent messages or variables
+  std::int32_t waits = 0;
+  std::int32_t listed = 0;  ///< behind the waits: sent messages or shared variables
+  std::int64_t bytes = 0;
+  double ns = 0;  ///< of computing
+};
+
+struct ProgramLane {
+  int process = 0;
+  int loop = 0;  ///< in the whole graph
+  Place place;
+  bool communication = false;
+  bool leads = false;  ///< its loop's first lane that computes
+  std::vector<LaneInstruction> instructions;
+};
+
+struct ProgramMessage {
+  int from = 0;  ///< process
+  int to = 0;
+  bool of_server = false;
+};
+
+struct ProgramCollective {
+  CollectiveSchedule schedule;
+  std::int64_t element_bytes = 4;
+  std::vector<int> lanes;  ///< by member
+};
+
+struct ProgramLoop {
+  std::int64_t examples = 0;  ///< of a step
+  int model = 0;
+  std::vector<int> lanes;
+};
+
+struct Program {
+  int processes = 1;
+  std::int64_t global_batch = 0;
+  std::optional<std::int64_t> staleness_bound;
+  std::vector<ProgramLane> lanes;
+  std::vector<ProgramLoop> loops;
+  std::vector<ProgramMessage> messages;
+  std::vector<ProgramCollective> collectives;
+  std::vector<Period> periods;
+  std::vector<Place> senders;         ///< of copies
+  std::vector<std::int32_t> lists;    ///< pairs (lane, index) of waits, messages, shared variables
+  std::int32_t shared_variables = 0;  ///< over all processes
+  std::vector<std::string> unknown_kernels;  ///< without a cost, each once
+};
+
+/// `parts`: by process, as partition() made them.
+/// Throws: RunError(Unsupported) for what virtual time does not have: a quorum of backup workers.
+Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads);
+
+}  // namespace regatta::virtual_time

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/virtual/simulation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/graph/error.h"
+
+namespace regatta::virtual_time {
+namespace {
+
+constexpr std::int64_t kFresh = -1;  // of a variable: its reader has not come
+
+std::int64_t rounded(double ns) { return std::llround(ns); }
+
+}  // namespace
+
+Simulation::Simulation(const Program& program, const Cluster& cluster,
+                       const SimulationOptions& options)
+    : program_(program),
+      cluster_(cluster),
+      options_(options),
+      channels_(cluster, options_.host_of, events_),
+      lanes_(program.lanes.size()),
+      loops_(program.loops.size()),
+      mailboxes_(program.messages.size()),
+      cores_(static_cast<std::size_t>(program.processes), {.free = cluster.server_cores}),
+      versions_(static_cast<std::size_t>(program.shared_variables)),
+      histories_(program.loops.size()) {
+  for (const ProgramCollective& each : program.collectives) {
+    collectives_.emplace_back(each.schedule);
+  }
+  for (const ProgramLoop& loop : program.loops) {
+    const auto models = static_cast<std::size_t>(loop.model) + 1;
+    claimed_.resize(std::max(claimed_.size(), models));
+    loops_of_model_.resize(claimed_.size());
+    ++loops_of_model_[models - 1];
+  }
+  std::map<Place, std::uint32_t> workers;
+  for (const ProgramLane& each : program.lanes) {
+    if (each.place.role == Role::Worker) workers[each.place] = 0;
+  }
+  std::uint32_t number = 0;
+  for (auto& [place, worker] : workers) worker = number++;
+  for (int l = 0; l < static_cast<int>(lanes_.size()); ++l) {
+    lane(l).staleness.resize(kStalenessCounts);
+    if (planned(l).place.role == Role::Worker) lane(l).worker = workers.at(planned(l).place);
+    ready(l);
+  }
+}
+
+void Simulation::run() {
+  for (;;) {
+    while (!ready_.empty()) {
+      const int l = ready_.front();
+      ready_.pop_front();
+      go(l);
+    }
+    if (events_.empty() || events_.next().time > now_) channels_.settle(now_);
+    if (events_.empty()) break;
+    const Event event = events_.take();
+    now_ = event.time;
+    happen(event);
+  }
+  const bool is_done = std::all_of(lanes_.begin(), lanes_.end(),
+                                   [](const Lane& each) { return each.state == State::Done; });
+  if (!is_done) stand_still();
+}
+
+void Simulation::happen(const Event& event) {
+  switch (event.kind) {
+    case EventKind::LaneGoesOn: finish_run(event.index); break;
+    case EventKind::MessageBegins: channels_.begin_flow(event); break;
+    case EventKind::FlowEnds:
+      if (const auto left = channels_.end_flow(event); left && left->index >= 0) {
+        Mailbox& mailbox = mailboxes_[static_cast<std::size_t>(left->index)];
+        ++mailbox.left;
+        if (mailbox.sender >= 0) ready(std::exchange(mailbox.sender, -1));
+      }
+      break;
+    case EventKind::MessageArrives: arrive(event); break;
+    case EventKind::MemberGoesOn:
+      collectives_[static_cast<std::size_t>(event.index)].has_added_up(event.detail);
+      advance_member(event.index, event.detail);
+      break;
+  }
+}
+
+void Simulation::ready(int l) {
+  lane(l).state = State::Ready;
+  ready_.push_back(l);
+}
+
+void Simulation::wake(std::vector<int>& lanes) {
+  for (const int l : lanes) ready(l);
+  lanes.clear();
+}
+
+void Simulation::park(int l, int behind) {
+  lane(l).state = State::Parked;
+  lane(behind).watchers.push_back(l);
+}
+
+/// Until the lane waits or time has to pass.
+void Simulation::go(int l) {
+  if (lane(l).state != State::Ready) return;
+  for (;;) {
+    if (!lane(l).in_step) {
+      if (!may_begin(l)) return;
+      begin_step(l);
+    }
+    if (lane(l).at == planned(l).instructions.size()) {
+      end_step(l);
+      continue;
+    }
+    if (!is_due(l, instruction(l))) {
+      ++lane(l).at;
+      wake(lane(l).watchers);
+      continue;
+    }
+    if (!await_dependencies(l) || !start(l)) return;
+  }
+}
+
+/// The claim of a loop's leader holds for all of its lanes.
+bool Simulation::may_begin(int l) {
+  const ProgramLane& plan = planned(l);
+  const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(plan.loop)];
+  for (const int other : loop.lanes) {
+    if (other == l || planned(other).process != plan.process) continue;
+    if (lane(other).step >= lane(l).step || lane(other).state == State::Done) continue;
+    park(l, other);
+    return false;
+  }
+  if (plan.leads) {
+    if (!bound_holds(l)) return false;
+    if (claim(l)) return true;
+  } else if (lane(l).step < loops_[static_cast<std::size_t>(plan.loop)].claimed) {
+    return true;
+  }
+  if (plan.leads || loops_[static_cast<std::size_t>(plan.loop)].is_over) {
+    lane(l).state = State::Done;
+    wake(lane(l).watchers);
+    return false;
+  }
+  lane(l).state = State::Parked;
+  followers_.push_back(l);
+  return false;
+}
+
+bool Simulation::claim(int l) {
+  const int number = planned(l).loop;
+  const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(number)];
+  auto& claimed = claimed_[static_cast<std::size_t>(loop.model)];
+  Loop& own = loops_[static_cast<std::size_t>(number)];
+  const std::int64_t most = options_.max_examples / static_cast<std::int64_t>(claimed_.size());
+  if (claimed >= most) {
+    own.is_over = true;
+  } else {
+    histories_[static_cast<std::size_t>(number)].examples.push_back(claimed);
+    claimed += loop.examples;
+    examples_ += loop.examples;
+    ++own.claimed;
+  }
+  wake(followers_);
+  wake(held_back_);
+  return !own.is_over;
+}
+
+/// staleness_bound.h
+bool Simulation::bound_holds(int l) {
+  if (!program_.staleness_bound) return true;
+  std::int64_t slowest = lane(l).step;
+  for (const Loop& loop : loops_) {
+    if (!loop.is_over) slowest = std::min(slowest, loop.finished);
+  }
+  if (lane(l).step - slowest <= *program_.staleness_bound) return true;
+  lane(l).state = State::Parked;
+  held_back_.push_back(l);
+  return false;
+}
+
+void Simulation::begin_step(int l) {
+  Lane& own = lane(l);
+  own.in_step = true;
+  own.at = 0;
+  own.waited += now_ - own.since;
+  own.since = now_;
+  if (own.peer_waits.size() > 64) {
+    own.peer_waits.erase(own.peer_waits.begin(), own.peer_waits.end() - 16);
+  }
+  if (planned(l).communication || is_at_server(l)) return;
+  own.factor = compute_factor(cluster_.compute_times, cluster_.seed, own.worker,
+                              static_cast<std::uint32_t>(own.step));
+  const auto straggler = options_.stragglers.find(static_cast<int>(own.worker));
+  if (straggler != options_.stragglers.end()) own.factor *= straggler->second;
+}
+
+void Simulation::end_step(int l) {
+  Lane& own = lane(l);
+  const ProgramLane& plan = planned(l);
+  if (plan.leads) {
+    histories_[static_cast<std::size_t>(plan.loop)].step_ns.push_back(now_ - own.began);
+  }
+  own.total += now_ - own.began;
+  own.began = own.since = now_;
+  own.in_step = false;
+  ++own.step;
+  Loop& loop = loops_[static_cast<std::size_t>(plan.loop)];
+  const auto& lanes = program_.loops[static_cast<std::size_t>(plan.loop)].lanes;
+  const bool all = std::all_of(lanes.begin(), lanes.end(),
+                               [&](int other) { return lane(other).step > loop.finished; });
+  if (all) {
+    ++loop.finished;
+    wake(held_back_);
+  }
+  wake(own.watchers);
+}
+
+bool Simulation::is_due(int l, const LaneInstruction& each) {
+  return each.period < 0 ||
+         program_.periods[static_cast<std::size_t>(each.period)].is_due(lane(l).step);
+}
+
+/// Time spent here is waiting for others but for what an own message takes (lane.cpp).
+bool Simulation::await_dependencies(int l) {
+  Lane& own = lane(l);
+  const LaneInstruction& each = instruction(l);
+  for (std::int32_t w = 0; w < each.waits; ++w) {
+    const auto list = static_cast<std::size_t>(each.first + 2 * w);
+    const int behind = program_.lists[list];
+    const auto index = static_cast<std::size_t>(program_.lists[list + 1]);
+    const Lane& other = lane(behind);
+    if (other.step > own.step || (other.step == own.step && other.in_step && other.at > index)) {
+      if (own.since == now_) continue;
+      const bool own_messages =
+          planned(behind).communication && planned(behind).place == planned(l).place;
+      const double span = now_ - own.since;
+      const double others = own_messages ? overlap(other, own.since, now_) : span;
+      own.waited += others;
+      own.exposed += span - others;
+      if (planned(l).communication && planned(behind).place != planned(l).place) {
+        own.peer_waits.emplace_back(own.since, now_);
+      }
+      own.since = now_;
+      continue;
+    }
+    park(l, behind);
+    return false;
+  }
+  return true;
+}
+
+/// Of the lane's waiting for peers with a span.
+double Simulation::overlap(const Lane& other, double begin, double end) const {
+  double sum = 0;
+  for (auto each = other.peer_waits.rbegin(); each != other.peer_waits.rend(); ++each) {
+    if (each->second <= begin) break;
+    sum += std::max(0.0, std::min(end, each->second) - std::max(begin, each->first));
+  }
+  return sum;
+}
+
+/// Returns true if the instruction is done at once.
+bool Simulation::start(int l) {
+  const LaneInstruction& each = instruction(l);
+  switch (each.work) {
+    case Work::Compute:
+      if (take_core(l)) compute_run(l);
+      return false;
+    case Work::Copy:
+      if (!take_core(l)) return false;
+      traffic_[program_.senders[static_cast<std::size_t>(each.number)]].sent += each.bytes;
+      traffic_[planned(l).place] += {.sent = 0, .received = each.bytes, .messages = 1};
+      spend(l, time_in_process(each.bytes));
+      return false;
+    case Work::Send: return send(l);
+    case Work::Sent: return sent(l);
+    case Work::Receive: return receive(l);
+    case Work::Collective: {
+      lane(l).state = State::Inside;
+      collectives_[static_cast<std::size_t>(each.number)].enter(now_, each.member);
+      advance_member(each.number, each.member);
+      return false;
+    }
+  }
+  return false;
+}
+
+/// The instruction and those behind it that nothing divides from it, as one span.
+void Simulation::compute_run(int l) {
+  Lane& own = lane(l);
+  const auto& all = planned(l).instructions;
+  const auto time_of = [&](const LaneInstruction& each) {
+    return each.category == Category::Compute ? each.ns * own.factor : each.ns;
+  };
+  double ns = 0;
+  own.until = own.at;
+  for (;;) {
+    const LaneInstruction& each = all[own.until];
+    if (is_due(l, each)) {
+      ns += time_of(each);
+      if (each.is_a_read) note_versions(l, each);
+    }
+    ++own.until;
+    if (each.awaited || each.is_an_update || own.until == all.size()) break;
+    const LaneInstruction& behind = all[own.until];
+    if (behind.work != Work::Compute || behind.waits > 0 || behind.is_a_read) break;
+  }
+  compute(l, ns);
+}
+
+/// Of its process, if it is at a server. Returns false while others have all of them.
+bool Simulation::take_core(int l) {
+  Lane& own = lane(l);
+  if (!is_at_server(l) || own.has_core) return true;
+  Cores& cores = cores_[static_cast<std::size_t>(planned(l).process)];
+  if (cores.free > 0) {
+    --cores.free;
+    own.has_core = true;
+    return true;
+  }
+  cores.lanes.push_back(l);
+  own.state = State::Parked;
+  return false;
+}
+
+void Simulation::leave_core(int l) {
+  if (!lane(l).has_core) return;
+  lane(l).has_core = false;
+  Cores& cores = cores_[static_cast<std::size_t>(planned(l).process)];
+  if (cores.lanes.empty()) {
+    ++cores.free;
+    return;
+  }
+  const int next = cores.lanes.front();
+  cores.lanes.pop_front();
+  lane(next).has_core = true;
+  ready(next);
+}
+
+void Simulation::compute(int l, double ns) {
+  Lane& own = lane(l);
+  own.state = State::Busy;
+  own.waited += now_ - own.since;
+  own.since = now_;
+  events_.add({.time = now_ + ns, .kind = EventKind::LaneGoesOn, .index = l});
+}
+
+/// On one instruction of communication.
+void Simulation::spend(int l, double ns) {
+  lane(l).until = lane(l).at + 1;
+  compute(l, ns);
+}
+
+double Simulation::time_in_process(std::int64_t bytes) const {
+  const Way& way = cluster_.transports.in_process.on_host;
+  return way.message_ns + static_cast<double>(bytes) / way.bytes_per_ns;
+}
+
+/// Of shared variables a lane reads or updates: staleness is counted as real runs do.
+void Simulation::note_versions(int l, const LaneInstruction& each) {
+  const auto begin = static_cast<std::size_t>(each.first + 2 * each.waits);
+  for (std::size_t i = begin; i < begin + static_cast<std::size_t>(each.listed); ++i) {
+    const std::int64_t variable = program_.lists[i];
+    auto& version = versions_[static_cast<std::size_t>(variable)];
+    const std::int64_t key = planned(l).loop * std::int64_t{program_.shared_variables} + variable;
+    if (each.is_a_read) {
+      seen_[key] = version;
+      continue;
+    }
+    const auto seen = seen_.try_emplace(key, kFresh).first->second;
+    if (seen != kFresh) {
+      const auto missed = static_cast<std::size_t>(version - seen);
+      ++lane(l).staleness[std::min(missed, kStalenessCounts - 1)];
+    }
+    ++version;
+  }
+}
+
+/// A span of computing or copying is over.
+void Simulation::finish_run(int l) {
+  Lane& own = lane(l);
+  const auto& all = planned(l).instructions;
+  const double span = now_ - own.since;
+  if (all[own.at].work != Work::Compute) {
+    finish(l, span, Category::Communication);
+  } else {
+    for (std::size_t i = own.at; i < own.until; ++i) {
+      if (!is_due(l, all[i])) continue;
+      const bool is_delayed = all[i].category == Category::Compute;
+      const double factor = is_delayed ? own.factor : 1;
+      own.spent[static_cast<std::size_t>(all[i].category)] += all[i].ns * factor;
+      if (all[i].category == Category::Communication) own.exposed += all[i].ns;
+      if (all[i].is_an_update) note_versions(l, all[i]);
+    }
+    own.at = own.until;
+    own.since = now_;
+  }
+  leave_core(l);
+  wake(own.watchers);
+  ready(l);
+}
+
+/// One instruction of communication.
+void Simulation::finish(int l, double span, Category category) {
+  Lane& own = lane(l);
+  own.spent[static_cast<std::size_t>(category)] += span;
+  own.exposed += span;
+  ++own.at;
+  own.since = now_;
+}
+
+void Simulation::stand_still() const {
+  const auto stuck = std::find_if(lanes_.begin(), lanes_.end(),
+                                  [](const Lane& each) { return each.state != State::Done; });
+  const ProgramLane& plan = program_.lanes[static_cast<std::size_t>(stuck - lanes_.begin())];
+  throw RunError(ErrorKind::Timeout, "virtual time stands still: " + to_string(plan.place) +
+                                         " of process " + std::to_string(plan.process) +
+                                         " waits for ever in step " + std::to_string(stuck->step) +
+                                         ", at instruction " + std::to_string(stuck->at) + " of " +
+                                         std::to_string(plan.instructions.size()));
+}
+
+std::vector<std::pair<int, WorkerReport>> Simulation::workers() const {
+  std::vector<std::pair<int, WorkerReport>> all;
+  for (std::size_t l = 0; l < lanes_.size(); ++l) {
+    const ProgramLane& plan = program_.lanes[l];
+    if (plan.communication) continue;
+    const Lane& own = lanes_[l];
+    const auto spent = [&](Category category) {
+      return rounded(own.spent[static_cast<std::size_t>(category)]);
+    };
+    WorkerReport report;
+    report.place = plan.place;
+    report.steps = own.step;
+    report.compute_ns = spent(Category::Compute);
+    report.exposed_communication_ns = rounded(own.exposed);
+    report.wait_ns = rounded(own.waited);
+    report.input_ns = spent(Category::Input);
+    report.update_ns = spent(Category::Update);
+    report.total_ns = rounded(own.total);
+    report.staleness = own.staleness;
+    all.emplace_back(plan.process, std::move(report));
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.place < b.second.place; });
+  return all;
+}
+
+}  // namespace regatta::virtual_time

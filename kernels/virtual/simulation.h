@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a program on a cluster in virtual time. Lanes keep the rules of kernels/runtime/lane.h:
+// instructions in order, dependencies, no step before the lanes of the loop in a process have ended
+// the one before; loops claim their steps from one count; a bound on staleness holds leaders back.
+// Compute of a server's process takes turns on its cores, first come, first served.
+// Nothing is computed; what is reported are times, bytes and staleness. Two runs are alike to the
+// bit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "kernels/graph/traffic.h"
+#include "kernels/runtime/measure/reports.h"
+#include "kernels/virtual/channels.h"
+#include "kernels/virtual/cluster.h"
+#include "kernels/virtual/collective_run.h"
+#include "kernels/virtual/events.h"
+#include "kernels/virtual/program.h"
+
+namespace regatta::virtual_time {
+
+struct SimulationOptions {
+  std::vector<int> host_of;          ///< by process
+  std::map<int, double> stragglers;  ///< worker, in the order of places, to factor on its computing
+  std::int64_t max_examples = 0;
+};
+
+/// What a loop's leader saw. Entry k is step k.
+struct SimulatedLoop {
+  std::vector<double> step_ns;
+  std::vector<std::int64_t> examples;  ///< claimed by all loops of the model when the step began
+};
+
+class Simulation {
+ public:
+  /// Program and cluster outlive this.
+  Simulation(const Program& program, const Cluster& cluster, const SimulationOptions& options);
+
+  /// To the end. Called once. Throws: RunError(Timeout) if lanes wait for each other for ever.
+  void run();
+
+  double now() const { return now_; }
+  std::uint64_t events() const { return events_.added(); }
+  std::int64_t examples_seen() const { return examples_; }
+  /// In the order of places; which process has each.
+  std::vector<std::pair<int, WorkerReport>> workers() const;
+  const std::vector<SimulatedLoop>& loops() const { return histories_; }
+  const TrafficByPlace& traffic() const { return traffic_; }
+
+ private:
+  enum class State : std::uint8_t { Ready, Parked, Busy, Inside, Done };
+  struct Lane {
+    State state = State::Ready;
+    bool in_step = false;
+    bool has_core = false;  ///< of its server's
+    std::size_t at = 0;     ///< instruction
+    std::size_t until = 0;  ///< while it computes: behind the last of these
+    std::int64_t step = 0;
+    double began = 0;   ///< the step, or the wait for it
+    double since = 0;   ///< what it did last
+    double factor = 1;  ///< on computing, in this step
+    std::uint32_t worker = 0;
+    std::array<double, kCategories> spent{};
+    double delayed = 0;
+    double waited = 0;
+    double exposed = 0;
+    double total = 0;
+    std::vector<int> watchers;                          ///< lanes that wait for its progress
+    std::vector<std::pair<double, double>> peer_waits;  ///< of this step and the one before
+    std::vector<std::uint64_t> staleness;
+  };
+  struct Loop {
+    std::int64_t claimed = 0;  ///< steps
+    std::int64_t finished = 0;
+    bool is_over = false;
+  };
+  struct Mailbox {
+    std::int64_t begun = 0;
+    std::int64_t left = 0;
+    std::int64_t arrived = 0;
+    std::int64_t taken = 0;
+    int receiver = -1;  ///< lane that waits; -1: none
+    int sender = -1;
+  };
+  struct Cores {
+    int free = 0;
+    std::deque<int> lanes;  ///< that wait, in order
+  };
+
+  Lane& lane(int l) { return lanes_[static_cast<std::size_t>(l)]; }
+  const ProgramLane& planned(int l) const { return program_.lanes[static_cast<std::size_t>(l)]; }
+  const LaneInstruction& instruction(int l) { return planned(l).instructions[lane(l).at]; }
+  bool is_at_server(int l) const { return planned(l).place.role == Role::Server; }
+  void happen(const Event& event);
+  void arrive(const Event& event);
+  void go(int l);
+  bool may_begin(int l);
+  bool claim(int l);
+  bool bound_holds(int l);
+  void begin_step(int l);
+  void end_step(int l);
+  bool is_due(int l, const LaneInstruction& each);
+  bool await_dependencies(int l);
+  bool start(int l);
+  bool take_core(int l);
+  void leave_core(int l);
+  void compute(int l, double ns);
+  void spend(int l, double ns);
+  double time_in_process(std::int64_t bytes) const;
+  void compute_run(int l);
+  bool send(int l);
+  bool sent(int l);
+  bool receive(int l);
+  void advance_member(int collective, std::int64_t member);
+  void deliver(int collective, std::int64_t from, const MemberMessage& message, std::int64_t slot);
+  void leave(int collective, std::int64_t member);
+  void finish_run(int l);
+  void finish(int l, double span, Category category);
+  void note_versions(int l, const LaneInstruction& each);
+  void wake(std::vector<int>& lanes);
+  void ready(int l);
+  void park(int l, int behind);
+  double overlap(const Lane& other, double begin, double end) const;
+  [[noreturn]] void stand_still() const;
+
+  const Program& program_;
+  const Cluster& cluster_;
+  SimulationOptions options_;
+  EventQueue events_;
+  Channels channels_;
+  double now_ = 0;
+  std::vector<Lane> lanes_;
+  std::vector<Loop> loops_;
+  std::vector<Mailbox> mailboxes_;
+  std::vector<CollectiveRun> collectives_;
+  std::vector<Cores> cores_;                             ///< by process
+  std::vector<std::int64_t> versions_;                   ///< by shared variable
+  std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable
+  std::vector<std::int64_t> claimed_;                    ///< by model: examples
+  std::vector<std::int64_t> loops_of_model_;
+  std::vector<int> followers_;  ///< lanes that wait for a claim
+  std::vector<int> held_back_;  ///< leaders that wait for slower loops
+  std::deque<int> ready_;
+  std::vector<SimulatedLoop> histories_;
+  TrafficByPlace traffic_;
+  std::int64_t examples_ = 0;
+};
+
+}  // namespace regatta::virtual_time

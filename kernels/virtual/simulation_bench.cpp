@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events a second and memory of a simulation: resnet9 under a ring and under a server. Counters:
+// events of a step, bytes on the heap that the placed step takes, and those of the program and its
+// run beside it.
+#include <benchmark/benchmark.h>
+#include <malloc.h>
+
+#include "kernels/virtual/simulation_for_test.h"
+
+namespace regatta::virtual_time {
+namespace {
+
+double bytes_in_use() { return static_cast<double>(mallinfo2().uordblks); }
+
+void simulate(benchmark::State& state, const testing_support::VirtualCase& test) {
+  const double before = bytes_in_use();
+  const std::vector<Step> parts = testing_support::parts_of(test);
+  const double placed = bytes_in_use();
+  const Program program = make_program(parts, testing_support::costs_of(parts, 1e5), 1);
+  const Cluster cluster = testing_support::cluster_of(parts.size(), 1.25, 25'000);
+  SimulationOptions options;
+  for (int p = 0; p < program.processes; ++p) options.host_of.push_back(p);
+  options.max_examples = 2 * program.global_batch;
+  std::uint64_t events = 0;
+  double run_bytes = 0;
+  for (auto _ : state) {
+    Simulation simulation(program, cluster, options);
+    simulation.run();
+    events += simulation.events();
+    run_bytes = bytes_in_use() - placed;
+  }
+  state.counters["events_a_step"] =
+      static_cast<double>(events) / 2 / static_cast<double>(state.iterations());
+  state.counters["events_per_s"] =
+      benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
+  state.counters["placed_MB"] = (placed - before) / 1e6;
+  state.counters["simulated_MB"] = run_bytes / 1e6;
+}
+
+void BM_Ring(benchmark::State& state) {
+  simulate(state, {.workload = "resnet9", .workers = state.range(0), .batch = 32 * state.range(0)});
+}
+BENCHMARK(BM_Ring)->Arg(16)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond);
+
+void BM_AsynchronousServer(benchmark::State& state) {
+  simulate(state, {.workload = "resnet9",
+                   .strategy = "parameter_server_async",
+                   .workers = state.range(0),
+                   .servers = 1,
+                   .batch = 32 * state.range(0)});
+}
+BENCHMARK(BM_AsynchronousServer)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace regatta::virtual_time
+
+BENCHMARK_MAIN();

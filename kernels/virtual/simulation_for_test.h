@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests of virtual time: real steps under real strategies on clusters made up for the test.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/partition.h"
+#include "kernels/virtual/program.h"
+#include "kernels/virtual/simulation.h"
+#include "strategies/strategy.h"
+#include "workloads/workload.h"
+
+namespace regatta::virtual_time::testing_support {
+
+struct VirtualCase {
+  std::string workload = "resnet9_thin";
+  std::string strategy = "all_reduce";
+  std::int64_t workers = 2;
+  std::int64_t stages = 1;
+  OptionValues options = {};
+  int servers = 0;
+  std::int64_t batch = 0;  ///< 0: 16 examples a worker
+  int processes = 0;       ///< of workers; 0: one a replica
+};
+
+inline void PrintTo(const VirtualCase& test, std::ostream* out) {
+  *out << test.strategy << ", " << test.workers << " workers, " << test.stages << " stages";
+}
+
+/// By process: servers first, then shares of the replicas, each with its stages.
+inline std::vector<Step> parts_of(const VirtualCase& test) {
+  Recipe recipe;
+  recipe.global_batch = test.batch > 0 ? test.batch : 16 * test.workers;
+  recipe.train_examples = 10'000;
+  recipe.total_examples = 100 * recipe.global_batch;
+  const Workload& workload = find_workload(test.workload);
+  const Step step = workload.training(recipe);
+  StrategyOptions options;
+  options.replicas = test.workers;
+  options.stages = test.stages;
+  options.given = test.options;
+  const Step placed = apply(find_strategies(test.strategy), step, options);
+  const std::int64_t processes = test.processes > 0 ? test.processes : test.workers;
+  const Binding binding{.processes = test.servers + static_cast<int>(processes),
+                        .process_of = [=](const Place& place) {
+                          if (place.role == Role::Server) return place.stage;
+                          for (std::int64_t p = 0; p < processes; ++p) {
+                            if (place.replica < share(test.workers, processes, p).end) {
+                              return test.servers + static_cast<int>(p);
+                            }
+                          }
+                          return test.servers;
+                        }};
+  return partition(placed, binding);
+}
+
+/// A time for every kernel of the parts.
+inline KernelCosts costs_of(const std::vector<Step>& parts, double ns) {
+  KernelCosts costs;
+  for (const std::string& key : make_program(parts, {}, 1).unknown_kernels) costs[key] = ns;
+  return costs;
+}
+
+/// A host for each process. Rates in bytes a nanosecond.
+inline Cluster cluster_of(std::size_t hosts, double rate, double latency_ns) {
+  Cluster cluster;
+  for (std::size_t h = 0; h < hosts; ++h) {
+    cluster.hosts.push_back({.name = "host" + std::to_string(h),
+                             .cores = 1,
+                             .out_bytes_per_ns = rate,
+                             .in_bytes_per_ns = rate});
+  }
+  cluster.latency_ns = latency_ns;
+  cluster.server_cores = 64;
+  return cluster;
+}
+
+struct Simulated {
+  explicit Simulated(const VirtualCase& test, std::int64_t steps, const Cluster& on,
+                     double kernel_ns = 1000)
+      : parts(parts_of(test)), cluster(on) {
+    program = make_program(parts, costs_of(parts, kernel_ns), 1);
+    SimulationOptions options;
+    for (int p = 0; p < program.processes; ++p) {
+      options.host_of.push_back(p % static_cast<int>(cluster.hosts.size()));
+    }
+    options.max_examples = steps * program.global_batch;
+    simulation = std::make_unique<Simulation>(program, cluster, options);
+    simulation->run();
+  }
+  double ns_of_step() const { return simulation->loops().front().step_ns.back(); }
+
+  std::vector<Step> parts;
+  Cluster cluster;
+  Program program;
+  std::unique_ptr<Simulation> simulation;
+};
+
+}  // namespace regatta::virtual_time::testing_support

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Messages and collectives of a simulation.
+#include <algorithm>
+#include <utility>
+
+#include "kernels/virtual/simulation.h"
+
+namespace regatta::virtual_time {
+
+namespace {
+
+/// Of a delivery to a member: the member stands above its slot.
+constexpr std::int64_t kSlotBits = 32;
+
+}  // namespace
+
+void Simulation::arrive(const Event& event) {
+  if (event.index >= 0) {
+    Mailbox& mailbox = mailboxes_[static_cast<std::size_t>(event.index)];
+    ++mailbox.arrived;
+    if (mailbox.receiver >= 0) ready(std::exchange(mailbox.receiver, -1));
+    return;
+  }
+  const int collective = ~event.index;
+  const std::int64_t member = event.detail >> kSlotBits;
+  CollectiveRun& run = collectives_[static_cast<std::size_t>(collective)];
+  run.arrive(member, event.detail & ((std::int64_t{1} << kSlotBits) - 1));
+  if (run.is_inside(member)) advance_member(collective, member);
+}
+
+/// To a server the lane hands the bytes over; between workers it only begins.
+bool Simulation::send(int l) {
+  const LaneInstruction& each = instruction(l);
+  const ProgramMessage& message = program_.messages[static_cast<std::size_t>(each.number)];
+  const double rate = cluster_.transports.grpc.sending_bytes_per_ns;
+  const bool hands_over = message.of_server && rate < kNoLimit;
+  if (hands_over && !take_core(l)) return false;
+  ++mailboxes_[static_cast<std::size_t>(each.number)].begun;
+  channels_.post(now_, message.from, message.to,
+                 message.of_server ? Carrier::Grpc : Carrier::OpenMpi, each.bytes,
+                 {.index = each.number});
+  traffic_[planned(l).place].sent += each.bytes;
+  if (hands_over) {
+    spend(l, static_cast<double>(each.bytes) / rate);
+    return false;
+  }
+  finish(l, 0, Category::Communication);
+  wake(lane(l).watchers);
+  return true;
+}
+
+bool Simulation::sent(int l) {
+  const LaneInstruction& each = instruction(l);
+  const auto begin = static_cast<std::size_t>(each.first + 2 * each.waits);
+  for (std::size_t i = begin; i < begin + static_cast<std::size_t>(each.listed); ++i) {
+    Mailbox& mailbox = mailboxes_[static_cast<std::size_t>(program_.lists[i])];
+    if (mailbox.left == mailbox.begun) continue;
+    mailbox.sender = l;
+    lane(l).state = State::Parked;
+    return false;
+  }
+  finish(l, now_ - lane(l).since, Category::Communication);
+  wake(lane(l).watchers);
+  return true;
+}
+
+bool Simulation::receive(int l) {
+  const LaneInstruction& each = instruction(l);
+  const ProgramMessage& message = program_.messages[static_cast<std::size_t>(each.number)];
+  Mailbox& mailbox = mailboxes_[static_cast<std::size_t>(each.number)];
+  Lane& own = lane(l);
+  if (mailbox.arrived == mailbox.taken) {
+    mailbox.receiver = l;
+    own.state = State::Parked;
+    return false;
+  }
+  if (now_ > own.since) {
+    own.waited += now_ - own.since;
+    own.peer_waits.emplace_back(own.since, now_);
+    own.since = now_;
+  }
+  const Transport& transport =
+      message.of_server ? cluster_.transports.grpc : cluster_.transports.open_mpi;
+  const double rate = each.adds ? transport.adding_bytes_per_ns : kNoLimit;
+  if (rate < kNoLimit && !take_core(l)) return false;
+  ++mailbox.taken;
+  traffic_[planned(l).place] += {.sent = 0, .received = each.bytes, .messages = 1};
+  if (rate < kNoLimit) {
+    spend(l, static_cast<double>(each.bytes) / rate);
+    return false;
+  }
+  finish(l, 0, Category::Communication);
+  wake(own.watchers);
+  return true;
+}
+
+void Simulation::advance_member(int collective, std::int64_t member) {
+  const auto index = static_cast<std::size_t>(collective);
+  const std::vector<int>& lanes = program_.collectives[index].lanes;
+  const bool in_process = planned(lanes.front()).process == planned(lanes.back()).process;
+  const double rate = in_process ? cluster_.transports.in_process.adding_bytes_per_ns
+                                 : cluster_.transports.open_mpi.adding_bytes_per_ns;
+  for (;;) {
+    const CollectiveRun::Next next = collectives_[index].next(member);
+    switch (next.kind) {
+      case CollectiveRun::Next::Kind::Await: return;
+      case CollectiveRun::Next::Kind::Send:
+        for (const MemberMessage& message : next.work->sends) {
+          deliver(collective, member, message, next.slot);
+        }
+        break;
+      case CollectiveRun::Next::Kind::Add:
+        events_.add({.time = now_ + static_cast<double>(next.work->adds_bytes) / rate,
+                     .kind = EventKind::MemberGoesOn,
+                     .index = collective,
+                     .detail = member});
+        return;
+      case CollectiveRun::Next::Kind::Leave: leave(collective, member); return;
+    }
+  }
+}
+
+void Simulation::deliver(int collective, std::int64_t from, const MemberMessage& message,
+                         std::int64_t slot) {
+  const ProgramCollective& all = program_.collectives[static_cast<std::size_t>(collective)];
+  const int sender = all.lanes[static_cast<std::size_t>(from)];
+  const int receiver = all.lanes[static_cast<std::size_t>(message.to)];
+  traffic_[planned(sender).place].sent += message.bytes;
+  traffic_[planned(receiver).place] += {.sent = 0, .received = message.bytes, .messages = 1};
+  const Delivery delivery{.index = ~collective, .detail = (message.to << kSlotBits) | slot};
+  const int here = planned(sender).process;
+  const int there = planned(receiver).process;
+  if (here != there) {
+    return channels_.post(now_, here, there, Carrier::OpenMpi, message.bytes, delivery);
+  }
+  events_.add({.time = now_ + time_in_process(message.bytes),
+               .kind = EventKind::MessageArrives,
+               .index = delivery.index,
+               .detail = delivery.detail});
+}
+
+void Simulation::leave(int collective, std::int64_t member) {
+  const auto index = static_cast<std::size_t>(collective);
+  const CollectiveRun& run = collectives_[index];
+  const int l = program_.collectives[index].lanes[static_cast<std::size_t>(member)];
+  Lane& own = lane(l);
+  const double others =
+      std::clamp(run.last_came(member) - run.came(member), 0.0, now_ - run.came(member));
+  if (others > 0) own.peer_waits.emplace_back(run.came(member), run.came(member) + others);
+  own.waited += others;
+  const double span = now_ - own.since - others;
+  finish(l, span, Category::Communication);
+  wake(own.watchers);
+  ready(l);
+}
+
+}  // namespace regatta::virtual_time
