@@ -46,6 +46,10 @@ RULES = (
     Rule("harness/checkpoint",
          ("harness/run", "harness/plan", "harness/record", "harness/system", *ENGINE),
          ("fmt/", "nlohmann/")),
+    Rule("harness/simulate",
+         ("harness/ranks", "harness/run", "harness/plan", "harness/system", "kernels/virtual",
+          *ENGINE),
+         ("fmt/", "nlohmann/", "toml++/")),
     Rule("harness/judge",
          ("harness/plan", "harness/record", "harness/system", *ENGINE), ("fmt/", "nlohmann/")),
     Rule("harness/matrix",
@@ -53,7 +57,7 @@ RULES = (
          ("fmt/", "toml++/")),
     Rule("harness/export", ("harness/judge", "harness/record", "harness/system", *ENGINE),
          ("fmt/", "nlohmann/")),
-    Rule("harness", ENGINE, ("CLI/", "fmt/", "nlohmann/")),
+    Rule("harness", (*ENGINE, "kernels/virtual"), ("CLI/", "fmt/", "nlohmann/")),
 )
 # Tests, fuzz targets and benchmarks, and what they share, may include whatever they test; the rest
 # may not include them.

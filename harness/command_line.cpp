@@ -121,6 +121,15 @@ void declare_export(CLI::App& app, ExportRequest& request) {
             NumberRange<double>{.least = 0});
 }
 
+void declare_calibrate(CLI::App& app, RaceRequest& request, CalibrateRequest& wanted) {
+  declare_cell(app, request);
+  add_value(app, "--threads", wanted.threads, "of a worker's kernels",
+            NumberRange<std::int64_t>{.least = 1});
+  add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");
+  add_value(app, "--out", wanted.out, "file");
+  add_overwrite(app, wanted.if_there, "the file of --out");
+}
+
 constexpr const char* kRunExamples =
     R"(Examples:
   regatta run --workload parabola --strategy all_reduce --workers 2
@@ -197,6 +206,9 @@ Command parse_command_line(int argc, const char* const* argv) {
   CLI::App& graph = *app.add_subcommand("graph", "the rewritten graph, its bytes and messages");
   declare_cell(graph, command.request);
   add_value(graph, "--format", format, "text or dot")->check(one_of("format", {"text", "dot"}));
+  CLI::App& calibrate = *app.add_subcommand(
+      "calibrate", "what a cell's kernels and messages cost here, for run --cluster");
+  declare_calibrate(calibrate, command.request, command.calibrate);
   CLI::App& doctor =
       *app.add_subcommand("doctor", "what is missing for which feature, and what fixes it");
   add_value(doctor, "--data-dir", command.request.data_dir, "folder of the CIFAR-10 binary files");
@@ -222,6 +234,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   if (matrix.parsed()) command.kind = Command::Kind::Matrix;
   if (list.parsed()) command.kind = Command::Kind::List;
   if (graph.parsed()) command.kind = Command::Kind::Graph;
+  if (calibrate.parsed()) command.kind = Command::Kind::Calibrate;
   if (doctor.parsed()) command.kind = Command::Kind::Doctor;
   return command;
 }

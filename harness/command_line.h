@@ -13,6 +13,7 @@
 #include "harness/judge/report.h"
 #include "harness/matrix/matrix.h"
 #include "harness/plan/race_request.h"
+#include "harness/simulate/calibrate.h"
 
 namespace regatta {
 
@@ -21,14 +22,27 @@ enum class ListFormat { Text, Json };
 
 /// What was asked for.
 struct Command {
-  enum class Kind { Run, Matrix, Report, Compare, Export, List, Graph, Doctor, Start, Nothing };
+  enum class Kind {
+    Run,
+    Matrix,
+    Report,
+    Compare,
+    Export,
+    List,
+    Graph,
+    Calibrate,
+    Doctor,
+    Start,
+    Nothing
+  };
   Kind kind = Kind::Nothing;
-  RaceRequest request;      ///< run, graph
+  RaceRequest request;      ///< run, graph, calibrate
   std::string out = "out";  ///< run: folder of records.jsonl
   MatrixRequest matrix;
   ReportRequest report;
   CompareRequest compare;
   ExportRequest exported;
+  CalibrateRequest calibrate;
   std::string what;  ///< list: workloads, strategies, tiers, devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;

@@ -21,6 +21,9 @@
 #include "harness/ranks/keeper.h"
 #include "harness/ranks/rank.h"
 #include "harness/record/record_writer.h"
+#include "harness/simulate/calibrate.h"
+#include "harness/simulate/measure_transports.h"
+#include "harness/simulated_race.h"
 #include "harness/system/child.h"
 #include "harness/system/process.h"
 #include "harness/system/slurm_end.h"
@@ -75,6 +78,14 @@ int run(const regatta::Command& command) {
   }
 }
 
+int simulate(const regatta::Command& command) {
+  regatta::require_writable(command.out, regatta::Kept::Simulated);
+  const regatta::Record record = regatta::simulated_race(command.request);
+  regatta::append_record(command.out, record);
+  regatta::print_simulated(std::cout, record, command.out);
+  return kGood;
+}
+
 int matrix(const regatta::Command& command) {
   if (const int started = regatta::allocated_processes(); started > 1) {
     throw regatta::RunError(
@@ -88,7 +99,11 @@ int matrix(const regatta::Command& command) {
 
 int execute(const regatta::Command& command) {
   switch (command.kind) {
-    case regatta::Command::Kind::Run: return run(command);
+    case regatta::Command::Kind::Run:
+      return command.request.cluster.empty() ? run(command) : simulate(command);
+    case regatta::Command::Kind::Calibrate:
+      regatta::run_calibrate(command.request, command.calibrate);
+      return kGood;
     case regatta::Command::Kind::Matrix: return matrix(command);
     case regatta::Command::Kind::Report: return regatta::run_report(command.report);
     case regatta::Command::Kind::Compare: return regatta::run_compare(command.compare);
@@ -119,6 +134,7 @@ int checked(int exit_code) {
 int main(int argc, char** argv) {
   try {
     if (regatta::is_keeper()) return regatta::keep({argv + 1, argv + argc});
+    if (regatta::measures_as_rank()) return regatta::measure_open_mpi_as_rank();
     return checked(execute(regatta::parse_command_line(argc, argv)));
   } catch (const regatta::RunError& error) {
     say(error.what());

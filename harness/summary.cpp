@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <numeric>
 #include <set>
 
@@ -259,15 +258,6 @@ void check_replicas_agree(Trainer& trainer, const Placement& placement) {
                                               "); this is a bug, please report it");
     }
   }
-}
-
-std::string utc_timestamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 }  // namespace regatta

@@ -28,7 +28,4 @@ std::string checksum_of_weights(Trainer& trainer);
 /// Throws: RunError(Diverged) that names the variable that differs.
 void check_replicas_agree(Trainer& trainer, const Placement& placement);
 
-/// Now, as 2026-01-31T12:00:00Z.
-std::string utc_timestamp();
-
 }  // namespace regatta

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "harness/bench/timed_kernels_bench.h"
+#include "harness/run/timed_kernels.h"
 #include "harness/judge/statistics.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/executor.h"

@@ -19,7 +19,7 @@
 
 #include "harness/bench/bare_convolutions_bench.h"
 #include "harness/bench/gpu_step_bench.h"
-#include "harness/bench/timed_kernels_bench.h"
+#include "harness/run/timed_kernels.h"
 #include "harness/judge/statistics.h"
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"

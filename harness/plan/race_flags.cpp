@@ -124,6 +124,10 @@ void declare_hosts(CLI::App& app, RaceRequest& request) {
   begin_group(app, kHosts);
   add_value(app, "--hosts", request.hosts,
             "Open MPI hostfile of the machines to run on (default: this one)");
+  add_value(
+      app, "--cluster", request.cluster,
+      "TOML of hosts and links: nothing is computed, the run takes its virtual time there, by "
+      "costs that regatta calibrate has measured (default: a real run)");
   add_value(app, "--listen", request.listen,
             "address of this machine that ranks on others reach (default: loopback)");
   add_value(app, "--tls", request.tls,
@@ -230,15 +234,9 @@ RaceRequest parse_run(const std::vector<std::string>& arguments) {
 
 std::vector<std::string> cell_flags() {
   // Of a seed, of a folder, or without a value.
-  const std::vector<std::string> others = {"--help",
-                                           "--seed",
-                                           "--data-dir",
-                                           "--out",
-                                           "--trace",
-                                           "--overwrite",
-                                           "--resume",
-                                           "--checkpoint-every",
-                                           "--continue-on-loss"};
+  const std::vector<std::string> others = {
+      "--help",  "--seed",      "--cluster", "--data-dir",         "--out",
+      "--trace", "--overwrite", "--resume",  "--checkpoint-every", "--continue-on-loss"};
   CLI::App app;
   RaceRequest request;
   RunTexts texts;

@@ -191,13 +191,23 @@ struct Resumed {
   std::int64_t examples = 0;  ///< trained on before it
 };
 
+/// Of a run in virtual time: what its cluster is, and where the costs come from.
+struct Simulated {
+  std::string mode;         ///< `time`: nothing was computed
+  std::string cluster;      ///< digest of the cluster's file, sixteen hexadecimal digits
+  std::string calibration;  ///< digest of its calibration
+  std::string source;       ///< of the calibration, in its own words
+  std::int64_t hosts = 0;
+  std::int64_t events = 0;  ///< of the simulation
+};
+
 struct LossSample {
   std::int64_t examples = 0;
   double loss = 0;
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 4;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 5;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z
@@ -228,8 +238,9 @@ struct Record {
   std::vector<KernelChoice> kernels;  ///< engines and algorithms chosen on GPUs
   CheckpointsRecord checkpoints;
   std::optional<Resumed> resumed;
-  std::vector<LossSample> losses;  ///< samples during training
-  std::string command;             ///< the exact command line
+  std::optional<Simulated> simulated;  ///< empty: a real run, as all older records are
+  std::vector<LossSample> losses;      ///< samples during training
+  std::string command;                 ///< the exact command line
   MachineFacts machine;
   SoftwareFacts software;
   std::map<std::string, std::string> environment;

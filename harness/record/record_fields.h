@@ -178,6 +178,16 @@ void for_each_field(T& part, Field&& field) {
   field("examples", part.examples);
 }
 
+template <FieldsOf<Simulated> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("mode", part.mode);
+  field("cluster", part.cluster);
+  field("calibration", part.calibration);
+  field("source", part.source);
+  field("hosts", part.hosts);
+  field("events", part.events);
+}
+
 template <FieldsOf<LossSample> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("examples", part.examples);
@@ -242,6 +252,7 @@ void for_each_field(T& part, Field&& field) {
   field("kernels", part.kernels);
   field("checkpoints", part.checkpoints);
   field("resumed", part.resumed);
+  field("simulated", part.simulated);
   field("losses", part.losses);
   field("command", part.command);
   field("machine", part.machine);

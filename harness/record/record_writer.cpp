@@ -15,6 +15,11 @@
 #include "kernels/graph/error.h"
 
 namespace regatta {
+
+const char* file_of(Kept kept) {
+  return kept == Kept::Simulated ? "simulated.jsonl" : "records.jsonl";
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -105,16 +110,17 @@ class LockedFile {
   int descriptor_ = -1;
 };
 
-fs::path records_path(const fs::path& folder) {
+/// Runs in virtual time stand apart, so that nothing ranks them with real ones.
+fs::path records_path(const fs::path& folder, Kept kept) {
   create_folder(folder);
-  return folder / "records.jsonl";
+  return folder / file_of(kept);
 }
 
 }  // namespace
 
 void append_record(const fs::path& folder, const Record& record) {
   std::string line = to_json_line(record);
-  LockedFile file(records_path(folder));
+  LockedFile file(records_path(folder, record.simulated ? Kept::Simulated : Kept::Real));
   const std::string partial = file.partial_line();
   if (nlohmann::json::accept(partial)) {
     line.insert(0, "\n");
@@ -125,6 +131,8 @@ void append_record(const fs::path& folder, const Record& record) {
   file.append(line);
 }
 
-void require_writable(const fs::path& folder) { LockedFile file(records_path(folder)); }
+void require_writable(const fs::path& folder, Kept kept) {
+  LockedFile file(records_path(folder, kept));
+}
 
 }  // namespace regatta

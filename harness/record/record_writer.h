@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Appends records to FOLDER/records.jsonl atomically, from any thread or process: an exclusive
-// flock() during the call, one write(2) of the whole line, then fsync. If the disk takes only a
-// part of the line, the file is truncated to its previous size.
+// Appends records to FOLDER/records.jsonl, and those of runs in virtual time to
+// FOLDER/simulated.jsonl, so that nothing ranks them with real ones. It does so atomically, from
+// any thread or process: an exclusive flock() during the call, one write(2) of the whole line, then
+// fsync. If the disk takes only a part of the line, the file is truncated to its previous size.
 //
 // A file may end in a line without newline, if a writer was killed during its write or an editor
 // stripped the newline. A complete JSON value there gets its newline. An incomplete one is moved to
 // FOLDER/records.damaged, so that every line of records.jsonl stays a record and nothing is lost.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "harness/record/record.h"
 
 namespace regatta {
+
+enum class Kept : std::uint8_t { Real, Simulated };
+const char* file_of(Kept kept);
 
 /// Appends a record; creates the folder if it is missing.
 /// Throws: RunError(Io) with the system's reason; earlier records remain unchanged.
@@ -23,7 +28,7 @@ void append_record(const std::filesystem::path& folder, const Record& record);
 inline constexpr int kNotKept = 5;
 
 /// Checks before a run that append_record() can open its file in the folder. Creates the folder and
-/// an empty records.jsonl if they are missing. Throws: RunError(Io).
-void require_writable(const std::filesystem::path& folder);
+/// an empty file if they are missing. Throws: RunError(Io).
+void require_writable(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
 }  // namespace regatta

@@ -42,7 +42,9 @@ void require_reader(const OutputOptions& options) {
 }
 
 bool holds_records(const fs::path& path) {
-  if (path.filename() == "records.jsonl" || path.filename() == "records.damaged") return true;
+  const std::filesystem::path name = path.filename();
+  if (name == "records.jsonl" || name == "simulated.jsonl" || name == "records.damaged")
+    return true;
   std::array<char, kRecordBegin.size()> begin{};
   std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
   return std::string_view(begin.data(), begin.size()) == kRecordBegin;

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <cstdio>
+#include <ctime>
 #include <vector>
 
 #include "kernels/graph/error.h"
@@ -20,6 +21,15 @@ std::string random_hexadecimal(int bytes) {
     std::snprintf(digits, sizeof digits, "%02x", value);
     text += digits;
   }
+  return text;
+}
+
+std::string utc_timestamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
 }
 

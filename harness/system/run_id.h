@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Run ids, and secrets of the same form.
+// Run ids, secrets of the same form, and the time of a run.
 #pragma once
 
 #include <string>
@@ -11,5 +11,8 @@ namespace regatta {
 std::string random_hexadecimal(int bytes);
 /// Length of a run id. Units: bytes.
 inline constexpr int kRunIdBytes = 16;
+
+/// Now, as 2026-01-31T12:00:00Z.
+std::string utc_timestamp();
 
 }  // namespace regatta

@@ -19,7 +19,7 @@ int Channels::channel_of(int from, int to, Carrier carrier) {
   const auto [entry, is_new] =
       numbers_.try_emplace({{from, to}, carrier}, static_cast<int>(channels_.size()));
   if (!is_new) return entry->second;
-  const Transport& transport =
+  const MessageCosts& transport =
       carrier == Carrier::Grpc ? cluster_.transports.grpc : cluster_.transports.open_mpi;
   const auto sender = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(from)]);
   const auto receiver = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(to)]);

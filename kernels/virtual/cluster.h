@@ -22,18 +22,18 @@ struct Way {
 };
 
 /// Costs of messages by who carries them.
-struct Transport {
+struct MessageCosts {
   Way on_host;
   Way between_hosts;
   double adding_bytes_per_ns = kNoLimit;   ///< a receiver that adds to what it has
   double sending_bytes_per_ns = kNoLimit;  ///< a lane that hands a message over; servers only
-  bool operator==(const Transport&) const = default;
+  bool operator==(const MessageCosts&) const = default;
 };
 
 struct Transports {
-  Transport in_process;  ///< between the lanes of a process
-  Transport open_mpi;
-  Transport grpc;  ///< to and from servers
+  MessageCosts in_process;  ///< between the lanes of a process
+  MessageCosts open_mpi;
+  MessageCosts grpc;  ///< to and from servers
   bool operator==(const Transports&) const = default;
 };
 

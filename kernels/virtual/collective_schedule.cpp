@@ -7,27 +7,15 @@
 #include "kernels/graph/error.h"
 
 namespace regatta::virtual_time {
-namespace {
-
-/// Source: Open MPI 4.1, coll_tuned_decision_fixed.c, below which recursive doubling is taken.
-constexpr std::int64_t kDoublingBytes = 10'000;
-
-}  // namespace
-
 CollectiveSchedule::CollectiveSchedule(const CollectiveShape& shape)
     : members_(shape.members), elements_(shape.elements), element_bytes_(shape.element_bytes) {
   if (members_ == 1) return;
-  const bool by_library = shape.algorithm == kMpi;
-  const bool is_small = elements_ * element_bytes_ < kDoublingBytes;
-  const bool has_a_process_each =
-      static_cast<std::int64_t>(parts(shape.part_of, 0).size()) == members_;
-  if (shape.algorithm == kRing || shape.algorithm == kNccl ||
-      (by_library && has_a_process_each && !is_small)) {
+  if (shape.algorithm == kRing || shape.algorithm == kNccl) {
     is_ring_ = true;
     ring_ = ring_steps(shape.op, members_);
     steps_ = ring_.size();
-  } else if (by_library) {
-    has_a_process_each ? add_doubling(shape) : add_by_parts(shape);
+  } else if (shape.algorithm == kMpi) {
+    add_binomial(shape);
   } else if (is_by_messages(shape.algorithm)) {
     add_messages(shape);
   } else if (shape.algorithm == kReduceToOne) {
@@ -97,25 +85,27 @@ void CollectiveSchedule::add_by_parts(const CollectiveShape& shape) {
   }
 }
 
-/// Of a number of members that is no power of two the rest hands its values over and gets sums
-/// back.
-void CollectiveSchedule::add_doubling(const CollectiveShape& shape) {
+/// Between the roots of parts that share a process; their other members come before and behind.
+void CollectiveSchedule::add_binomial(const CollectiveShape& shape) {
   const std::int64_t all = shape.elements * shape.element_bytes;
-  std::int64_t power = 1;
-  while (2 * power <= members_) power *= 2;
-  std::int64_t step = 0;
-  for (std::int64_t m = power; m < members_; ++m) {
-    send(0, m, {.to = m - power, .bytes = all}, true);
-    step = 1;
+  const std::vector<Part> dealt = parts(shape.part_of, shape.group);
+  const auto count = static_cast<std::int64_t>(dealt.size());
+  std::int64_t levels = 0;
+  while ((std::int64_t{1} << levels) < count) ++levels;
+  const auto root = [&](std::int64_t p) { return dealt[static_cast<std::size_t>(p)].root; };
+  for (std::int64_t level = 0; level < levels; ++level) {
+    const std::int64_t distance = std::int64_t{1} << level;
+    for (std::int64_t p = distance; p < count; p += 2 * distance) {
+      send(1 + level, root(p), {.to = root(p - distance), .bytes = all}, true);
+      send(2 * levels - level, root(p - distance), {.to = root(p), .bytes = all}, false);
+    }
   }
-  const std::int64_t first = step;
-  for (std::int64_t distance = 1; distance < power; distance *= 2, ++step) {
-    for (std::int64_t m = 0; m < power; ++m)
-      send(step, m, {.to = m ^ distance, .bytes = all}, true);
-  }
-  if (first == 0) return;
-  for (std::int64_t m = power; m < members_; ++m) {
-    send(step, m - power, {.to = m, .bytes = all}, false);
+  for (const Part& part : dealt) {
+    for (const std::int64_t m : part.members) {
+      if (m == part.root) continue;
+      send(0, m, {.to = part.root, .bytes = all}, true);
+      send(1 + 2 * levels, part.root, {.to = m, .bytes = all}, false);
+    }
   }
 }
 

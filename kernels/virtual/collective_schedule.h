@@ -27,8 +27,8 @@ struct MemberWork {
 
 class CollectiveSchedule {
  public:
-  /// `mpi` is taken to be a ring or, below 10,000 bytes, recursive doubling, as Open MPI's tuned
-  /// component decides for commutative sums; `nccl` to be a ring.
+  /// `mpi` is a reduction to one member and a broadcast, along binomial trees, as Open MPI's libnbc
+  /// computes an MPI_Iallreduce in place (nbc_iallreduce.c); `nccl` is taken to be a ring.
   /// Throws: RunError(Unsupported) for an algorithm that has no schedule.
   explicit CollectiveSchedule(const CollectiveShape& shape);
 
@@ -42,7 +42,7 @@ class CollectiveSchedule {
   void add_to_one(const CollectiveShape& shape);
   void add_hierarchical(const CollectiveShape& shape);
   void add_by_parts(const CollectiveShape& shape);
-  void add_doubling(const CollectiveShape& shape);
+  void add_binomial(const CollectiveShape& shape);
   void add_messages(const CollectiveShape& shape);
   MemberWork& at(std::int64_t member, std::int64_t step);
 

@@ -80,7 +80,7 @@ bool Simulation::receive(int l) {
     own.peer_waits.emplace_back(own.since, now_);
     own.since = now_;
   }
-  const Transport& transport =
+  const MessageCosts& transport =
       message.of_server ? cluster_.transports.grpc : cluster_.transports.open_mpi;
   const double rate = each.adds ? transport.adding_bytes_per_ns : kNoLimit;
   if (rate < kNoLimit && !take_core(l)) return false;

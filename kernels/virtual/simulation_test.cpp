@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "kernels/graph/traffic.h"
@@ -53,6 +54,20 @@ TEST(VirtualTime, ARingTakesWhatItsFormulaSays) {
     const double ring =
         2 * (members - 1) * (28'000 + bytes / members / 1.25) + (members - 1) * bytes / members / 4;
     EXPECT_NEAR(run.ns_of_step() / (compute_ns(run) + ring), 1, 1e-3) << n;
+  }
+}
+
+/// A reduction along a binomial tree and a broadcast: 2 ceil(log2 n) (latency + M / rate).
+TEST(VirtualTime, OpenMpisOwnSumsGoToOneMemberAndBack) {
+  for (const std::int64_t n : {2, 3, 4, 8}) {
+    const Cluster cluster = cluster_of(static_cast<std::size_t>(n), 1.25, 25'000);
+    const Simulated run(
+        {.workers = n, .options = {{"all_reduce", "mpi"}, {"bucket_bytes", std::int64_t{1} << 30}}},
+        3, cluster);
+    const double levels = std::ceil(std::log2(static_cast<double>(n)));
+    const double sums =
+        2 * levels * (25'000 + static_cast<double>(parameter_bytes(run.parts)) / 1.25);
+    EXPECT_NEAR(run.ns_of_step() / (compute_ns(run) + sums), 1, 1e-3) << n;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/bench/timed_kernels_bench.h"
+#include "harness/run/timed_kernels.h"
 
 #include <span>
 #include <vector>

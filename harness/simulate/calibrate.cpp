@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/calibrate.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "harness/plan/layout.h"
+#include "harness/plan/placement.h"
+#include "harness/plan/training_options.h"
+#include "harness/simulate/calibration.h"
+#include "harness/simulate/measure_kernels.h"
+#include "harness/simulate/measure_transports.h"
+#include "harness/system/machine.h"
+#include "harness/system/process.h"
+#include "harness/system/run_id.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/partition.h"
+#include "workloads/workload.h"
+
+namespace regatta {
+namespace {
+
+/// The ranks' logs, for as long as they are needed.
+class LogFolder {
+ public:
+  LogFolder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("regatta-calibrate-" + random_hexadecimal(8))) {}
+  ~LogFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  LogFolder(const LogFolder&) = delete;
+  LogFolder& operator=(const LogFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
+  OutputFile out({.path = wanted.out, .if_there = wanted.if_there});
+  const auto tell = [](const std::string& what) { std::cerr << "measures " << what << std::endl; };
+  const Workload& workload = find_workload(request.workload);
+  const DataSets data = load_data(workload, dataset_of(request, workload), files_of(request));
+  Placement placement = place(request, data.train.count);
+  placement.recipe.data_weights = data_weights_of(workload, data.train);
+  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  MeasuredKernels measured =
+      measure_kernels(parts, {.data = data.train,
+                              .cores = available_cores(0),
+                              .threads_per_worker = static_cast<int>(wanted.threads),
+                              .seed = request.seed,
+                              .tell = tell});
+  const LogFolder logs;
+  const Calibration made{.source = kCalibrated,
+                         .cpu = machine_facts().cpu,
+                         .git_commit = software_facts().git_commit,
+                         .timestamp = utc_timestamp(),
+                         .command = request.command,
+                         .transports = measure_transports({.logs = logs.path(), .tell = tell}),
+                         .kernels = std::move(measured.costs),
+                         .step_ns = std::move(measured.step_ns)};
+  out.stream() << to_json(made);
+  out.commit();
+  std::cout << made.kernels.size() << " kernels and three transports in " << wanted.out << '\n';
+}
+
+}  // namespace regatta

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/calibration.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/system/input_file.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/random.h"
+
+namespace regatta {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using virtual_time::kNoLimit;
+using virtual_time::MessageCosts;
+using virtual_time::Way;
+
+constexpr int kFormat = 1;
+constexpr std::uintmax_t kMostCalibration = 64 << 20;
+
+/// The fields of a transport by name: one list for writer and reader.
+template <typename T, typename Field>
+void for_each_rate(T& transport, Field&& field) {
+  field("on_host", transport.on_host);
+  field("between_hosts", transport.between_hosts);
+  field("adding_bytes_per_ns", transport.adding_bytes_per_ns);
+  field("sending_bytes_per_ns", transport.sending_bytes_per_ns);
+}
+template <typename T, typename Field>
+void for_each_transport(T& transports, Field&& field) {
+  field("in_process", transports.in_process);
+  field("open_mpi", transports.open_mpi);
+  field("grpc", transports.grpc);
+}
+
+ordered_json written(double rate) { return rate < kNoLimit ? ordered_json(rate) : nullptr; }
+ordered_json written(const Way& way) {
+  return {{"message_ns", way.message_ns}, {"bytes_per_ns", written(way.bytes_per_ns)}};
+}
+ordered_json written(const MessageCosts& transport) {
+  ordered_json all;
+  for_each_rate(transport,
+                [&](const char* name, const auto& value) { all[name] = written(value); });
+  return all;
+}
+
+class CalibrationReader {
+ public:
+  explicit CalibrationReader(std::string path) : path_(std::move(path)) {}
+
+  Calibration read(const json& file) const {
+    if (!file.is_object() || !file.contains("calibration") || file["calibration"] != kFormat) {
+      throw wrong(
+          fmt::format("it is no calibration of format {}; fix: regatta calibrate", kFormat));
+    }
+    Calibration made;
+    for (auto& [name, text] : {std::pair<const char*, std::string&>{"source", made.source},
+                               {"cpu", made.cpu},
+                               {"git_commit", made.git_commit},
+                               {"timestamp", made.timestamp},
+                               {"command", made.command}}) {
+      const json& value = member(file, name);
+      if (!value.is_string()) throw wrong(std::string(name) + " is no text");
+      text = value.get<std::string>();
+    }
+    const json& transports = member(file, "transports");
+    for_each_transport(made.transports, [&](const char* name, MessageCosts& transport) {
+      read(member(transports, name), transport);
+    });
+    const json& steps = member(file, "step_ns");
+    if (!steps.is_array()) throw wrong("step_ns is no list");
+    for (const json& ns : steps) made.step_ns.push_back(number(ns, "step_ns", 1));
+    const json& kernels = member(file, "kernels");
+    if (!kernels.is_object()) throw wrong("kernels is no table");
+    for (const auto& [key, ns] : kernels.items()) {
+      made.kernels[key] = number(ns, key, 0);
+    }
+    return made;
+  }
+
+ private:
+  RunError wrong(const std::string& what) const { return {ErrorKind::Data, path_ + ": " + what}; }
+  const json& member(const json& object, const char* name) const {
+    if (!object.is_object() || !object.contains(name)) {
+      throw wrong(fmt::format("{} is missing", name));
+    }
+    return object.at(name);
+  }
+  double number(const json& value, const std::string& name, double least) const {
+    if (!value.is_number()) throw wrong(name + " is no number");
+    const double given = value.get<double>();
+    if (!std::isfinite(given) || given < least) {
+      throw wrong(fmt::format("{} is {}, and at least {} is possible", name, given, least));
+    }
+    return given;
+  }
+  double rate(const json& value, const std::string& name) const {
+    if (value.is_null()) return kNoLimit;
+    const double given = number(value, name, 0);
+    if (given == 0) throw wrong(name + " is 0: nothing would ever arrive");
+    return given;
+  }
+  void read(const json& object, Way& way) const {
+    way.message_ns = number(member(object, "message_ns"), "message_ns", 0);
+    way.bytes_per_ns = rate(member(object, "bytes_per_ns"), "bytes_per_ns");
+  }
+  void read(const json& object, MessageCosts& transport) const {
+    for_each_rate(transport, [&]<typename T>(const char* name, T& value) {
+      if constexpr (std::is_same_v<T, Way>) {
+        read(member(object, name), value);
+      } else {
+        value = rate(member(object, name), name);
+      }
+    });
+  }
+
+  std::string path_;
+};
+
+}  // namespace
+
+std::string to_json(const Calibration& calibration) {
+  ordered_json transports;
+  for_each_transport(calibration.transports, [&](const char* name, const MessageCosts& transport) {
+    transports[name] = written(transport);
+  });
+  ordered_json kernels = ordered_json::object();
+  for (const auto& [key, ns] : calibration.kernels) kernels[key] = ns;
+  const ordered_json all = {{"calibration", kFormat},
+                            {"source", calibration.source},
+                            {"cpu", calibration.cpu},
+                            {"git_commit", calibration.git_commit},
+                            {"timestamp", calibration.timestamp},
+                            {"command", calibration.command},
+                            {"transports", transports},
+                            {"step_ns", calibration.step_ns},
+                            {"kernels", kernels}};
+  return all.dump(2) + "\n";
+}
+
+CalibrationFile read_calibration(const std::filesystem::path& path) {
+  const std::string text = text_of(path, kMostCalibration);
+  const json file = json::parse(text, nullptr, false);
+  if (file.is_discarded()) {
+    throw RunError(ErrorKind::Data, path.string() + ": it is no JSON; fix: regatta calibrate");
+  }
+  return {.calibration = CalibrationReader(path.string()).read(file),
+          .digest = digest_of_text(text)};
+}
+
+std::string digest_of_text(const std::string& text) { return fmt::format("{:016x}", fnv1a(text)); }
+
+}  // namespace regatta

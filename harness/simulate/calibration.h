@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What kernels and messages cost, in a file: measured by `regatta calibrate`, or written by hand
+// for hardware that is not at hand, which `source` then says. JSON:
+//   {"calibration": 1, "source": "regatta calibrate", "cpu": "...", "git_commit": "...",
+//    "timestamp": "...", "command": "...",
+//    "transports": {"in_process": {"on_host": {"message_ns": 900, "bytes_per_ns": 4.2},
+//                                  "between_hosts": {...}, "adding_bytes_per_ns": 9,
+//                                  "sending_bytes_per_ns": null}, "open_mpi": ..., "grpc": ...},
+//    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
+// KEY is kernel_key() of kernels/virtual/kernel_costs.h; null is no limit.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kernels/virtual/cluster.h"
+#include "kernels/virtual/kernel_costs.h"
+
+namespace regatta {
+
+struct Calibration {
+  std::string source;  ///< `regatta calibrate`, or what tells where numbers come from
+  std::string cpu;     ///< model, in the maker's words
+  std::string git_commit;
+  std::string timestamp;
+  std::string command;
+  virtual_time::Transports transports;
+  virtual_time::KernelCosts kernels;
+  std::vector<double> step_ns;  ///< of a worker's computing, as steps differed while measured
+};
+
+inline const std::string kCalibrated = "regatta calibrate";
+
+std::string to_json(const Calibration& calibration);
+
+struct CalibrationFile {
+  Calibration calibration;
+  std::string digest;  ///< of the file, sixteen hexadecimal digits
+};
+
+/// Throws: RunError(Usage, Data) that names the file and what is wrong with it.
+CalibrationFile read_calibration(const std::filesystem::path& path);
+
+/// FNV-1a of a text, sixteen hexadecimal digits.
+std::string digest_of_text(const std::string& text);
+
+}  // namespace regatta

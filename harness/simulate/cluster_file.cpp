@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/cluster_file.h"
+
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <sstream>
+
+#include "harness/system/input_file.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/names.h"
+
+namespace regatta {
+namespace {
+
+using virtual_time::Cluster;
+using virtual_time::ComputeTimes;
+using virtual_time::VirtualHost;
+
+constexpr std::uintmax_t kMostCluster = 64 << 10;
+constexpr std::int64_t kMostHosts = 4096;
+constexpr std::int64_t kMostCores = 4096;
+constexpr std::size_t kMostLine = 4096;  // characters: toml++ follows brackets by recursion
+constexpr double kBytesPerNsOfGbit = 0.125;
+
+class ClusterReader {
+ public:
+  explicit ClusterReader(std::string source) : source_(std::move(source)) {}
+
+  ClusterFile read(const toml::table& table, const std::filesystem::path& folder) {
+    allow(table, {"calibration", "threads_per_worker", "server_cores", "latency_us",
+                  "core_gbit_per_s", "seed", "compute_times", "host"});
+    ClusterFile file;
+    Cluster& cluster = file.cluster;
+    const auto calibration = table["calibration"].value<std::string>();
+    if (!calibration || calibration->empty()) {
+      throw error(
+          "calibration is missing; fix: regatta calibrate ... --out calibration.json, and "
+          "calibration = \"calibration.json\" here");
+    }
+    CalibrationFile costs = read_calibration(folder / *calibration);
+    file.calibration = std::move(costs.calibration);
+    file.calibration_digest = costs.digest;
+    cluster.transports = file.calibration.transports;
+    cluster.threads_per_worker =
+        static_cast<int>(whole(table, "threads_per_worker", 1, {1, kMostCores}));
+    cluster.server_cores = static_cast<int>(whole(table, "server_cores", 1, {1, kMostCores}));
+    cluster.seed = static_cast<std::uint64_t>(whole(table, "seed", 1, {0, 1'000'000'000}));
+    cluster.latency_ns = 1e3 * real(table, "latency_us").value_or(0);
+    cluster.core_bytes_per_ns = link(table, "core_gbit_per_s");
+    if (const toml::node* times = table.get("compute_times")) {
+      read_times(*times, cluster);
+    } else if (!file.calibration.step_ns.empty()) {
+      cluster.compute_times = {.kind = ComputeTimes::Kind::Samples,
+                               .samples = file.calibration.step_ns};
+    }
+    read_hosts(table, file);
+    return file;
+  }
+
+ private:
+  RunError error(const std::string& what) const {
+    return {ErrorKind::Usage, source_ + ": " + what};
+  }
+
+  void allow(const toml::table& table, const std::vector<std::string>& keys) const {
+    for (const auto& [key, value] : table) {
+      const std::string name(key.str());
+      if (std::find(keys.begin(), keys.end(), name) == keys.end()) {
+        throw error(unknown_name("key", name, keys).what());
+      }
+    }
+  }
+
+  std::int64_t whole(const toml::table& table, const char* key, std::int64_t usual,
+                     std::array<std::int64_t, 2> range) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return usual;
+    const auto value = node->value_exact<std::int64_t>();
+    if (!value || *value < range[0] || *value > range[1]) {
+      throw error(fmt::format("{} is a whole number from {} to {}", key, range[0], range[1]));
+    }
+    return *value;
+  }
+
+  std::optional<double> real(const toml::table& table, const char* key) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return std::nullopt;
+    const auto value = node->value<double>();
+    if (!value || node->is_string() || !std::isfinite(*value) || *value < 0) {
+      throw error(fmt::format("{} is a number from 0", key));
+    }
+    return value;
+  }
+
+  double link(const toml::table& table, const char* key) const {
+    const std::optional<double> gbit = real(table, key);
+    if (!gbit) return virtual_time::kNoLimit;
+    if (*gbit == 0) {
+      throw error(
+          fmt::format("{} is 0, so that nothing would ever arrive; fix: a bandwidth above "
+                      "0, or none for a link without a limit",
+                      key));
+    }
+    return *gbit * kBytesPerNsOfGbit;
+  }
+
+  void read_times(const toml::node& node, Cluster& cluster) const {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) throw error("compute_times is a table: [compute_times]");
+    allow(*table, {"kind", "spread", "samples"});
+    const auto kind = (*table)["kind"].value<std::string>().value_or("constant");
+    std::vector<std::string> names;
+    ComputeTimes& times = cluster.compute_times;
+    for (const ComputeTimes::Kind each :
+         {ComputeTimes::Kind::Constant, ComputeTimes::Kind::Gamma, ComputeTimes::Kind::LogNormal,
+          ComputeTimes::Kind::ShiftedExponential, ComputeTimes::Kind::Samples}) {
+      names.emplace_back(to_string(each));
+      if (names.back() == kind) times.kind = each;
+    }
+    if (std::find(names.begin(), names.end(), kind) == names.end()) {
+      throw error(unknown_name("kind", kind, names).what());
+    }
+    times.spread = real(*table, "spread").value_or(0);
+    if (times.kind == ComputeTimes::Kind::ShiftedExponential && times.spread > 1) {
+      throw error("spread of shifted_exponential is the part that varies, 0 to 1");
+    }
+    if (const toml::array* samples = (*table)["samples"].as_array()) {
+      for (const toml::node& each : *samples) {
+        const auto span = each.value<double>();
+        if (!span || !(*span > 0) || !std::isfinite(*span)) {
+          throw error("samples are numbers above 0");
+        }
+        times.samples.push_back(*span);
+      }
+    }
+    if ((times.kind == ComputeTimes::Kind::Samples) == times.samples.empty()) {
+      throw error("samples belong to kind = \"samples\", and it needs some");
+    }
+  }
+
+  void read_hosts(const toml::table& table, ClusterFile& file) const {
+    const toml::array* hosts = table["host"].as_array();
+    if (hosts == nullptr || hosts->empty() || !hosts->is_array_of_tables()) {
+      throw error("there is no host; fix: add a block [[host]] with cores");
+    }
+    for (const toml::node& node : *hosts) {
+      const toml::table& each = *node.as_table();
+      allow(each, {"count", "cores", "gbit_per_s", "out_gbit_per_s", "in_gbit_per_s", "processes"});
+      VirtualHost host;
+      host.cores = static_cast<int>(whole(each, "cores", 1, {1, kMostCores}));
+      host.out_bytes_per_ns =
+          link(each, each.contains("out_gbit_per_s") ? "out_gbit_per_s" : "gbit_per_s");
+      host.in_bytes_per_ns =
+          link(each, each.contains("in_gbit_per_s") ? "in_gbit_per_s" : "gbit_per_s");
+      const std::int64_t count = whole(each, "count", 1, {1, kMostHosts});
+      const std::int64_t processes = whole(each, "processes", 0, {1, kMostCores});
+      for (std::int64_t i = 0; i < count; ++i) {
+        host.name = fmt::format("host{}", file.cluster.hosts.size());
+        file.cluster.hosts.push_back(host);
+        file.processes.push_back(static_cast<int>(processes));
+      }
+      if (std::ssize(file.cluster.hosts) > kMostHosts) {
+        throw error(fmt::format("more than {} hosts", kMostHosts));
+      }
+    }
+  }
+
+  std::string source_;
+};
+
+/// toml++ follows the dots of a key and the brackets of a value by recursion.
+void require_shallow(const std::string& text, const std::string& source) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.size() <= kMostLine) continue;
+    throw RunError(ErrorKind::Usage, fmt::format("{}: a line has more than the {} characters that "
+                                                 "are read",
+                                                 source, kMostLine));
+  }
+}
+
+/// Costs of other code or of another processor are not this program's.
+void require_fitting(const Calibration& calibration, const std::string& path,
+                     const std::string& cpu, const std::string& git_commit) {
+  if (calibration.source != kCalibrated) return;
+  const auto refuse = [&](const char* what, const std::string& its, const std::string& ours) {
+    throw RunError(
+        ErrorKind::Usage,
+        fmt::format("{}: its calibration is of {} '{}', and this is '{}'; fix: regatta calibrate "
+                    "anew, or say in its `source` where the numbers come from",
+                    path, what, its, ours));
+  };
+  if (calibration.cpu != cpu) refuse("the processor", calibration.cpu, cpu);
+  if (calibration.git_commit != git_commit) refuse("commit", calibration.git_commit, git_commit);
+}
+
+}  // namespace
+
+ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,
+                         const std::string& git_commit) {
+  const std::string text = text_of(path, kMostCluster);
+  require_shallow(text, path.string());
+  try {
+    ClusterFile file = ClusterReader(path.string()).read(toml::parse(text), path.parent_path());
+    file.digest = digest_of_text(text);
+    require_fitting(file.calibration, path.string(), cpu, git_commit);
+    return file;
+  } catch (const toml::parse_error& error) {
+    throw RunError(ErrorKind::Usage, fmt::format("{}, line {}: {}", path.string(),
+                                                 error.source().begin.line, error.description()));
+  }
+}
+
+std::vector<int> hosts_of(const ClusterFile& file, const std::vector<ProcessNeeds>& needs) {
+  const std::vector<VirtualHost>& hosts = file.cluster.hosts;
+  std::vector<int> result;
+  std::size_t host = 0;
+  int cores = 0;
+  int processes = 0;  // on the host
+  for (const ProcessNeeds& need : needs) {
+    const auto is_full = [&] {
+      const int most = file.processes[host];
+      return most > 0 ? processes == most : cores + need.cores > hosts[host].cores;
+    };
+    while (host < hosts.size() && is_full()) {
+      ++host;
+      cores = processes = 0;
+    }
+    if (host == hosts.size()) {
+      throw RunError(
+          ErrorKind::Usage,
+          fmt::format("the cluster's {} hosts have no room for process {} of {}, which needs {} "
+                      "core{}; fix: more hosts or cores, or processes of [[host]]",
+                      hosts.size(), result.size(), needs.size(), need.cores,
+                      need.cores == 1 ? "" : "s"));
+    }
+    cores += need.cores;
+    ++processes;
+    result.push_back(static_cast<int>(host));
+  }
+  return result;
+}
+
+}  // namespace regatta

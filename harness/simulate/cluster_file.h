@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file of `--cluster`: a cluster that need not exist, in TOML.
+//   calibration = "calibration.json"   # beside this file; what kernels and messages cost
+//   threads_per_worker = 1
+//   server_cores = 1                   # of a parameter server
+//   latency_us = 25                    # from one host to another
+//   core_gbit_per_s = 40               # of the link that all traffic between hosts shares
+//   seed = 1                           # of compute times
+//   [compute_times]                    # default: as steps differed when they were calibrated
+//   kind = "gamma"                     # constant, gamma, log_normal, shifted_exponential, samples
+//   spread = 0.2
+//   [[host]]
+//   count = 8
+//   cores = 2
+//   gbit_per_s = 10                    # each way; or out_gbit_per_s and in_gbit_per_s
+//   processes = 1                      # default: as many as have cores
+// A link without a bandwidth has no limit.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/simulate/calibration.h"
+#include "harness/system/machine.h"
+#include "kernels/virtual/cluster.h"
+
+namespace regatta {
+
+struct ClusterFile {
+  virtual_time::Cluster cluster;  ///< with the calibration's transports
+  Calibration calibration;
+  std::string digest;  ///< of the file, sixteen hexadecimal digits
+  std::string calibration_digest;
+  std::vector<int> processes;  ///< by host, where the file says so; 0: as many as have cores
+};
+
+/// Throws: RunError(Usage, Data): what is wrong with the file; a calibration of another processor
+/// or commit than this program's, unless it was written by hand.
+ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,
+                         const std::string& git_commit);
+
+/// What a process of a run needs.
+struct ProcessNeeds {
+  int cores = 1;
+};
+
+/// The host of each process: hosts are filled in their order.
+/// Throws: RunError(Usage) where the cores, or the processes that the file allows, do not suffice.
+std::vector<int> hosts_of(const ClusterFile& file, const std::vector<ProcessNeeds>& needs);
+
+}  // namespace regatta

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/measure_kernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "harness/run/timed_kernels.h"
+#include "kernels/runtime/devices.h"
+#include "kernels/runtime/executor.h"
+#include "kernels/runtime/lane.h"
+#include "kernels/runtime/loops/gate.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::int64_t kWarmUp = 2;  // steps
+
+/// Every loop takes a step as soon as the one before has ended.
+class TicketsAtOnce final : public TicketPost {
+ public:
+  explicit TicketsAtOnce(std::int64_t steps) : steps_(steps) {}
+  void publish(int, const Ticket&) override {}
+  Ticket next(int loop) override {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t step = given_[loop]++;
+    return {.runs = step < steps_, .ends = false, .examples = step};
+  }
+  void abandon(int) override {}
+
+ private:
+  std::int64_t steps_;
+  std::mutex mutex_;
+  std::map<int, std::int64_t> given_;
+};
+
+/// Kernels that leave what they were to exchange as it is.
+KernelTable silent_table() {
+  KernelTable table("cpu");
+  add_cpu_kernels(table);
+  for (const OpInfo& info : all_ops()) {
+    if (!info.crosses) continue;
+    table.add(info.op, [](const KernelRequest&) { return make_kernel([](const StepContext&) {}); });
+  }
+  return table;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+bool knows_all(const Graph& graph, int threads, const virtual_time::KernelCosts& costs) {
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    if (!virtual_time::computes(graph, graph.node(id))) continue;
+    if (!costs.contains(virtual_time::kernel_key(graph, id, threads))) return false;
+  }
+  return true;
+}
+
+int workers_in(const Graph& graph) {
+  std::set<Place> places;
+  for (const Node& node : graph.nodes()) {
+    if (node.place.role == Role::Worker) places.insert(node.place);
+  }
+  return static_cast<int>(places.size());
+}
+
+/// The times of a part's kernels, while others of its copies run beside it.
+class PartTimes {
+ public:
+  PartTimes(const Step& part, const KernelTable& inner, const KernelMeasuring& options,
+            std::vector<int> cores)
+      : steps_(kWarmUp + options.steps), timed_(inner, "cpu", steps_), tickets_(steps_) {
+    ExecutorOptions made;
+    made.cores = std::move(cores);
+    made.threads_per_worker = options.threads_per_worker;
+    made.seed = options.seed;
+    made.data = &options.data;
+    made.max_examples = steps_ * part.global_batch;
+    made.tickets = &tickets_;
+    executor_.emplace(part, timed_.table(), made);
+  }
+
+  void run() { executor_->run(steps_ * executor_->step().global_batch); }
+
+  void add_to(std::map<std::string, std::vector<double>>& spans, int threads) const {
+    const Graph& graph = executor_->step().graph;
+    for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
+      const auto id = static_cast<NodeId>(times.node - graph.nodes().data());
+      if (!virtual_time::computes(graph, *times.node)) continue;
+      std::vector<double>& all = spans[virtual_time::kernel_key(graph, id, threads)];
+      for (std::size_t k = kWarmUp; k < times.ticks.size(); ++k) {
+        if (times.ticks[k] == 0) continue;  // it did not take part
+        all.push_back(static_cast<double>(ticks_to_ns(times.ticks[k])));
+      }
+    }
+  }
+
+  /// What each step took to compute, without input and updates, of all of its workers together.
+  std::vector<double> step_ns() const {
+    const Graph& graph = executor_->step().graph;
+    std::vector<double> sums(static_cast<std::size_t>(steps_ - kWarmUp));
+    for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
+      if (category_of(graph, *times.node) != Category::Compute) continue;
+      for (std::size_t k = 0; k < sums.size(); ++k) {
+        sums[k] += static_cast<double>(ticks_to_ns(times.ticks[kWarmUp + k]));
+      }
+    }
+    return sums;
+  }
+
+ private:
+  std::int64_t steps_;
+  TimedKernels timed_;
+  TicketsAtOnce tickets_;
+  std::optional<Executor> executor_;
+};
+
+/// As many copies as the cores have room for, so that kernels share caches and memory as those of
+/// a full machine do.
+std::vector<std::unique_ptr<PartTimes>> copies_of(const Step& part, const KernelTable& inner,
+                                                  const KernelMeasuring& options) {
+  const auto need =
+      static_cast<std::size_t>(options.threads_per_worker * std::max(1, workers_in(part.graph)));
+  const std::size_t copies =
+      workers_in(part.graph) == 0 ? 1 : std::max<std::size_t>(1, options.cores.size() / need);
+  std::vector<std::unique_ptr<PartTimes>> all;
+  for (std::size_t c = 0; c < copies; ++c) {
+    const std::size_t begin = c * need;
+    const std::size_t end = std::min(options.cores.size(), begin + need);
+    all.push_back(std::make_unique<PartTimes>(
+        part, inner, options,
+        std::vector<int>(options.cores.begin() + static_cast<std::ptrdiff_t>(begin),
+                         options.cores.begin() + static_cast<std::ptrdiff_t>(end))));
+  }
+  return all;
+}
+
+}  // namespace
+
+MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options) {
+  MeasuredKernels measured;
+  const KernelTable inner = silent_table();
+  const int threads = options.threads_per_worker;
+  for (const Step& part : parts) {
+    if (knows_all(part.graph, threads, measured.costs)) continue;
+    if (options.tell) options.tell(fmt::format("kernels of process {}", part.partition.process));
+    const auto copies = copies_of(part, inner, options);
+    std::vector<std::jthread> beside;
+    for (std::size_t c = 1; c < copies.size(); ++c) {
+      beside.emplace_back([&, c] { copies[c]->run(); });
+    }
+    copies.front()->run();
+    beside.clear();
+    std::map<std::string, std::vector<double>> spans;
+    for (const auto& copy : copies) copy->add_to(spans, threads);
+    for (const auto& [key, all] : spans) {
+      if (!all.empty()) measured.costs.try_emplace(key, mean(all));
+    }
+    if (!measured.step_ns.empty() || workers_in(part.graph) == 0) continue;
+    for (const auto& copy : copies) {
+      const std::vector<double> steps = copy->step_ns();
+      measured.step_ns.insert(measured.step_ns.end(), steps.begin(), steps.end());
+    }
+  }
+  return measured;
+}
+
+}  // namespace regatta

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One race in virtual time: the same workload, rewrite, partition and lane order as race.h, on the
+// cluster of a file. Nothing is computed: the record has times, bytes and staleness, no losses.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "harness/plan/race_request.h"
+#include "harness/record/record.h"
+
+namespace regatta {
+
+/// Throws: RunError(Usage, Data, Unsupported): a cluster or calibration that does not fit.
+Record simulated_race(const RaceRequest& request);
+
+/// A few lines on what it says, and where the record is.
+void print_simulated(std::ostream& out, const Record& record, const std::string& folder);
+
+}  // namespace regatta
