@@ -33,9 +33,11 @@ FLAGS = {
         "--data": "=verified", "--overwrite": "",
         "--trace": "(default: none)", "--continue-on-loss": "", "--hosts": "(default: this one)",
         "--checkpoint-every": "(default: none)", "--resume": "(default: none)",
-        "--listen": "(default: loopback)", "--tls": "(default: no TLS)", "--out": "=out",
+        "--cluster": "(default: a real run)", "--listen": "(default: loopback)", "--tls": "(default: no TLS)", "--out": "=out",
     },
     "graph": {**CELL_FLAGS, "--format": "=text"},
+    "calibrate": {**CELL_FLAGS, "--threads": "=1", "--data-dir": "=cifar-10-batches-bin",
+                  "--out": "=calibration.json", "--overwrite": ""},
     "matrix": {
         "--tier": "", "--seeds": "(default: the matrix' own)", "--out": "=out", "--dry-run": "",
         "--data-dir": "=cifar-10-batches-bin", "--resume": "",
@@ -76,7 +78,7 @@ class Help(unittest.TestCase):
         options = option_flags()
         self.assertGreaterEqual(len(options), 6)
         for subcommand, flags in FLAGS.items():
-            if subcommand in ("run", "graph"):
+            if subcommand in ("run", "graph", "calibrate"):
                 flags = {**flags, **options}
             text = output_of(subcommand, "--help")
             entries = re.split(r"\n  (?=-)", text)

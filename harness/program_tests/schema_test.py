@@ -2,7 +2,7 @@
 """The record that the harness writes, the records of results/, and results/schema.json.
 
 usage: schema_test.py SCHEMA PROGRAM, where PROGRAM prints sample records, the first one filled.
-Committed records are the records.jsonl below the schema's folder.
+Committed records are the records.jsonl and simulated.jsonl below the schema's folder.
 Exits 77 (skipped) where python3-jsonschema is not installed.
 """
 
@@ -37,7 +37,8 @@ def errors(record: dict[str, Any]) -> list[str]:
 
 def committed() -> Iterator[tuple[str, dict[str, Any]]]:
     """Each record of results/, and where it stands."""
-    for path in sorted(Path(sys.argv[1]).parent.rglob("records.jsonl")):
+    folder = Path(sys.argv[1]).parent
+    for path in sorted((*folder.rglob("records.jsonl"), *folder.rglob("simulated.jsonl"))):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             yield f"{path}:{number}", json.loads(line)
 

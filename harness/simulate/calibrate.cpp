@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "harness/plan/device_name.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
 #include "harness/plan/training_options.h"
@@ -43,6 +44,11 @@ class LogFolder {
 }  // namespace
 
 void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
+  if (is_gpu(request.device)) {
+    throw RunError(ErrorKind::Unsupported,
+                   "regatta calibrate measures kernels of the CPU; write those of a GPU by hand, "
+                   "with a `source` that says where they come from");
+  }
   OutputFile out({.path = wanted.out, .if_there = wanted.if_there});
   const auto tell = [](const std::string& what) { std::cerr << "measures " << what << std::endl; };
   const Workload& workload = find_workload(request.workload);

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in virtual time: `regatta calibrate`, then `regatta run --cluster FILE`.
+
+usage: simulated_test.py REGATTA SCHEMA [unittest arguments]
+"""
+
+import functools
+import json
+import unittest
+from pathlib import Path
+from typing import Any
+
+from test_support import (fresh_folder, output_of, record_of, record_validator, regatta, run_tests,
+                          skip_without_mpirun)
+
+skip_without_mpirun()
+VALIDATOR = record_validator()
+CELL = ("--workload", "parabola", "--strategy", "all_reduce", "--workers", "4", "--processes", "4")
+HOSTS = "[[host]]\ncount = 4\ngbit_per_s = 10\nprocesses = 1\n"
+
+
+@functools.cache
+def calibration() -> str:
+    file = fresh_folder() / "calibration.json"
+    output_of("calibrate", *CELL, "--out", str(file))
+    return file.read_text()
+
+
+def cluster(text: str = "latency_us = 20\n" + HOSTS, **changes: Any) -> Path:
+    """A cluster's file with its calibration beside it, of which some fields are changed."""
+    folder = fresh_folder()
+    (folder / "calibration.json").write_text(json.dumps(json.loads(calibration()) | changes))
+    (folder / "cluster.toml").write_text(f'calibration = "calibration.json"\n{text}')
+    return folder / "cluster.toml"
+
+
+def simulated(file: Path, *flags: str) -> dict[str, Any]:
+    out = fresh_folder()
+    output_of("run", *CELL, "--cluster", str(file), *flags, "--out", str(out))
+    if {path.name for path in out.iterdir()} != {"simulated.jsonl"}:
+        raise AssertionError(f"it leaves {list(out.iterdir())}")
+    (line,) = (out / "simulated.jsonl").read_text().splitlines()
+    record: dict[str, Any] = json.loads(line)
+    return record
+
+
+class Calibration(unittest.TestCase):
+    def test_has_a_time_for_each_kernel_and_the_costs_of_three_transports(self) -> None:
+        made = json.loads(calibration())
+        self.assertEqual(made["source"], "regatta calibrate")
+        self.assertTrue(any(key.startswith("dense ") for key in made["kernels"]))
+        for ns in made["kernels"].values():
+            self.assertGreater(ns, 0)
+        self.assertEqual(list(made["transports"]), ["in_process", "open_mpi", "grpc"])
+        threads = made["transports"]["in_process"]["on_host"]["message_ns"]
+        tcp = made["transports"]["open_mpi"]["between_hosts"]["message_ns"]
+        self.assertGreater(tcp, made["transports"]["open_mpi"]["on_host"]["message_ns"])
+        self.assertGreater(tcp, threads)
+        self.assertGreater(len(made["step_ns"]), 10)
+
+    def test_does_not_replace_a_file(self) -> None:
+        file = fresh_folder() / "mine.json"
+        file.write_text("mine")
+        done = regatta("calibrate", *CELL, "--out", str(file))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--overwrite", done.stderr)
+        self.assertEqual(file.read_text(), "mine")
+
+
+class SimulatedRun(unittest.TestCase):
+    def test_writes_a_record_of_its_own_kind(self) -> None:
+        record = simulated(cluster())
+        VALIDATOR.validate(record)
+        self.assertEqual(record["simulated"]["mode"], "time")
+        self.assertEqual(record["simulated"]["hosts"], 4)
+        self.assertEqual([worker["host"] for worker in record["workers"]],
+                         ["host0", "host1", "host2", "host3"])
+        self.assertEqual(record["evaluations"], [])
+        self.assertEqual(record["graph"]["bytes_per_step_counted"],
+                         record["graph"]["bytes_per_step_computed"])
+
+    def test_is_of_the_same_cell_as_the_real_run(self) -> None:
+        virtual = simulated(cluster(), "--steps", "50")["cell"]
+        real = record_of(*CELL, "--steps", "50")["cell"]
+        for machine in ("oversubscribed", "threads_per_worker"):
+            virtual.pop(machine)
+            real.pop(machine)
+        self.assertEqual(virtual, real)
+
+    def test_is_alike_twice_and_differs_by_seed(self) -> None:
+        varied = '[compute_times]\nkind = "gamma"\nspread = 0.3\n' + HOSTS
+        steps = [simulated(cluster(text), "--steps", "40")["step_time_ns"]
+                 for text in (varied, varied, "seed = 2\n" + varied)]
+        self.assertEqual(steps[0], steps[1])
+        self.assertNotEqual(steps[0], steps[2])
+
+    def test_is_slower_over_a_longer_way(self) -> None:
+        near, far = (simulated(cluster(f"latency_us = {us}\n[compute_times]\n{HOSTS}"))
+                     ["step_time_ns"]["p50"] for us in (0, 500))
+        # A ring of four takes six steps, each of one latency.
+        self.assertAlmostEqual((far - near) / 3e6, 1, delta=0.02)
+
+    def test_is_not_ranked_with_real_runs(self) -> None:
+        out = fresh_folder()
+        output_of("run", *CELL, "--cluster", str(cluster()), "--out", str(out))
+        done = regatta("report", str(out), "--out", str(fresh_folder() / "page"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("records.jsonl", done.stderr)
+
+
+class BadInput(unittest.TestCase):
+    def refused(self, file: Path, says: str, *flags: str) -> None:
+        out = fresh_folder() / "out"
+        done = regatta("run", *CELL, "--cluster", str(file), *flags, "--out", str(out))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertRegex(done.stderr, says)
+
+    def test_is_refused_in_one_line(self) -> None:
+        for text, says in (
+                ("", r"there is no host"),
+                ("[[host]]\ncount = 2\n", r"no room for process 2 of 4.*more hosts"),
+                ("[[host]]\ncount = 4\ngbit_per_s = 0\n", r"gbit_per_s is 0"),
+                ("[[host]]\ncores = 0\n", r"cores is a whole number from 1"),
+                ("[[host]]\ncoers = 2\n", r"did you mean 'cores'"),
+                ("latency_us = -1\n" + HOSTS, r"latency_us is a number from 0"),
+                ('[compute_times]\nkind = "gama"\n' + HOSTS, r"did you mean 'gamma'"),
+                ('[compute_times]\nkind = "samples"\n' + HOSTS, r"samples belong to"),
+                ("[[host]\n", r"line 2: ")):
+            with self.subTest(text=text):
+                self.refused(cluster(text), says)
+
+    def test_of_a_calibration_that_does_not_fit(self) -> None:
+        made = json.loads(calibration())
+        slow = made["transports"] | {"open_mpi": made["transports"]["open_mpi"]
+                                     | {"adding_bytes_per_ns": 0}}
+        for changes, says in (
+                ({"cpu": "another"}, r"of the processor 'another'.*regatta calibrate anew"),
+                ({"git_commit": "0" * 40}, r"of commit '0+'.*regatta calibrate anew"),
+                ({"kernels": {}}, r"lacks \d+ kernels of this cell, such as '.*regatta calibrate"),
+                ({"calibration": 2}, r"no calibration of format 1"),
+                ({"transports": slow}, r"adding_bytes_per_ns is 0")):
+            with self.subTest(changes=list(changes)):
+                self.refused(cluster(**changes), says)
+        by_hand = cluster(cpu="another", git_commit="", source="the vendor's data sheet")
+        self.assertEqual(simulated(by_hand)["simulated"]["source"], "the vendor's data sheet")
+
+    def test_of_what_is_not_there(self) -> None:
+        self.refused(Path("/nowhere/cluster.toml"), r"cannot read /nowhere/cluster.toml")
+        lonely = fresh_folder() / "cluster.toml"
+        lonely.write_text('calibration = "none.json"\n' + HOSTS)
+        self.refused(lonely, r"none.json")
+
+    def test_of_flags_that_mean_nothing_there(self) -> None:
+        self.refused(cluster(), r"--trace", "--trace", str(fresh_folder() / "trace.json"))
+        self.refused(cluster(), r"--checkpoint-every", "--checkpoint-every", "5")
+
+
+if __name__ == "__main__":
+    run_tests()
