@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from strategies import PlotsError, is_asynchronous, use_table
+from strategies import PlotsError, Strategy, is_asynchronous, use_table
 
 ROOT = Path(__file__).resolve().parent.parent
 INSTALLED = ROOT.parent.parent / "bin/regatta"  # where ROOT is PREFIX/share/regatta
@@ -264,12 +264,9 @@ def find_program() -> str:
     return found
 
 
-def judge(folders: Iterable[Path | str]) -> Json:
-    """What the program says of the records in these folders. Passes its warnings on.
-
-    Throws: PlotsError, with the program's words, such as of a folder without records.
-    """
-    command = [find_program(), "report", "--format", "json", *map(str, folders)]
+def _said_by_program(*arguments: str) -> Json:
+    """JSON. Passes its warnings on. Throws: PlotsError, with the program's words."""
+    command = [find_program(), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True)
     except OSError as error:
@@ -281,9 +278,26 @@ def judge(folders: Iterable[Path | str]) -> Json:
                          or f"{' '.join(command)} ended with exit code {done.returncode}")
     if said:
         print(said, file=sys.stderr)
-    judgement: Json = json.loads(done.stdout)
+    said_json: Json = json.loads(done.stdout)
+    return said_json
+
+
+def judge(folders: Iterable[Path | str]) -> Json:
+    """What the program says of the records in these folders. Passes its warnings on.
+
+    Throws: PlotsError, with the program's words, such as of a folder without records.
+    """
+    judgement = _said_by_program("report", "--format", "json", *map(str, folders))
     use_table(judgement["strategies"])
     return judgement
+
+
+def list_strategies() -> dict[str, Any]:
+    """Fills the table of strategies without records. Returns the usual value of each option, by
+    name. Throws: PlotsError."""
+    rows = _said_by_program("list", "strategies", "--format", "json")["strategies"]
+    use_table({field: row.get(field, "") for field in Strategy._fields} for row in rows)
+    return {option["name"]: option["usual"] for row in rows for option in row["options"]}
 
 
 def group_runs(runs: Iterable[Run]) -> dict[Cell, list[Run]]:

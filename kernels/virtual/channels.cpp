@@ -35,24 +35,25 @@ int Channels::channel_of(int from, int to, Carrier carrier) {
   return entry->second;
 }
 
-void Channels::post(double now, int from, int to, Carrier carrier, std::int64_t bytes,
-                    const Delivery& delivery) {
-  const int number = channel_of(from, to, carrier);
+void Channels::post(double now, int from, int to, const Posted& message, const Delivery& delivery) {
+  const int number = channel_of(from, to, message.carrier);
   Channel& channel = channels_[static_cast<std::size_t>(number)];
-  channel.waiting.push_back({.bytes = bytes, .delivery = delivery});
+  channel.waiting.push_back({.message = message, .delivery = delivery});
   ++carried_;
   if (channel.waiting.size() == 1) start(now, number);
 }
 
 void Channels::start(double now, int number) {
   const Channel& channel = channels_[static_cast<std::size_t>(number)];
-  events_.add(
-      {.time = now + channel.way.message_ns, .kind = EventKind::MessageBegins, .index = number});
+  const int ways = 2 * channel.waiting.front().message.handshakes;
+  events_.add({.time = now + channel.way.message_ns + ways * channel.latency_ns,
+               .kind = EventKind::MessageBegins,
+               .index = number});
 }
 
 void Channels::begin_flow(const Event& event) {
   const Channel& channel = channels_[static_cast<std::size_t>(event.index)];
-  const auto bytes = static_cast<double>(channel.waiting.front().bytes);
+  const auto bytes = static_cast<double>(channel.waiting.front().message.bytes);
   const bool is_limited = channel.route.count > 0 || channel.way.bytes_per_ns < kNoLimit;
   const int flow = network_.begin(
       event.time, channel.route, is_limited ? channel.way.bytes_per_ns : 1, is_limited ? bytes : 0);

@@ -28,14 +28,19 @@ struct Delivery {
   std::int64_t detail = 0;
 };
 
+struct Posted {
+  Carrier carrier = Carrier::OpenMpi;
+  std::int64_t bytes = 0;
+  int handshakes = 0;  ///< ways there and back before its first byte leaves
+};
+
 class Channels {
  public:
   /// `host_of`: by process. All outlive this.
   Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events);
 
   /// MessageArrives follows, with the delivery.
-  void post(double now, int from, int to, Carrier carrier, std::int64_t bytes,
-            const Delivery& delivery);
+  void post(double now, int from, int to, const Posted& message, const Delivery& delivery);
   void begin_flow(const Event& event);
   /// What has left; nothing where the event is out of date.
   std::optional<Delivery> end_flow(const Event& event);
@@ -44,7 +49,7 @@ class Channels {
 
  private:
   struct Waiting {
-    std::int64_t bytes = 0;
+    Posted message;
     Delivery delivery;
   };
   struct Channel {

@@ -7,6 +7,12 @@
 #include "kernels/graph/error.h"
 
 namespace regatta::virtual_time {
+namespace {
+
+constexpr std::int64_t kEagerBytes = 64 << 10;  // of Open MPI over TCP, by default
+
+}  // namespace
+
 CollectiveSchedule::CollectiveSchedule(const CollectiveShape& shape)
     : members_(shape.members), elements_(shape.elements), element_bytes_(shape.element_bytes) {
   if (members_ == 1) return;
@@ -90,14 +96,17 @@ void CollectiveSchedule::add_binomial(const CollectiveShape& shape) {
   const std::int64_t all = shape.elements * shape.element_bytes;
   const std::vector<Part> dealt = parts(shape.part_of, shape.group);
   const auto count = static_cast<std::int64_t>(dealt.size());
+  const int handshakes = all > kEagerBytes ? 1 : 0;
   std::int64_t levels = 0;
   while ((std::int64_t{1} << levels) < count) ++levels;
   const auto root = [&](std::int64_t p) { return dealt[static_cast<std::size_t>(p)].root; };
   for (std::int64_t level = 0; level < levels; ++level) {
     const std::int64_t distance = std::int64_t{1} << level;
     for (std::int64_t p = distance; p < count; p += 2 * distance) {
-      send(1 + level, root(p), {.to = root(p - distance), .bytes = all}, true);
-      send(2 * levels - level, root(p - distance), {.to = root(p), .bytes = all}, false);
+      send(1 + level, root(p), {.to = root(p - distance), .bytes = all, .handshakes = handshakes},
+           true);
+      send(2 * levels - level, root(p - distance),
+           {.to = root(p), .bytes = all, .handshakes = handshakes}, false);
     }
   }
   for (const Part& part : dealt) {

@@ -17,6 +17,7 @@ namespace regatta::virtual_time {
 struct MemberMessage {
   std::int64_t to = 0;
   std::int64_t bytes = 0;
+  int handshakes = 0;  ///< ways there and back that precede it, between hosts
 };
 
 struct MemberWork {
@@ -28,7 +29,9 @@ struct MemberWork {
 class CollectiveSchedule {
  public:
   /// `mpi` is a reduction to one member and a broadcast, along binomial trees, as Open MPI's libnbc
-  /// computes an MPI_Iallreduce in place (nbc_iallreduce.c); `nccl` is taken to be a ring.
+  /// computes an MPI_Iallreduce in place (nbc_iallreduce.c), of messages that wait for an answer
+  /// of their receiver where they are longer than TCP sends at once (btl_tcp_eager_limit); `nccl`
+  /// is taken to be a ring.
   /// Throws: RunError(Unsupported) for an algorithm that has no schedule.
   explicit CollectiveSchedule(const CollectiveShape& shape);
 

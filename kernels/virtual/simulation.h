@@ -103,6 +103,7 @@ class Simulation {
   void go(int l);
   bool may_begin(int l);
   bool claim(int l);
+  bool is_claimed(int loop, std::int64_t step) const;
   bool bound_holds(int l);
   void begin_step(int l);
   void end_step(int l);
@@ -144,9 +145,8 @@ class Simulation {
   std::vector<std::int64_t> versions_;                   ///< by shared variable
   std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable
   std::vector<std::int64_t> claimed_;                    ///< by model: examples
-  std::vector<std::int64_t> loops_of_model_;
-  std::vector<int> followers_;  ///< lanes that wait for a claim
-  std::vector<int> held_back_;  ///< leaders that wait for slower loops
+  std::vector<int> followers_;                           ///< lanes that wait for a claim
+  std::vector<int> held_back_;                           ///< leaders that wait for slower loops
   std::deque<int> ready_;
   std::vector<SimulatedLoop> histories_;
   TrafficByPlace traffic_;

@@ -37,9 +37,10 @@ bool Simulation::send(int l) {
   const bool hands_over = message.of_server && rate < kNoLimit;
   if (hands_over && !take_core(l)) return false;
   ++mailboxes_[static_cast<std::size_t>(each.number)].begun;
-  channels_.post(now_, message.from, message.to,
-                 message.of_server ? Carrier::Grpc : Carrier::OpenMpi, each.bytes,
-                 {.index = each.number});
+  channels_.post(
+      now_, message.from, message.to,
+      {.carrier = message.of_server ? Carrier::Grpc : Carrier::OpenMpi, .bytes = each.bytes},
+      {.index = each.number});
   traffic_[planned(l).place].sent += each.bytes;
   if (hands_over) {
     spend(l, static_cast<double>(each.bytes) / rate);
@@ -132,7 +133,10 @@ void Simulation::deliver(int collective, std::int64_t from, const MemberMessage&
   const int here = planned(sender).process;
   const int there = planned(receiver).process;
   if (here != there) {
-    return channels_.post(now_, here, there, Carrier::OpenMpi, message.bytes, delivery);
+    return channels_.post(
+        now_, here, there,
+        {.carrier = Carrier::OpenMpi, .bytes = message.bytes, .handshakes = message.handshakes},
+        delivery);
   }
   events_.add({.time = now_ + time_in_process(message.bytes),
                .kind = EventKind::MessageArrives,

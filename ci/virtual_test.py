@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The scripts of virtual time: ci/virtual_speedup, plots/virtual.py and ci/simulation_check.
+
+usage: ci/virtual_test.py REGATTA
+
+Skips (77) where there is no mpirun, which calibration starts.
+"""
+
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = str(Path(REGATTA).parents[1])
+SKIPPED = 77
+LIMIT_S = 200
+
+
+def output_of(*command: str) -> str:
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+                         env=os.environ | {"REGATTA": REGATTA})
+    if ran.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: {ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+class Speedup(unittest.TestCase):
+    def test_is_calibrated_simulated_and_drawn(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            output_of(str(ROOT / "ci/virtual_speedup"), "--workload", "parabola", "--share", "5",
+                      "--workers", "1", "2", "4", "--gbit", "0.1", "10", "--ways", "ring", "server",
+                      "--steps", "10", "--build", BUILD, "--out", name)
+            lines = (folder / "gbit_0.1" / "simulated.jsonl").read_text().splitlines()
+            cells = [json.loads(line)["cell"] for line in lines]
+            self.assertEqual([(cell["strategy"], cell["workers"]) for cell in cells],
+                             [("all_reduce", 1), ("all_reduce", 2), ("all_reduce", 4),
+                              ("parameter_server", 2), ("parameter_server", 4)])
+            table = output_of(str(ROOT / "plots/virtual.py"), name)
+            self.assertRegex(table, r"0.1 Gbit/s: speed(.|\n)*all_reduce +1: 1.00 ")
+            self.assertRegex(table, r"10 Gbit/s: speed(.|\n)*parameter_server +2: ")
+            drawn = (folder / "virtual.svg").read_text()
+            self.assertIn("parameter_server, 4 workers at 0.1 Gbit/s", drawn)
+
+
+class Check(unittest.TestCase):
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("ip") is None,
+                     "network namespaces need root and iproute2")
+    def test_holds_virtual_steps_against_real_ones(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            said = output_of(str(ROOT / "ci/simulation_check"), "--workload", "parabola", "--steps",
+                             "20", "--rounds", "1", "--mbit", "10", "--delay-ms", "20", "--ways",
+                             "ring", "in_graph", "server", "--build", BUILD, "--out", folder)
+        steps = re.findall(r"(?m)^(\w+) +10 +20 +([\d.]+) +([\d.]+) ", said)
+        self.assertEqual([name for name, _, _ in steps], ["ring", "in_graph", "server"])
+        for name, real, virtual in steps:  # two ways of 20 ms
+            self.assertGreater(float(real), 38, name)
+            self.assertAlmostEqual(float(virtual) / 40, 1, delta=0.1, msg=name)
+        self.assertRegex(said, r"order of 3 ways .*Kendall's tau -?[\d.]+")
+
+    def test_knows_kendalls_tau(self) -> None:
+        loader = importlib.machinery.SourceFileLoader("check", str(ROOT / "ci/simulation_check"))
+        spec = importlib.util.spec_from_loader("check", loader)
+        check = importlib.util.module_from_spec(spec)
+        loader.exec_module(check)
+        self.assertEqual(check.kendall([1, 2, 3], [10, 20, 30]), 1)
+        self.assertEqual(check.kendall([1, 2, 3], [30, 20, 10]), -1)
+        self.assertAlmostEqual(check.kendall([1, 2, 3], [20, 10, 30]), 1 / 3)
+
+
+if __name__ == "__main__":
+    if shutil.which("mpirun") is None:
+        print("skipped: mpirun is not installed")
+        sys.exit(SKIPPED)
+    unittest.main()
