@@ -100,6 +100,17 @@ class SimulatedRun(unittest.TestCase):
         # A ring of four takes six steps, each of one latency.
         self.assertAlmostEqual((far - near) / 3e6, 1, delta=0.02)
 
+    def test_waits_for_a_straggler(self) -> None:
+        even = f"[compute_times]\n{HOSTS}"
+        usual = simulated(cluster(even))
+        slow = simulated(cluster(even), "--straggler", "1:3")
+        self.assertAlmostEqual(slow["workers"][1]["straggler_factor"], 3, delta=2e-3)
+        self.assertAlmostEqual(slow["workers"][1]["compute_ns"],
+                               3 * usual["workers"][1]["compute_ns"], delta=1e3)
+        self.assertIsNone(slow["workers"][0]["straggler_factor"])
+        self.assertGreater(slow["workers"][0]["wait_ns"],
+                           usual["workers"][0]["wait_ns"] + slow["workers"][1]["delay_ns"] / 2)
+
     def test_is_not_ranked_with_real_runs(self) -> None:
         out = fresh_folder()
         output_of("run", *CELL, "--cluster", str(cluster()), "--out", str(out))

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "harness/run/timed_kernels.h"
+#include "kernels/graph/error.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/lane.h"
@@ -23,6 +24,7 @@ namespace regatta {
 namespace {
 
 constexpr std::int64_t kWarmUp = 2;  // steps
+constexpr int kRounds = 3;           // each from the first weights
 
 /// Every loop takes a step as soon as the one before has ended.
 class TicketsAtOnce final : public TicketPost {
@@ -89,9 +91,17 @@ class PartTimes {
     executor_.emplace(part, timed_.table(), made);
   }
 
-  void run() { executor_->run(steps_ * executor_->step().global_batch); }
+  /// Without exchanges losses may come to diverge; what was measured until then counts.
+  void run() {
+    try {
+      executor_->run(steps_ * executor_->step().global_batch);
+    } catch (const RunError& error) {
+      if (error.kind() != ErrorKind::Diverged) error_ = error;
+    }
+  }
 
   void add_to(std::map<std::string, std::vector<double>>& spans, int threads) const {
+    if (error_) throw RunError(*error_);
     const Graph& graph = executor_->step().graph;
     for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
       const auto id = static_cast<NodeId>(times.node - graph.nodes().data());
@@ -108,13 +118,20 @@ class PartTimes {
   std::vector<double> step_ns() const {
     const Graph& graph = executor_->step().graph;
     std::vector<double> sums(static_cast<std::size_t>(steps_ - kWarmUp));
+    std::vector<bool> is_whole(sums.size(), true);
     for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
       if (category_of(graph, *times.node) != Category::Compute) continue;
       for (std::size_t k = 0; k < sums.size(); ++k) {
-        sums[k] += static_cast<double>(ticks_to_ns(times.ticks[kWarmUp + k]));
+        const std::uint64_t ticks = times.ticks[kWarmUp + k];
+        if (ticks == 0) is_whole[k] = false;
+        sums[k] += static_cast<double>(ticks_to_ns(ticks));
       }
     }
-    return sums;
+    std::vector<double> whole;
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      if (is_whole[k]) whole.push_back(sums[k]);
+    }
+    return whole;
   }
 
  private:
@@ -122,6 +139,7 @@ class PartTimes {
   TimedKernels timed_;
   TicketsAtOnce tickets_;
   std::optional<Executor> executor_;
+  std::optional<RunError> error_;
 };
 
 /// As many copies as the cores have room for, so that kernels share caches and memory as those of
@@ -153,22 +171,25 @@ MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeas
   for (const Step& part : parts) {
     if (knows_all(part.graph, threads, measured.costs)) continue;
     if (options.tell) options.tell(fmt::format("kernels of process {}", part.partition.process));
-    const auto copies = copies_of(part, inner, options);
-    std::vector<std::jthread> beside;
-    for (std::size_t c = 1; c < copies.size(); ++c) {
-      beside.emplace_back([&, c] { copies[c]->run(); });
-    }
-    copies.front()->run();
-    beside.clear();
     std::map<std::string, std::vector<double>> spans;
-    for (const auto& copy : copies) copy->add_to(spans, threads);
+    const bool has_steps = !measured.step_ns.empty() || workers_in(part.graph) == 0;
+    for (int round = 0; round < kRounds; ++round) {
+      const auto copies = copies_of(part, inner, options);
+      std::vector<std::jthread> beside;
+      for (std::size_t c = 1; c < copies.size(); ++c) {
+        beside.emplace_back([&, c] { copies[c]->run(); });
+      }
+      copies.front()->run();
+      beside.clear();
+      for (const auto& copy : copies) {
+        copy->add_to(spans, threads);
+        if (has_steps) continue;
+        const std::vector<double> steps = copy->step_ns();
+        measured.step_ns.insert(measured.step_ns.end(), steps.begin(), steps.end());
+      }
+    }
     for (const auto& [key, all] : spans) {
       if (!all.empty()) measured.costs.try_emplace(key, mean(all));
-    }
-    if (!measured.step_ns.empty() || workers_in(part.graph) == 0) continue;
-    for (const auto& copy : copies) {
-      const std::vector<double> steps = copy->step_ns();
-      measured.step_ns.insert(measured.step_ns.end(), steps.begin(), steps.end());
     }
   }
   return measured;

@@ -20,7 +20,7 @@ struct KernelMeasuring {
   std::vector<int> cores;      ///< of the run
   int threads_per_worker = 1;  ///< copies of a part run on what the cores have room for
   std::uint64_t seed = 1;
-  std::int64_t steps = 30;  ///< measured, behind two to warm up
+  std::int64_t steps = 10;  ///< of a round, behind two to warm up
   std::function<void(const std::string&)> tell;
 };
 

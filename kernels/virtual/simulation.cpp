@@ -40,6 +40,8 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
   for (int l = 0; l < static_cast<int>(lanes_.size()); ++l) {
     lane(l).staleness.resize(kStalenessCounts);
     if (planned(l).place.role == Role::Worker) lane(l).worker = workers.at(planned(l).place);
+    const auto straggler = options_.stragglers.find(static_cast<int>(lane(l).worker));
+    if (straggler != options_.stragglers.end()) lane(l).slowdown = straggler->second;
     ready(l);
   }
 }
@@ -194,8 +196,7 @@ void Simulation::begin_step(int l) {
   if (planned(l).communication || is_at_server(l)) return;
   own.factor = compute_factor(cluster_.compute_times, cluster_.seed, own.worker,
                               static_cast<std::uint32_t>(own.step));
-  const auto straggler = options_.stragglers.find(static_cast<int>(own.worker));
-  if (straggler != options_.stragglers.end()) own.factor *= straggler->second;
+  own.factor *= own.slowdown;
 }
 
 void Simulation::end_step(int l) {
@@ -322,6 +323,7 @@ std::vector<std::pair<int, WorkerReport>> Simulation::workers() const {
     report.place = plan.place;
     report.steps = own.step;
     report.compute_ns = spent(Category::Compute);
+    report.delay_ns = rounded(own.delayed);
     report.exposed_communication_ns = rounded(own.exposed);
     report.wait_ns = rounded(own.waited);
     report.input_ns = spent(Category::Input);

@@ -63,9 +63,10 @@ class Simulation {
     std::size_t at = 0;     ///< instruction
     std::size_t until = 0;  ///< while it computes: behind the last of these
     std::int64_t step = 0;
-    double began = 0;   ///< the step, or the wait for it
-    double since = 0;   ///< what it did last
-    double factor = 1;  ///< on computing, in this step
+    double began = 0;     ///< the step, or the wait for it
+    double since = 0;     ///< what it did last
+    double factor = 1;    ///< on computing, in this step
+    double slowdown = 1;  ///< of a straggler, which the factor has
     std::uint32_t worker = 0;
     std::array<double, kCategories> spent{};
     double delayed = 0;

@@ -118,6 +118,7 @@ void Simulation::finish_run(int l) {
       const bool is_delayed = all[i].category == Category::Compute;
       const double factor = is_delayed ? own.factor : 1;
       own.spent[static_cast<std::size_t>(all[i].category)] += all[i].ns * factor;
+      if (is_delayed) own.delayed += all[i].ns * factor * (1 - 1 / own.slowdown);
       if (all[i].category == Category::Communication) own.exposed += all[i].ns;
       if (all[i].is_an_update) note_versions(l, all[i]);
     }
