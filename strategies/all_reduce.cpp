@@ -12,9 +12,8 @@ namespace regatta {
 namespace {
 
 Step all_reduce(const Step& step, const StrategyOptions& options) {
-  return summed_replicas(step, {.count = options.replicas,
-                                .algorithm = options.choice(kAlgorithm),
-                                .strategy = "all_reduce"});
+  return summed_replicas(
+      step, {.count = options.replicas, .summing = summing_of(options), .strategy = "all_reduce"});
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ extern constinit const Strategy kAllReduce = {
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfWorkers,
-    .options = options<kAlgorithm, kBucketBytes>,
+    .options = options<kAlgorithm, kTorusColumns, kBucketBytes>,
     .rewrite = all_reduce};
 
 }  // namespace regatta

@@ -10,6 +10,7 @@
 #include "kernels/graph/period.h"
 #include "strategies/option.h"
 #include "strategies/replicas.h"
+#include "strategies/summing.h"
 
 namespace regatta {
 
@@ -27,7 +28,7 @@ void update_alone(Replicas& replicas, std::int64_t global_batch);
 struct Averages {
   std::function<VariableId(std::size_t trainable, std::int64_t replica)> variable;
   std::function<Period(std::size_t trainable)> period;
-  std::string algorithm;  ///< of the collective
+  Summing summing;
 };
 
 /// Appends the means of the variables over the replicas, weighted by examples: by trainable and

@@ -177,7 +177,7 @@ class Diloco {
         replicas_, global_batch_,
         {.variable = variable,
          .period = [this, later](std::size_t t) { return timetable_.of(t, later); },
-         .algorithm = options_.choice(kAlgorithm)});
+         .summing = summing_of(options_)});
   }
 
   /// Keeps what is to be exchanged.
@@ -232,7 +232,7 @@ extern constinit const Strategy kDiloco = {
     .exchange = Exchange::Periodic,
     .processes = Processes::OfWorkers,
     .options = options<kSyncEvery, kOuterRate, kOuterMomentum, kFragments, kDelay, kMix, kAlgorithm,
-                       kBucketBytes>,
+                       kTorusColumns, kBucketBytes>,
     .rewrite = diloco};
 
 }  // namespace regatta

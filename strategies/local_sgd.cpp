@@ -32,7 +32,7 @@ Step local_sgd(const Step& step, const StrategyOptions& options) {
       replicas, step.global_batch,
       {.variable = [&](std::size_t t, std::int64_t r) { return replicas.parameter(t, r); },
        .period = [&](std::size_t) { return period; },
-       .algorithm = options.choice(kAlgorithm)});
+       .summing = summing_of(options)});
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {
       replicas.at_update(t, r).only(period).assign(means[t][static_cast<std::size_t>(r)],
@@ -52,7 +52,7 @@ extern constinit const Strategy kLocalSgd = {
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Periodic,
     .processes = Processes::OfWorkers,
-    .options = options<kSyncEvery, kSyncFrom, kAlgorithm, kBucketBytes>,
+    .options = options<kSyncEvery, kSyncFrom, kAlgorithm, kTorusColumns, kBucketBytes>,
     .rewrite = local_sgd};
 
 }  // namespace regatta

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/graph/builder.h"
+#include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
 #include "strategies/gradient_sums.h"
@@ -107,6 +108,7 @@ Value PowerSgd::summed(const Sum& sum, Value value, std::int64_t round) {
                                     .member = attributes.integer("member"),
                                     .members = attributes.integer("members"),
                                     .algorithm = attributes.text("algorithm"),
+                                    .columns = torus_columns(node_of(sum)),
                                     .round = round});
 }
 

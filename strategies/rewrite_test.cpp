@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/expiry.h"
 #include "kernels/graph/partition.h"
@@ -44,6 +45,53 @@ TEST(AllReduce, PutsOneCollectiveForTheBucketBetweenGradientsAndUpdates) {
                       "f32[5,1] @replica1 communication output"),
             std::string::npos)
       << text;
+}
+
+/// What --torus-columns and these other options are refused with.
+std::string refusal_of_columns(const std::string& strategy, std::int64_t columns,
+                               OptionValues others) {
+  StrategyOptions options = replicas(6);
+  options.given = std::move(others);
+  options.given["torus_columns"] = columns;
+  try {
+    rewritten(strategy, options);
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Usage);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(AllReduce, TellsTheColumnsOfItsTorusToEveryMember) {
+  for (const char* strategy : {"all_reduce", "local_sgd", "diloco", "all_reduce+powersgd"}) {
+    StrategyOptions options = replicas(6);
+    options.given = {{"all_reduce", "torus"}};
+    const auto columns_of = [&](std::int64_t given) {
+      if (given != 0) options.given["torus_columns"] = given;
+      std::vector<std::int64_t> all;
+      const Graph graph = part(rewritten(strategy, options));
+      for (const Node& node : graph.nodes()) {
+        if (node.op == Op::AllReduce) all.push_back(torus_columns(node));
+      }
+      EXPECT_GE(all.size(), 6U);
+      EXPECT_EQ(std::count(all.begin(), all.end(), all[0]), std::ssize(all)) << strategy;
+      return all[0];
+    };
+    EXPECT_EQ(columns_of(0), 0) << strategy;
+    EXPECT_EQ(columns_of(2), 2) << strategy;
+    EXPECT_EQ(columns_of(6), 6) << strategy;
+  }
+}
+
+TEST(AllReduce, RefusesColumnsThatNoTorusHas) {
+  for (const char* strategy : {"all_reduce", "local_sgd", "diloco"}) {
+    EXPECT_EQ(refusal_of_columns(strategy, 4, {{"all_reduce", "torus"}}),
+              "--torus-columns is 4, which does not divide the 6 replicas; fix: give a divisor");
+    EXPECT_EQ(refusal_of_columns(strategy, 12, {{"all_reduce", "torus"}}),
+              "--torus-columns is 12, which does not divide the 6 replicas; fix: give a divisor");
+    EXPECT_EQ(refusal_of_columns(strategy, 3, {}),
+              "--torus-columns is for --all-reduce torus, and this is ring; fix: leave it out");
+  }
 }
 
 TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {

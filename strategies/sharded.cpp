@@ -40,7 +40,7 @@ constexpr Option kShard = {
 
 Step sharded(const Step& step, const StrategyOptions& options) {
   const Step replicas = bucket(summed_replicas(step, {.count = options.replicas,
-                                                      .algorithm = std::string(kRing),
+                                                      .summing = {.algorithm = std::string(kRing)},
                                                       .strategy = "sharded"}),
                                options.count(kBucketBytes));
   const std::string shard = options.choice(kShard);

@@ -44,11 +44,18 @@ inline constexpr std::array kAlgorithms = {
 inline constexpr Option kAlgorithm = {
     .name = "all_reduce",
     .help =
-        "how gradients are summed: ring, reduce_to_one, hierarchical_copy, double_tree, torus "
-        "(rows "
-        "and columns as near to a square as the workers allow), mpi (over --processes), or nccl "
-        "(between GPUs; ring is NCCL's there, too)",
+        "how gradients are summed: ring, reduce_to_one, hierarchical_copy, double_tree, torus, mpi "
+        "(over --processes), or nccl (between GPUs; ring is NCCL's there, too)",
     .unit = "",
     .type = Choice{.usual = kRing, .words = kAlgorithms}};
+
+/// The rows follow from the replicas.
+inline constexpr Option kTorusColumns = {
+    .name = "torus_columns",
+    .help =
+        "columns of --all-reduce torus, a divisor of the replicas; else rows and columns are as "
+        "near to a square as there are divisors",
+    .unit = "",
+    .type = Count{.usual = std::nullopt, .least = 1}};
 
 }  // namespace regatta

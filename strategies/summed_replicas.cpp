@@ -22,7 +22,8 @@ Step summed_replicas(const Step& step, const SummedReplicas& wanted) {
           {.group = static_cast<std::int64_t>(replicas.trainables() - 1 - t),
            .member = r,
            .members = replicas.count(),
-           .algorithm = wanted.algorithm}));
+           .algorithm = wanted.summing.algorithm,
+           .columns = wanted.summing.columns}));
     }
   }
   for (std::size_t t = replicas.trainables(); t-- > 0;) {

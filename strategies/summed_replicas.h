@@ -5,16 +5,16 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "kernels/graph/graph.h"
+#include "strategies/summing.h"
 
 namespace regatta {
 
 struct SummedReplicas {
   std::int64_t count = 1;
-  std::string algorithm;      ///< of the sums
+  Summing summing;
   std::string_view strategy;  ///< for error messages
 };
 

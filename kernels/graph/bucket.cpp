@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/period.h"
@@ -17,13 +18,14 @@ struct Collective {
   std::vector<NodeId> members;
   std::vector<Place> places;
   std::string algorithm;
+  std::int64_t columns = 0;
   Period period;
   std::int64_t round = 0;
   std::int64_t bytes = 0;
 
   bool joins(const Collective& other) const {
-    return places == other.places && algorithm == other.algorithm && period == other.period &&
-           round == other.round;
+    return places == other.places && algorithm == other.algorithm && columns == other.columns &&
+           period == other.period && round == other.round;
   }
 };
 
@@ -36,6 +38,7 @@ std::vector<Collective> collectives(const Graph& graph) {
     collective.members.push_back(id);
     collective.places.push_back(node.place);
     collective.algorithm = node.attributes.text("algorithm");
+    collective.columns = torus_columns(node);
     collective.period = period_of(node);
     if (node.attributes.has("round")) collective.round = node.attributes.integer("round");
     if (node.attributes.integer("member") != 0) continue;

@@ -121,8 +121,9 @@ struct AllReduceMember {
   std::int64_t group = 0;   ///< names the collective
   std::int64_t member = 0;  ///< this node's index, 0 to members - 1
   std::int64_t members = 1;
-  std::string algorithm;   ///< `ring`, `reduce_to_one`, `hierarchical_copy`
-  std::int64_t round = 0;  ///< collectives of one round need nothing of each other
+  std::string algorithm;     ///< `ring`, `reduce_to_one`, `hierarchical_copy`, ...
+  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
+  std::int64_t round = 0;    ///< collectives of one round need nothing of each other
 };
 
 /// A worker's part in a quorum.

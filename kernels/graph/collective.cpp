@@ -134,12 +134,17 @@ CollectiveShape collective_shape(const Graph& graph, const Node& node) {
   CollectiveShape shape{.op = node.op,
                         .algorithm = node.attributes.text("algorithm"),
                         .members = node.attributes.integer("members"),
-                        .group = node.attributes.integer("group")};
+                        .group = node.attributes.integer("group"),
+                        .columns = torus_columns(node)};
   const std::vector<TensorType> bucket = bucket_of(graph, node);
   for (const TensorType& type : bucket) shape.elements += type.elements();
   shape.element_bytes = size_of(bucket.front().element);
   if (node.attributes.has("processes")) shape.part_of = node.attributes.integers("processes");
   return shape;
+}
+
+std::int64_t torus_columns(const Node& node) {
+  return node.attributes.has("columns") ? node.attributes.integer("columns") : 0;
 }
 
 Halves halves(std::int64_t members, std::int64_t group) {

@@ -117,6 +117,7 @@ struct CollectiveShape {
   std::int64_t group = 0;
   std::int64_t elements = 0;
   std::int64_t element_bytes = 4;
+  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
   /// By member: the process (or host) it lives in. Empty: all in one process.
   std::span<const std::int64_t> part_of = {};
 };
@@ -138,6 +139,9 @@ bool has_addition_orders(std::string_view algorithm);
 /// The bucket of a member's node, and the shape of its collective, which refers to the node.
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
+
+/// The node's attribute `columns`; 0 where it has none.
+std::int64_t torus_columns(const Node& node);
 
 /// What `member` sends and receives. For M = elements * element_bytes and n members:
 /// ring 2 (n - 1) / n M each way (exactly: all shares but one, twice); reduce_to_one (n - 1) M each

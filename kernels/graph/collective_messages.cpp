@@ -113,9 +113,8 @@ bool is_by_messages(std::string_view algorithm) {
 
 std::vector<CollectiveMessage> messages_of(const CollectiveShape& shape) {
   check(is_by_messages(shape.algorithm), "an all_reduce that is a schedule of messages");
-  Messages messages = shape.algorithm == kDoubleTree
-                          ? double_tree(shape.members, shape.elements)
-                          : torus(nearest_to_square(shape.members), shape.elements);
+  Messages messages = shape.algorithm == kDoubleTree ? double_tree(shape.members, shape.elements)
+                                                     : torus(torus_shape(shape), shape.elements);
   std::stable_sort(messages.begin(), messages.end(),
                    [](const auto& a, const auto& b) { return a.step < b.step; });
   return messages;
@@ -134,6 +133,12 @@ TorusShape nearest_to_square(std::int64_t members) {
     if (members % rows == 0) shape = {.columns = members / rows, .rows = rows};
   }
   return shape;
+}
+
+TorusShape torus_shape(const CollectiveShape& shape) {
+  if (shape.columns == 0) return nearest_to_square(shape.members);
+  check(shape.members % shape.columns == 0, "the columns of a torus divide its members");
+  return {.columns = shape.columns, .rows = shape.members / shape.columns};
 }
 
 }  // namespace regatta

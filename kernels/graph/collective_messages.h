@@ -46,12 +46,16 @@ std::vector<CollectiveMessage> messages_of(const CollectiveShape& shape);
 /// In the first tree of double_tree; -1 for its root, member 0.
 std::int64_t tree_parent(std::int64_t member, std::int64_t members);
 
-/// Of a torus of so many members: as near to square as there are divisors, with rows at least as
-/// long as columns. A prime number of members is one row, a ring.
 struct TorusShape {
   std::int64_t columns = 1;
   std::int64_t rows = 1;
 };
+
+/// Of so many members: as near to square as there are divisors, with rows at least as long as
+/// columns. A prime number of members is one row, a ring.
 TorusShape nearest_to_square(std::int64_t members);
+
+/// Of a collective by a torus.
+TorusShape torus_shape(const CollectiveShape& shape);
 
 }  // namespace regatta

@@ -172,6 +172,36 @@ TEST(Messages, OfATorusAreRowsThenColumnsThenRows) {
   EXPECT_EQ(nearest_to_square(5).rows, 1);
 }
 
+/// 6 members in 2 columns: three rows of two.
+TEST(Messages, OfATorusHaveTheColumnsThatAreGiven) {
+  CollectiveShape shape = shape_of(kTorus, 6, 6);
+  EXPECT_EQ(torus_shape(shape).columns, 3);
+  shape.columns = 2;
+  EXPECT_EQ(torus_shape(shape).columns, 2);
+  EXPECT_EQ(torus_shape(shape).rows, 3);
+  EXPECT_EQ(text_of(messages_of(shape)),
+            "0: 0>1+[0:3] 1>0+[3:6] 2>3+[0:3] 3>2+[3:6] 4>5+[0:3] 5>4+[3:6]\n"
+            "1: 0>2+[3:4] 2>4+[4:5] 4>0+[5:6] 1>3+[0:1] 3>5+[1:2] 5>1+[2:3]\n"
+            "2: 0>2+[5:6] 2>4+[3:4] 4>0+[4:5] 1>3+[2:3] 3>5+[0:1] 5>1+[1:2]\n"
+            "3: 0>2=[4:5] 2>4=[5:6] 4>0=[3:4] 1>3=[1:2] 3>5=[2:3] 5>1=[0:1]\n"
+            "4: 0>2=[3:4] 2>4=[4:5] 4>0=[5:6] 1>3=[0:1] 3>5=[1:2] 5>1=[2:3]\n"
+            "5: 0>1=[3:6] 1>0=[0:3] 2>3=[3:6] 3>2=[0:3] 4>5=[3:6] 5>4=[0:3]");
+}
+
+/// A member sends 2 (n - 1) / n of its buffer whatever the columns; messages differ.
+TEST(MemberTraffic, OfATorusHasTheMessagesOfItsColumns) {
+  for (const std::int64_t columns : {1, 2, 3, 4, 6, 12}) {
+    CollectiveShape shape = shape_of(kTorus, 12, 1200);
+    shape.columns = columns;
+    for (std::int64_t member = 0; member < 12; ++member) {
+      const MemberTraffic found = member_traffic(shape, member);
+      EXPECT_EQ(found.sent, 2 * 11 * 100 * 4) << columns;
+      EXPECT_EQ(found.received, 2 * 11 * 100 * 4) << columns;
+      EXPECT_EQ(found.messages, 2 * (columns - 1) + 2 * (12 / columns - 1));
+    }
+  }
+}
+
 /// Else what a message holds would depend on who is faster.
 TEST(Messages, SendNothingInAStepThatTheSenderTakesInIt) {
   for (const std::string_view algorithm : {kDoubleTree, kTorus}) {
@@ -253,8 +283,10 @@ TEST(Halves, AreOfRingsWhoseMembersAgree) {
   };
   EXPECT_EQ(rule_of(7, "group", std::int64_t{0}), "collective 0: a member is there twice");
   EXPECT_EQ(rule_of(6, "group", std::int64_t{2}), "collective 0: not all of its members are there");
-  EXPECT_EQ(rule_of(6, "algorithm", std::string("mpi")),
-            "collective 0: its members disagree in op, size, algorithm, steps or types");
+  const std::string disagree =
+      "collective 0: its members disagree in op, size, algorithm, steps or types";
+  EXPECT_EQ(rule_of(6, "algorithm", std::string("mpi")), disagree);
+  EXPECT_EQ(rule_of(6, "columns", std::int64_t{2}), disagree);
 }
 
 TEST(Traffic, OfAnAllReduceKnowsItsProcesses) {

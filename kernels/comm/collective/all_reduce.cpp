@@ -51,8 +51,8 @@ class AllReduceGroup::Turn {
     if (progress.value() >= base_ + point) return;
     observer_.peer_waits->begin(ticks());
     if (!progress.wait_for(base_ + point, patience_)) {
-      throw RunError(ErrorKind::Timeout, std::string(to_string(group_.op_)) + ' ' +
-                                             std::to_string(group_.group_) + ": member " +
+      throw RunError(ErrorKind::Timeout, std::string(to_string(group_.request_.op)) + ' ' +
+                                             std::to_string(group_.request_.group) + ": member " +
                                              std::to_string(member_) +
                                              " waited in vain for member " + std::to_string(other));
     }
@@ -98,18 +98,17 @@ class AllReduceGroup::Turn {
   std::uint64_t base_;
 };
 
-AllReduceGroup::AllReduceGroup(std::string algorithm, std::int64_t members, std::int64_t group,
-                               Op op)
-    : algorithm_(std::move(algorithm)), op_(op), group_(group) {
-  check(op_ == Op::AllReduce || algorithm_ == kRing, "halves of an all_reduce are of a ring");
-  for (std::int64_t m = 0; m < members; ++m) members_.push_back(std::make_unique<Member>());
-  points_ = 2 * static_cast<std::uint64_t>(members) + 2;
+AllReduceGroup::AllReduceGroup(Request request) : request_(std::move(request)) {
+  check(request_.op == Op::AllReduce || request_.algorithm == kRing,
+        "halves of an all_reduce are of a ring");
+  for (std::int64_t m = 0; m < members(); ++m) members_.push_back(std::make_unique<Member>());
+  points_ = 2 * static_cast<std::uint64_t>(members()) + 2;
 }
 
 void AllReduceGroup::join(std::int64_t member, float* buffer, std::int64_t elements) {
   check(elements_ == 0 || elements_ == elements, "members of an all_reduce agree in size");
   elements_ = elements;
-  if (is_by_messages(algorithm_) && plans_.empty()) plan();
+  if (is_by_messages(request_.algorithm) && plans_.empty()) plan();
   members_.at(static_cast<std::size_t>(member))->buffer = buffer;
 }
 
@@ -117,14 +116,14 @@ void AllReduceGroup::run(std::int64_t member, const Patience& patience, const Ob
   if (members() == 1) return;
   Turn turn(*this, member, patience, observer);
   turn.pass(1);
-  if (algorithm_ == kRing) {
+  if (request_.algorithm == kRing) {
     ring(turn);
-  } else if (algorithm_ == kReduceToOne) {
+  } else if (request_.algorithm == kReduceToOne) {
     reduce_to_one(turn);
-  } else if (is_by_messages(algorithm_)) {
+  } else if (is_by_messages(request_.algorithm)) {
     by_schedule(turn);
   } else {
-    check(algorithm_ == kHierarchicalCopy, "an all_reduce algorithm of this file");
+    check(request_.algorithm == kHierarchicalCopy, "an all_reduce algorithm of this file");
     hierarchical_copy(turn);
   }
 }
@@ -132,12 +131,13 @@ void AllReduceGroup::run(std::int64_t member, const Patience& patience, const Ob
 void AllReduceGroup::plan() {
   const auto at = [](std::int64_t index) { return static_cast<std::size_t>(index); };
   for (std::int64_t m = 0; m < members(); ++m) {
-    plans_.push_back({.schedule = schedule_collective({.algorithm = algorithm_,
+    plans_.push_back({.schedule = schedule_collective({.algorithm = request_.algorithm,
                                                        .members = members(),
                                                        .member = m,
-                                                       .group = group_,
+                                                       .group = request_.group,
                                                        .elements = elements_,
                                                        .chunk_elements = kChunkElements,
+                                                       .columns = request_.columns,
                                                        .part_of = {}}),
                       .taken = {},
                       .offered = {}});
@@ -184,7 +184,7 @@ void AllReduceGroup::ring(Turn& turn) {
   const std::int64_t m = turn.member();
   const std::int64_t n = turn.count();
   const std::int64_t previous = turn.wrapped(m - 1);
-  const Range steps = ring_steps(op_, n);
+  const Range steps = ring_steps(request_.op, n);
   std::uint64_t point = 1;
   for (std::int64_t s = steps.begin; s < steps.end; ++s) {
     turn.await(previous, point);
@@ -215,7 +215,7 @@ void AllReduceGroup::reduce_to_one(Turn& turn) {
 
 /// Points: 2 a root's half is summed, 3 a root holds the result.
 void AllReduceGroup::hierarchical_copy(Turn& turn) {
-  const Halves split = halves(turn.count(), group_);
+  const Halves split = halves(turn.count(), request_.group);
   const std::int64_t m = turn.member();
   const bool first = m < split.first_size;
   const std::int64_t root = first ? split.first_root : split.second_root;

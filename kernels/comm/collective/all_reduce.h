@@ -30,10 +30,14 @@ namespace regatta {
 
 class AllReduceGroup {
  public:
-  /// `group` numbers the collective: roots of hierarchical_copy rotate with it. `op`: all_reduce
-  /// or, by a ring, one half of it.
-  AllReduceGroup(std::string algorithm, std::int64_t members, std::int64_t group,
-                 Op op = Op::AllReduce);
+  struct Request {
+    Op op = Op::AllReduce;  ///< or, by a ring, one half of it
+    std::string algorithm;
+    std::int64_t members = 1;
+    std::int64_t group = 0;  ///< numbers the collective: roots of hierarchical_copy rotate with it
+    std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
+  };
+  explicit AllReduceGroup(Request request);
 
   /// Before the first run(), once a member. Shapes: [elements] f32.
   void join(std::int64_t member, float* buffer, std::int64_t elements);
@@ -49,7 +53,7 @@ class AllReduceGroup {
   /// other member reads this buffer any more. Throws: RunError(Timeout), Aborted.
   void run(std::int64_t member, const Patience& patience, const Observer& observer);
 
-  std::int64_t members() const { return static_cast<std::int64_t>(members_.size()); }
+  std::int64_t members() const { return request_.members; }
 
  private:
   struct Member {
@@ -77,9 +81,7 @@ class AllReduceGroup {
   void by_schedule(Turn& turn);
   void plan();
 
-  std::string algorithm_;
-  Op op_ = Op::AllReduce;
-  std::int64_t group_ = 0;
+  Request request_;
   std::int64_t elements_ = 0;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<Plan> plans_;   ///< by member, of a schedule of messages

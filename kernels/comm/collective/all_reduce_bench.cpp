@@ -21,7 +21,7 @@ namespace {
 /// The group and the buffers of one benchmark, made by its first thread.
 struct Arena {
   Arena(const std::string& algorithm, std::int64_t members, std::int64_t elements)
-      : group(algorithm, members, 0),
+      : group({.algorithm = algorithm, .members = members}),
         buffers(static_cast<std::size_t>(members),
                 std::vector<float>(static_cast<std::size_t>(elements), 0.0F)) {
     for (std::int64_t m = 0; m < members; ++m) {

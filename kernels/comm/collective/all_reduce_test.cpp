@@ -20,6 +20,7 @@ struct Case {
   std::string algorithm;
   std::int64_t members = 1;
   std::int64_t elements = 1;
+  std::int64_t columns = 0;  ///< of a torus
 };
 
 /// What one member ended up with.
@@ -45,7 +46,11 @@ void contribute(std::int64_t member, std::int64_t round, std::vector<float>& buf
 /// Runs `rounds` of a collective on `members` threads.
 std::vector<Outcome> run(const Case& test, std::int64_t rounds, const Fill& fill = contribute,
                          Op op = Op::AllReduce) {
-  AllReduceGroup group(test.algorithm, test.members, 1, op);
+  AllReduceGroup group({.op = op,
+                        .algorithm = test.algorithm,
+                        .members = test.members,
+                        .group = 1,
+                        .columns = test.columns});
   std::vector<Outcome> outcomes(static_cast<std::size_t>(test.members));
   for (std::int64_t m = 0; m < test.members; ++m) {
     Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
@@ -99,7 +104,8 @@ TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
                               .members = test.members,
                               .group = 1,
                               .elements = test.elements,
-                              .element_bytes = 4};
+                              .element_bytes = 4,
+                              .columns = test.columns};
   for (std::int64_t m = 0; m < test.members; ++m) {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
     EXPECT_EQ(outcome.bytes_received, kRounds * member_traffic(shape, m).received) << m;
@@ -128,8 +134,11 @@ std::vector<float> played(const CollectiveShape& shape, std::int64_t round) {
 TEST_P(AllReduce, AddsUpInTheOrderThatIsWrittenDown) {
   constexpr std::int64_t kRounds = 2;
   const Case& test = GetParam();
-  const CollectiveShape shape{
-      .algorithm = test.algorithm, .members = test.members, .group = 1, .elements = test.elements};
+  const CollectiveShape shape{.algorithm = test.algorithm,
+                              .members = test.members,
+                              .group = 1,
+                              .elements = test.elements,
+                              .columns = test.columns};
   if (is_by_messages(test.algorithm)) {
     EXPECT_EQ(run(test, kRounds)[0].buffer, played(shape, kRounds - 1));
     return;
@@ -165,6 +174,10 @@ std::vector<Case> cases() {
   for (const std::string_view algorithm : {kDoubleTree, kTorus}) {  // in several chunks
     all.push_back({.algorithm = std::string(algorithm), .members = 4, .elements = 35'003});
   }
+  for (const std::int64_t columns : {1, 2, 3, 6}) {
+    all.push_back(
+        {.algorithm = std::string(kTorus), .members = 6, .elements = 1000, .columns = columns});
+  }
   return all;
 }
 
@@ -176,7 +189,8 @@ std::vector<Case> cases_of(const std::string& algorithm) {
 
 std::string name_of(const testing::TestParamInfo<Case>& test) {
   return test.param.algorithm + "_" + std::to_string(test.param.members) + "_members_" +
-         std::to_string(test.param.elements) + "_elements";
+         std::to_string(test.param.elements) + "_elements" +
+         (test.param.columns == 0 ? "" : "_columns_" + std::to_string(test.param.columns));
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, AllReduce, testing::ValuesIn(cases()), name_of);
@@ -227,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Rings, Halves, testing::ValuesIn(cases_of("ring")), nam
 
 TEST(AllReduceGroup, NamesTheMemberThatDoesNotCome) {
   for (const std::string_view algorithm : all_reduce_algorithms()) {
-    AllReduceGroup group(std::string(algorithm), 2, 4);
+    AllReduceGroup group({.algorithm = std::string(algorithm), .members = 2, .group = 4});
     std::vector<float> buffer(8);
     group.join(0, buffer.data(), 8);
     group.join(1, buffer.data(), 8);
@@ -246,7 +260,7 @@ TEST(AllReduceGroup, NamesTheMemberThatDoesNotCome) {
 }
 
 TEST(AllReduceGroup, EndsWhenTheRunIsAborted) {
-  AllReduceGroup group("ring", 2, 0);
+  AllReduceGroup group({.algorithm = "ring", .members = 2});
   std::vector<float> buffer(8);
   group.join(0, buffer.data(), 8);
   AbortFlag abort;

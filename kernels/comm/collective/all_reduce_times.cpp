@@ -33,7 +33,7 @@ double median_seconds(std::vector<std::int64_t> times_ns) {
 class Pair {
  public:
   explicit Pair(std::int64_t bytes)
-      : group_(std::string(kRing), kMembers, 0),
+      : group_({.algorithm = std::string(kRing), .members = kMembers}),
         buffers_(kMembers, std::vector<float>(static_cast<std::size_t>(bytes / 4))) {
     for (int m = 0; m < kMembers; ++m) {
       group_.join(m, buffers_[static_cast<std::size_t>(m)].data(), bytes / 4);

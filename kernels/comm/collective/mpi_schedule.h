@@ -54,6 +54,7 @@ struct ScheduleRequest {
   std::int64_t group = 0;
   std::int64_t elements = 0;
   std::int64_t chunk_elements = 0;
+  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
   std::span<const std::int64_t> part_of;  ///< by member
 };
 

@@ -22,6 +22,7 @@ struct Case {
   std::int64_t elements = 1;
   std::int64_t chunk_elements = 1;
   Op op = Op::AllReduce;
+  std::int64_t columns = 0;  ///< of a torus
 
   std::int64_t members() const { return static_cast<std::int64_t>(part_of.size()); }
 };
@@ -60,6 +61,7 @@ class Simulation {
                                                            .group = 1,
                                                            .elements = test.elements,
                                                            .chunk_elements = test.chunk_elements,
+                                                           .columns = test.columns,
                                                            .part_of = test.part_of}),
                           .buffer = contribution(m, test.elements)});
     }
@@ -117,7 +119,10 @@ class Simulation {
 
 /// What the same algorithm inside one process gives.
 std::vector<float> in_process(const Case& test) {
-  AllReduceGroup group(test.algorithm, test.members(), 1);
+  AllReduceGroup group({.algorithm = test.algorithm,
+                        .members = test.members(),
+                        .group = 1,
+                        .columns = test.columns});
   std::vector<std::vector<float>> buffers;
   for (std::int64_t m = 0; m < test.members(); ++m) {
     buffers.push_back(contribution(m, test.elements));
@@ -171,6 +176,7 @@ TEST_P(MpiSchedule, MovesTheBytesAndMessagesOfTheFormula) {
                               .group = 1,
                               .elements = test.elements,
                               .element_bytes = 4,
+                              .columns = test.columns,
                               .part_of = test.part_of};
   for (std::int64_t m = 0; m < test.members(); ++m) {
     const MemberTraffic formula = member_traffic(shape, m);
@@ -235,6 +241,15 @@ std::vector<Case> cases() {
       }
     }
   }
+  for (const std::int64_t columns : {1, 2, 6}) {
+    for (std::int64_t chunk : {3, 64}) {
+      all.push_back({.algorithm = std::string(kTorus),
+                     .part_of = {0, 1, 2, 3, 4, 5},
+                     .elements = 1000,
+                     .chunk_elements = chunk,
+                     .columns = columns});
+    }
+  }
   return all;
 }
 
@@ -261,7 +276,8 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
   const std::string op(to_string(test.param.op));
   return (test.param.op == Op::AllReduce ? test.param.algorithm : op) + "_parts_" + dealing + "_" +
          std::to_string(test.param.elements) + "_elements_by_" +
-         std::to_string(test.param.chunk_elements);
+         std::to_string(test.param.chunk_elements) +
+         (test.param.columns == 0 ? "" : "_columns_" + std::to_string(test.param.columns));
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, MpiSchedule, testing::ValuesIn(halves_too()), name_of);

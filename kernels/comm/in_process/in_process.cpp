@@ -163,7 +163,8 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
     of_one_run_ = member_traffic({.algorithm = algorithm_,
                                   .members = group_.members(),
                                   .group = request.node.attributes.integer("group"),
-                                  .elements = bucket.elements()},
+                                  .elements = bucket.elements(),
+                                  .columns = torus_columns(request.node)},
                                  member_);
     sum_->join(request, bucket);
     if (sum_->is_in_charge(member_)) sum_->meeting().in_charge = this;
@@ -247,7 +248,11 @@ struct InProcessTransport::State {
     Group& group = groups[attributes.integer("group")];
     if (group.collective == nullptr) {
       group.collective = std::make_unique<AllReduceGroup>(
-          attributes.text("algorithm"), members, attributes.integer("group"), request.node.op);
+          AllReduceGroup::Request{.op = request.node.op,
+                                  .algorithm = attributes.text("algorithm"),
+                                  .members = members,
+                                  .group = attributes.integer("group"),
+                                  .columns = torus_columns(request.node)});
       if (request.queue != nullptr && request.node.op == Op::AllReduce) {
         group.sum = std::make_unique<QueuedSum>(in_queue, members, attributes.integer("group"));
       }

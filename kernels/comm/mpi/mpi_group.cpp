@@ -61,6 +61,7 @@ std::vector<Schedule> MpiGroup::schedules(std::int64_t member, std::int64_t elem
                                 .group = request_.group,
                                 .elements = elements,
                                 .chunk_elements = chunk_elements,
+                                .columns = request_.columns,
                                 .part_of = part_of_};
   std::vector<Schedule> all;
   if (by_library()) {

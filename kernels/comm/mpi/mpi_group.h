@@ -25,6 +25,7 @@ class MpiGroup {
     Op op = Op::AllReduce;
     std::int64_t group = 0;
     std::string algorithm;
+    std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
     std::vector<std::int64_t> processes;  ///< by member
   };
 

@@ -78,10 +78,13 @@ struct Case {
   std::string algorithm;
   std::vector<std::int64_t> processes;
   std::int64_t elements = 1;
+  std::int64_t columns = 0;  ///< of a torus
 };
 
 inline Node node_of(const Case& test, std::int64_t member, std::int64_t group) {
-  return node_of(test.algorithm, test.processes, member, group);
+  Node node = node_of(test.algorithm, test.processes, member, group);
+  if (test.columns != 0) node.attributes.set("columns", test.columns);
+  return node;
 }
 
 /// The members of one collective that live in this rank.

@@ -31,7 +31,10 @@ using testing_support::session;
 
 /// The same all-reduce between threads of one process.
 std::vector<float> in_process(const Case& test, std::int64_t round) {
-  AllReduceGroup group(test.algorithm, std::ssize(test.processes), kGroup);
+  AllReduceGroup group({.algorithm = test.algorithm,
+                        .members = std::ssize(test.processes),
+                        .group = kGroup,
+                        .columns = test.columns});
   std::vector<std::vector<float>> buffers(test.processes.size(),
                                           std::vector<float>(at(test.elements)));
   for (std::int64_t m = 0; m < std::ssize(buffers); ++m) {
@@ -123,6 +126,30 @@ TEST(MpiTransport, GivesTheBitsOfOneProcess) {
       const std::vector<float> expected = in_process(test, kRounds - 1);
       for (const auto& member : members.all()) EXPECT_EQ(member->buffer(), expected);
     });
+  }
+}
+
+/// With two members a rank: every rank a row, or every rank a column.
+TEST(MpiTransport, HasATorusOfTheColumnsThatAreGiven) {
+  for (const std::int64_t columns : {std::int64_t{2}, std::int64_t{session->size()}}) {
+    const Case test{.algorithm = std::string(kTorus),
+                    .processes = processes(Dealing::TwoEach),
+                    .elements = 1009,
+                    .columns = columns};
+    Members members(test);
+    members.run(1);
+    const CollectiveShape shape{.algorithm = test.algorithm,
+                                .members = std::ssize(test.processes),
+                                .elements = test.elements,
+                                .columns = columns};
+    const std::vector<float> expected = in_process(test, 0);
+    const auto counted = members.traffic();
+    for (const auto& member : members.all()) {
+      EXPECT_EQ(member->buffer(), expected) << columns;
+      const MemberTraffic formula = member_traffic(shape, member->number());
+      EXPECT_EQ(counted.at(member->place()).sent, formula.sent) << columns;
+      EXPECT_EQ(counted.at(member->place()).messages, formula.messages) << columns;
+    }
   }
 }
 

@@ -39,7 +39,7 @@ Buckets random_buckets(const Case& test, std::mt19937& random) {
 }
 
 Buckets summed_by_the_host(const Case& test, Buckets buckets) {
-  AllReduceGroup group(test.algorithm, test.members, test.group);
+  AllReduceGroup group({.algorithm = test.algorithm, .members = test.members, .group = test.group});
   std::vector<std::thread> threads;
   for (std::size_t m = 0; m < buckets.size(); ++m) {
     group.join(static_cast<std::int64_t>(m), buckets[m].data(), test.elements);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How `--all-reduce` and `--torus-columns` say that sums are taken, for the strategies that declare
+// both.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "strategies/option.h"
+
+namespace regatta {
+
+struct Summing {
+  std::string algorithm;
+  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the replicas allow
+};
+
+/// Throws: RunError(Usage) for columns that do not divide the replicas, or that no torus has.
+Summing summing_of(const StrategyOptions& options);
+
+}  // namespace regatta
