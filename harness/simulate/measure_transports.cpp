@@ -52,7 +52,7 @@ double middle_of(std::vector<double> values) {
 std::vector<SweepPoint> sweep_in_process(Op op) {
   std::vector<SweepPoint> sweep;
   for (const std::int64_t bytes : kSizes) {
-    AllReduceGroup group("ring", 2, 0, op);
+    AllReduceGroup group({.op = op, .algorithm = "ring", .members = 2});
     std::vector<std::vector<float>> buffers(
         2, std::vector<float>(static_cast<std::size_t>(bytes / 4)));
     for (int m = 0; m < 2; ++m) {

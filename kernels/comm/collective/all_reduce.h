@@ -69,7 +69,7 @@ class AllReduceGroup {
   };
   /// A member's schedule and, in its order, what to wait for.
   struct Plan {
-    Schedule schedule;
+    MessageSchedule schedule;
     std::vector<Milestone> taken;    ///< by send
     std::vector<Milestone> offered;  ///< by receive
   };

@@ -18,7 +18,7 @@ class Writer {
  public:
   explicit Writer(const ScheduleRequest& request) : request_(request) {}
 
-  Schedule take() { return std::move(schedule_); }
+  MessageSchedule take() { return std::move(schedule_); }
   std::int64_t self() const { return request_.member; }
   Range all() const { return {0, request_.elements}; }
 
@@ -73,7 +73,7 @@ class Writer {
   }
 
   const ScheduleRequest& request_;
-  Schedule schedule_;
+  MessageSchedule schedule_;
 };
 
 /// `self` is the writing member's index in `members`.
@@ -197,7 +197,7 @@ void write_messages(Writer& writer, const ScheduleRequest& request) {
 
 }  // namespace
 
-Schedule schedule_collective(const ScheduleRequest& request) {
+MessageSchedule schedule_collective(const ScheduleRequest& request) {
   Writer writer(request);
   if (request.algorithm == kRing) {
     write_ring(writer, all_members(request), request.member, request.op);
@@ -212,13 +212,13 @@ Schedule schedule_collective(const ScheduleRequest& request) {
   return writer.take();
 }
 
-Schedule schedule_to_root(const ScheduleRequest& request) {
+MessageSchedule schedule_to_root(const ScheduleRequest& request) {
   Writer writer(request);
   write_to_root(writer, own_part(request));
   return writer.take();
 }
 
-Schedule schedule_from_root(const ScheduleRequest& request) {
+MessageSchedule schedule_from_root(const ScheduleRequest& request) {
   Writer writer(request);
   write_from_root(writer, own_part(request));
   return writer.take();

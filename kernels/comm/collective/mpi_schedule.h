@@ -40,7 +40,7 @@ struct ScheduledReceive {
 
 /// Sends start in order, receives are done in order. The k-th send from a to b is b's k-th receive
 /// from a.
-struct Schedule {
+struct MessageSchedule {
   std::vector<ScheduledSend> sends;
   std::vector<ScheduledReceive> receives;
 };
@@ -60,10 +60,10 @@ struct ScheduleRequest {
 
 /// ring, reduce_to_one, hierarchical_copy, double_tree, torus. The buffer is the bucket: a
 /// reduce_scatter leaves the member's share there, an all_gather finds it there.
-Schedule schedule_collective(const ScheduleRequest& request);
+MessageSchedule schedule_collective(const ScheduleRequest& request);
 
 /// The steps before and after the roots' exchange, if a library does that exchange.
-Schedule schedule_to_root(const ScheduleRequest& request);
-Schedule schedule_from_root(const ScheduleRequest& request);
+MessageSchedule schedule_to_root(const ScheduleRequest& request);
+MessageSchedule schedule_from_root(const ScheduleRequest& request);
 
 }  // namespace regatta

@@ -39,7 +39,7 @@ std::vector<float> contribution(std::int64_t member, std::int64_t elements) {
 
 /// One member of a simulation: a chunk leaves when it is sent, as it then is.
 struct Member {
-  Schedule schedule;
+  MessageSchedule schedule;
   std::vector<float> buffer;
   std::int64_t sent = 0;
   std::int64_t received = 0;
@@ -211,7 +211,7 @@ TEST_P(MpiHalves, MakeTheBitsOfTheWhole) {
 TEST_P(MpiSchedule, OverwritesNothingBeforeItHasLeft) {
   const Case& test = GetParam();
   for (std::int64_t m = 0; m < test.members(); ++m) {
-    const Schedule schedule = Simulation(test).member(m).schedule;
+    const MessageSchedule schedule = Simulation(test).member(m).schedule;
     for (std::int64_t r = 0; r < std::ssize(schedule.receives); ++r) {
       const ScheduledReceive& receive = schedule.receives[at(r)];
       for (std::int64_t s = receive.after_sends; s < std::ssize(schedule.sends); ++s) {

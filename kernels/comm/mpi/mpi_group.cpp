@@ -52,8 +52,8 @@ bool MpiGroup::is_root(std::int64_t member) const {
                      [member](const Part& part) { return part.root == member; });
 }
 
-std::vector<Schedule> MpiGroup::schedules(std::int64_t member, std::int64_t elements,
-                                          std::int64_t chunk_elements) const {
+std::vector<MessageSchedule> MpiGroup::schedules(std::int64_t member, std::int64_t elements,
+                                                 std::int64_t chunk_elements) const {
   const ScheduleRequest request{.op = request_.op,
                                 .algorithm = request_.algorithm,
                                 .members = std::ssize(request_.processes),
@@ -63,7 +63,7 @@ std::vector<Schedule> MpiGroup::schedules(std::int64_t member, std::int64_t elem
                                 .chunk_elements = chunk_elements,
                                 .columns = request_.columns,
                                 .part_of = part_of_};
-  std::vector<Schedule> all;
+  std::vector<MessageSchedule> all;
   if (by_library()) {
     all.push_back(schedule_to_root(request));
     all.push_back(schedule_from_root(request));

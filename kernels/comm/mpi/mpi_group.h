@@ -43,8 +43,8 @@ class MpiGroup {
 
   /// The schedules that `member` runs, in order. With by_library() there are two, and the roots'
   /// exchange comes between them.
-  std::vector<Schedule> schedules(std::int64_t member, std::int64_t elements,
-                                  std::int64_t chunk_elements) const;
+  std::vector<MessageSchedule> schedules(std::int64_t member, std::int64_t elements,
+                                         std::int64_t chunk_elements) const;
 
   /// The links of `member`, by other member.
   std::map<std::int64_t, MpiLink> links(std::int64_t member);

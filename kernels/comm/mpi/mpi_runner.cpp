@@ -185,7 +185,7 @@ class MpiRunner::Turn {
   int sends_under_way_ = 0;
 };
 
-MpiRunner::MpiRunner(Schedule schedule, std::map<std::int64_t, MpiLink> links,
+MpiRunner::MpiRunner(MessageSchedule schedule, std::map<std::int64_t, MpiLink> links,
                      MpiRunnerOptions options)
     : schedule_(std::move(schedule)), links_(std::move(links)), options_(std::move(options)) {
   std::map<const MpiLink*, std::uint64_t> sent;

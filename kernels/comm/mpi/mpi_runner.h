@@ -50,7 +50,8 @@ struct MpiRunnerOptions {
 class MpiRunner {
  public:
   /// `links`: by member, for every member in the schedule.
-  MpiRunner(Schedule schedule, std::map<std::int64_t, MpiLink> links, MpiRunnerOptions options);
+  MpiRunner(MessageSchedule schedule, std::map<std::int64_t, MpiLink> links,
+            MpiRunnerOptions options);
   /// Cancels the requests that a failed run has left.
   ~MpiRunner();
   MpiRunner(const MpiRunner&) = delete;
@@ -78,7 +79,7 @@ class MpiRunner {
   static bool remote(const Transfer& transfer) { return transfer.link->out == nullptr; }
   float* landing(std::int64_t receive);
 
-  Schedule schedule_;
+  MessageSchedule schedule_;
   std::map<std::int64_t, MpiLink> links_;
   MpiRunnerOptions options_;
   std::vector<Transfer> sends_;

@@ -121,7 +121,7 @@ struct MpiTransport::State {
     const std::int64_t chunk_bytes =
         group.between_hosts() ? options.chunk_bytes_between_hosts : options.chunk_bytes;
     const auto chunk_elements = chunk_bytes / static_cast<std::int64_t>(sizeof(float));
-    for (Schedule& schedule : group.schedules(member, elements, chunk_elements)) {
+    for (MessageSchedule& schedule : group.schedules(member, elements, chunk_elements)) {
       kernel->add(std::make_unique<MpiRunner>(
           std::move(schedule), group.links(member),
           MpiRunnerOptions{.communicator = communicator,
