@@ -110,7 +110,8 @@ std::vector<Case> cases(const std::string& algorithm) {
   }
   all.push_back(
       {.strategy = "diloco", .workers = ranks + 1, .algorithm = algorithm, .streams = true});
-  for (const char* compressed : {"all_reduce+powersgd", "all_reduce+top_k"}) {
+  for (const char* compressed :
+       {"all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress"}) {
     all.push_back({.strategy = compressed, .workers = ranks + 1, .algorithm = algorithm});
   }
   all.push_back({.strategy = "all_reduce+model_parallel",
@@ -220,9 +221,15 @@ TEST(ShardedOverProcesses, HasItsSharesOfAllReducesBits) {
   }
 }
 
+/// Each of n - 1 additions is rounded by 2^-8 at most, in either order.
+double bf16_bound_of(const Case& test) {
+  return 2 * static_cast<double>(test.workers - 1) * 0x1p-8;
+}
+
 /// Of sums that are taken in another order, tensor by tensor, where equivalence_test.cpp has bounds
 /// of all tensors together. With AMX shifts differ by 2.4e-3 in bf16.
 double bound_of(const Case& test) {
+  if (test.strategy == "all_reduce+bf16_compress") return bf16_bound_of(test);
   if (test.small()) return 1e-6;
   return test.element == ElementType::BF16 && cpu::has_amx_bf16() ? 1e-2 : 2e-3;
 }

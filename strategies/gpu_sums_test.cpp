@@ -31,6 +31,7 @@ constexpr std::int64_t kBatch = 49;  // uneven shares for 2, 3 and 5 replicas
 enum class SumBy { Host, Gpu };
 
 struct Options {
+  std::string strategy = "all_reduce";
   std::string algorithm = "ring";
   std::int64_t replicas = 3;
   std::int64_t inline_bytes = 0;  ///< 0: sums have lanes of their own
@@ -54,7 +55,7 @@ class Training {
     run.options.given["bucket_bytes"] = options.bucket_bytes;
     run.plan.inline_bytes = options.inline_bytes;
     const Step step = training_of("parabola", kBatch, kSteps);
-    Step placed = apply(find_strategies("all_reduce"), step, run.options);
+    Step placed = apply(find_strategies(options.strategy), step, run.options);
     if (options.change) placed = options.change(placed);
     part_ = partition(placed, Binding{}).front();
     ExecutorOptions executor_options =
@@ -145,6 +146,19 @@ TEST_P(GpuSums, GiveTheBitsOfTheHosts) {
       expect_same_bits(captured, expected);
     }
   }
+}
+
+TEST_P(GpuSums, GiveTheBitsOfTheHostsInBf16) {
+  Options by_host = options(SumBy::Host);
+  by_host.strategy = "all_reduce+bf16_compress";
+  Options by_gpu = by_host;
+  by_gpu.sum = SumBy::Gpu;
+  Training expected(*device_, by_host), run(*device_, by_gpu);
+  expected.run();
+  expect_same_bits(run.run(), expected);
+  by_gpu.launch = LaunchSteps::AsOne;
+  Training captured(*device_, by_gpu);
+  expect_same_bits(captured.run(), expected);
 }
 
 TEST_P(GpuSums, CountTheMessagesOfTheAlgorithm) {

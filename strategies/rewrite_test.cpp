@@ -94,6 +94,46 @@ TEST(AllReduce, RefusesColumnsThatNoTorusHas) {
   }
 }
 
+/// Casts stand behind what makes a gradient, so that the first sums begin beside backward.
+TEST(Bf16Compress, CastsEachGradientAsItIsMadeAndEachSumBeforeItsUpdate) {
+  StrategyOptions options = replicas(2);
+  options.given = {{"bucket_bytes", 0}};
+  const Graph graph = part(rewritten("all_reduce+bf16_compress", options));
+  EXPECT_EQ(count(graph, Op::AllReduce), 2 * 4);
+  EXPECT_EQ(count(graph, Op::Cast), 2 * 2 * 4);
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op == Op::Sgd) {
+      const Node& wide = graph.node(node.inputs[0].node);
+      EXPECT_EQ(wide.op, Op::Cast);
+      EXPECT_EQ(graph.node(wide.inputs[0].node).op, Op::AllReduce);
+    }
+    if (node.op != Op::AllReduce) continue;
+    EXPECT_EQ(node.outputs[0].element, ElementType::BF16);
+    const NodeId narrow = node.inputs[0].node;
+    EXPECT_EQ(graph.node(narrow).op, Op::Cast);
+    EXPECT_EQ(graph.node(narrow).inputs[0].node, narrow - 1);
+  }
+  const Graph whole = part(rewritten("all_reduce", replicas(2)));
+  EXPECT_EQ(2 * bytes_per_step(graph, 1), bytes_per_step(whole, 1));
+}
+
+TEST(Bf16Compress, RewritesTheSumsOfStagesAndMicrobatches) {
+  StrategyOptions options = replicas(2);
+  options.stages = 2;
+  for (const char* strategy :
+       {"all_reduce+model_parallel", "model_parallel+all_reduce", "all_reduce+pipeline"}) {
+    const Graph whole = part(rewritten(strategy, options));
+    const Graph graph = part(rewritten(std::string(strategy) + "+bf16_compress", options));
+    EXPECT_EQ(count(graph, Op::AllReduce), 2 * 2) << strategy;
+    EXPECT_LT(bytes_per_step(graph, 1), bytes_per_step(whole, 1)) << strategy;
+    for (const Node& node : graph.nodes()) {
+      if (node.op != Op::AllReduce) continue;
+      for (const TensorType& type : node.outputs) EXPECT_EQ(type.element, ElementType::BF16);
+    }
+  }
+}
+
 TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {
   for (const Strategy* strategy : all_strategies()) {
     if (strategy->workers == WorkersAre::OfOthers) continue;

@@ -30,6 +30,7 @@ extern const Strategy kDiloco;
 extern const Strategy kPowerSgd;
 extern const Strategy kGossip;
 extern const Strategy kTopK;
+extern const Strategy kBf16Compress;
 
 namespace {
 
@@ -50,6 +51,7 @@ constexpr std::array kStrategies = {
     &kPowerSgd,
     &kGossip,
     &kTopK,
+    &kBf16Compress,
 };
 
 const Strategy& find_one(const std::string& name) {

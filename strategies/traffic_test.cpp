@@ -70,7 +70,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"all_reduce", 4, 1, {{"all_reduce", "double_tree"}}},
         Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}}},
         Case{"all_reduce", 4, 1, {{"all_reduce", "torus"}, {"torus_columns", 1}}},
-        Case{"sharded", 2}, Case{"sharded", 3, 1, {{"bucket_bytes", 100'000}}},
+        Case{"all_reduce+bf16_compress", 3},
+        Case{"all_reduce+bf16_compress", 5, 1, {{"all_reduce", "hierarchical_copy"}}},
+        Case{"all_reduce+bf16_compress", 4, 1, {{"all_reduce", "torus"}}}, Case{"sharded", 2},
+        Case{"sharded", 3, 1, {{"bucket_bytes", 100'000}}},
         Case{"sharded", 5, 1, {{"shard", "gradients"}}},
         Case{"sharded", 3, 1, {{"shard", "parameters"}, {"bucket_bytes", 100'000}}},
         Case{"model_parallel", 1, 3}, Case{"all_reduce+model_parallel", 2, 2},
@@ -99,6 +102,15 @@ TEST(TrafficFormula, RingMovesTwoTimesNMinusOneOverNOfTheGradient) {
                   static_cast<double>(kSteps * 2 * (n - 1) * m) / n, 2.0 * 4 * n * kSteps);
     }
     EXPECT_EQ(sent, kSteps * 2 * (n - 1) * m);
+  }
+}
+
+TEST(TrafficFormula, Bf16CompressSendsHalfOfAllReduce) {
+  for (const char* algorithm : {"ring", "reduce_to_one", "hierarchical_copy", "double_tree"}) {
+    Trial run = run_case({"all_reduce+bf16_compress", 3, 1, {{"all_reduce", algorithm}}});
+    std::int64_t sent = 0;
+    for (int r = 0; r < 3; ++r) sent += run.counted().at(worker(r)).sent;
+    EXPECT_EQ(2 * sent, kSteps * 2 * 2 * parameter_bytes(run)) << algorithm;
   }
 }
 

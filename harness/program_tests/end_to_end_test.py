@@ -69,6 +69,7 @@ def cells() -> list[Cell]:
     found.append(Cell("all_reduce+model_parallel", ("--workers", "4", "--stages", "2")))
     found.append(Cell("all_reduce+powersgd", ("--workers", "2", "--rank", "1")))
     found.append(Cell("all_reduce+top_k", ("--workers", "2", "--share", "0.1")))
+    found.append(Cell("all_reduce+bf16_compress", ("--workers", "2")))
     return found
 
 

@@ -94,6 +94,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy powersgd", r"'powersgd' compresses sums of gradients, and there are none"),
     ("--strategy all_reduce+powersgd --workers 2 --rank 6", r"--rank is 6: no gradient of this"),
     ("--strategy all_reduce+powersgd --workers 2 --rank 0", r"--rank is 0; 1 to 1024 are possibl"),
+    ("--strategy bf16_compress", r"'bf16_compress' compresses sums of gradients, and there are no"),
     ("--strategy top_k", r"'top_k' compresses sums of gradients, and there are none"),
     ("--strategy all_reduce+top_k --workers 2 --share 0", r"--share is 0; 1e-06 to 1 are possible"),
     ("--strategy all_reduce+top_k --workers 2 --share 1.5", r"--share is 1.5; 1e-06 to 1 are po"),

@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element types in loops: loaded as f32, computed in f32, rounded when stored, in a form that
-// compilers vectorise.
+// Element types in kernels: loops for those that kernels compute with
+// (kernels/runtime/element.h).
 #pragma once
 
-#include <bit>
-#include <cstdint>
 #include <memory>
 
 #include "kernels/graph/tensor_type.h"
+#include "kernels/runtime/element.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta::cpu {
 
-/// The upper half of an f32.
-struct Bf16 {
-  std::uint16_t bits;
-};
-
-inline float load(float value) { return value; }
-inline float load(Bf16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
-
-inline void store(float& target, float value) { target = value; }
-/// Rounds to the nearest, ties to even; a NaN stays one.
-inline void store(Bf16& target, float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
-  // Rounding could carry a NaN's mantissa over into an infinity.
-  const std::uint32_t quiet = (bits >> 16) | 0x40U;
-  const bool nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
-  target.bits = static_cast<std::uint16_t>(nan ? quiet : rounded);
-}
+using regatta::Bf16;
+using regatta::load;
+using regatta::store;
 
 /// build(T{}) with the element type; null for types without loops.
 template <typename Build>

@@ -19,13 +19,14 @@ struct Collective {
   std::vector<Place> places;
   std::string algorithm;
   std::int64_t columns = 0;
+  ElementType element = ElementType::F32;
   Period period;
   std::int64_t round = 0;
   std::int64_t bytes = 0;
 
   bool joins(const Collective& other) const {
     return places == other.places && algorithm == other.algorithm && columns == other.columns &&
-           period == other.period && round == other.round;
+           element == other.element && period == other.period && round == other.round;
   }
 };
 
@@ -38,6 +39,7 @@ std::vector<Collective> collectives(const Graph& graph) {
     collective.members.push_back(id);
     collective.places.push_back(node.place);
     collective.algorithm = node.attributes.text("algorithm");
+    collective.element = node.outputs[0].element;
     collective.columns = torus_columns(node);
     collective.period = period_of(node);
     if (node.attributes.has("round")) collective.round = node.attributes.integer("round");

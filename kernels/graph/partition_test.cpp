@@ -249,6 +249,22 @@ TEST(Bucket, KeepsApartWhatStandsAtDifferentStages) {
   EXPECT_EQ(bucket_sizes(bucket(step, 1 << 20)), (std::vector<std::size_t>{1, 1}));
 }
 
+TEST(Bucket, KeepsApartWhatHasOtherElements) {
+  Step step;
+  Builder builder(step.graph);
+  for (std::int64_t group = 0; group < 4; ++group) {
+    for (int replica = 0; replica < 2; ++replica) {
+      builder.at({.replica = replica});
+      const auto data =
+          builder.input_features({.batch = 10, .offset = 0, .global_batch = 10}, 1, 1);
+      const ElementType element = group == 1 ? ElementType::BF16 : ElementType::F32;
+      builder.all_reduce(builder.cast(data[0], element),
+                         {.group = group, .member = replica, .members = 2, .algorithm = "ring"});
+    }
+  }
+  EXPECT_EQ(bucket_sizes(bucket(step, 1 << 20)), (std::vector<std::size_t>{1, 3}));
+}
+
 TEST(Bucket, DoesNotChangeWhatTravels) {
   const double before = bytes_per_step(exchanges(5).graph, 1);
   EXPECT_EQ(bytes_per_step(bucket(exchanges(5), 80).graph, 1), before);

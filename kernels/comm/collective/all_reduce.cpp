@@ -6,16 +6,13 @@
 #include <map>
 #include <utility>
 
+#include "kernels/comm/collective/element_sums.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {
-
-void add(float* sum, const float* part, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) sum[i] += part[i];
-}
 
 /// Of schedules: so much of one buffer and of what is added to it stays in a core's cache.
 constexpr std::int64_t kChunkElements = 16 * 1024;
@@ -80,16 +77,20 @@ class AllReduceGroup::Turn {
 
  private:
   static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-  float* buffer(std::int64_t member) { return group_.members_[at(member)]->buffer; }
+  std::byte* element(std::int64_t member, std::int64_t index) {
+    return group_.members_[at(member)]->buffer + bytes_of(index);
+  }
+  std::int64_t bytes_of(std::int64_t elements) const { return elements * group_.element_bytes_; }
   void add_chunk_from(std::int64_t other, Range range) {
-    add(buffer(member_) + range.begin, buffer(other) + range.begin, range.size());
+    add_elements(group_.request_.element, element(member_, range.begin),
+                 element(other, range.begin), range.size());
   }
   void copy_chunk_from(std::int64_t other, Range range) {
-    std::memcpy(buffer(member_) + range.begin, buffer(other) + range.begin,
-                static_cast<std::size_t>(range.size()) * sizeof(float));
+    std::memcpy(element(member_, range.begin), element(other, range.begin),
+                at(bytes_of(range.size())));
   }
   void received(std::int64_t other, std::int64_t elements) {
-    observer_.received(other, elements * static_cast<std::int64_t>(sizeof(float)));
+    observer_.received(other, bytes_of(elements));
   }
   AllReduceGroup& group_;
   std::int64_t member_;
@@ -98,18 +99,19 @@ class AllReduceGroup::Turn {
   std::uint64_t base_;
 };
 
-AllReduceGroup::AllReduceGroup(Request request) : request_(std::move(request)) {
+AllReduceGroup::AllReduceGroup(Request request)
+    : request_(std::move(request)), element_bytes_(size_of(request_.element)) {
   check(request_.op == Op::AllReduce || request_.algorithm == kRing,
         "halves of an all_reduce are of a ring");
   for (std::int64_t m = 0; m < members(); ++m) members_.push_back(std::make_unique<Member>());
   points_ = 2 * static_cast<std::uint64_t>(members()) + 2;
 }
 
-void AllReduceGroup::join(std::int64_t member, float* buffer, std::int64_t elements) {
+void AllReduceGroup::join(std::int64_t member, void* buffer, std::int64_t elements) {
   check(elements_ == 0 || elements_ == elements, "members of an all_reduce agree in size");
   elements_ = elements;
   if (is_by_messages(request_.algorithm) && plans_.empty()) plan();
-  members_.at(static_cast<std::size_t>(member))->buffer = buffer;
+  members_.at(static_cast<std::size_t>(member))->buffer = static_cast<std::byte*>(buffer);
 }
 
 void AllReduceGroup::run(std::int64_t member, const Patience& patience, const Observer& observer) {

@@ -14,8 +14,10 @@
 // the result goes back the same way. Source: TensorFlow, cross_device_utils.py (there the halves
 // lose the last member where the count is odd; here the first half is larger by one).
 // double_tree, torus: schedules of messages (kernels/graph/collective_messages.h).
+// Every addition of two elements of bf16 is rounded (element_sums.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,6 +26,7 @@
 
 #include "kernels/comm/collective/mpi_schedule.h"
 #include "kernels/graph/op.h"
+#include "kernels/graph/tensor_type.h"
 #include "kernels/runtime/counter.h"
 
 namespace regatta {
@@ -36,11 +39,12 @@ class AllReduceGroup {
     std::int64_t members = 1;
     std::int64_t group = 0;  ///< numbers the collective: roots of hierarchical_copy rotate with it
     std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
+    ElementType element = ElementType::F32;  ///< or bf16
   };
   explicit AllReduceGroup(Request request);
 
-  /// Before the first run(), once a member. Shapes: [elements] f32.
-  void join(std::int64_t member, float* buffer, std::int64_t elements);
+  /// Before the first run(), once a member. Shapes: [elements] of the element type.
+  void join(std::int64_t member, void* buffer, std::int64_t elements);
 
   /// What a member tells of one run.
   struct Observer {
@@ -57,7 +61,7 @@ class AllReduceGroup {
 
  private:
   struct Member {
-    float* buffer = nullptr;
+    std::byte* buffer = nullptr;
     Counter progress;  ///< points passed since the first run
     std::uint64_t round = 0;
   };
@@ -82,6 +86,7 @@ class AllReduceGroup {
   void plan();
 
   Request request_;
+  std::int64_t element_bytes_ = 4;
   std::int64_t elements_ = 0;
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<Plan> plans_;   ///< by member, of a schedule of messages

@@ -6,21 +6,27 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <thread>
 
+#include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::bound_of_sum;
+using testing_support::contribution;
+using testing_support::Exchanged;
+using testing_support::held;
+
 struct Case {
   std::string algorithm;
   std::int64_t members = 1;
   std::int64_t elements = 1;
   std::int64_t columns = 0;  ///< of a torus
+  ElementType element = ElementType::F32;
 };
 
 /// What one member ended up with.
@@ -29,10 +35,6 @@ struct Outcome {
   std::int64_t bytes_received = 0;
   std::int64_t messages = 0;
 };
-
-float contribution(std::int64_t member, std::int64_t round, std::int64_t i) {
-  return std::sin(static_cast<float>(member * 7919 + round * 104729 + i));
-}
 
 /// Gives the buffer of a member its elements before a round.
 using Fill = std::function<void(std::int64_t member, std::int64_t round, std::vector<float>&)>;
@@ -50,12 +52,12 @@ std::vector<Outcome> run(const Case& test, std::int64_t rounds, const Fill& fill
                         .algorithm = test.algorithm,
                         .members = test.members,
                         .group = 1,
-                        .columns = test.columns});
+                        .columns = test.columns,
+                        .element = test.element});
   std::vector<Outcome> outcomes(static_cast<std::size_t>(test.members));
+  std::vector<Exchanged> buffers(outcomes.size(), {test.element, test.elements});
   for (std::int64_t m = 0; m < test.members; ++m) {
-    Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
-    outcome.buffer.resize(static_cast<std::size_t>(test.elements));
-    group.join(m, outcome.buffer.data(), test.elements);
+    group.join(m, buffers[static_cast<std::size_t>(m)].memory(), test.elements);
   }
   std::vector<std::thread> threads;
   for (std::int64_t m = 0; m < test.members; ++m) {
@@ -67,10 +69,14 @@ std::vector<Outcome> run(const Case& test, std::int64_t rounds, const Fill& fill
                                                 outcome.bytes_received += bytes;
                                                 ++outcome.messages;
                                               }};
+      Exchanged& buffer = buffers[static_cast<std::size_t>(m)];
       for (std::int64_t round = 0; round < rounds; ++round) {
-        fill(m, round, outcome.buffer);
+        fill(m, round, buffer.values());
+        buffer.open();
         group.run(m, Patience{}, observer);
+        buffer.close();
       }
+      outcome.buffer = buffer.values();
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -88,9 +94,8 @@ TEST_P(AllReduce, LeavesTheSumOverAllMembersAtEachInTheSameBits) {
     for (std::int64_t m = 0; m < test.members; ++m) {
       sum += static_cast<double>(contribution(m, kRounds - 1, i));
     }
-    // Each of n - 1 additions of values of at most n rounds by half an ulp.
-    const double bound = static_cast<double>(test.members * test.members) * 6e-8;
-    EXPECT_NEAR(outcomes[0].buffer[static_cast<std::size_t>(i)], sum, bound);
+    EXPECT_NEAR(outcomes[0].buffer[static_cast<std::size_t>(i)], sum,
+                bound_of_sum(test.element, test.members));
   }
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.buffer, outcomes[0].buffer);
   EXPECT_EQ(run(test, kRounds)[0].buffer, outcomes[0].buffer);
@@ -104,7 +109,7 @@ TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
                               .members = test.members,
                               .group = 1,
                               .elements = test.elements,
-                              .element_bytes = 4,
+                              .element_bytes = size_of(test.element),
                               .columns = test.columns};
   for (std::int64_t m = 0; m < test.members; ++m) {
     const Outcome& outcome = outcomes[static_cast<std::size_t>(m)];
@@ -114,18 +119,19 @@ TEST_P(AllReduce, CountsTheBytesOfTheFormula) {
 }
 
 /// Messages played one after the other, on the contributions to a round.
-std::vector<float> played(const CollectiveShape& shape, std::int64_t round) {
+std::vector<float> played(const CollectiveShape& shape, ElementType element, std::int64_t round) {
   std::vector<std::vector<float>> buffers(static_cast<std::size_t>(shape.members));
   for (std::int64_t m = 0; m < shape.members; ++m) {
     buffers[static_cast<std::size_t>(m)].resize(static_cast<std::size_t>(shape.elements));
     contribute(m, round, buffers[static_cast<std::size_t>(m)]);
+    for (float& value : buffers[static_cast<std::size_t>(m)]) value = held(element, value);
   }
   for (const CollectiveMessage& message : messages_of(shape)) {
     const std::vector<float>& from = buffers[static_cast<std::size_t>(message.from)];
     std::vector<float>& to = buffers[static_cast<std::size_t>(message.to)];
     for (std::int64_t i = message.elements.begin; i < message.elements.end; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      to[at] = message.taking == Taking::Add ? to[at] + from[at] : from[at];
+      to[at] = message.taking == Taking::Add ? held(element, to[at] + from[at]) : from[at];
     }
   }
   return buffers[0];
@@ -140,22 +146,26 @@ TEST_P(AllReduce, AddsUpInTheOrderThatIsWrittenDown) {
                               .elements = test.elements,
                               .columns = test.columns};
   if (is_by_messages(test.algorithm)) {
-    EXPECT_EQ(run(test, kRounds)[0].buffer, played(shape, kRounds - 1));
+    EXPECT_EQ(run(test, kRounds)[0].buffer, played(shape, test.element, kRounds - 1));
     return;
   }
   std::vector<float> expected;
   for (const AdditionOrder& order : addition_orders(shape)) {
     ASSERT_EQ(order.elements.begin, std::ssize(expected));
     for (std::int64_t i = order.elements.begin; i < order.elements.end; ++i) {
-      const auto sum = [i](const std::vector<std::int64_t>& members) {
-        float total = contribution(members[0], kRounds - 1, i);
+      const auto sum = [&](const std::vector<std::int64_t>& members) {
+        const auto of = [&](std::int64_t member) {
+          return held(test.element, contribution(member, kRounds - 1, i));
+        };
+        float total = of(members[0]);
         for (std::size_t m = 1; m < members.size(); ++m) {
-          total += contribution(members[m], kRounds - 1, i);
+          total = held(test.element, total + of(members[m]));
         }
         return total;
       };
       const float first = sum(order.first);
-      expected.push_back(order.second.empty() ? first : first + sum(order.second));
+      expected.push_back(order.second.empty() ? first
+                                              : held(test.element, first + sum(order.second)));
     }
   }
   EXPECT_EQ(run(test, kRounds)[0].buffer, expected);
@@ -178,6 +188,16 @@ std::vector<Case> cases() {
     all.push_back(
         {.algorithm = std::string(kTorus), .members = 6, .elements = 1000, .columns = columns});
   }
+  for (const std::string_view algorithm : all_reduce_algorithms()) {
+    for (std::int64_t members : {1, 2, 3, 4, 5}) {
+      for (std::int64_t elements : {1, 7, 1001}) {
+        all.push_back({.algorithm = std::string(algorithm),
+                       .members = members,
+                       .elements = elements,
+                       .element = ElementType::BF16});
+      }
+    }
+  }
   return all;
 }
 
@@ -190,7 +210,8 @@ std::vector<Case> cases_of(const std::string& algorithm) {
 std::string name_of(const testing::TestParamInfo<Case>& test) {
   return test.param.algorithm + "_" + std::to_string(test.param.members) + "_members_" +
          std::to_string(test.param.elements) + "_elements" +
-         (test.param.columns == 0 ? "" : "_columns_" + std::to_string(test.param.columns));
+         (test.param.columns == 0 ? "" : "_columns_" + std::to_string(test.param.columns)) + "_" +
+         std::string(to_string(test.param.element));
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, AllReduce, testing::ValuesIn(cases()), name_of);
@@ -227,7 +248,8 @@ TEST_P(Halves, CountTheBytesOfTheFormula) {
                                 .algorithm = test.algorithm,
                                 .members = test.members,
                                 .group = 1,
-                                .elements = test.elements};
+                                .elements = test.elements,
+                                .element_bytes = size_of(test.element)};
     const auto outcomes = run(test, 1, contribute, op);
     for (std::int64_t m = 0; m < test.members; ++m) {
       const MemberTraffic formula = member_traffic(shape, m);

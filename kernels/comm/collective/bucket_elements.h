@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A bucket is what members of a collective have in common: tensors, one behind the other.
+// A bucket is what members of a collective have in common: tensors of one type, one behind the
+// other.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "kernels/comm/collective/element_sums.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
 
-/// -1 where they are not f32.
-inline std::int64_t bucket_elements(std::span<const Tensor> bucket) {
-  std::int64_t elements = 0;
+/// All of a bucket as one tensor of one dimension; none where the host cannot sum it.
+inline std::optional<Tensor> whole_of(std::span<const Tensor> bucket) {
+  const ElementType element = bucket[0].type.element;
+  const bool alike = std::all_of(bucket.begin(), bucket.end(), [element](const Tensor& tensor) {
+    return tensor.type.element == element;
+  });
+  if (!alike || !is_summed(element)) return std::nullopt;
+  std::int64_t bytes = 0;
   for (const Tensor& tensor : bucket) {
-    if (tensor.type.element != ElementType::F32) return -1;
-    check(tensor.f32() == bucket[0].f32() + elements, "a bucket is contiguous");
-    elements += tensor.elements();
+    check(tensor.as<std::byte>() == bucket[0].as<std::byte>() + bytes, "a bucket is contiguous");
+    bytes += tensor.type.bytes();
   }
-  return elements;
+  return Tensor{.type = {element, {bytes / size_of(element)}}, .data = bucket[0].data};
 }
 
 }  // namespace regatta

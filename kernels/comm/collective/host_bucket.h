@@ -5,6 +5,8 @@
 // Threads: the member's lane.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -43,16 +45,15 @@ class HostBucket {
  public:
   explicit HostBucket(const Bucket& bucket)
       : staging_(bucket.queue, bucket.tensors),
+        element_bytes_(size_of(bucket.tensors[0].type.element)),
         queue_(bucket.queue),
         gathers_(bucket.op == Op::AllGather),
         share_(bucket.share),
         share_at_(
             share(elements(), bucket.members, share_at(bucket.member, bucket.members)).begin) {}
 
-  float* buffer() const { return staging_.tensors()[0].f32(); }
-  std::int64_t elements() const {
-    return staging_.bytes() / static_cast<std::int64_t>(sizeof(float));
-  }
+  void* buffer() const { return staging_.tensors()[0].data; }
+  std::int64_t elements() const { return staging_.bytes() / element_bytes_; }
 
   /// Around the exchange.
   void open() { gathers_ ? bring_share() : staging_.fetch(); }
@@ -63,19 +64,20 @@ class HostBucket {
 
  private:
   void bring_share() const {
-    float* to = buffer() + share_at_;
+    std::byte* to = static_cast<std::byte*>(buffer()) + share_at_ * element_bytes_;
     for (const Tensor& piece : share_) {
       if (queue_ != nullptr) {
         queue_->copy(to, piece.data, piece.type.bytes());
       } else {
         std::memcpy(to, piece.data, static_cast<std::size_t>(piece.type.bytes()));
       }
-      to += piece.elements();
+      to += piece.type.bytes();
     }
     if (queue_ != nullptr) queue_->finish();
   }
 
   Staging staging_;
+  std::int64_t element_bytes_;
   LaneQueue* queue_;
   bool gathers_;
   std::vector<Tensor> share_;

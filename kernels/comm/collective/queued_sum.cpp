@@ -41,7 +41,7 @@ void QueuedSum::join(const KernelRequest& request, const Tensor& bucket) {
                     .variables = {},
                     .versions_seen = {},
                     .queue = request.queue});
-  check(kernel_ != nullptr, "a device that sums takes buckets of f32");
+  check(kernel_ != nullptr, "a device that sums takes buckets of f32 and bf16");
 }
 
 std::string QueuedSum::why_not() const {

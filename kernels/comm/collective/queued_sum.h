@@ -24,7 +24,8 @@ class QueuedSum {
   /// in order. Empty if the device has none.
   QueuedSum(KernelFactory build, std::int64_t members, std::int64_t group);
 
-  /// Called once by each member when its kernel is built. `bucket` is [elements] f32.
+  /// Called once by each member when its kernel is built. `bucket` is all of it
+  /// (bucket_elements.h).
   void join(const KernelRequest& request, const Tensor& bucket);
 
   bool all_joined() const { return buckets_.size() == joined_; }

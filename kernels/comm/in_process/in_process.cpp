@@ -143,7 +143,7 @@ std::unique_ptr<Kernel> carried(const KernelRequest& request) {
 /// the messages of the algorithm whose order of additions the kernel follows.
 class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
  public:
-  /// `bucket` is [elements] f32.
+  /// `bucket` is all of it (bucket_elements.h).
   CollectiveKernel(const KernelRequest& request, const Tensor& bucket, Group& group,
                    Account& account)
       : op_(request.node.op),
@@ -164,6 +164,7 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
                                   .members = group_.members(),
                                   .group = request.node.attributes.integer("group"),
                                   .elements = bucket.elements(),
+                                  .element_bytes = size_of(bucket.type.element),
                                   .columns = torus_columns(request.node)},
                                  member_);
     sum_->join(request, bucket);
@@ -244,6 +245,9 @@ struct InProcessTransport::State {
   std::unique_ptr<Kernel> build_collective(const KernelRequest& request,
                                            const KernelFactory& in_queue) {
     const Attributes& attributes = request.node.attributes;
+    const Bucket own = bucket_of(request);
+    const std::optional<Tensor> bucket = whole_of(own.tensors);
+    if (!bucket) return nullptr;
     const std::int64_t members = attributes.integer("members");
     Group& group = groups[attributes.integer("group")];
     if (group.collective == nullptr) {
@@ -252,7 +256,8 @@ struct InProcessTransport::State {
                                   .algorithm = attributes.text("algorithm"),
                                   .members = members,
                                   .group = attributes.integer("group"),
-                                  .columns = torus_columns(request.node)});
+                                  .columns = torus_columns(request.node),
+                                  .element = bucket->type.element});
       if (request.queue != nullptr && request.node.op == Op::AllReduce) {
         group.sum = std::make_unique<QueuedSum>(in_queue, members, attributes.integer("group"));
       }
@@ -260,15 +265,11 @@ struct InProcessTransport::State {
       group.buckets.resize(static_cast<std::size_t>(members));
       group.board.emplace(members);
     }
-    const Bucket own = bucket_of(request);
-    const std::int64_t elements = bucket_elements(own.tensors);
-    if (elements < 0) return nullptr;
     const std::int64_t member = attributes.integer("member");
     Account& account = accounts.open(request.node.place);
     group.join(member, account);
-    const Tensor bucket{.type = {ElementType::F32, {elements}}, .data = own.tensors[0].data};
     group.waiting.push_back(own);
-    auto kernel = std::make_unique<CollectiveKernel>(request, bucket, group, account);
+    auto kernel = std::make_unique<CollectiveKernel>(request, *bucket, group, account);
     if (std::ssize(group.waiting) == members) group.settle();
     return kernel;
   }

@@ -99,7 +99,7 @@ TEST(MpiTransport, RefusesAMemberInAProcessThatMpiDidNotStart) {
   const std::int64_t beyond = session->size();
   const Case test{.algorithm = "ring", .processes = {session->rank(), beyond}, .elements = 10};
   try {
-    Member member(table, node_of(test, 0, kGroup), 10, nullptr);
+    Member member(table, node_of(test, 0, kGroup), test.bucket(), nullptr);
     ADD_FAILURE() << "a process too many went unnoticed";
   } catch (const RunError& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Usage);

@@ -88,11 +88,14 @@ std::map<std::int64_t, MpiLink> MpiGroup::links(std::int64_t member) {
   return links;
 }
 
-MemberTraffic MpiGroup::traffic_of_roots(std::int64_t member, std::int64_t elements) const {
+MemberTraffic MpiGroup::traffic_of_roots(std::int64_t member, const TensorType& bucket) const {
   const auto dealt = parts(part_of_, request_.group);
   const auto own = std::find_if(dealt.begin(), dealt.end(),
                                 [member](const Part& part) { return part.root == member; });
-  return member_traffic({.algorithm = kRing, .members = std::ssize(dealt), .elements = elements},
+  return member_traffic({.algorithm = kRing,
+                         .members = std::ssize(dealt),
+                         .elements = bucket.elements(),
+                         .element_bytes = size_of(bucket.element)},
                         own - dealt.begin());
 }
 

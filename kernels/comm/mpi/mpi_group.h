@@ -50,7 +50,7 @@ class MpiGroup {
   std::map<std::int64_t, MpiLink> links(std::int64_t member);
 
   /// The traffic counted at root `member` for the exchange between roots: that of a ring.
-  MemberTraffic traffic_of_roots(std::int64_t member, std::int64_t elements) const;
+  MemberTraffic traffic_of_roots(std::int64_t member, const TensorType& bucket) const;
 
   /// With by_library(): creates the communicator of the roots. Called by their processes together.
   void connect(MPI_Comm all);

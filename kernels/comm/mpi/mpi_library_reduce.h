@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `--all-reduce mpi` between processes: MPI_Iallreduce in place, polled until it is done. The
-// library reports neither the arrival of other members nor the bytes that it moves. All its time is
+// `--all-reduce mpi` between processes: MPI_Iallreduce in place, polled until it is done. MPI has
+// no bf16: its elements travel as two bytes each, and we tell it how to add them. The library
+// reports neither the arrival of other members nor the bytes that it moves. All its time is
 // therefore communication, and the bytes are those of an optimal all-reduce (collective.h).
 #pragma once
 
@@ -10,6 +11,7 @@
 
 #include "kernels/comm/mpi/mpi_call.h"
 #include "kernels/graph/collective.h"
+#include "kernels/graph/tensor_type.h"
 #include "kernels/runtime/counter.h"
 
 namespace regatta {
@@ -18,8 +20,9 @@ class MpiLibraryReduce {
  public:
   struct Request {
     const MPI_Comm& communicator;  ///< created before the first run
-    float* buffer = nullptr;
+    void* buffer = nullptr;
     std::int64_t elements = 0;
+    ElementType element = ElementType::F32;  ///< or bf16
     MemberTraffic counts_as;
     std::string name;
   };

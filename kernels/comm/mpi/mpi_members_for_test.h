@@ -49,9 +49,9 @@ inline void fill(std::vector<float>& buffer, std::int64_t member, std::int64_t r
 /// One member of this rank: its node, its memory, its kernel.
 class Member {
  public:
-  Member(const KernelTable& table, Node node, std::int64_t elements, const AbortFlag* abort)
-      : node_(std::move(node)), buffer_(at(elements)) {
-    tensor_ = {.type = {ElementType::F32, {elements}}, .data = buffer_.data()};
+  Member(const KernelTable& table, Node node, const TensorType& bucket, const AbortFlag* abort)
+      : node_(std::move(node)), exchanged_(bucket.element, bucket.elements()) {
+    tensor_ = {.type = bucket, .data = exchanged_.memory()};
     kernel_ = table.build({.node = node_,
                            .inputs = {&tensor_, 1},
                            .outputs = {&tensor_, 1},
@@ -62,13 +62,17 @@ class Member {
 
   std::int64_t number() const { return node_.attributes.integer("member"); }
   const Place& place() const { return node_.place; }
-  std::vector<float>& buffer() { return buffer_; }
-  void run() { kernel_->run({.step = 0, .examples = 0, .counters = &counters_}); }
+  std::vector<float>& buffer() { return exchanged_.values(); }
+  void run() {
+    exchanged_.open();
+    kernel_->run({.step = 0, .examples = 0, .counters = &counters_});
+    exchanged_.close();
+  }
   const LaneCounters& counters() const { return counters_; }
 
  private:
   Node node_;
-  std::vector<float> buffer_;
+  Exchanged exchanged_;
   Tensor tensor_;
   LaneCounters counters_;
   std::unique_ptr<Kernel> kernel_;
@@ -79,6 +83,9 @@ struct Case {
   std::vector<std::int64_t> processes;
   std::int64_t elements = 1;
   std::int64_t columns = 0;  ///< of a torus
+  ElementType element = ElementType::F32;
+
+  TensorType bucket() const { return {element, {elements}}; }
 };
 
 inline Node node_of(const Case& test, std::int64_t member, std::int64_t group) {
@@ -97,7 +104,7 @@ class Members {
     for (std::int64_t m = 0; m < std::ssize(test.processes); ++m) {
       if (test.processes[at(m)] != session->rank()) continue;
       all_.push_back(
-          std::make_unique<Member>(table_, node_of(test, m, kGroup), test.elements, abort));
+          std::make_unique<Member>(table_, node_of(test, m, kGroup), test.bucket(), abort));
     }
     transport_.connect();
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/comm/backoff.h"
+#include "kernels/comm/collective/element_sums.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/measure/clock.h"
 
@@ -13,14 +14,6 @@ namespace regatta {
 namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-std::int64_t bytes_of(Range range) {
-  return range.size() * static_cast<std::int64_t>(sizeof(float));
-}
-
-void add(float* sum, const float* part, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) sum[i] += part[i];
-}
 
 bool completed(MPI_Request& request) {
   int done = 0;
@@ -58,6 +51,8 @@ class MpiRunner::Turn {
   const ScheduledReceive& receive(std::int64_t i) const {
     return runner_.schedule_.receives[at(i)];
   }
+  std::int64_t bytes_of(Range range) const { return runner_.bytes_of(range.size()); }
+  int mpi_bytes_of(Range chunk) const { return static_cast<int>(bytes_of(chunk)); }
   std::uint64_t total(const Transfer& transfer) const {
     return runner_.round_ * transfer.per_run + transfer.number;
   }
@@ -69,11 +64,10 @@ class MpiRunner::Turn {
            receive(posted_).after_sends <= retired_) {
       Transfer& transfer = runner_.receives_[at(posted_)];
       if (remote(transfer)) {
-        mpi_call(
-            MPI_Irecv(runner_.landing(posted_), static_cast<int>(receive(posted_).range.size()),
-                      MPI_FLOAT, transfer.link->process, transfer.link->receive_tag,
-                      runner_.options_.communicator, &transfer.request),
-            "MPI_Irecv");
+        mpi_call(MPI_Irecv(runner_.landing(posted_), mpi_bytes_of(receive(posted_).range), MPI_BYTE,
+                           transfer.link->process, transfer.link->receive_tag,
+                           runner_.options_.communicator, &transfer.request),
+                 "MPI_Irecv");
         ++receives_under_way_;
       }
       ++posted_;
@@ -90,10 +84,11 @@ class MpiRunner::Turn {
         transfer.link->out->offered.advance_to(total(transfer));
       } else {
         if (sends_under_way_ == runner_.options_.sends_in_flight) break;
-        mpi_call(MPI_Isend(runner_.options_.buffer + range.begin, static_cast<int>(range.size()),
-                           MPI_FLOAT, transfer.link->process, transfer.link->send_tag,
-                           runner_.options_.communicator, &transfer.request),
-                 "MPI_Isend");
+        mpi_call(
+            MPI_Isend(runner_.options_.buffer + runner_.bytes_of(range.begin), mpi_bytes_of(range),
+                      MPI_BYTE, transfer.link->process, transfer.link->send_tag,
+                      runner_.options_.communicator, &transfer.request),
+            "MPI_Isend");
         ++sends_under_way_;
       }
       observer_.traffic->sent += bytes_of(range);
@@ -126,7 +121,7 @@ class MpiRunner::Turn {
       if (next.taking == Taking::Add) take_from(next, runner_.landing(received_));
     } else {
       if (transfer.link->in->offered.value() < total(transfer)) return false;
-      take_from(next, transfer.link->in->buffer + next.range.begin);
+      take_from(next, transfer.link->in->buffer + runner_.bytes_of(next.range.begin));
       transfer.link->in->taken.advance_to(total(transfer));
     }
     ++received_;
@@ -135,10 +130,10 @@ class MpiRunner::Turn {
     return true;
   }
 
-  void take_from(const ScheduledReceive& next, const float* part) {
-    float* own = runner_.options_.buffer + next.range.begin;
+  void take_from(const ScheduledReceive& next, const std::byte* part) {
+    std::byte* own = runner_.options_.buffer + runner_.bytes_of(next.range.begin);
     if (next.taking == Taking::Add) {
-      add(own, part, next.range.size());
+      add_elements(runner_.options_.element, own, part, next.range.size());
     } else {
       std::memcpy(own, part, at(bytes_of(next.range)));
     }
@@ -187,7 +182,10 @@ class MpiRunner::Turn {
 
 MpiRunner::MpiRunner(MessageSchedule schedule, std::map<std::int64_t, MpiLink> links,
                      MpiRunnerOptions options)
-    : schedule_(std::move(schedule)), links_(std::move(links)), options_(std::move(options)) {
+    : schedule_(std::move(schedule)),
+      links_(std::move(links)),
+      options_(std::move(options)),
+      element_bytes_(size_of(options_.element)) {
   std::map<const MpiLink*, std::uint64_t> sent;
   std::map<const MpiLink*, std::uint64_t> received;
   for (const ScheduledSend& send : schedule_.sends) {
@@ -208,7 +206,7 @@ MpiRunner::MpiRunner(MessageSchedule schedule, std::map<std::int64_t, MpiLink> l
     if (link.out != nullptr) link.out->buffer = options_.buffer;
   }
   staging_elements_ = largest;
-  staging_.resize(at(largest) * at(options_.receives_in_flight));
+  staging_.resize(at(bytes_of(largest)) * at(options_.receives_in_flight));
 }
 
 MpiRunner::~MpiRunner() {
@@ -223,10 +221,12 @@ MpiRunner::~MpiRunner() {
 }
 
 /// Where MPI puts what arrives: in place, unless it is to be added.
-float* MpiRunner::landing(std::int64_t receive) {
+std::byte* MpiRunner::landing(std::int64_t receive) {
   const ScheduledReceive& scheduled = schedule_.receives[at(receive)];
-  if (scheduled.taking == Taking::Copy) return options_.buffer + scheduled.range.begin;
-  return staging_.data() + (receive % options_.receives_in_flight) * staging_elements_;
+  if (scheduled.taking == Taking::Copy) {
+    return options_.buffer + bytes_of(scheduled.range.begin);
+  }
+  return staging_.data() + (receive % options_.receives_in_flight) * bytes_of(staging_elements_);
 }
 
 void MpiRunner::run(const Patience& patience, const Observer& observer) {

@@ -8,6 +8,7 @@
 // are allocated with the runner.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 
 #include "kernels/comm/collective/mpi_schedule.h"
 #include "kernels/comm/mpi/mpi_call.h"
+#include "kernels/graph/tensor_type.h"
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/measure/wait_clock.h"
 
@@ -25,7 +27,7 @@ namespace regatta {
 /// A channel from one member to another in the same process. The counters count chunks since the
 /// first run.
 struct LocalChannel {
-  const float* buffer = nullptr;  ///< the sender's
+  const std::byte* buffer = nullptr;  ///< the sender's
   Counter offered;
   Counter taken;
 };
@@ -41,7 +43,8 @@ struct MpiLink {
 
 struct MpiRunnerOptions {
   MPI_Comm communicator = MPI_COMM_NULL;
-  float* buffer = nullptr;
+  std::byte* buffer = nullptr;
+  ElementType element = ElementType::F32;  ///< or bf16
   int receives_in_flight = 1;
   int sends_in_flight = 1;
   std::string name;  ///< `all_reduce 4: member 0 in process 0`
@@ -77,14 +80,16 @@ class MpiRunner {
   class Turn;
 
   static bool remote(const Transfer& transfer) { return transfer.link->out == nullptr; }
-  float* landing(std::int64_t receive);
+  std::byte* landing(std::int64_t receive);
+  std::int64_t bytes_of(std::int64_t elements) const { return elements * element_bytes_; }
 
   MessageSchedule schedule_;
   std::map<std::int64_t, MpiLink> links_;
   MpiRunnerOptions options_;
   std::vector<Transfer> sends_;
   std::vector<Transfer> receives_;
-  std::vector<float> staging_;         ///< received chunks to be added
+  std::int64_t element_bytes_;
+  std::vector<std::byte> staging_;     ///< received chunks to be added
   std::int64_t staging_elements_ = 0;  ///< of one chunk
   std::uint64_t round_ = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/mpi/mpi_transport.h"
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +34,7 @@ class MpiCollectiveKernel final : public Kernel {
     observer_.traffic = &account.traffic;
   }
   /// In host memory.
-  float* buffer() const { return bucket_.buffer(); }
+  void* buffer() const { return bucket_.buffer(); }
   void add(std::unique_ptr<MpiRunner> runner) { runners_.push_back(std::move(runner)); }
   void add(std::unique_ptr<MpiLibraryReduce> reduce) { reduce_ = std::move(reduce); }
 
@@ -105,8 +107,9 @@ struct MpiTransport::State {
   std::unique_ptr<Kernel> build(const KernelRequest& request) {
     const Attributes& attributes = request.node.attributes;
     const Bucket bucket = bucket_of(request);
-    const std::int64_t elements = bucket_elements(bucket.tensors);
-    if (elements < 0) return nullptr;
+    const std::optional<Tensor> whole = whole_of(bucket.tensors);
+    if (!whole) return nullptr;
+    const ElementType element = whole->type.element;
     MpiGroup& group = group_of(request.node);
     const std::int64_t member = attributes.integer("member");
     Account& account = accounts.open(request.node.place);
@@ -120,12 +123,13 @@ struct MpiTransport::State {
                                                         account, log, arrivals.clock());
     const std::int64_t chunk_bytes =
         group.between_hosts() ? options.chunk_bytes_between_hosts : options.chunk_bytes;
-    const auto chunk_elements = chunk_bytes / static_cast<std::int64_t>(sizeof(float));
-    for (MessageSchedule& schedule : group.schedules(member, elements, chunk_elements)) {
+    for (MessageSchedule& schedule :
+         group.schedules(member, whole->elements(), chunk_bytes / size_of(element))) {
       kernel->add(std::make_unique<MpiRunner>(
           std::move(schedule), group.links(member),
           MpiRunnerOptions{.communicator = communicator,
-                           .buffer = kernel->buffer(),
+                           .buffer = static_cast<std::byte*>(kernel->buffer()),
+                           .element = element,
                            .receives_in_flight = group.between_hosts()
                                                      ? options.receives_in_flight_between_hosts
                                                      : options.receives_in_flight,
@@ -136,8 +140,9 @@ struct MpiTransport::State {
       kernel->add(std::make_unique<MpiLibraryReduce>(
           MpiLibraryReduce::Request{.communicator = group.communicator(),
                                     .buffer = kernel->buffer(),
-                                    .elements = elements,
-                                    .counts_as = group.traffic_of_roots(member, elements),
+                                    .elements = whole->elements(),
+                                    .element = element,
+                                    .counts_as = group.traffic_of_roots(member, whole->type),
                                     .name = group.name(member)}));
     }
     return kernel;

@@ -18,9 +18,11 @@ namespace regatta {
 namespace {
 
 using testing_support::at;
+using testing_support::bound_of_sum;
 using testing_support::Case;
 using testing_support::contribution;
 using testing_support::Dealing;
+using testing_support::Exchanged;
 using testing_support::fill;
 using testing_support::kGroup;
 using testing_support::Member;
@@ -34,12 +36,13 @@ std::vector<float> in_process(const Case& test, std::int64_t round) {
   AllReduceGroup group({.algorithm = test.algorithm,
                         .members = std::ssize(test.processes),
                         .group = kGroup,
-                        .columns = test.columns});
-  std::vector<std::vector<float>> buffers(test.processes.size(),
-                                          std::vector<float>(at(test.elements)));
+                        .columns = test.columns,
+                        .element = test.element});
+  std::vector<Exchanged> buffers(test.processes.size(), {test.element, test.elements});
   for (std::int64_t m = 0; m < std::ssize(buffers); ++m) {
-    fill(buffers[at(m)], m, round);
-    group.join(m, buffers[at(m)].data(), test.elements);
+    fill(buffers[at(m)].values(), m, round);
+    buffers[at(m)].open();
+    group.join(m, buffers[at(m)].memory(), test.elements);
   }
   std::vector<std::thread> threads;
   for (std::int64_t m = 0; m < std::ssize(buffers); ++m) {
@@ -50,20 +53,25 @@ std::vector<float> in_process(const Case& test, std::int64_t round) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return buffers[0];
+  buffers[0].close();
+  return buffers[0].values();
 }
 
 /// Every dealing of members and sizes that divide by nothing, are smaller than the members, or
-/// larger than a chunk.
+/// larger than a chunk; in f32 and in bf16.
 void for_each_case(const std::string& algorithm, const std::function<void(const Case&)>& body) {
   for (Dealing dealing :
        {Dealing::OneEach, Dealing::TwoEach, Dealing::Uneven, Dealing::Scattered}) {
     for (std::int64_t elements : {1, 2, 7, 1009}) {
-      const Case test{
-          .algorithm = algorithm, .processes = processes(dealing), .elements = elements};
-      SCOPED_TRACE(algorithm + ", " + std::to_string(test.processes.size()) + " members, " +
-                   std::to_string(elements) + " elements");
-      body(test);
+      for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
+        const Case test{.algorithm = algorithm,
+                        .processes = processes(dealing),
+                        .elements = elements,
+                        .element = element};
+        SCOPED_TRACE(algorithm + ", " + std::to_string(test.processes.size()) + " members, " +
+                     to_string(test.bucket()));
+        body(test);
+      }
     }
   }
 }
@@ -82,7 +90,7 @@ TEST_P(OverProcesses, LeavesTheSumOverAllMembersAtEach) {
         for (std::int64_t m = 0; m < n; ++m) {
           sum += static_cast<double>(contribution(m, kRounds - 1, i));
         }
-        EXPECT_NEAR(member->buffer()[at(i)], sum, static_cast<double>(n * n) * 6e-8);
+        EXPECT_NEAR(member->buffer()[at(i)], sum, bound_of_sum(test.element, n));
       }
       EXPECT_EQ(member->buffer(), members.all()[0]->buffer());
     }
@@ -98,7 +106,7 @@ TEST_P(OverProcesses, CountsTheBytesOfTheFormula) {
                                 .members = std::ssize(test.processes),
                                 .group = kGroup,
                                 .elements = test.elements,
-                                .element_bytes = 4,
+                                .element_bytes = size_of(test.element),
                                 .part_of = test.processes};
     const auto counted = members.traffic();
     EXPECT_EQ(counted.size(), members.all().size());
@@ -185,8 +193,8 @@ TEST(MpiTransport, KeepsBucketsInFlightApart) {
     const Case test{.algorithm = std::string(algorithm),
                     .processes = processes(Dealing::OneEach),
                     .elements = kElements};
-    Member first(table, node_of(test, session->rank(), 7), kElements, nullptr);
-    Member second(table, node_of(test, session->rank(), 8), kElements, nullptr);
+    Member first(table, node_of(test, session->rank(), 7), test.bucket(), nullptr);
+    Member second(table, node_of(test, session->rank(), 8), test.bucket(), nullptr);
     transport.connect();
     for (std::int64_t round = 0; round < 20; ++round) {
       fill(first.buffer(), session->rank(), round);

@@ -45,19 +45,19 @@ bool NcclCommunicator::is_settled() {
   return false;
 }
 
-void NcclCommunicator::register_buffer(float* buffer, std::int64_t elements) {
+void NcclCommunicator::register_buffer(const Tensor& buffer) {
   nccl_call(*request_.calls,
-            request_.calls->comm_register(communicator_, buffer,
-                                          static_cast<std::size_t>(elements) * sizeof(float),
+            request_.calls->comm_register(communicator_, buffer.data,
+                                          static_cast<std::size_t>(buffer.type.bytes()),
                                           &registrations_.emplace_back()),
             "ncclCommRegister");
 }
 
-void NcclCommunicator::all_reduce(float* buffer, std::int64_t elements, cudaStream_t stream,
+void NcclCommunicator::all_reduce(const Tensor& buffer, cudaStream_t stream,
                                   const Patience& patience) {
   check(communicator_ != nullptr, "a communicator is connected before it is used");
   try {
-    enqueue(buffer, elements, stream, patience);
+    enqueue(buffer, stream, patience);
     cuda_call_for_nccl(request_.calls->event_record(done_, stream), "cudaEventRecord");
     await_event(patience);
   } catch (...) {
@@ -66,11 +66,12 @@ void NcclCommunicator::all_reduce(float* buffer, std::int64_t elements, cudaStre
   }
 }
 
-void NcclCommunicator::enqueue(float* buffer, std::int64_t elements, cudaStream_t stream,
+void NcclCommunicator::enqueue(const Tensor& buffer, cudaStream_t stream,
                                const Patience& patience) {
-  const ncclResult_t result =
-      request_.calls->all_reduce(buffer, buffer, static_cast<std::size_t>(elements), ncclFloat32,
-                                 ncclSum, communicator_, stream);
+  const ncclDataType_t type = buffer.type.element == ElementType::BF16 ? ncclBfloat16 : ncclFloat32;
+  const ncclResult_t result = request_.calls->all_reduce(
+      buffer.data, buffer.data, static_cast<std::size_t>(buffer.elements()), type, ncclSum,
+      communicator_, stream);
   if (result != ncclSuccess && result != ncclInProgress) fail(result);
   // Before this the stream may not hold it yet, and what is put in next would come before it.
   Backoff backoff(patience);

@@ -22,6 +22,7 @@
 
 #include "kernels/comm/nccl/nccl_calls.h"
 #include "kernels/runtime/counter.h"
+#include "kernels/runtime/kernel.h"
 
 namespace regatta {
 
@@ -56,18 +57,17 @@ class NcclCommunicator {
 
   /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled; the
   /// buffer outlives the communicator. Throws: RunError(Device).
-  void register_buffer(float* buffer, std::int64_t elements);
+  void register_buffer(const Tensor& buffer);
 
   /// Replaces `buffer` at every member by the sum over all members. Returns when that is done.
   /// Aborts the communicator on an error. Throws: RunError(Timeout), Aborted and as is_settled().
-  /// Shapes: [elements] f32.
-  void all_reduce(float* buffer, std::int64_t elements, cudaStream_t stream,
-                  const Patience& patience);
+  /// Shapes: [elements] f32 or bf16.
+  void all_reduce(const Tensor& buffer, cudaStream_t stream, const Patience& patience);
 
   /// Puts the same sum into a stream, which may be captured. Returns when the stream holds it,
   /// without waiting for the result.
   /// Throws: as is_settled(), RunError(Timeout), Aborted.
-  void enqueue(float* buffer, std::int64_t elements, cudaStream_t stream, const Patience& patience);
+  void enqueue(const Tensor& buffer, cudaStream_t stream, const Patience& patience);
 
   /// Checks the members while a captured step runs, after a wait of `waited_ns`.
   /// Throws: as is_settled(), RunError(Timeout).

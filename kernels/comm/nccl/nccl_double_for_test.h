@@ -23,6 +23,7 @@
 #include "kernels/comm/grpc/stream_double_for_test.h"
 #include "kernels/comm/nccl/nccl_calls.h"
 #include "kernels/comm/nccl/nccl_settings.h"
+#include "kernels/runtime/element.h"
 
 namespace regatta::nccl_double {
 
@@ -152,11 +153,13 @@ inline ncclResult_t group_end() {
 }
 
 /// The work of one member in its stream: waits for the others and adds in the order of ranks.
-inline void reduce(Communicator& own, float* buffer, std::size_t count) {
+template <typename T>
+void reduce(Communicator& own, T* buffer, std::size_t count) {
   Library& all = library();
   std::unique_lock lock(all.mutex);
   Operation& operation = own.world->operations[own.reductions++];
-  operation.parts[own.rank] = std::vector<float>(buffer, buffer + count);
+  std::vector<float>& own_part = operation.parts[own.rank];
+  for (std::size_t i = 0; i < count; ++i) own_part.push_back(load(buffer[i]));
   all.changed.notify_all();
   all.changed.wait(lock,
                    [&] { return own.aborted || std::ssize(operation.parts) == own.world->ranks; });
@@ -167,7 +170,7 @@ inline void reduce(Communicator& own, float* buffer, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     float sum = 0;
     for (const auto& [rank, part] : operation.parts) sum += i < part.size() ? part[i] : 0;
-    buffer[i] = sum;
+    store(buffer[i], sum);
   }
 }
 
@@ -177,16 +180,19 @@ inline ncclResult_t all_reduce(const void* from, void* to, std::size_t count, nc
   Library& all = library();
   const std::scoped_lock lock(all.mutex);
   Communicator& own = all.of(handle);
-  if (from != to || type != ncclFloat32 || op != ncclSum) all.violations.push_back("not a sum");
+  const bool is_known = type == ncclFloat32 || type == ncclBfloat16;
+  if (from != to || !is_known || op != ncclSum) all.violations.push_back("not a sum");
   if (own.state == ncclInProgress) all.violations.push_back("a call while one is under way");
   if (!own.registered.contains(to)) all.violations.push_back("a buffer that is not registered");
   if (own.state != ncclSuccess) return own.state;
   own.state = ncclInProgress;
   own.looks = 0;
   ++own.operations;
-  own.issue = [&own, to, count, stream] {
-    Stream::of(stream).submit_of(
-        own.graphs, [&own, to, count] { reduce(own, static_cast<float*>(to), count); });
+  own.issue = [&own, to, count, type, stream] {
+    Stream::of(stream).submit_of(own.graphs, [&own, to, count, type] {
+      if (type == ncclFloat32) return reduce(own, static_cast<float*>(to), count);
+      reduce(own, static_cast<Bf16*>(to), count);
+    });
   };
   all.changed.notify_all();
   return ncclInProgress;

@@ -155,6 +155,7 @@ struct Case {
   std::vector<int> gpus;
   std::vector<std::int64_t> buckets{7};
   std::string algorithm{kNccl};
+  ElementType element = ElementType::F32;
   std::int64_t backwards = -1;  ///< a member that reduces its buckets in reverse order; -1: none
 };
 
@@ -169,9 +170,9 @@ class Member {
   Member(const KernelTable& table, const Case& test, std::int64_t number, const AbortFlag* abort)
       : number_(number), queue_(test.gpus[at(number)]) {
     for (std::int64_t bucket = 0; bucket < std::ssize(test.buckets); ++bucket) {
-      buffers_.emplace_back(at(test.buckets[at(bucket)]));
-      tensors_.push_back(
-          {.type = {ElementType::F32, {test.buckets[at(bucket)]}}, .data = buffers_.back().data()});
+      const std::int64_t elements = test.buckets[at(bucket)];
+      Exchanged& buffer = buffers_.emplace_back(test.element, elements);
+      tensors_.push_back({.type = {test.element, {elements}}, .data = buffer.memory()});
       nodes_.push_back(node_of(test.algorithm, test.processes, number, bucket));
     }
     for (std::size_t turn = 0; turn < nodes_.size(); ++turn) {
@@ -189,23 +190,27 @@ class Member {
 
   void fill(std::int64_t round) {
     for (std::size_t bucket = 0; bucket < buffers_.size(); ++bucket) {
-      for (std::size_t i = 0; i < buffers_[bucket].size(); ++i) {
-        buffers_[bucket][i] =
-            contribution(number_, round_of(static_cast<std::int64_t>(bucket), round),
-                         static_cast<std::int64_t>(i));
+      std::vector<float>& values = buffers_[bucket].values();
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = contribution(number_, round_of(static_cast<std::int64_t>(bucket), round),
+                                 static_cast<std::int64_t>(i));
       }
+      buffers_[bucket].open();
     }
   }
   void run() {
     for (auto& kernel : kernels_) kernel->run({.counters = &counters_});
+    for (Exchanged& buffer : buffers_) buffer.close();
   }
-  const std::vector<float>& buffer(std::int64_t bucket) const { return buffers_[at(bucket)]; }
+  const std::vector<float>& buffer(std::int64_t bucket) const {
+    return buffers_[at(bucket)].values();
+  }
   LaneCounters& counters() { return counters_; }
 
  private:
   std::int64_t number_;
   StreamQueue queue_;
-  std::deque<std::vector<float>> buffers_;
+  std::deque<Exchanged> buffers_;
   std::deque<Tensor> tensors_;
   std::deque<Node> nodes_;
   LaneCounters counters_;

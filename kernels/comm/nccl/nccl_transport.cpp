@@ -28,7 +28,7 @@ namespace {
 
 class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
  public:
-  NcclAllReduceKernel(const KernelRequest& request, const CollectiveShape& as_ring,
+  NcclAllReduceKernel(const KernelRequest& request, Tensor buffer, const CollectiveShape& as_ring,
                       std::int64_t limit_ns, NcclCommunicator& communicator, Account& account,
                       std::string choice)
       : communicator_(communicator),
@@ -36,8 +36,7 @@ class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
         times_(account.times.emplace()),
         of_one_run_(member_traffic(as_ring, request.node.attributes.integer("member"))),
         choice_(std::move(choice)),
-        buffer_(request.inputs[0].f32()),
-        elements_(as_ring.elements),
+        buffer_(std::move(buffer)),
         stream_(request.queue->stream_place()->stream),
         patience_{.abort = request.abort,
                   .spins = request.spins,
@@ -47,13 +46,13 @@ class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
   void run(const StepContext& context) override {
     times_.arrive(*context.counters);
     context.counters->peer_waits.begin(ticks());
-    communicator_.all_reduce(buffer_, elements_, stream_, patience_);
+    communicator_.all_reduce(buffer_, stream_, patience_);
     context.counters->peer_waits.end(ticks());
     times_.leave(*context.counters);
     count_step();
   }
   QueuedExchange* queued_exchange() override { return this; }
-  void enqueue() override { communicator_.enqueue(buffer_, elements_, stream_, patience_); }
+  void enqueue() override { communicator_.enqueue(buffer_, stream_, patience_); }
   bool awaits_others() const override { return true; }
   void look(std::int64_t waited_ns) override { communicator_.look(waited_ns, patience_); }
   void count_step() override { account_.traffic += of_one_run_; }
@@ -66,8 +65,7 @@ class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
   CollectiveTimes times_;
   MemberTraffic of_one_run_;
   std::string choice_;
-  float* buffer_;
-  std::int64_t elements_;
+  Tensor buffer_;
   CUstream_st* stream_;
   Patience patience_;
 };
@@ -75,8 +73,7 @@ class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
 /// What one kernel reduces.
 struct Bucket {
   std::int64_t group = 0;
-  float* buffer = nullptr;
-  std::int64_t elements = 0;
+  Tensor buffer;
 };
 
 /// As in a roll.
@@ -84,7 +81,7 @@ std::string text_of(const std::vector<Bucket>& buckets) {
   std::string text;
   for (const Bucket& bucket : buckets) {
     text += (text.empty() ? "" : ",") + std::to_string(bucket.group) + ':' +
-            std::to_string(bucket.elements);
+            std::to_string(bucket.buffer.elements());
   }
   return text;
 }
@@ -126,8 +123,8 @@ struct NcclTransport::State {
     const std::optional<StreamPlace> place =
         request.queue == nullptr ? std::nullopt : request.queue->stream_place();
     if (!place || !is_nccl_algorithm(wanted)) return before ? before(request) : nullptr;
-    const std::int64_t elements = bucket_elements(request.inputs);
-    if (elements < 0) return nullptr;
+    const std::optional<Tensor> buffer = whole_of(request.inputs);
+    if (!buffer) return nullptr;
     pin(wanted);
     if (!permission && version() >= kSharesGpus) permission.emplace();
     const std::int64_t members = attributes.integer("members");
@@ -139,15 +136,13 @@ struct NcclTransport::State {
     const CollectiveShape as_ring{.algorithm = kRing,
                                   .members = members,
                                   .group = attributes.integer("group"),
-                                  .elements = elements,
-                                  .element_bytes = sizeof(float),
+                                  .elements = buffer->elements(),
+                                  .element_bytes = size_of(buffer->type.element),
                                   .part_of = processes};
     abort = request.abort;
     Clique& clique = clique_of(processes, member);
-    clique.buckets[member].push_back({.group = attributes.integer("group"),
-                                      .buffer = request.inputs[0].f32(),
-                                      .elements = elements});
-    return std::make_unique<NcclAllReduceKernel>(request, as_ring, options.limit_ns,
+    clique.buckets[member].push_back({.group = attributes.integer("group"), .buffer = *buffer});
+    return std::make_unique<NcclAllReduceKernel>(request, *buffer, as_ring, options.limit_ns,
                                                  communicator(clique, member, *place),
                                                  accounts.open(request.node.place), choice());
   }
@@ -235,7 +230,7 @@ struct NcclTransport::State {
     for (const auto& [member, communicator] : clique.communicators) {
       communicator->adopt_thread();
       for (const Bucket& bucket : clique.buckets.at(member)) {
-        communicator->register_buffer(bucket.buffer, bucket.elements);
+        communicator->register_buffer(bucket.buffer);
       }
     }
   }
@@ -250,7 +245,7 @@ struct NcclTransport::State {
         try {
           clique.communicators.at(number)->adopt_thread();
           for (const Bucket& bucket : clique.buckets.at(number)) {
-            clique.communicators.at(number)->all_reduce(bucket.buffer, bucket.elements,
+            clique.communicators.at(number)->all_reduce(bucket.buffer,
                                                         clique.places.at(number).stream, patience);
           }
         } catch (...) {

@@ -35,6 +35,22 @@ TEST_F(Nccl, LeavesTheSumOverAllMembersAtEach) {
   });
 }
 
+TEST_F(Nccl, SumsBf16AndCountsTwoBytesForEachElement) {
+  for_each_process(
+      {.processes = {0, 1}, .gpus = {0, 1}, .buckets = {1000}, .element = ElementType::BF16},
+      [](Process& process) {
+        process.connect();
+        process.run(0);
+        const std::vector<float>& found = process.members()[0]->buffer(0);
+        for (std::int64_t i = 0; i < std::ssize(found); ++i) {
+          const double sum = static_cast<double>(contribution(0, 0, i)) +
+                             static_cast<double>(contribution(1, 0, i));
+          ASSERT_NEAR(found[at(i)], sum, bound_of_sum(ElementType::BF16, 2));
+        }
+        EXPECT_EQ(process.transport().traffic().begin()->second.sent, 1000 * 2);
+      });
+}
+
 TEST_F(Nccl, MakesACommunicatorForEachMemberAndClosesItTogetherWithTheOthers) {
   for_each_process(kThreeProcesses, [](Process& process) {
     process.connect();

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "kernels/comm/collective/all_reduce.h"
+#include "kernels/comm/collective/all_reduce_members_for_test.h"
 #include "kernels/cuda/device/device_op_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/graph/collective.h"
@@ -14,6 +16,8 @@
 namespace regatta::cuda {
 namespace {
 
+using regatta::testing_support::Exchanged;
+using regatta::testing_support::held;
 using testing_support::cuda_table;
 
 struct Case {
@@ -22,6 +26,7 @@ struct Case {
   std::int64_t elements = 1;
   std::int64_t group = 0;
   std::int64_t skipped = 0;  ///< elements, before each bucket
+  ElementType element = ElementType::F32;
 };
 
 using Buckets = std::vector<std::vector<float>>;  ///< by member
@@ -32,17 +37,24 @@ Buckets random_buckets(const Case& test, std::mt19937& random) {
   Buckets buckets(static_cast<std::size_t>(test.members));
   for (std::vector<float>& bucket : buckets) {
     for (std::int64_t i = 0; i < test.elements; ++i) {
-      bucket.push_back(std::exp2(exponent(random)) * (random() % 2 == 0 ? 1.0F : -1.0F));
+      const float sign = random() % 2 == 0 ? 1.0F : -1.0F;
+      bucket.push_back(held(test.element, std::exp2(exponent(random)) * sign));
     }
   }
   return buckets;
 }
 
-Buckets summed_by_the_host(const Case& test, Buckets buckets) {
-  AllReduceGroup group({.algorithm = test.algorithm, .members = test.members, .group = test.group});
+Buckets summed_by_the_host(const Case& test, const Buckets& buckets) {
+  AllReduceGroup group({.algorithm = test.algorithm,
+                        .members = test.members,
+                        .group = test.group,
+                        .element = test.element});
   std::vector<std::thread> threads;
+  std::vector<Exchanged> exchanged(buckets.size(), {test.element, test.elements});
   for (std::size_t m = 0; m < buckets.size(); ++m) {
-    group.join(static_cast<std::int64_t>(m), buckets[m].data(), test.elements);
+    exchanged[m].values() = buckets[m];
+    exchanged[m].open();
+    group.join(static_cast<std::int64_t>(m), exchanged[m].memory(), test.elements);
   }
   for (std::int64_t m = 0; m < test.members; ++m) {
     threads.emplace_back([&group, m] {
@@ -51,7 +63,12 @@ Buckets summed_by_the_host(const Case& test, Buckets buckets) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return buckets;
+  Buckets sums;
+  for (Exchanged& each : exchanged) {
+    each.close();
+    sums.push_back(each.values());
+  }
+  return sums;
 }
 
 Node node_of(const Case& test) {
@@ -68,10 +85,15 @@ class SumReplicas : public testing_support::OnDevices {
  protected:
   Buckets sum(const Case& test, const Buckets& buckets) {
     std::vector<Tensor> tensors;
+    const TensorType type{test.element, {test.elements}};
+    Exchanged exchanged(test.element, test.elements);
     for (const std::vector<float>& bucket : buckets) {
-      float* const data = allocate<float>(test.skipped + test.elements) + test.skipped;
-      device().write(data, bucket.data(), std::ssize(bucket) * std::int64_t{sizeof(float)});
-      tensors.push_back({.type = {ElementType::F32, {test.elements}}, .data = data});
+      exchanged.values() = bucket;
+      exchanged.open();
+      const std::int64_t skipped = test.skipped * size_of(test.element);
+      tensors.push_back(
+          {.type = type, .data = allocate<std::byte>(skipped + type.bytes()) + skipped});
+      device().write(tensors.back().data, exchanged.memory(), type.bytes());
     }
     const Node node = node_of(test);
     const auto kernel = cuda_table().build({.node = node,
@@ -84,11 +106,16 @@ class SumReplicas : public testing_support::OnDevices {
     queue().finish();
     Buckets sums;
     for (const Tensor& tensor : tensors) {
-      sums.push_back(read(tensor.f32(), test.elements));
+      device().read(exchanged.memory(), tensor.data, type.bytes());
+      exchanged.close();
+      sums.push_back(exchanged.values());
     }
     return sums;
   }
 };
+
+constexpr std::pair<std::int64_t, ElementType> kSkippedAndElement[] = {
+    {0, ElementType::F32}, {1, ElementType::F32}, {0, ElementType::BF16}, {1, ElementType::BF16}};
 
 TEST_P(SumReplicas, GivesTheBitsOfTheHost) {
   std::mt19937 random(23);
@@ -96,16 +123,17 @@ TEST_P(SumReplicas, GivesTheBitsOfTheHost) {
     if (!has_addition_orders(algorithm)) continue;  // the host adds
     for (const std::int64_t members : {1, 2, 3, 5, 8}) {
       for (const std::int64_t elements : {1, 2, 3, 7, 64, 1001, 4099}) {
-        for (const std::int64_t skipped : {0, 1}) {
+        for (const auto& [skipped, element] : kSkippedAndElement) {
           const Case test{.algorithm = std::string(algorithm),
                           .members = members,
                           .elements = elements + static_cast<std::int64_t>(random() % 5),
                           .group = static_cast<std::int64_t>(random() % 7),
-                          .skipped = skipped};
+                          .skipped = skipped,
+                          .element = element};
           const Buckets buckets = random_buckets(test, random);
           EXPECT_EQ(sum(test, buckets), summed_by_the_host(test, buckets))
-              << algorithm << " of " << members << " members, " << test.elements
-              << " elements, group " << test.group << ", skipped " << skipped;
+              << algorithm << " of " << members << " members, " << test.elements << " elements of "
+              << to_string(element) << ", group " << test.group << ", skipped " << skipped;
         }
       }
     }
@@ -128,9 +156,9 @@ TEST_P(SumReplicas, HasBitsThatDependOnTheAlgorithm) {
   EXPECT_NE(sums[1], sums[2]);
 }
 
-TEST_P(SumReplicas, RefusesOtherElementsThanF32) {
+TEST_P(SumReplicas, RefusesOtherElementsThanF32AndBf16) {
   const Node node = node_of({.algorithm = "ring", .members = 1});
-  const Tensor bucket{.type = {ElementType::BF16, {4}}, .data = allocate<float>(2)};
+  const Tensor bucket{.type = {ElementType::I32, {4}}, .data = allocate<float>(4)};
   EXPECT_THROW(cuda_table().build({.node = node,
                                    .inputs = {&bucket, 1},
                                    .outputs = {&bucket, 1},

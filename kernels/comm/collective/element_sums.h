@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements of a bucket as the host adds them: two at a time, in f32, and rounded to the nearest
+// (ties to even) where the bucket is bf16. A sum of n members in bf16 is so rounded n - 1 times.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/tensor_type.h"
+#include "kernels/runtime/element.h"
+
+namespace regatta {
+
+/// Whether the host adds elements of this type.
+inline bool is_summed(ElementType element) {
+  return element == ElementType::F32 || element == ElementType::BF16;
+}
+
+template <typename T>
+void add_elements(T* sum, const T* part, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) store(sum[i], load(sum[i]) + load(part[i]));
+}
+
+/// sum[i] += part[i].
+inline void add_elements(ElementType element, void* sum, const void* part, std::int64_t count) {
+  check(is_summed(element), "sums are of f32 or bf16");
+  if (element == ElementType::F32) {
+    add_elements(static_cast<float*>(sum), static_cast<const float*>(part), count);
+  } else {
+    add_elements(static_cast<Bf16*>(sum), static_cast<const Bf16*>(part), count);
+  }
+}
+
+}  // namespace regatta
