@@ -58,6 +58,17 @@ class Calibration(unittest.TestCase):
         self.assertGreater(tcp, threads)
         self.assertGreater(len(made["step_ns"]), 10)
 
+    def test_measures_what_is_due_in_few_steps_only(self) -> None:
+        folder = fresh_folder()
+        rare = ("--workload", "parabola", "--strategy", "local_sgd", "--sync-every", "500",
+                "--workers", "2", "--processes", "2")
+        output_of("calibrate", *rare, "--out", str(folder / "calibration.json"))
+        (folder / "cluster.toml").write_text('calibration = "calibration.json"\n' + HOSTS)
+        output_of("run", *rare, "--cluster", str(folder / "cluster.toml"), "--steps", "600",
+                  "--out", str(folder))
+        (line,) = (folder / "simulated.jsonl").read_text().splitlines()
+        self.assertEqual(json.loads(line)["step_time_ns"]["count"], 600)
+
     def test_does_not_replace_a_file(self) -> None:
         file = fresh_folder() / "mine.json"
         file.write_text("mine")

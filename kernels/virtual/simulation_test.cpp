@@ -218,6 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
         VirtualCase{.strategy = "diloco", .options = {{"sync_every", std::int64_t{3}}}},
         VirtualCase{.strategy = "gossip", .workers = 4},
         VirtualCase{.strategy = "all_reduce+powersgd"}, VirtualCase{.strategy = "all_reduce+top_k"},
+        VirtualCase{.strategy = "all_reduce+bf16_compress"},
         VirtualCase{.strategy = "parameter_server", .workers = 3, .servers = 1},
         VirtualCase{.strategy = "parameter_server",
                     .workers = 3,
