@@ -14,7 +14,6 @@
 
 #include "harness/run/timed_kernels.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/period.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/lane.h"
@@ -24,8 +23,8 @@
 namespace regatta {
 namespace {
 
-constexpr std::int64_t kWarmUp = 2;  // steps
-constexpr int kRounds = 3;           // each from the first weights
+constexpr std::int64_t kWarmUpSteps = 2;
+constexpr int kRounds = 3;  // each from the first weights
 
 /// Every loop takes a step as soon as the one before has ended.
 class TicketsAtOnce final : public TicketPost {
@@ -62,7 +61,11 @@ Step without_periods(const Step& part) {
   same.graph = Graph();
   for (const Variable& variable : part.graph.variables()) same.graph.add(variable);
   for (Node node : part.graph.nodes()) {
-    set_period(node.attributes, {});
+    if (node.attributes.has("every")) {
+      node.attributes.set("every", std::int64_t{1});
+      node.attributes.set("after", std::int64_t{0});
+    }
+    if (node.attributes.has("lag")) node.attributes.set("lag", std::int64_t{0});
     same.graph.add(std::move(node));
   }
   return same;
@@ -93,7 +96,7 @@ class PartTimes {
  public:
   PartTimes(const Step& part, const KernelTable& inner, const KernelMeasuring& options,
             std::vector<int> cores)
-      : steps_(kWarmUp + options.steps), timed_(inner, "cpu", steps_), tickets_(steps_) {
+      : steps_(kWarmUpSteps + options.steps), timed_(inner, "cpu", steps_), tickets_(steps_) {
     ExecutorOptions made;
     made.cores = std::move(cores);
     made.threads_per_worker = options.threads_per_worker;
@@ -120,7 +123,7 @@ class PartTimes {
       const auto id = static_cast<NodeId>(times.node - graph.nodes().data());
       if (!virtual_time::computes(graph, *times.node)) continue;
       std::vector<double>& all = spans[virtual_time::kernel_key(graph, id, threads)];
-      for (std::size_t k = kWarmUp; k < times.ticks.size(); ++k) {
+      for (std::size_t k = kWarmUpSteps; k < times.ticks.size(); ++k) {
         if (times.ticks[k] == 0) continue;  // it did not take part
         all.push_back(static_cast<double>(ticks_to_ns(times.ticks[k])));
       }
@@ -130,12 +133,12 @@ class PartTimes {
   /// What each step took to compute, without input and updates, of all of its workers together.
   std::vector<double> step_ns() const {
     const Graph& graph = executor_->step().graph;
-    std::vector<double> sums(static_cast<std::size_t>(steps_ - kWarmUp));
+    std::vector<double> sums(static_cast<std::size_t>(steps_ - kWarmUpSteps));
     std::vector<bool> is_whole(sums.size(), true);
     for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
       if (category_of(graph, *times.node) != Category::Compute) continue;
       for (std::size_t k = 0; k < sums.size(); ++k) {
-        const std::uint64_t ticks = times.ticks[kWarmUp + k];
+        const std::uint64_t ticks = times.ticks[kWarmUpSteps + k];
         if (ticks == 0) is_whole[k] = false;
         sums[k] += static_cast<double>(ticks_to_ns(ticks));
       }
