@@ -19,6 +19,7 @@ inline bool is_summed(ElementType element) {
 
 template <typename T>
 void add_elements(T* sum, const T* part, std::int64_t count) {
+#pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) store(sum[i], load(sum[i]) + load(part[i]));
 }
 
