@@ -52,9 +52,9 @@ def _point(record: dict, usual: dict) -> Point:
              for field in ("compute_ns", "exposed_communication_ns", "wait_ns", "input_ns",
                            "update_ns")}
     whole = sum(spans.values())
-    return Point(record["cell"]["strategy"], _name(record["cell"], usual), record["cell"]["workers"],
-                 record["examples_per_s"], spans["exposed_communication_ns"] / whole,
-                 spans["wait_ns"] / whole)
+    cell = record["cell"]
+    return Point(cell["strategy"], _name(cell, usual), cell["workers"], record["examples_per_s"],
+                 spans["exposed_communication_ns"] / whole, spans["wait_ns"] / whole)
 
 
 def read(folder: Path) -> dict[float, list[Point]]:

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "harness/run/timed_kernels.h"
 #include "harness/judge/statistics.h"
+#include "harness/run/timed_kernels.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/measure/clock.h"

@@ -19,7 +19,6 @@
 
 #include "harness/bench/bare_convolutions_bench.h"
 #include "harness/bench/gpu_step_bench.h"
-#include "harness/run/timed_kernels.h"
 #include "harness/judge/statistics.h"
 #include "harness/plan/device_name.h"
 #include "harness/plan/engine_rule.h"
@@ -27,6 +26,7 @@
 #include "harness/plan/placement.h"
 #include "harness/plan/training_options.h"
 #include "harness/run/backend.h"
+#include "harness/run/timed_kernels.h"
 #include "harness/system/output_file.h"
 #include "harness/system/process.h"
 #include "kernels/graph/error.h"
