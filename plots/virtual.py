@@ -123,7 +123,7 @@ def _draw_panel(axes: Axes, gbit: float, points: list[Point]) -> None:
     axes.set_yscale("log", base=2)
     axes.set_xticks(counts, [str(count) for count in counts])
     axes.set_yticks(counts, [str(count) for count in counts])
-    axes.set_ylim(min(0.4, *(p.examples_per_s / alone for p in points)), counts[-1] * 1.3)
+    axes.set_ylim(min(0.9, *(p.examples_per_s / alone for p in points)), counts[-1] * 1.3)
     axes.set_xlabel("workers, a host each")
     entitle(axes, f"{gbit:g} Gbit/s")
     tidy(axes)
@@ -136,7 +136,7 @@ def draw(panels: dict[float, list[Point]]) -> Figure:
         _draw_panel(axes, gbit, points)
     grid[0][0].set_ylabel("speed, times one worker's")
     handles, names = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=4,
+    figure.legend(handles, names, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=4,
                   frameon=False, fontsize=9, labelcolor=INK, handlelength=4)
     return figure
 
