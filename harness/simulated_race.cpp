@@ -43,6 +43,14 @@ void require_virtual(const RaceRequest& request, const Placement& placement) {
         "nothing is trained, so that there is nothing to keep; leave --checkpoint-every and "
         "--resume out");
   }
+  if (request.epochs) refuse("a few steps tell the speed; give --steps in place of --epochs");
+  if (request.threads != 0) refuse("threads_per_worker is the file's; leave --threads out");
+  if (!request.listen.empty() || !request.tls.empty()) {
+    refuse("no process is started; leave --listen and --tls out");
+  }
+  if (request.on_loss == OnLoss::Continue) {
+    refuse("no process can be lost; leave --continue-on-loss out");
+  }
   if (placement.facts.has_quorum) refuse("backup workers have no virtual time yet");
   if (!request.hosts.empty()) refuse("hosts are the file's; leave --hosts out");
 }
@@ -128,6 +136,11 @@ Record simulated_race(const RaceRequest& request) {
 
   Simulation simulation(program, file.cluster, options);
   simulation.run();
+  if (simulation.now() <= 0) {
+    throw RunError(ErrorKind::Usage,
+                   "by the calibration nothing takes any time; fix: regatta "
+                   "calibrate, or times above 0");
+  }
   record.training_ns = record.full_ns = std::llround(simulation.now());
   record.examples_per_s =
       static_cast<double>(simulation.examples_seen()) / (simulation.now() * 1e-9);

@@ -12,10 +12,11 @@
 
 namespace regatta {
 
-/// Throws: RunError(Usage, Data, Unsupported): a cluster or calibration that does not fit.
+/// Throws: RunError(Usage, Data, Unsupported): a cluster or calibration that does not fit;
+/// RunError(Timeout): lanes that wait for each other for ever.
 Record simulated_race(const RaceRequest& request);
 
-/// A few lines on what it says, and where the record is.
+/// Median step, speed and shares of time, and the record's file.
 void print_simulated(std::ostream& out, const Record& record, const std::string& folder);
 
 }  // namespace regatta

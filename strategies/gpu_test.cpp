@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "strategies/test_support.h"
 
@@ -100,6 +101,7 @@ class OnGpu : public testing::TestWithParam<Setup> {
 
 TEST_P(OnGpu, FollowsTheCpu) {
   const Case& test = GetParam().test;
+  if (const std::string why = why_cpu_lacks(test.element); !why.empty()) GTEST_SKIP() << why;
   const DataSet& data = data_of(test.workload);
   const Step step = training_of(test.workload, test.global_batch, test.steps, test.element);
   TrialOptions options;

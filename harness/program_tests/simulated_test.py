@@ -148,6 +148,8 @@ class BadInput(unittest.TestCase):
                 ("latency_us = -1\n" + HOSTS, r"latency_us is a number from 0"),
                 ('[compute_times]\nkind = "gama"\n' + HOSTS, r"did you mean 'gamma'"),
                 ('[compute_times]\nkind = "samples"\n' + HOSTS, r"samples belong to"),
+                ("[compute_times]\nkind = 3\n" + HOSTS, r"kind is a word"),
+                ('[compute_times]\nkind = "gamma"\nspread = 1e160\n' + HOSTS, r"at most 10"),
                 ("[[host]\n", r"line 2: ")):
             with self.subTest(text=text):
                 self.refused(cluster(text), says)
@@ -161,7 +163,8 @@ class BadInput(unittest.TestCase):
                 ({"git_commit": "0" * 40}, r"of commit '0+'.*regatta calibrate anew"),
                 ({"kernels": {}}, r"lacks \d+ kernels of this cell, such as '.*regatta calibrate"),
                 ({"calibration": 2}, r"no calibration of format 1"),
-                ({"transports": slow}, r"adding_bytes_per_ns is 0")):
+                ({"transports": slow}, r"adding_bytes_per_ns is 0"),
+                ({"kernels": {"dense": "long"}}, r"dense is no number")):
             with self.subTest(changes=list(changes)):
                 self.refused(cluster(**changes), says)
         by_hand = cluster(cpu="another", git_commit="", source="the vendor's data sheet")
@@ -176,6 +179,10 @@ class BadInput(unittest.TestCase):
     def test_of_flags_that_mean_nothing_there(self) -> None:
         self.refused(cluster(), r"--trace", "--trace", str(fresh_folder() / "trace.json"))
         self.refused(cluster(), r"--checkpoint-every", "--checkpoint-every", "5")
+        self.refused(cluster(), r"give --steps", "--epochs", "2")
+        self.refused(cluster(), r"leave --threads out", "--threads", "1")
+        self.refused(cluster(), r"no process is started", "--listen", "127.0.0.1")
+        self.refused(cluster(), r"no process can be lost", "--continue-on-loss")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,6 @@
 #include "harness/record/sample_record.h"
 
 int main() {
-  std::cout << regatta::to_json_line(regatta::sample_record())
+  std::cout << regatta::to_json_line(regatta::sample_simulated_record())
             << regatta::to_json_line(regatta::sample_failed_record());
 }

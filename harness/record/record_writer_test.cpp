@@ -44,6 +44,12 @@ class RecordWriter : public testing::Test {
   const std::string line_ = to_json_line(sample_record());
 };
 
+TEST_F(RecordWriter, KeepsRunsInVirtualTimeApart) {
+  append_record(folder_, sample_simulated_record());
+  EXPECT_EQ(text_of(folder_ / "simulated.jsonl"), to_json_line(sample_simulated_record()));
+  EXPECT_FALSE(fs::exists(folder_ / "records.jsonl"));
+}
+
 TEST_F(RecordWriter, CreatesTheFolderAndAppends) {
   const fs::path folder = folder_ / "new" / "folder";
   append_record(folder, sample_record());

@@ -119,17 +119,22 @@ Record sample_record() {
           .resumed = Resumed{.run_id = "sample-begun",
                              .from = "out/checkpoints/sample-begun",
                              .examples = 5'120},
-          .simulated = Simulated{.mode = "time",
-                                 .cluster = "0123456789abcdef",
-                                 .calibration = "fedcba9876543210",
-                                 .source = "regatta calibrate",
-                                 .hosts = 2,
-                                 .events = 1'000},
           .losses = {{.examples = 0, .loss = 2.31}, {.examples = 5'120, .loss = 1.1}},
           .command = "regatta run --workload resnet9_thin --strategy all_reduce --workers 2",
           .machine = sample_machine(),
           .software = sample_software(),
           .environment = {{"OMP_NUM_THREADS", "1"}}};
+}
+
+Record sample_simulated_record() {
+  Record record = sample_record();
+  record.simulated = Simulated{.mode = "time",
+                               .cluster = "0123456789abcdef",
+                               .calibration = "fedcba9876543210",
+                               .source = "regatta calibrate",
+                               .hosts = 2,
+                               .events = 1'000};
+  return record;
 }
 
 Record sample_failed_record() {

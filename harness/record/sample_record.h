@@ -7,8 +7,12 @@
 
 namespace regatta {
 
-/// A run that reached its target: every optional field except `failure` and every array is filled.
+/// A run that reached its target: every optional field except `failure` and `simulated`, and every
+/// array is filled.
 Record sample_record();
+
+/// The same, with what a run in virtual time says of itself.
+Record sample_simulated_record();
 
 /// A run that failed before its first step: every field that can be empty then is empty.
 Record sample_failed_record();

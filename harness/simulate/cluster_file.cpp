@@ -25,6 +25,7 @@ constexpr std::uintmax_t kMostCluster = 64 << 10;
 constexpr std::int64_t kMostHosts = 4096;
 constexpr std::int64_t kMostCores = 4096;
 constexpr std::size_t kMostLine = 4096;  // characters: toml++ follows brackets by recursion
+constexpr double kMostSpread = 10;
 constexpr double kBytesPerNsOfGbit = 0.125;
 
 class ClusterReader {
@@ -113,6 +114,8 @@ class ClusterReader {
     const toml::table* table = node.as_table();
     if (table == nullptr) throw error("compute_times is a table: [compute_times]");
     allow(*table, {"kind", "spread", "samples"});
+    const toml::node* word = table->get("kind");
+    if (word != nullptr && !word->is_string()) throw error("kind is a word, such as \"gamma\"");
     const auto kind = (*table)["kind"].value<std::string>().value_or("constant");
     std::vector<std::string> names;
     ComputeTimes& times = cluster.compute_times;
@@ -126,6 +129,7 @@ class ClusterReader {
       throw error(unknown_name("kind", kind, names).what());
     }
     times.spread = real(*table, "spread").value_or(0);
+    if (times.spread > kMostSpread) throw error(fmt::format("spread is at most {}", kMostSpread));
     if (times.kind == ComputeTimes::Kind::ShiftedExponential && times.spread > 1) {
       throw error("spread of shifted_exponential is the part that varies, 0 to 1");
     }

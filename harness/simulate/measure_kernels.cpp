@@ -99,7 +99,7 @@ class PartTimes {
       : steps_(kWarmUpSteps + options.steps), timed_(inner, "cpu", steps_), tickets_(steps_) {
     ExecutorOptions made;
     made.cores = std::move(cores);
-    made.threads_per_worker = options.threads_per_worker;
+    made.threads_per_worker = virtual_time::lane_threads(part.graph, options.threads_per_worker);
     made.seed = options.seed;
     made.data = &options.data;
     made.max_examples = steps_ * part.global_batch;
@@ -130,22 +130,29 @@ class PartTimes {
     }
   }
 
-  /// What each step took to compute, without input and updates, of all of its workers together.
+  /// What each step took each worker to compute, without input and updates.
   std::vector<double> step_ns() const {
     const Graph& graph = executor_->step().graph;
-    std::vector<double> sums(static_cast<std::size_t>(steps_ - kWarmUpSteps));
-    std::vector<bool> is_whole(sums.size(), true);
+    const auto steps = static_cast<std::size_t>(steps_ - kWarmUpSteps);
+    std::map<Place, std::vector<double>> sums;
+    std::map<Place, std::vector<bool>> is_cut;
     for (const TimedKernels::NodeTimes& times : timed_.nodes()) {
+      const Place& place = times.node->place;
+      if (place.role != Role::Worker) continue;
       if (category_of(graph, *times.node) != Category::Compute) continue;
-      for (std::size_t k = 0; k < sums.size(); ++k) {
+      sums[place].resize(steps);
+      is_cut[place].resize(steps);
+      for (std::size_t k = 0; k < steps; ++k) {
         const std::uint64_t ticks = times.ticks[kWarmUpSteps + k];
-        if (ticks == 0) is_whole[k] = false;
-        sums[k] += static_cast<double>(ticks_to_ns(ticks));
+        if (ticks == 0) is_cut[place][k] = true;
+        sums[place][k] += static_cast<double>(ticks_to_ns(ticks));
       }
     }
     std::vector<double> whole;
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-      if (is_whole[k]) whole.push_back(sums[k]);
+    for (const auto& [place, spans] : sums) {
+      for (std::size_t k = 0; k < steps; ++k) {
+        if (!is_cut[place][k]) whole.push_back(spans[k]);
+      }
     }
     return whole;
   }
@@ -183,8 +190,8 @@ std::vector<std::unique_ptr<PartTimes>> copies_of(const Step& part, const Kernel
 MeasuredKernels measure_kernels(const std::vector<Step>& parts, const KernelMeasuring& options) {
   MeasuredKernels measured;
   const KernelTable inner = silent_table();
-  const int threads = options.threads_per_worker;
   for (const Step& part : parts) {
+    const int threads = virtual_time::lane_threads(part.graph, options.threads_per_worker);
     if (knows_all(part.graph, threads, measured.costs)) continue;
     if (options.tell) options.tell(fmt::format("kernels of process {}", part.partition.process));
     std::map<std::string, std::vector<double>> spans;

@@ -39,7 +39,6 @@ void Channels::post(double now, int from, int to, const Posted& message, const D
   const int number = channel_of(from, to, message.carrier);
   Channel& channel = channels_[static_cast<std::size_t>(number)];
   channel.waiting.push_back({.message = message, .delivery = delivery});
-  ++carried_;
   if (channel.waiting.size() == 1) start(now, number);
 }
 

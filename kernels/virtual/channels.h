@@ -45,7 +45,6 @@ class Channels {
   /// What has left; nothing where the event is out of date.
   std::optional<Delivery> end_flow(const Event& event);
   void settle(double now) { network_.settle(now); }
-  std::int64_t carried() const { return carried_; }  ///< messages
 
  private:
   struct Waiting {
@@ -72,7 +71,6 @@ class Channels {
   std::map<std::pair<std::pair<int, int>, Carrier>, int> numbers_;
   std::vector<Channel> channels_;
   std::vector<int> channel_of_flow_;
-  std::int64_t carried_ = 0;
 };
 
 }  // namespace regatta::virtual_time

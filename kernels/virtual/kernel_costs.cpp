@@ -49,6 +49,13 @@ std::string kernel_key(const Graph& graph, NodeId id, int threads) {
   return key + ' ' + std::to_string(threads) + 't';
 }
 
+int lane_threads(const Graph& part, int threads_per_worker) {
+  const auto& nodes = part.nodes();
+  const bool has_workers = std::any_of(
+      nodes.begin(), nodes.end(), [](const Node& node) { return node.place.role == Role::Worker; });
+  return has_workers ? threads_per_worker : 1;
+}
+
 bool computes(const Graph& graph, const Node& node) {
   return !is_view(graph, node) && !op_info(node.op).crosses;
 }

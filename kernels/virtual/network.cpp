@@ -56,7 +56,7 @@ void Network::end(int number) {
   free_.push_back(number);
 }
 
-/// From the changed links: their flows, the links of these, and so on.
+/// From the changed links: their flows and the links of these, until no further link is found.
 void Network::find_connected() {
   connected_.clear();
   for (std::size_t i = 0; i < changed_links_.size(); ++i) {

@@ -8,6 +8,7 @@
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/expiry.h"
 #include "kernels/graph/loops.h"
 #include "kernels/graph/partition.h"
 
@@ -27,7 +28,7 @@ std::int64_t bytes_of(const Graph& graph, const Node& node) {
 class Maker {
  public:
   Maker(const KernelCosts& costs, int threads, std::span<const Step> parts)
-      : costs_(costs), threads_(threads) {
+      : costs_(costs), threads_per_worker_(threads) {
     program_.processes = static_cast<int>(parts.size());
     program_.global_batch = parts.front().global_batch;
     for (const Step& part : parts) {
@@ -51,6 +52,8 @@ class Maker {
   void add(const Step& part) {
     const Graph& graph = part.graph;
     const Plan plan(part, {});
+    expiry_ = part.partition.expiry.empty() ? expiries(part) : part.partition.expiry;
+    threads_ = lane_threads(graph, threads_per_worker_);
     const int first_lane = static_cast<int>(program_.lanes.size());
     const std::int32_t first_variable = program_.shared_variables;
     program_.shared_variables += static_cast<std::int32_t>(graph.variables().size());
@@ -113,6 +116,8 @@ class Maker {
     }
     const Period period = period_of(node);
     if (period != Period{}) made.period = number_in(program_.periods, period);
+    const std::int64_t expiry = expiry_[static_cast<std::size_t>(instruction.node)];
+    if (expiry != kNever) made.expiry = number_in(program_.expiries, expiry);
     if (computes(graph, node)) {
       compute(graph, instruction.node, bases, made);
     } else {
@@ -188,7 +193,7 @@ class Maker {
       const CollectiveShape shape = collective_shape(graph, node);
       program_.collectives.push_back(
           {.schedule = CollectiveSchedule(shape),
-           .element_bytes = shape.element_bytes,
+           .by_library = shape.algorithm == kMpi,
            .lanes = std::vector<int>(static_cast<std::size_t>(shape.members), -1)});
     }
     return entry->second;
@@ -204,7 +209,9 @@ class Maker {
   }
 
   const KernelCosts& costs_;
-  int threads_;
+  int threads_per_worker_;
+  int threads_ = 1;                   ///< of the part's lanes
+  std::vector<std::int64_t> expiry_;  ///< by node of the part
   int process_ = 0;
   Program program_;
   std::set<std::string> unknown_;

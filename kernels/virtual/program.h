@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of a partitioned step as lists of what lanes do, without the graph: for each lane the
-// instructions of its plan (kernels/runtime/plan.h) with their times, messages and collectives. So
-// large a cluster takes a few dozen bytes an instruction.
+// instructions of its plan (kernels/runtime/plan.h) with their times, messages and collectives. An
+// instruction takes 64 bytes.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct LaneInstruction {
   bool is_an_update = false;  ///< of shared variables
   bool adds = false;          ///< receive: onto its inputs
   std::int32_t period = -1;   ///< index of Program::periods; -1: every step
+  std::int32_t expiry = -1;   ///< index of Program::expiries; -1: never
   std::int32_t number = -1;   ///< of the message, the collective, or the place that is copied from
   std::int32_t member = 0;    ///< of the collective
   std::int32_t first = 0;     ///< of the lists of waits, sent messages or variables
@@ -56,8 +57,8 @@ struct ProgramMessage {
 
 struct ProgramCollective {
   CollectiveSchedule schedule;
-  std::int64_t element_bytes = 4;
-  std::vector<int> lanes;  ///< by member
+  bool by_library = false;  ///< which does not tell waiting from moving
+  std::vector<int> lanes;   ///< by member
 };
 
 struct ProgramLoop {
@@ -75,9 +76,10 @@ struct Program {
   std::vector<ProgramMessage> messages;
   std::vector<ProgramCollective> collectives;
   std::vector<Period> periods;
-  std::vector<Place> senders;         ///< of copies
-  std::vector<std::int32_t> lists;    ///< pairs (lane, index) of waits, messages, shared variables
-  std::int32_t shared_variables = 0;  ///< over all processes
+  std::vector<std::int64_t> expiries;  ///< examples seen, from which on a node is skipped
+  std::vector<Place> senders;          ///< of copies
+  std::vector<std::int32_t> lists;     ///< pairs (lane, index) of waits, messages, shared variables
+  std::int32_t shared_variables = 0;   ///< over all processes
   std::vector<std::string> unknown_kernels;  ///< without a cost, each once
 };
 

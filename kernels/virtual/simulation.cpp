@@ -39,10 +39,11 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
   for (auto& [place, worker] : workers) worker = number++;
   for (int l = 0; l < static_cast<int>(lanes_.size()); ++l) {
     lane(l).staleness.resize(kStalenessCounts);
-    if (planned(l).place.role == Role::Worker) lane(l).worker = workers.at(planned(l).place);
+    ready(l);
+    if (planned(l).place.role != Role::Worker) continue;
+    lane(l).worker = workers.at(planned(l).place);
     const auto straggler = options_.stragglers.find(static_cast<int>(lane(l).worker));
     if (straggler != options_.stragglers.end()) lane(l).slowdown = straggler->second;
-    ready(l);
   }
 }
 
@@ -111,8 +112,7 @@ void Simulation::go(int l) {
       continue;
     }
     if (!is_due(l, instruction(l))) {
-      ++lane(l).at;
-      wake(lane(l).watchers);
+      go_on_to(l, lane(l).at + 1);
       continue;
     }
     if (!await_dependencies(l) || !start(l)) return;
@@ -152,13 +152,21 @@ bool Simulation::is_claimed(int loop, std::int64_t step) const {
   return step < loops_[static_cast<std::size_t>(loop)].claimed;
 }
 
+/// Of a step of every loop of the model; -1: of all models.
+std::int64_t Simulation::examples_of(int model) const {
+  std::int64_t examples = 0;
+  for (const ProgramLoop& loop : program_.loops) {
+    if (model < 0 || loop.model == model) examples += loop.examples;
+  }
+  return examples;
+}
+
 bool Simulation::claim(int l) {
   const int number = planned(l).loop;
   const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(number)];
   auto& claimed = claimed_[static_cast<std::size_t>(loop.model)];
   Loop& own = loops_[static_cast<std::size_t>(number)];
-  const std::int64_t most = options_.max_examples / static_cast<std::int64_t>(claimed_.size());
-  if (claimed >= most) {
+  if (claimed >= options_.max_examples * examples_of(loop.model) / examples_of(-1)) {
     own.is_over = true;
   } else {
     histories_[static_cast<std::size_t>(number)].examples.push_back(claimed);
@@ -187,13 +195,13 @@ bool Simulation::bound_holds(int l) {
 void Simulation::begin_step(int l) {
   Lane& own = lane(l);
   own.in_step = true;
-  own.at = 0;
+  go_on_to(l, 0);
   own.waited += now_ - own.since;
   own.since = now_;
   if (own.peer_waits.size() > 64) {
     own.peer_waits.erase(own.peer_waits.begin(), own.peer_waits.end() - 16);
   }
-  if (planned(l).communication || is_at_server(l)) return;
+  if (planned(l).communication || planned(l).place.role != Role::Worker) return;
   own.factor = compute_factor(cluster_.compute_times, cluster_.seed, own.worker,
                               static_cast<std::uint32_t>(own.step));
   own.factor *= own.slowdown;
@@ -220,17 +228,44 @@ void Simulation::end_step(int l) {
   wake(own.watchers);
 }
 
+/// A period is of the loop's steps, an expiry of examples that all loops have seen together.
 bool Simulation::is_due(int l, const LaneInstruction& each) {
-  return each.period < 0 ||
-         program_.periods[static_cast<std::size_t>(each.period)].is_due(lane(l).step);
+  const std::int64_t step = lane(l).step;
+  if (each.expiry >= 0) {
+    const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(planned(l).loop)];
+    const auto& claimed = histories_[static_cast<std::size_t>(planned(l).loop)].examples;
+    const auto index = static_cast<std::size_t>(step);
+    const std::int64_t of_model = loops_.size() > 1 && index < claimed.size()
+                                      ? claimed[index]
+                                      : step * examples_of(loop.model);
+    const std::int64_t seen = of_model * examples_of(-1) / examples_of(loop.model);
+    if (seen >= program_.expiries[static_cast<std::size_t>(each.expiry)]) return false;
+  }
+  return each.period < 0 || program_.periods[static_cast<std::size_t>(each.period)].is_due(step);
+}
+
+/// Who waits for the lane's progress looks again.
+void Simulation::go_on_to(int l, std::size_t at) {
+  lane(l).at = at;
+  lane(l).met = 0;
+  wake(lane(l).watchers);
+}
+
+/// Until now the lane has waited for what another sends or takes.
+void Simulation::wait_for_peers(int l) {
+  Lane& own = lane(l);
+  if (now_ == own.since) return;
+  own.waited += now_ - own.since;
+  own.peer_waits.emplace_back(own.since, now_);
+  own.since = now_;
 }
 
 /// Time spent here is waiting for others but for what an own message takes (lane.cpp).
 bool Simulation::await_dependencies(int l) {
   Lane& own = lane(l);
   const LaneInstruction& each = instruction(l);
-  for (std::int32_t w = 0; w < each.waits; ++w) {
-    const auto list = static_cast<std::size_t>(each.first + 2 * w);
+  for (; own.met < each.waits; ++own.met) {
+    const auto list = static_cast<std::size_t>(each.first + 2 * own.met);
     const int behind = program_.lists[list];
     const auto index = static_cast<std::size_t>(program_.lists[list + 1]);
     const Lane& other = lane(behind);
@@ -291,12 +326,12 @@ bool Simulation::start(int l) {
 }
 
 /// One instruction of communication.
-void Simulation::finish(int l, double span, Category category) {
+void Simulation::finish(int l, double span) {
   Lane& own = lane(l);
-  own.spent[static_cast<std::size_t>(category)] += span;
+  own.spent[static_cast<std::size_t>(Category::Communication)] += span;
   own.exposed += span;
-  ++own.at;
   own.since = now_;
+  go_on_to(l, own.at + 1);
 }
 
 void Simulation::stand_still() const {

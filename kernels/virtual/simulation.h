@@ -2,8 +2,8 @@
 //
 // Runs a program on a cluster in virtual time. Lanes keep the rules of kernels/runtime/lane.h:
 // instructions in order, dependencies, no step before the lanes of the loop in a process have ended
-// the one before; loops claim their steps from one count; a bound on staleness holds leaders back.
-// Compute of a server's process takes turns on its cores, first come, first served.
+// the one before; loops of a model claim their steps from one count; a bound on staleness holds
+// leaders back. Compute of a server's process takes turns on its cores, first come, first served.
 // Nothing is computed; what is reported are times, bytes and staleness. Two runs are alike to the
 // bit.
 #pragma once
@@ -61,6 +61,7 @@ class Simulation {
     bool in_step = false;
     bool has_core = false;  ///< of its server's
     std::size_t at = 0;     ///< instruction
+    std::int32_t met = 0;   ///< of its dependencies, in their order
     std::size_t until = 0;  ///< while it computes: behind the last of these
     std::int64_t step = 0;
     double began = 0;     ///< the step, or the wait for it
@@ -108,6 +109,9 @@ class Simulation {
   bool bound_holds(int l);
   void begin_step(int l);
   void end_step(int l);
+  void go_on_to(int l, std::size_t at);
+  void wait_for_peers(int l);
+  std::int64_t examples_of(int model) const;
   bool is_due(int l, const LaneInstruction& each);
   bool await_dependencies(int l);
   bool start(int l);
@@ -124,7 +128,7 @@ class Simulation {
   void deliver(int collective, std::int64_t from, const MemberMessage& message, std::int64_t slot);
   void leave(int collective, std::int64_t member);
   void finish_run(int l);
-  void finish(int l, double span, Category category);
+  void finish(int l, double span);
   void note_versions(int l, const LaneInstruction& each);
   void wake(std::vector<int>& lanes);
   void ready(int l);

@@ -111,7 +111,7 @@ void Simulation::finish_run(int l) {
   const auto& all = planned(l).instructions;
   const double span = now_ - own.since;
   if (all[own.at].work != Work::Compute) {
-    finish(l, span, Category::Communication);
+    finish(l, span);
   } else {
     for (std::size_t i = own.at; i < own.until; ++i) {
       if (!is_due(l, all[i])) continue;
@@ -122,11 +122,10 @@ void Simulation::finish_run(int l) {
       if (all[i].category == Category::Communication) own.exposed += all[i].ns;
       if (all[i].is_an_update) note_versions(l, all[i]);
     }
-    own.at = own.until;
     own.since = now_;
+    go_on_to(l, own.until);
   }
   leave_core(l);
-  wake(own.watchers);
   ready(l);
 }
 

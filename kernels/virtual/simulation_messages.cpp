@@ -46,8 +46,7 @@ bool Simulation::send(int l) {
     spend(l, static_cast<double>(each.bytes) / rate);
     return false;
   }
-  finish(l, 0, Category::Communication);
-  wake(lane(l).watchers);
+  finish(l, 0);
   return true;
 }
 
@@ -61,8 +60,8 @@ bool Simulation::sent(int l) {
     lane(l).state = State::Parked;
     return false;
   }
-  finish(l, now_ - lane(l).since, Category::Communication);
-  wake(lane(l).watchers);
+  wait_for_peers(l);
+  finish(l, 0);
   return true;
 }
 
@@ -76,11 +75,7 @@ bool Simulation::receive(int l) {
     own.state = State::Parked;
     return false;
   }
-  if (now_ > own.since) {
-    own.waited += now_ - own.since;
-    own.peer_waits.emplace_back(own.since, now_);
-    own.since = now_;
-  }
+  wait_for_peers(l);
   const MessageCosts& transport =
       message.of_server ? cluster_.transports.grpc : cluster_.transports.open_mpi;
   const double rate = each.adds ? transport.adding_bytes_per_ns : kNoLimit;
@@ -91,8 +86,7 @@ bool Simulation::receive(int l) {
     spend(l, static_cast<double>(each.bytes) / rate);
     return false;
   }
-  finish(l, 0, Category::Communication);
-  wake(own.watchers);
+  finish(l, 0);
   return true;
 }
 
@@ -149,13 +143,14 @@ void Simulation::leave(int collective, std::int64_t member) {
   const CollectiveRun& run = collectives_[index];
   const int l = program_.collectives[index].lanes[static_cast<std::size_t>(member)];
   Lane& own = lane(l);
-  const double others =
-      std::clamp(run.last_came(member) - run.came(member), 0.0, now_ - run.came(member));
+  // A library does not tell waiting from moving: all of it counts as moving, as in real runs.
+  const double late =
+      program_.collectives[index].by_library ? 0 : run.last_came(member) - run.came(member);
+  const double others = std::clamp(late, 0.0, now_ - run.came(member));
   if (others > 0) own.peer_waits.emplace_back(run.came(member), run.came(member) + others);
   own.waited += others;
   const double span = now_ - own.since - others;
-  finish(l, span, Category::Communication);
-  wake(own.watchers);
+  finish(l, span);
   ready(l);
 }
 
