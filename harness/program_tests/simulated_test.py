@@ -182,7 +182,7 @@ class BadInput(unittest.TestCase):
         self.refused(cluster(), r"give --steps", "--epochs", "2")
         self.refused(cluster(), r"leave --threads out", "--threads", "1")
         self.refused(cluster(), r"no process is started", "--listen", "127.0.0.1")
-        self.refused(cluster(), r"no process can be lost", "--continue-on-loss")
+        self.refused(cluster(), r"--continue-on-loss is for", "--continue-on-loss")
 
 
 if __name__ == "__main__":
