@@ -35,10 +35,10 @@ class QuorumPush {
   }
 
   void operator()(const StepContext&) {
-    const Verdict verdict =
+    const PushVerdict verdict =
         yields_ != nullptr ? decide() : quorum_.follow(member_, *heard_.front().f32() != 0);
-    if (yields_ != nullptr) *yields_ = verdict == Verdict::Dropped ? 0 : 1;
-    if (verdict != Verdict::Completes) return;
+    if (yields_ != nullptr) *yields_ = verdict == PushVerdict::Dropped ? 0 : 1;
+    if (verdict != PushVerdict::Completes) return;
     weight_ = quorum_.weight();
     for (std::size_t i = 0; i < gradients_.size(); ++i) add_up(i);
   }
@@ -46,14 +46,14 @@ class QuorumPush {
  private:
   static constexpr std::int64_t kBlock = 1024;
 
-  Verdict decide() {
+  PushVerdict decide() {
     for (const Tensor& arrived : heard_) {
       if (*arrived.f32() != 0) continue;
       check(absence_ != nullptr, "a server tells of a loss where others go on without the worker");
       absence_->note("another server has lost this loop's worker");
     }
     const bool absent = absence_ != nullptr && absence_->noted();
-    return absent ? Verdict::Dropped : quorum_.decide(member_);
+    return absent ? PushVerdict::Dropped : quorum_.decide(member_);
   }
 
   void add_up(std::size_t gradient) {

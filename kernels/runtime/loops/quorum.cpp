@@ -72,28 +72,28 @@ void Quorum::await(std::int64_t examples, const Patience& patience) {
   }
 }
 
-Verdict Quorum::decide(std::int64_t member) {
+PushVerdict Quorum::decide(std::int64_t member) {
   const std::lock_guard lock(mutex_);
   Seat& own = seat(member);
   if (own.began == applied_.value() && gathered_ < options_.needed) return count(member);
   ++own.dropped;
-  return Verdict::Dropped;
+  return PushVerdict::Dropped;
 }
 
-Verdict Quorum::follow(std::int64_t member, bool counts) {
+PushVerdict Quorum::follow(std::int64_t member, bool counts) {
   const std::lock_guard lock(mutex_);
-  return counts ? count(member) : Verdict::Dropped;
+  return counts ? count(member) : PushVerdict::Dropped;
 }
 
-Verdict Quorum::count(std::int64_t member) {
+PushVerdict Quorum::count(std::int64_t member) {
   Seat& own = seat(member);
   check(!own.counts && gathered_ < options_.needed, "a push counts once, for one step");
   own.counts = true;
   ++own.applied;
   gathered_examples_ += own.push.examples;
-  if (++gathered_ < options_.needed) return Verdict::Counts;
+  if (++gathered_ < options_.needed) return PushVerdict::Counts;
   completing_.store(member, std::memory_order_relaxed);
-  return Verdict::Completes;
+  return PushVerdict::Completes;
 }
 
 /// `counts` does not change between a push that completes a step and the end of the step.

@@ -38,7 +38,7 @@ struct QuorumOptions {
 };
 
 /// What becomes of a push.
-enum class Verdict : std::uint8_t {
+enum class PushVerdict : std::uint8_t {
   Dropped,
   Counts,
   Completes,  ///< counts and completes the step
@@ -73,9 +73,9 @@ class Quorum {
   void await(std::int64_t examples, const Patience& patience);
 
   /// Decides on the member's push.
-  Verdict decide(std::int64_t member);
+  PushVerdict decide(std::int64_t member);
   /// Applies the decision of another server.
-  Verdict follow(std::int64_t member, bool counts);
+  PushVerdict follow(std::int64_t member, bool counts);
 
   /// The gradients of a member whose push counts; empty for others. Called in the lane of the push
   /// that completes the step.
@@ -107,7 +107,7 @@ class Quorum {
   const Seat& seat(std::int64_t member) const {
     return seats_.at(static_cast<std::size_t>(member));
   }
-  Verdict count(std::int64_t member);
+  PushVerdict count(std::int64_t member);
   void updated(std::int64_t member);
   [[noreturn]] void fail(const std::string& who, const Patience& patience);
 

@@ -135,14 +135,14 @@ TEST(Quorum, WeighsAStepByTheExamplesOfWhoCameFirst) {
   const AbortFlag abort;
   const Patience patience{.abort = &abort};
   for (std::int64_t m = 0; m < 4; ++m) EXPECT_EQ(quorum.begin(m, patience), 0);
-  EXPECT_EQ(quorum.decide(0), Verdict::Counts);
-  EXPECT_EQ(quorum.decide(2), Verdict::Completes);
+  EXPECT_EQ(quorum.decide(0), PushVerdict::Counts);
+  EXPECT_EQ(quorum.decide(2), PushVerdict::Completes);
   EXPECT_EQ(quorum.weight(), 10.0F / 14);
   updates[2]->run({});
-  for (std::int64_t m : {1, 3}) EXPECT_EQ(quorum.decide(m), Verdict::Dropped);
+  for (std::int64_t m : {1, 3}) EXPECT_EQ(quorum.decide(m), PushVerdict::Dropped);
   for (std::int64_t m : {1, 3}) EXPECT_EQ(quorum.begin(m, patience), 14);
-  EXPECT_EQ(quorum.decide(3), Verdict::Counts);
-  EXPECT_EQ(quorum.decide(1), Verdict::Completes);
+  EXPECT_EQ(quorum.decide(3), PushVerdict::Counts);
+  EXPECT_EQ(quorum.decide(1), PushVerdict::Completes);
   EXPECT_EQ(quorum.weight(), 10.0F / 6);
   updates[1]->run({});
   EXPECT_EQ(quorum.begin(0, patience), 20);
@@ -174,7 +174,7 @@ TEST(Quorum, GoesOnFromTheStepsAndExamplesOfAnotherRun) {
   quorum.begin_at(12, 125);
   const AbortFlag abort;
   EXPECT_EQ(quorum.begin(0, {.abort = &abort}), 125);
-  EXPECT_EQ(quorum.decide(0), Verdict::Completes);
+  EXPECT_EQ(quorum.decide(0), PushVerdict::Completes);
   update->run({});
   EXPECT_EQ(step, 12);
   EXPECT_EQ(quorum.begin(0, {.abort = &abort}), 132);
@@ -207,9 +207,9 @@ TEST(Quorum, AddsNothingUpBeforeAStepIsComplete) {
   const AbortFlag abort;
   const Patience patience{.abort = &abort};
   for (std::int64_t m : {0, 1, 2}) EXPECT_EQ(quorum.begin(m, patience), 0);
-  EXPECT_EQ(quorum.decide(2), Verdict::Counts);
-  EXPECT_EQ(quorum.decide(0), Verdict::Completes);
-  EXPECT_EQ(quorum.decide(1), Verdict::Dropped);  // the step is complete, if not yet applied
+  EXPECT_EQ(quorum.decide(2), PushVerdict::Counts);
+  EXPECT_EQ(quorum.decide(0), PushVerdict::Completes);
+  EXPECT_EQ(quorum.decide(1), PushVerdict::Dropped);  // the step is complete, if not yet applied
   EXPECT_EQ(quorum.dropped(1), 1);
 }
 
