@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps of loops in a simulation: who claims them, what holds them back, where they begin and end.
+#include <algorithm>
+
+#include "kernels/virtual/simulation.h"
+
+namespace regatta::virtual_time {
+
+/// The claim of a loop's leader holds for all of its lanes.
+bool Simulation::may_begin(int l) {
+  const ProgramLane& plan = planned(l);
+  const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(plan.loop)];
+  for (const int other : loop.lanes) {
+    if (other == l || planned(other).process != plan.process) continue;
+    if (lane(other).step >= lane(l).step || lane(other).state == State::Done) continue;
+    park(l, other);
+    return false;
+  }
+  if (plan.leads) {
+    if (!bound_holds(l)) return false;
+    if (claim(l)) return true;
+  } else if (is_claimed(plan.loop, lane(l).step)) {
+    return true;
+  }
+  if (plan.leads || loops_[static_cast<std::size_t>(plan.loop)].is_over) {
+    lane(l).state = State::Done;
+    wake(lane(l).watchers);
+    return false;
+  }
+  lane(l).state = State::Parked;
+  followers_.push_back(l);
+  return false;
+}
+
+/// A loop that is alone needs no tickets between its processes.
+bool Simulation::is_claimed(int loop, std::int64_t step) const {
+  const std::int64_t examples = program_.loops[static_cast<std::size_t>(loop)].examples;
+  if (loops_.size() == 1) return step * examples < options_.max_examples;
+  return step < loops_[static_cast<std::size_t>(loop)].claimed;
+}
+
+/// Of a step of every loop of the model; -1: of all models.
+std::int64_t Simulation::examples_of(int model) const {
+  std::int64_t examples = 0;
+  for (const ProgramLoop& loop : program_.loops) {
+    if (model < 0 || loop.model == model) examples += loop.examples;
+  }
+  return examples;
+}
+
+bool Simulation::claim(int l) {
+  const int number = planned(l).loop;
+  const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(number)];
+  auto& claimed = claimed_[static_cast<std::size_t>(loop.model)];
+  Loop& own = loops_[static_cast<std::size_t>(number)];
+  if (claimed >= options_.max_examples * examples_of(loop.model) / examples_of(-1)) {
+    own.is_over = true;
+  } else {
+    histories_[static_cast<std::size_t>(number)].examples.push_back(claimed);
+    claimed += loop.examples;
+    examples_ += loop.examples;
+    ++own.claimed;
+  }
+  wake(followers_);
+  wake(held_back_);
+  return !own.is_over;
+}
+
+/// staleness_bound.h
+bool Simulation::bound_holds(int l) {
+  if (!program_.staleness_bound) return true;
+  std::int64_t slowest = lane(l).step;
+  for (const Loop& loop : loops_) {
+    if (!loop.is_over) slowest = std::min(slowest, loop.finished);
+  }
+  if (lane(l).step - slowest <= *program_.staleness_bound) return true;
+  lane(l).state = State::Parked;
+  held_back_.push_back(l);
+  return false;
+}
+
+void Simulation::begin_step(int l) {
+  Lane& own = lane(l);
+  own.in_step = true;
+  go_on_to(l, 0);
+  own.waited += now_ - own.since;
+  own.since = now_;
+  if (own.peer_waits.size() > 64) {
+    own.peer_waits.erase(own.peer_waits.begin(), own.peer_waits.end() - 16);
+  }
+  if (planned(l).communication || planned(l).place.role != Role::Worker) return;
+  own.factor = compute_factor(cluster_.compute_times, cluster_.seed, own.worker,
+                              static_cast<std::uint32_t>(own.step));
+  own.factor *= own.slowdown;
+}
+
+void Simulation::end_step(int l) {
+  Lane& own = lane(l);
+  const ProgramLane& plan = planned(l);
+  if (plan.leads) {
+    histories_[static_cast<std::size_t>(plan.loop)].step_ns.push_back(now_ - own.began);
+  }
+  own.total += now_ - own.began;
+  own.began = own.since = now_;
+  own.in_step = false;
+  ++own.step;
+  Loop& loop = loops_[static_cast<std::size_t>(plan.loop)];
+  const auto& lanes = program_.loops[static_cast<std::size_t>(plan.loop)].lanes;
+  const bool all = std::all_of(lanes.begin(), lanes.end(),
+                               [&](int other) { return lane(other).step > loop.finished; });
+  if (all) {
+    ++loop.finished;
+    wake(held_back_);
+  }
+  wake(own.watchers);
+}
+
+}  // namespace regatta::virtual_time
