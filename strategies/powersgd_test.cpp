@@ -7,6 +7,7 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/equivalence_for_test.h"
+#include "strategies/replica_values_for_test.h"
 
 namespace regatta {
 namespace {
@@ -21,6 +22,7 @@ using testing_support::Result;
 using testing_support::result_of;
 using testing_support::step_of;
 using testing_support::Trial;
+using testing_support::values_at;
 
 Case case_of(const std::string& workload, std::int64_t workers, std::int64_t batch,
              std::int64_t rank) {
@@ -69,18 +71,6 @@ TEST(PowerSgd, SendsTheTwoMatricesInPlaceOfTheGradient) {
   }
 }
 
-std::vector<float> variable_of(Trial& trial, const std::string& name, int replica) {
-  const Graph& graph = trial.graph();
-  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-    const Variable& variable = graph.variable(v);
-    if (variable.name != name || variable.place.replica != replica) continue;
-    const Tensor& tensor = trial.executor().variable(v).tensor;
-    return {tensor.f32(), tensor.f32() + tensor.elements()};
-  }
-  ADD_FAILURE() << "there is no " << name;
-  return {};
-}
-
 TEST(PowerSgd, LeavesTheSameParametersAndFactorsButOtherErrorsAtEveryWorker) {
   const Case test = case_of("resnet9_thin", 3, 80, 2);
   Trial trial(step_of(test), data_of(test.workload), options_of(test));
@@ -90,8 +80,8 @@ TEST(PowerSgd, LeavesTheSameParametersAndFactorsButOtherErrorsAtEveryWorker) {
     const bool is_factor = variable.name.ends_with(".powersgd_factor");
     const bool is_error = variable.name.ends_with(".powersgd_error");
     factors += is_factor ? 1 : 0;
-    const std::vector<float> first = variable_of(trial, variable.name, 0);
-    const std::vector<float> last = variable_of(trial, variable.name, 2);
+    const std::vector<float> first = values_at(trial, variable.name, 0);
+    const std::vector<float> last = values_at(trial, variable.name, 2);
     if (is_factor || variable.kind == VariableKind::Parameter) {
       EXPECT_EQ(first, last) << variable.name;
     } else if (is_error) {

@@ -9,6 +9,7 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/equivalence_for_test.h"
+#include "strategies/replica_values_for_test.h"
 
 namespace regatta {
 namespace {
@@ -22,6 +23,7 @@ using testing_support::options_of;
 using testing_support::result_of;
 using testing_support::step_of;
 using testing_support::Trial;
+using testing_support::values_at;
 
 Case case_of(const std::string& workload, std::int64_t workers, std::int64_t batch, double share) {
   return {.workload = workload,
@@ -70,18 +72,6 @@ TEST(TopK, SendsValuesAndIndicesInPlaceOfTheGradient) {
       EXPECT_EQ(counted, steps * bytes) << share;
     }
   }
-}
-
-std::vector<float> values_at(Trial& trial, const std::string& name, int replica) {
-  const Graph& graph = trial.graph();
-  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-    const Variable& variable = graph.variable(v);
-    if (variable.name != name || variable.place.replica != replica) continue;
-    const Tensor& tensor = trial.executor().variable(v).tensor;
-    return {tensor.f32(), tensor.f32() + tensor.elements()};
-  }
-  ADD_FAILURE() << "there is no " << name;
-  return {};
 }
 
 TEST(TopK, LeavesTheSameParametersButOtherErrorsAtEveryWorker) {

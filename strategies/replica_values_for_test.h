@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For tests of strategies that compress gradients: what a replica's variable holds after a run.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "strategies/test_support.h"
+
+namespace regatta::testing_support {
+
+/// Of an f32 variable; fails the test where the replica has none of that name.
+inline std::vector<float> values_at(Trial& trial, const std::string& name, int replica) {
+  const Graph& graph = trial.graph();
+  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
+    const Variable& variable = graph.variable(v);
+    if (variable.name != name || variable.place.replica != replica) continue;
+    const Tensor& tensor = trial.executor().variable(v).tensor;
+    return {tensor.f32(), tensor.f32() + tensor.elements()};
+  }
+  ADD_FAILURE() << "there is no " << name;
+  return {};
+}
+
+}  // namespace regatta::testing_support
