@@ -21,7 +21,7 @@ HOSTS = "[[host]]\ncount = 4\ngbit_per_s = 10\nprocesses = 1\n"
 
 @functools.cache
 def calibration() -> str:
-    file = fresh_folder() / "calibration.json"
+    file = fresh_folder() / "new" / "calibration.json"
     output_of("calibrate", *CELL, "--out", str(file))
     return file.read_text()
 

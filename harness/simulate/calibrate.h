@@ -18,7 +18,7 @@ struct CalibrateRequest {
   std::int64_t threads = 1;  ///< of a worker
 };
 
-/// Throws: RunError.
+/// Creates the file's folder where it is missing. Throws: RunError.
 void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted);
 
 }  // namespace regatta
