@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "harness/record/record_writer.h"
 #include "harness/system/command_text.h"
 #include "harness/system/duration.h"
 #include "harness/system/number.h"
@@ -65,7 +66,8 @@ std::string verdict_text(const Record& record, const std::string& status,
                         metric_text(record.target, record.evaluations.back().metric),
                         seconds(record.training_ns), record.examples_per_s);
   }
-  return text + fmt::format("; record in {}/records.jsonl", folder);
+  const Kept kept = record.simulated ? Kept::Simulated : Kept::Real;
+  return text + fmt::format("; record in {}/{}", folder, file_of(kept));
 }
 
 /// What to type next. A command that lists what is missing, where that is why a run failed.

@@ -57,7 +57,9 @@ int run(const regatta::Command& command) {
     live.conclude(record, command.out);
   };
   const auto get_ready = [&] {
-    regatta::require_writable(command.out);
+    regatta::require_writable(command.out, command.request.cluster.empty()
+                                               ? regatta::Kept::Real
+                                               : regatta::Kept::Simulated);
     const std::string warning = regatta::warning_of(command.request, regatta::machine_facts());
     if (warning.empty()) return;
     live.tell("");
@@ -86,6 +88,12 @@ int simulate(const regatta::Command& command) {
   return kGood;
 }
 
+/// In virtual time, where nothing is computed.
+bool takes_time_only(const regatta::RaceRequest& request) {
+  const regatta::VirtualMode mode = regatta::virtual_mode_of(request);
+  return !request.cluster.empty() && mode == regatta::VirtualMode::Time;
+}
+
 int matrix(const regatta::Command& command) {
   if (const int started = regatta::allocated_processes(); started > 1) {
     throw regatta::RunError(
@@ -100,7 +108,7 @@ int matrix(const regatta::Command& command) {
 int execute(const regatta::Command& command) {
   switch (command.kind) {
     case regatta::Command::Kind::Run:
-      return command.request.cluster.empty() ? run(command) : simulate(command);
+      return takes_time_only(command.request) ? simulate(command) : run(command);
     case regatta::Command::Kind::Calibrate:
       regatta::run_calibrate(command.request, command.calibrate);
       return kGood;

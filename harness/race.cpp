@@ -2,148 +2,32 @@
 #include "harness/race.h"
 
 #include <algorithm>
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <utility>
 
-#include "harness/checkpoint/checkpoints.h"
-#include "harness/make_trainer.h"
-#include "harness/plan/capture_rule.h"
-#include "harness/plan/cell.h"
 #include "harness/plan/device_name.h"
-#include "harness/plan/engine_rule.h"
-#include "harness/plan/fingerprint.h"
 #include "harness/plan/layout.h"
-#include "harness/plan/placement.h"
-#include "harness/plan/slurm_room.h"
-#include "harness/plan/training_options.h"
-#include "harness/ranks/allocation.h"
-#include "harness/run/backend.h"
-#include "harness/run/evaluator.h"
+#include "harness/race_run.h"
 #include "harness/run/ticker.h"
-#include "harness/run/trace_file.h"
-#include "harness/run/training_clock.h"
+#include "harness/simulated_race.h"
 #include "harness/summary.h"
 #include "harness/system/machine.h"
-#include "harness/system/process.h"
-#include "harness/system/run_id.h"
 #include "harness/system/slurm_end.h"
-#include "harness/system/slurm_job.h"
-#include "kernels/comm/nccl/nccl_settings.h"
-#include "kernels/graph/error.h"
-#include "kernels/graph/partition.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
-namespace {
 
-class Race {
- public:
-  Race(const RaceRequest& request, const RaceHooks& hooks)
-      : request_(request), hooks_(hooks), begin_ns_(now_ns()), checkpoints_(request) {
-    const Workload& workload = find_workload(request.workload);
-    find_strategies(request.strategy);  // complain about names before loading data
-    const std::string dataset = dataset_of(request, workload);
-    check_room();
-    cores_ = available_cores(request.threads);
-    cores_used_ = std::ssize(cores_);
-    data_ = load_data(workload, dataset, files_of(request));
-    placement_ = place(request, data_.train.count);
-    if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
-    weigh();
-    describe(dataset);
-    if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
-    build();
-    if (hooks.ready) hooks.ready();
-    unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
-    record_.setup_ns = now_ns() - begin_ns_;
+Record Race::run() {
+  try {
+    train();
+  } catch (const RunError& error) {
+    fail(error);
   }
-
-  Record run() {
-    try {
-      train();
-    } catch (const RunError& error) {
-      fail(error);
-    }
-    finish();
-    if (hooks_.ended) hooks_.ended(record_);
-    if (record_.status != Status::Failed) checkpoints_.remove();
-    if (trainer_) trace_.write(*trainer_);  // last, because a full disk must not cost the record
-    return std::move(record_);
-  }
-
- private:
-  void check_room();
-  void weigh();
-  void describe(const std::string& dataset);
-  std::int64_t come_to(std::int64_t planned) const;
-  void build();
-  void unless_a_peer_is_lost(const std::function<void()>& set_up);
-  void start_trainer(const Step& placed, std::vector<Step> parts);
-  void train();
-  void advance_to(std::int64_t examples);
-  EvaluationResult judge();
-  void evaluate(std::int64_t examples);
-  void report(std::int64_t examples, Occasion occasion);
-  std::optional<double> training_loss() const;
-  void tell(const std::string& line);
-  void fail(const RunError& error);
-  TrainingReport last_report();
-  void finish();
-
-  RaceRequest request_;
-  RaceHooks hooks_;
-  std::optional<WaitingMembers> members_;      ///< of the run, if somebody else has started them
-  std::optional<PinnedNcclAlgorithm> pinned_;  ///< ranks inherit it, and the record has it
-  std::int64_t begin_ns_;
-  Checkpoints checkpoints_;
-  std::vector<int> cores_;       ///< of this process
-  std::int64_t cores_used_ = 0;  ///< over all hosts of the run
-  DataSets data_;
-  Placement placement_;
-  EvaluationPoints evaluation_points_;
-  std::unique_ptr<Backend> evaluation_backend_;
-  std::unique_ptr<Trainer> trainer_;
-  std::unique_ptr<Evaluator> evaluator_;
-  std::optional<RunError> early_failure_;
-  Record record_;
-  std::int64_t run_begin_ns_ = 0;
-  TrainingClock training_clock_;
-  std::mutex progress_mutex_;
-  TraceFile trace_;
-};
-
-/// There is room for the run's processes, or somebody else has started as many.
-void Race::check_room() {
-  if (allocated_processes() == 0 && !slurm_job()) return;
-  const Placement placement = place_without_data(request_);
-  check_allocation(placement.processes);
-  if (allocated_processes() == 0) return require_room(request_, placement);
-  members_.emplace(request_.arguments);
-}
-
-/// The result clock counts it.
-void Race::weigh() {
-  const std::int64_t begin_ns = now_ns();
-  placement_.recipe.data_weights = data_weights_of(*placement_.workload, data_.train);
-  record_.data_weights_ns = now_ns() - begin_ns;
-}
-
-void Race::describe(const std::string& dataset) {
-  record_.cell =
-      cell_of(request_, placement_, {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
-  if (data_.train.origin == DataOrigin::Unverified || data_.test.origin == DataOrigin::Unverified) {
-    record_.cell.unverified_data = digest_of(data_);
-  }
-  const Workload& workload = *placement_.workload;
-  record_.target = {.metric = std::string(to_string(workload.metric)),
-                    .value = request_.target.value_or(workload.target)};
-  record_.run_id = random_hexadecimal(kRunIdBytes);
-  record_.timestamp = utc_timestamp();
-  record_.command = request_.command;
-  record_.resumed = checkpoints_.resumed();
+  finish();
+  if (hooks_.ended) hooks_.ended(record_);
+  if (record_.status != Status::Failed) checkpoints_.remove();
+  if (trainer_) trace_.write(*trainer_);  // last, because a full disk must not cost the record
+  return std::move(record_);
 }
 
 /// Shares of a batch may be uneven, and with backup workers so are steps: one may end beyond what
@@ -151,75 +35,6 @@ void Race::describe(const std::string& dataset) {
 std::int64_t Race::come_to(std::int64_t planned) const {
   if (!placement_.facts.has_quorum) return planned;
   return std::max(planned, trainer_->examples_seen());
-}
-
-void Race::build() {
-  // Says what the machine or the build lacks.
-  evaluation_backend_ = make_backend(request_.device, {.engines = engines_of(placement_)});
-  const std::int64_t build_begin = now_ns();
-  const Step placed = placed_step(placement_);
-  std::vector<Step> parts = partition(placed, binding_of(placement_));
-  const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;
-  record_.graph = graph_record(parts, std::max<std::int64_t>(1, steps));
-  record_.graph.build_ns = now_ns() - build_begin;
-
-  evaluation_points_ = evaluation_points_of(placement_);
-  const Recipe evaluated = evaluated_recipe(request_, placement_.recipe, data_.test.count);
-  evaluator_ = std::make_unique<Evaluator>(
-      *placement_.workload, as_computed(placement_, placement_.workload->evaluation(evaluated)),
-      data_.test, *evaluation_backend_,
-      EvaluatorOptions{
-          .cores = cores_,
-          .evaluations = most_evaluations(evaluation_points_),
-          .models = static_cast<int>(record_.graph.models),
-          .groups = dealt_groups(placed.global_batch / placed.normalization_group,
-                                 placement_.options.replicas, backup_workers_of(placement_)),
-          .launch = launch_of_evaluations(request_)});
-  unless_a_peer_is_lost([&] {
-    start_trainer(placed, std::move(parts));
-    record_.checksums.initial_weights = checksum_of_weights(*trainer_);
-    record_.checksums.data = digest_of(data_);
-    checkpoints_.restore(*trainer_, record_);
-  });
-}
-
-/// That is not the request's fault: a row of the result.
-void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
-  try {
-    if (!early_failure_) set_up();
-  } catch (const RunError& error) {
-    const bool leaves_a_row = error.kind() == ErrorKind::PeerLost ||
-                              error.kind() == ErrorKind::Timeout ||
-                              error.kind() == ErrorKind::Cancelled;
-    if (!leaves_a_row) throw;
-    early_failure_ = error;
-  }
-}
-
-void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
-  Fingerprint fingerprint;  // whose hashes take time
-  if (placement_.processes > 1 || checkpoints_.wanted()) {
-    fingerprint = fingerprint_of(request_, placement_, placed, data_.train, software_facts());
-  }
-  trainer_ = make_trainer({.request = request_,
-                           .placement = placement_,
-                           .data = data_.train,
-                           .cores = cores_,
-                           .threads_per_worker = record_.cell.threads_per_worker,
-                           .run_id = record_.run_id,
-                           .fingerprint = fingerprint,
-                           .started =
-                               [this] {
-                                 if (members_) members_->are_told();
-                               },
-                           .tell = [this](const std::string& line) { tell(line); }},
-                          std::move(parts));
-  if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
-    count_cores(hosts, record_.cell);
-    cores_used_ = 0;
-    for (const HostCores& host : hosts) cores_used_ += host.cores;
-  }
-  if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
 }
 
 void Race::train() {
@@ -251,10 +66,9 @@ void Race::train() {
     examples = come_to(planned);
     if (examples >= total || planned == next) evaluate(examples);
     if (planned != due || examples >= total) continue;
-    checkpoints_.write({.examples = examples,
-                        .training_ns = training_clock_.elapsed_ns(),
-                        .full_ns = now_ns() - run_begin_ns_},
-                       *trainer_, record_);
+    checkpoints_.write(
+        {.examples = examples, .training_ns = training_clock_.elapsed_ns(), .full_ns = full_ns()},
+        *trainer_, record_);
   }
   check_replicas_agree(*trainer_, placement_);
   record_.status = record_.examples_to_target ? Status::Reached : Status::Missed;
@@ -269,6 +83,13 @@ void Race::advance_to(std::int64_t examples) {
     throw;
   }
   training_clock_.stop();
+  if (const auto own = trainer_->own_clock_ns()) training_clock_.begin_at(*own);
+}
+
+/// In virtual time evaluations take none.
+std::int64_t Race::full_ns() const {
+  if (virtual_ != nullptr) return training_clock_.elapsed_ns();
+  return now_ns() - run_begin_ns_;
 }
 
 /// The evaluator counts steps of its own, so its errors need to say when it was.
@@ -289,8 +110,10 @@ void Race::evaluate(std::int64_t examples) {
                         .epoch = static_cast<double>(examples) /
                                  static_cast<double>(placement_.recipe.train_examples),
                         .training_time_ns = trained_ns,
-                        .full_time_ns = now_ns() - run_begin_ns_,
-                        .result_time_ns = record_.data_weights_ns + trained_ns + judgement.took_ns,
+                        .full_time_ns = full_ns(),
+                        .result_time_ns = virtual_ != nullptr ? trained_ns
+                                                              : record_.data_weights_ns +
+                                                                    trained_ns + judgement.took_ns,
                         .loss = judgement.loss,
                         .metric = judgement.metric,
                         .parameter_norm = judgement.parameter_norm};
@@ -367,7 +190,7 @@ void Race::fail(const RunError& error) {
 
 void Race::finish() {
   record_.training_ns = training_clock_.elapsed_ns();
-  record_.full_ns = run_begin_ns_ == 0 ? 0 : now_ns() - run_begin_ns_;
+  record_.full_ns = run_begin_ns_ == 0 ? 0 : full_ns();
   if (trainer_) record_.examples_per_s = training_clock_.examples_per_s(trainer_->examples_seen());
   const TrainingReport report = last_report();
   summarize(report, trainer_ ? trainer_->examples_seen() : 0, record_);
@@ -377,7 +200,9 @@ void Race::finish() {
                     .data_bytes = data_.train.bytes() + data_.test.bytes(),
                     .peak_rss_bytes = report.peak_rss_bytes};
   record_.machine = machine_facts();
-  if (placement_.processes > 1 || placement_.by_nccl) {
+  if (virtual_ != nullptr) {
+    record_.simulated = simulated_facts(virtual_->cell(), VirtualMode::Train, virtual_->events());
+  } else if (placement_.processes > 1 || placement_.by_nccl) {
     record_.machine.link = link_between(placement_);
   }
   record_.machine.cores_used = cores_used_;
@@ -385,8 +210,6 @@ void Race::finish() {
   if (is_gpu(request_.device)) add_gpu_libraries(find_gpu_libraries(), record_.software);
   record_.environment = environment_facts();
 }
-
-}  // namespace
 
 Record race(const RaceRequest& request, const RaceHooks& hooks) {
   return Race(request, hooks).run();

@@ -126,10 +126,12 @@ void declare_hosts(CLI::App& app, RaceRequest& request) {
             "Open MPI hostfile of the machines to run on (default: this one)");
   add_value(
       app, "--cluster", request.cluster,
-      "TOML of hosts and links: nothing is computed, the run takes its virtual time there, by "
-      "costs "
-      "that regatta calibrate has measured; 200 steps, or 8 where all are alike, without --steps "
-      "(default: a real run)");
+      "TOML of hosts and links: the run takes its virtual time there, by costs that regatta "
+      "calibrate has measured (default: a real run)");
+  add_value(app, "--virtual", request.virtual_mode,
+            "with --cluster, time: nothing is computed, for 200 steps, or 8 where all are alike, "
+            "without --steps; train: this process computes all of it, in the order of virtual "
+            "time");
   add_value(app, "--listen", request.listen,
             "address of this machine that ranks on others reach (default: loopback)");
   add_value(app, "--tls", request.tls,

@@ -52,9 +52,10 @@ struct RaceRequest {
   std::string checkpoints;                       ///< folder with a subfolder for each run
   std::string resume;                            ///< a checkpoint; empty: start from the beginning
   std::string hosts;                             ///< an Open MPI hostfile; empty: this machine
-  std::string cluster;  ///< a file: the run is in virtual time; empty: it is real
-  std::string listen;   ///< address that ranks can reach; empty: loopback
-  std::string tls;      ///< folder of certificates; empty: no TLS
+  std::string cluster;                ///< a file: the run is in virtual time; empty: it is real
+  std::string virtual_mode = "time";  ///< or `train`
+  std::string listen;                 ///< address that ranks can reach; empty: loopback
+  std::string tls;                    ///< folder of certificates; empty: no TLS
 };
 
 }  // namespace regatta

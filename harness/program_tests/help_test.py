@@ -33,7 +33,7 @@ FLAGS = {
         "--data": "=verified", "--overwrite": "",
         "--trace": "(default: none)", "--continue-on-loss": "", "--hosts": "(default: this one)",
         "--checkpoint-every": "(default: none)", "--resume": "(default: none)",
-        "--cluster": "(default: a real run)", "--listen": "(default: loopback)",
+        "--cluster": "(default: a real run)", "--virtual": "=time", "--listen": "(default: loopback)",
         "--tls": "(default: no TLS)", "--out": "=out",
     },
     "graph": {**CELL_FLAGS, "--format": "=text"},

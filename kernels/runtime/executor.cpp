@@ -19,6 +19,7 @@
 #include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
+#include "kernels/runtime/loops/access_order.h"
 #include "kernels/runtime/loops/example_counts.h"
 #include "kernels/runtime/loops/loop_failures.h"
 #include "kernels/runtime/loops/process_loops.h"
@@ -244,6 +245,10 @@ class Executor::Impl {
     if (lane.queue() == nullptr) {  // a GPU's memory would have to travel to be looked at
       kernel = guarded(std::move(kernel), step_.graph, id, request.outputs, leaving_backward_);
     }
+    if (options_.order != nullptr) {
+      const int loop = loops_.number(lane.plan().loop);
+      kernel = options_.order->in_turn(std::move(kernel), step_.graph, node, loop, patience);
+    }
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
     const Period period = period_of(node);
     if (expiry != kNever || period != Period{}) {
@@ -297,6 +302,9 @@ class Executor::Impl {
             .examples = loops_.examples(loop),
             .max_steps = max_steps(loop),
             .loop = loops_.number(loop),
+            .claims = options_.order == nullptr ? nullptr
+                                                : &options_.order->seat_of_claims(
+                                                      loops_.model(loop), loops_.number(loop)),
             .sends = !alone && loops_.leads(loop) ? options_.tickets : nullptr,
             .hears = !alone && !loops_.leads(loop) ? options_.tickets : nullptr,
             .bound = bound_ ? &*bound_ : nullptr,

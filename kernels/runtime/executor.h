@@ -30,6 +30,8 @@
 
 namespace regatta {
 
+class AccessOrder;
+
 /// How steps enter the queues of a device.
 enum class LaunchSteps : std::uint8_t {
   ByKernel,  ///< kernel by kernel
@@ -46,6 +48,7 @@ struct ExecutorOptions {
   std::size_t trace_events = 0;      ///< kept a lane; 0 is no trace
   OnLoss loss = OnLoss::End;
   TicketPost* tickets = nullptr;  ///< needed where loops span processes; outlives the executor
+  AccessOrder* order = nullptr;   ///< of loops; null: as their threads come; outlives the executor
   PlanOptions plan;
   LaunchSteps launch = LaunchSteps::ByKernel;
 };

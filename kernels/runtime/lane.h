@@ -20,6 +20,7 @@
 #include "kernels/runtime/compute_delay.h"
 #include "kernels/runtime/device.h"
 #include "kernels/runtime/kernel.h"
+#include "kernels/runtime/loops/access_order.h"
 #include "kernels/runtime/loops/gate.h"
 #include "kernels/runtime/loops/quorums.h"
 #include "kernels/runtime/loops/staleness_bound.h"
@@ -66,12 +67,13 @@ struct Leadership {
   ExampleCount& count;
   std::int64_t examples = 0;  ///< of one step of the loop
   std::int64_t max_steps = 0;
-  int loop = 0;                     ///< in the whole graph
-  TicketPost* sends = nullptr;      ///< carries the leader's tickets to other processes
-  TicketPost* hears = nullptr;      ///< brings tickets if another process leads the loop
-  StalenessBound* bound = nullptr;  ///< null: none
-  Quorums* quorums = nullptr;       ///< null: none
-  Absence* absence = nullptr;       ///< of its worker, if the run may go on without it
+  int loop = 0;                         ///< in the whole graph
+  AccessOrder::Seat* claims = nullptr;  ///< its turns to claim; null: as it comes
+  TicketPost* sends = nullptr;          ///< carries the leader's tickets to other processes
+  TicketPost* hears = nullptr;          ///< brings tickets if another process leads the loop
+  StalenessBound* bound = nullptr;      ///< null: none
+  Quorums* quorums = nullptr;           ///< null: none
+  Absence* absence = nullptr;           ///< of its worker, if the run may go on without it
 };
 
 class Lane {

@@ -142,6 +142,7 @@ class Maker {
       if (graph.variable(v).sharing == Sharing::None) continue;
       (op_info(node.op).assigns ? made.is_an_update : made.is_a_read) = true;
       program_.lists.push_back(bases.variable + v);
+      program_.shared.emplace(bases.variable + v, graph.variable(v));
       ++made.listed;
     }
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,6 +81,7 @@ struct Program {
   std::vector<Place> senders;          ///< of copies
   std::vector<std::int32_t> lists;     ///< pairs (lane, index) of waits, messages, shared variables
   std::int32_t shared_variables = 0;   ///< over all processes
+  std::map<std::int32_t, Variable> shared;   ///< those that several loops read and update
   std::vector<std::string> unknown_kernels;  ///< without a cost, each once
 };
 

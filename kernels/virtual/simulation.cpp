@@ -39,15 +39,25 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
   for (auto& [place, worker] : workers) worker = number++;
   for (int l = 0; l < static_cast<int>(lanes_.size()); ++l) {
     lane(l).staleness.resize(kStalenessCounts);
-    ready(l);
     if (planned(l).place.role != Role::Worker) continue;
     lane(l).worker = workers.at(planned(l).place);
     const auto straggler = options_.stragglers.find(static_cast<int>(lane(l).worker));
     if (straggler != options_.stragglers.end()) lane(l).slowdown = straggler->second;
   }
+  if (options_.order == nullptr) return;
+  orders_.resize(versions_.size());
+  for (const auto& [index, variable] : program.shared) {
+    orders_[static_cast<std::size_t>(index)] = options_.order->order_of(variable);
+  }
 }
 
-void Simulation::run() {
+void Simulation::advance_to(std::int64_t examples) {
+  target_ = examples;
+  for (Loop& loop : loops_) loop.is_over = false;
+  for (int l = 0; l < static_cast<int>(lanes_.size()); ++l) {
+    lane(l).began = lane(l).since = now_;
+    ready(l);
+  }
   for (;;) {
     while (!ready_.empty()) {
       const int l = ready_.front();

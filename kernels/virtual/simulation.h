@@ -4,8 +4,9 @@
 // instructions in order, dependencies, no step before the lanes of the loop in a process have ended
 // the one before; loops of a model claim their steps from one count; a bound on staleness holds
 // leaders back. Compute of a server's process takes turns on its cores, first come, first served.
-// Nothing is computed; what is reported are times, bytes and staleness. Two runs are alike to the
-// bit.
+// Nothing is computed; what is reported are times, bytes and staleness, and the order in which
+// loops come to what they share, by which an executor can compute what the cluster would. Two runs
+// are alike to the bit.
 #pragma once
 
 #include <array>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "kernels/graph/traffic.h"
+#include "kernels/runtime/loops/access_order.h"
 #include "kernels/runtime/measure/reports.h"
 #include "kernels/virtual/channels.h"
 #include "kernels/virtual/cluster.h"
@@ -29,7 +31,7 @@ namespace regatta::virtual_time {
 struct SimulationOptions {
   std::vector<int> host_of;          ///< by process
   std::map<int, double> stragglers;  ///< worker, in the order of places, to factor on its computing
-  std::int64_t max_examples = 0;
+  AccessOrder* order = nullptr;      ///< to which turns are added; null: nobody needs it
 };
 
 /// What a loop's leader saw. Entry k is step k.
@@ -43,8 +45,9 @@ class Simulation {
   /// Program and cluster outlive this.
   Simulation(const Program& program, const Cluster& cluster, const SimulationOptions& options);
 
-  /// To the end. Called once. Throws: RunError(Timeout) if lanes wait for each other for ever.
-  void run();
+  /// Until all loops together have seen `examples`, counted from the first step ever; then all stop
+  /// at a step boundary. Throws: RunError(Timeout) if lanes wait for each other for ever.
+  void advance_to(std::int64_t examples);
 
   double now() const { return now_; }
   std::uint64_t events() const { return events_.added(); }
@@ -57,7 +60,7 @@ class Simulation {
  private:
   enum class State : std::uint8_t { Ready, Parked, Busy, Inside, Done };
   struct Lane {
-    State state = State::Ready;
+    State state = State::Done;
     bool in_step = false;
     bool has_core = false;  ///< of its server's
     std::size_t at = 0;     ///< instruction
@@ -130,6 +133,7 @@ class Simulation {
   void finish_run(int l);
   void finish(int l, double span);
   void note_versions(int l, const LaneInstruction& each);
+  void note_access(int l, std::size_t variable, AccessOrder::Access access);
   void wake(std::vector<int>& lanes);
   void ready(int l);
   void park(int l, int behind);
@@ -155,7 +159,9 @@ class Simulation {
   std::deque<int> ready_;
   std::vector<SimulatedLoop> histories_;
   TrafficByPlace traffic_;
+  std::vector<std::size_t> orders_;  ///< by shared variable, where turns are wanted
   std::int64_t examples_ = 0;
+  std::int64_t target_ = 0;
 };
 
 }  // namespace regatta::virtual_time

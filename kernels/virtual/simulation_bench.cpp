@@ -21,12 +21,11 @@ void simulate(benchmark::State& state, const testing_support::VirtualCase& test)
   const Cluster cluster = testing_support::cluster_of(parts.size(), 1.25, 25'000);
   SimulationOptions options;
   for (int p = 0; p < program.processes; ++p) options.host_of.push_back(p);
-  options.max_examples = 2 * program.global_batch;
   std::uint64_t events = 0;
   double run_bytes = 0;
   for (auto _ : state) {
     Simulation simulation(program, cluster, options);
-    simulation.run();
+    simulation.advance_to(2 * program.global_batch);
     events += simulation.events();
     run_bytes = bytes_in_use() - placed;
   }

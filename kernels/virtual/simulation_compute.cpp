@@ -93,9 +93,11 @@ void Simulation::note_versions(int l, const LaneInstruction& each) {
     auto& version = versions_[static_cast<std::size_t>(variable)];
     const std::int64_t key = planned(l).loop * std::int64_t{program_.shared_variables} + variable;
     if (each.is_a_read) {
+      note_access(l, static_cast<std::size_t>(variable), AccessOrder::Access::Read);
       seen_[key] = version;
       continue;
     }
+    note_access(l, static_cast<std::size_t>(variable), AccessOrder::Access::Update);
     const auto seen = seen_.try_emplace(key, kFresh).first->second;
     if (seen != kFresh) {
       const auto missed = static_cast<std::size_t>(version - seen);
@@ -103,6 +105,11 @@ void Simulation::note_versions(int l, const LaneInstruction& each) {
     }
     ++version;
   }
+}
+
+void Simulation::note_access(int l, std::size_t variable, AccessOrder::Access access) {
+  if (options_.order == nullptr) return;
+  options_.order->add(orders_[variable], {.loop = planned(l).loop, .access = access});
 }
 
 /// A span of computing or copying is over.

@@ -89,9 +89,8 @@ struct Simulated {
     for (int p = 0; p < program.processes; ++p) {
       options.host_of.push_back(p % static_cast<int>(cluster.hosts.size()));
     }
-    options.max_examples = steps * program.global_batch;
     simulation = std::make_unique<Simulation>(program, cluster, options);
-    simulation->run();
+    simulation->advance_to(steps * program.global_batch);
   }
   double ns_of_step() const { return simulation->loops().front().step_ns.back(); }
 

@@ -7,12 +7,14 @@
 
 namespace regatta::virtual_time {
 
-/// The claim of a loop's leader holds for all of its lanes.
+/// The claim of a loop's leader holds for all of its lanes. Who computes in this order has all
+/// processes' lanes in one, where those of a loop end a step before any begins the next.
 bool Simulation::may_begin(int l) {
   const ProgramLane& plan = planned(l);
   const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(plan.loop)];
+  const bool all_together = options_.order != nullptr;
   for (const int other : loop.lanes) {
-    if (other == l || planned(other).process != plan.process) continue;
+    if (other == l || (planned(other).process != plan.process && !all_together)) continue;
     if (lane(other).step >= lane(l).step || lane(other).state == State::Done) continue;
     park(l, other);
     return false;
@@ -36,7 +38,7 @@ bool Simulation::may_begin(int l) {
 /// A loop that is alone needs no tickets between its processes.
 bool Simulation::is_claimed(int loop, std::int64_t step) const {
   const std::int64_t examples = program_.loops[static_cast<std::size_t>(loop)].examples;
-  if (loops_.size() == 1) return step * examples < options_.max_examples;
+  if (loops_.size() == 1) return step * examples < target_;
   return step < loops_[static_cast<std::size_t>(loop)].claimed;
 }
 
@@ -54,7 +56,11 @@ bool Simulation::claim(int l) {
   const ProgramLoop& loop = program_.loops[static_cast<std::size_t>(number)];
   auto& claimed = claimed_[static_cast<std::size_t>(loop.model)];
   Loop& own = loops_[static_cast<std::size_t>(number)];
-  if (claimed >= options_.max_examples * examples_of(loop.model) / examples_of(-1)) {
+  if (options_.order != nullptr) {
+    options_.order->add(options_.order->order_of_claims(loop.model),
+                        {.loop = number, .access = AccessOrder::Access::Claim});
+  }
+  if (claimed >= target_ * examples_of(loop.model) / examples_of(-1)) {
     own.is_over = true;
   } else {
     histories_[static_cast<std::size_t>(number)].examples.push_back(claimed);

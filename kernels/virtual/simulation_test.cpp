@@ -305,10 +305,10 @@ TEST(VirtualTime, WaitingForAStragglerIsNoCommunication) {
     const Cluster cluster = cluster_of(3, kNoLimit, 0);
     const std::vector<Step> parts = parts_of(test);
     const Program program = make_program(parts, testing_support::costs_of(parts, kKernelNs), 1);
-    SimulationOptions options{.stragglers = {{1, 3}}, .max_examples = 10 * program.global_batch};
+    SimulationOptions options{.stragglers = {{1, 3}}};
     for (int p = 0; p < program.processes; ++p) options.host_of.push_back(p);
     Simulation simulation(program, cluster, options);
-    simulation.run();
+    simulation.advance_to(10 * program.global_batch);
     for (const auto& [process, worker] : simulation.workers()) {
       if (worker.place != Place{.replica = 0}) continue;
       EXPECT_GT(worker.wait_ns, worker.compute_ns) << strategy;

@@ -29,8 +29,10 @@ Ticket Lane::lead_ticket() {
   }
   if (loop.hears != nullptr) return hear_ticket();
   if (loop.bound != nullptr) await_turn();
+  if (loop.claims != nullptr) loop.claims->take(options_.patience);
   const Ticket ticket =
       loop.quorums == nullptr ? gate_->lead(loop.count, loop.examples) : begin_step();
+  if (loop.claims != nullptr) loop.claims->pass();
   if (loop.sends != nullptr) publish(ticket);
   return ticket;
 }

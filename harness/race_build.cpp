@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sets a race up: data, placement, trainer and evaluator, before the clocks start.
+#include <algorithm>
+#include <utility>
+
+#include "harness/make_trainer.h"
+#include "harness/plan/capture_rule.h"
+#include "harness/plan/cell.h"
+#include "harness/plan/engine_rule.h"
+#include "harness/plan/fingerprint.h"
+#include "harness/plan/layout.h"
+#include "harness/plan/slurm_room.h"
+#include "harness/plan/training_options.h"
+#include "harness/race_run.h"
+#include "harness/summary.h"
+#include "harness/system/machine.h"
+#include "harness/system/process.h"
+#include "harness/system/run_id.h"
+#include "harness/system/slurm_job.h"
+#include "kernels/graph/partition.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+
+Race::Race(const RaceRequest& request, const RaceHooks& hooks)
+    : request_(request), hooks_(hooks), begin_ns_(now_ns()), checkpoints_(request) {
+  const Workload& workload = find_workload(request.workload);
+  find_strategies(request.strategy);  // complain about names before loading data
+  const std::string dataset = dataset_of(request, workload);
+  check_room();
+  cores_ = available_cores(request.threads);
+  cores_used_ = std::ssize(cores_);
+  data_ = load_data(workload, dataset, files_of(request));
+  placement_ = place(request, data_.train.count);
+  if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
+  weigh();
+  describe(dataset);
+  if (!request.trace.empty()) trace_.create(request.trace, request.if_there);
+  build();
+  if (hooks.ready) hooks.ready();
+  unless_a_peer_is_lost([&] { checkpoints_.write_first(*trainer_, record_); });
+  record_.setup_ns = now_ns() - begin_ns_;
+}
+
+/// There is room for the run's processes, or somebody else has started as many. In virtual time
+/// there are none.
+void Race::check_room() {
+  if (!request_.cluster.empty()) {
+    return require_virtual(request_, place_without_data(request_));
+  }
+  if (allocated_processes() == 0 && !slurm_job()) return;
+  const Placement placement = place_without_data(request_);
+  check_allocation(placement.processes);
+  if (allocated_processes() == 0) return require_room(request_, placement);
+  members_.emplace(request_.arguments);
+}
+
+/// The result clock counts it.
+void Race::weigh() {
+  const std::int64_t begin_ns = now_ns();
+  placement_.recipe.data_weights = data_weights_of(*placement_.workload, data_.train);
+  record_.data_weights_ns = now_ns() - begin_ns;
+}
+
+void Race::describe(const std::string& dataset) {
+  record_.cell =
+      cell_of(request_, placement_, {.dataset = dataset, .cores = static_cast<int>(cores_.size())});
+  if (data_.train.origin == DataOrigin::Unverified || data_.test.origin == DataOrigin::Unverified) {
+    record_.cell.unverified_data = digest_of(data_);
+  }
+  const Workload& workload = *placement_.workload;
+  record_.target = {.metric = std::string(to_string(workload.metric)),
+                    .value = request_.target.value_or(workload.target)};
+  record_.run_id = random_hexadecimal(kRunIdBytes);
+  record_.timestamp = utc_timestamp();
+  record_.command = request_.command;
+  record_.resumed = checkpoints_.resumed();
+}
+
+void Race::build() {
+  // Says what the machine or the build lacks.
+  evaluation_backend_ = make_backend(request_.device, {.engines = engines_of(placement_)});
+  const std::int64_t build_begin = now_ns();
+  const Step placed = placed_step(placement_);
+  std::vector<Step> parts = partition(placed, binding_of(placement_));
+  const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;
+  record_.graph = graph_record(parts, std::max<std::int64_t>(1, steps));
+  record_.graph.build_ns = now_ns() - build_begin;
+
+  evaluation_points_ = evaluation_points_of(placement_);
+  const Recipe evaluated = evaluated_recipe(request_, placement_.recipe, data_.test.count);
+  evaluator_ = std::make_unique<Evaluator>(
+      *placement_.workload, as_computed(placement_, placement_.workload->evaluation(evaluated)),
+      data_.test, *evaluation_backend_,
+      EvaluatorOptions{
+          .cores = cores_,
+          .evaluations = most_evaluations(evaluation_points_),
+          .models = static_cast<int>(record_.graph.models),
+          .groups = dealt_groups(placed.global_batch / placed.normalization_group,
+                                 placement_.options.replicas, backup_workers_of(placement_)),
+          .launch = launch_of_evaluations(request_)});
+  unless_a_peer_is_lost([&] {
+    start_trainer(placed, std::move(parts));
+    record_.checksums.initial_weights = checksum_of_weights(*trainer_);
+    record_.checksums.data = digest_of(data_);
+    checkpoints_.restore(*trainer_, record_);
+  });
+}
+
+/// All places are in this process, whatever processes the cluster has.
+void Race::start_virtual_trainer(const Step& placed, const std::vector<Step>& parts) {
+  VirtualCell cell = virtual_cell(request_, placement_, parts);
+  ExecutorOptions options = executor_options(request_, placement_, data_.train, 0);
+  options.cores = cores_;
+  options.threads_per_worker = cell.file.cluster.threads_per_worker;
+  const std::int64_t cores = options.threads_per_worker * workers_of(placement_);
+  record_.cell = cell_of(request_, placement_,
+                         {.dataset = record_.cell.dataset, .cores = static_cast<int>(cores)});
+  auto trainer = std::make_unique<VirtualTrainer>(
+      std::move(cell), placed, make_backend(request_.device), std::move(options));
+  virtual_ = trainer.get();
+  trainer_ = std::move(trainer);
+}
+
+/// That is not the request's fault: a row of the result.
+void Race::unless_a_peer_is_lost(const std::function<void()>& set_up) {
+  try {
+    if (!early_failure_) set_up();
+  } catch (const RunError& error) {
+    const bool leaves_a_row = error.kind() == ErrorKind::PeerLost ||
+                              error.kind() == ErrorKind::Timeout ||
+                              error.kind() == ErrorKind::Cancelled;
+    if (!leaves_a_row) throw;
+    early_failure_ = error;
+  }
+}
+
+void Race::start_trainer(const Step& placed, std::vector<Step> parts) {
+  if (!request_.cluster.empty()) return start_virtual_trainer(placed, parts);
+  Fingerprint fingerprint;  // whose hashes take time
+  if (placement_.processes > 1 || checkpoints_.wanted()) {
+    fingerprint = fingerprint_of(request_, placement_, placed, data_.train, software_facts());
+  }
+  trainer_ = make_trainer({.request = request_,
+                           .placement = placement_,
+                           .data = data_.train,
+                           .cores = cores_,
+                           .threads_per_worker = record_.cell.threads_per_worker,
+                           .run_id = record_.run_id,
+                           .fingerprint = fingerprint,
+                           .started =
+                               [this] {
+                                 if (members_) members_->are_told();
+                               },
+                           .tell = [this](const std::string& line) { tell(line); }},
+                          std::move(parts));
+  if (const std::vector<HostCores> hosts = trainer_->hosts(); !hosts.empty()) {
+    count_cores(hosts, record_.cell);
+    cores_used_ = 0;
+    for (const HostCores& host : hosts) cores_used_ += host.cores;
+  }
+  if (checkpoints_.wanted()) checkpoints_.identify(fingerprint, record_);
+}
+
+}  // namespace regatta

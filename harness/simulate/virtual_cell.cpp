@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/virtual_cell.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "harness/plan/device_name.h"
+#include "harness/plan/layout.h"
+#include "harness/system/machine.h"
+#include "kernels/graph/error.h"
+#include "kernels/graph/names.h"
+#include "strategies/shared_options.h"
+
+namespace regatta {
+namespace {
+
+/// Throws: RunError(Usage) that names the first kernel without a cost, and what measures it.
+void require_costs(const virtual_time::Program& program, const RaceRequest& request) {
+  if (program.unknown_kernels.empty()) return;
+  throw RunError(
+      ErrorKind::Usage,
+      fmt::format("the calibration lacks {} kernels of this cell, such as '{}'; fix: regatta "
+                  "calibrate with the flags of this command that make the cell (--workload {} "
+                  "--strategy {} --workers {} ...), and the threads of the cluster's file",
+                  program.unknown_kernels.size(), program.unknown_kernels.front(), request.workload,
+                  request.strategy, request.workers));
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw RunError(ErrorKind::Unsupported, "--cluster: " + what);
+}
+
+void require_trained(const RaceRequest& request, const Placement& placement) {
+  if (is_gpu(request.device)) {
+    refuse("--virtual train computes on this machine's CPU; leave --device out");
+  }
+  if (placement.options.choice(kAlgorithm) == kMpi) {
+    refuse(
+        "the order in which Open MPI adds up is its own, so that --virtual train has none; fix: "
+        "--all-reduce ring");
+  }
+}
+
+}  // namespace
+
+VirtualMode virtual_mode_of(const RaceRequest& request) {
+  if (request.virtual_mode == "time") return VirtualMode::Time;
+  if (request.virtual_mode != "train") {
+    throw unknown_name("virtual", request.virtual_mode, std::vector<std::string>{"time", "train"});
+  }
+  if (request.cluster.empty()) {
+    throw RunError(ErrorKind::Usage,
+                   "--virtual train needs --cluster: the hosts and links of the run");
+  }
+  return VirtualMode::Train;
+}
+
+void require_virtual(const RaceRequest& request, const Placement& placement) {
+  if (!request.trace.empty()) refuse("there is no timeline of virtual time yet; leave --trace out");
+  if (request.checkpoint_every || !request.resume.empty()) {
+    refuse("virtual time has no checkpoints; leave --checkpoint-every and --resume out");
+  }
+  if (request.threads != 0) refuse("threads_per_worker is the file's; leave --threads out");
+  if (!request.listen.empty() || !request.tls.empty()) {
+    refuse("no process is started; leave --listen and --tls out");
+  }
+  if (request.on_loss == OnLoss::Continue) {
+    refuse("no process can be lost; leave --continue-on-loss out");
+  }
+  if (placement.facts.has_quorum) refuse("backup workers have no virtual time yet");
+  if (!request.hosts.empty()) refuse("hosts are the file's; leave --hosts out");
+  if (virtual_mode_of(request) == VirtualMode::Train) return require_trained(request, placement);
+  if (request.epochs) refuse("a few steps tell the speed; give --steps in place of --epochs");
+}
+
+const std::string& VirtualCell::host_of(std::int64_t process) const {
+  const int host = options.host_of.at(static_cast<std::size_t>(process));
+  return file.cluster.hosts.at(static_cast<std::size_t>(host)).name;
+}
+
+VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
+                         std::span<const Step> parts) {
+  ClusterFile file =
+      read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit);
+  const int threads = file.cluster.threads_per_worker;
+  std::vector<ProcessNeeds> needs;
+  for (int p = 0; p < placement.processes; ++p) {
+    const int workers = workers_in(placement, p);
+    needs.push_back({.cores = workers > 0 ? workers * threads : file.cluster.server_cores});
+  }
+  virtual_time::SimulationOptions options{.host_of = hosts_of(file, needs),
+                                          .stragglers = request.stragglers};
+  virtual_time::Program program =
+      virtual_time::make_program(parts, file.calibration.kernels, threads);
+  require_costs(program, request);
+  return {.file = std::move(file), .program = std::move(program), .options = std::move(options)};
+}
+
+TrainingReport report_of(const virtual_time::Simulation& simulation,
+                         const virtual_time::Program& program) {
+  TrainingReport report;
+  for (auto& [process, worker] : simulation.workers()) {
+    report.workers.push_back({.rank = process, .report = worker});
+  }
+  for (std::size_t i = 0; i < simulation.loops().size(); ++i) {
+    const virtual_time::SimulatedLoop& loop = simulation.loops()[i];
+    LoopHistory history{.number = static_cast<int>(i),
+                        .share_of_batch = static_cast<double>(program.loops[i].examples) /
+                                          static_cast<double>(program.global_batch),
+                        .step_ns = {},
+                        .losses = {},
+                        .examples = loop.examples};
+    for (const double ns : loop.step_ns) history.step_ns.push_back(std::llround(ns));
+    report.loops.push_back(std::move(history));
+  }
+  report.traffic = simulation.traffic();
+  return report;
+}
+
+}  // namespace regatta

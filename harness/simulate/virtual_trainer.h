@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Training in virtual time. A simulation of the cell on its cluster decides in which order loops
+// claim their steps and read and update what they share, and when; the executor of this process,
+// which holds all places of the graph, computes in that order. So staleness has the effect on the
+// loss that it would have on the cluster, and a synchronous strategy gives the bits of a real run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/run/local_trainer.h"
+#include "harness/simulate/virtual_cell.h"
+#include "kernels/runtime/loops/access_order.h"
+
+namespace regatta {
+
+class VirtualTrainer final : public Trainer {
+ public:
+  /// `placed`: the whole step, before partition(). `options`: of the executor in this process.
+  VirtualTrainer(VirtualCell cell, const Step& placed, std::unique_ptr<Backend> backend,
+                 ExecutorOptions options);
+
+  void advance_to(std::int64_t examples) override;
+  std::int64_t examples_seen() const override { return trainer_->examples_seen(); }
+  std::optional<double> latest_loss() const override { return trainer_->latest_loss(); }
+  std::optional<std::int64_t> own_clock_ns() const override { return clock_ns_; }
+  std::string host_of(std::int64_t process) const override { return cell_.host_of(process); }
+  std::vector<VariableCopy> variables(Copies which) override { return trainer_->variables(which); }
+  void interrupt(const RunError& error) override { trainer_->interrupt(error); }
+  void look() override { trainer_->look(); }
+  /// Aborts: virtual time has no checkpoints.
+  void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
+  /// Times, bytes and staleness of the cluster; losses, kernels and memory of this process.
+  TrainingReport report() override;
+  std::vector<ProcessTrace> traces() override { return {}; }
+
+  const VirtualCell& cell() const { return cell_; }
+  std::uint64_t events() const { return simulation_.events(); }
+
+ private:
+  VirtualCell cell_;
+  AccessOrder order_;
+  virtual_time::Simulation simulation_;
+  std::unique_ptr<LocalTrainer> trainer_;
+  std::int64_t clock_ns_ = 0;
+};
+
+}  // namespace regatta

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/loops/access_order.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+class InTurn final : public Kernel {
+ public:
+  InTurn(std::unique_ptr<Kernel> kernel, std::vector<AccessOrder::Seat*> seats,
+         const Patience& patience)
+      : kernel_(std::move(kernel)), seats_(std::move(seats)), patience_(patience) {}
+
+  void run(const StepContext& context) override {
+    for (AccessOrder::Seat* seat : seats_) seat->take(patience_);
+    kernel_->run(context);
+    for (AccessOrder::Seat* seat : seats_) seat->pass();
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<AccessOrder::Seat*> seats_;
+  Patience patience_;
+};
+
+}  // namespace
+
+void AccessOrder::Seat::take(const Patience& patience) {
+  if (granted_.wait_for(++taken_, patience)) return;
+  throw RunError(ErrorKind::Timeout, "waited in vain for its turn at " + all_->orders_[order_].of +
+                                         ", in the order of virtual time");
+}
+
+void AccessOrder::Seat::pass() { all_->pass(order_); }
+
+std::size_t AccessOrder::order_named(const std::string& name) {
+  const auto [entry, is_new] = numbers_.try_emplace(name, orders_.size());
+  if (is_new) orders_.emplace_back().of = name;
+  return entry->second;
+}
+
+std::size_t AccessOrder::order_of_claims(int model) {
+  return order_named("the examples of model " + std::to_string(model));
+}
+
+std::size_t AccessOrder::order_of(const Variable& variable) {
+  return order_named(variable.name + " of " + to_string(variable.place));
+}
+
+AccessOrder::Seat& AccessOrder::seat(std::size_t order, const Who& who) {
+  Seat& seat = orders_[order].seats[who];
+  seat.all_ = this;
+  seat.order_ = order;
+  return seat;
+}
+
+AccessOrder::Seat& AccessOrder::use(std::size_t order, const Who& who) {
+  Seat& used = seat(order, who);
+  check(!std::exchange(used.is_used_, true), "a loop reads or updates a shared variable once");
+  return used;
+}
+
+void AccessOrder::add(std::size_t order, const Who& who) {
+  orders_[order].turns.push_back(&seat(order, who));
+}
+
+void AccessOrder::begin() {
+  for (Order& order : orders_) {
+    order.turns.erase(order.turns.begin(),
+                      order.turns.begin() + static_cast<std::ptrdiff_t>(order.next));
+    order.next = 0;
+    const bool all = std::all_of(order.turns.begin(), order.turns.end(),
+                                 [](const Seat* seat) { return seat->is_used_; });
+    if (!all) {
+      throw RunError(ErrorKind::Unsupported,
+                     "virtual time has turns at " + order.of + " that no kernel takes");
+    }
+    if (!order.turns.empty()) {
+      Counter& first = order.turns.front()->granted_;
+      first.advance_to(first.value() + 1);
+    }
+  }
+}
+
+/// Threads: the lane whose turn it is, and so one at a time.
+void AccessOrder::pass(std::size_t number) {
+  Order& order = orders_[number];
+  if (++order.next == order.turns.size()) return;
+  Counter& next = order.turns[order.next]->granted_;
+  next.advance_to(next.value() + 1);
+}
+
+std::unique_ptr<Kernel> AccessOrder::in_turn(std::unique_ptr<Kernel> kernel, const Graph& graph,
+                                             const Node& node, int loop, const Patience& patience) {
+  std::vector<Seat*> seats;
+  const Access access = op_info(node.op).assigns ? Access::Update : Access::Read;
+  for (const VariableId v : node.variables) {
+    const Variable& variable = graph.variable(v);
+    if (variable.sharing == Sharing::None) continue;
+    seats.push_back(&use(order_of(variable), {.loop = loop, .access = access}));
+  }
+  if (seats.empty()) return kernel;
+  return std::make_unique<InTurn>(std::move(kernel), std::move(seats), patience);
+}
+
+}  // namespace regatta
