@@ -13,6 +13,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/record/record_writer.h"
 #include "harness/simulate/cluster_file.h"
+#include "harness/simulate/node_times.h"
 #include "harness/summary.h"
 #include "harness/system/machine.h"
 #include "harness/system/run_id.h"
@@ -66,18 +67,6 @@ std::int64_t steps_of(const RaceRequest& request, const std::vector<Step>& parts
   return steps;
 }
 
-/// Throws: RunError(Usage) that names the first kernel without a cost, and what measures it.
-void require_costs(const Program& program, const RaceRequest& request) {
-  if (program.unknown_kernels.empty()) return;
-  throw RunError(
-      ErrorKind::Usage,
-      fmt::format("the calibration lacks {} kernels of this cell, such as '{}'; fix: regatta "
-                  "calibrate with the flags of this command that make the cell (--workload {} "
-                  "--strategy {} --workers {} ...), and the threads of the cluster's file",
-                  program.unknown_kernels.size(), program.unknown_kernels.front(), request.workload,
-                  request.strategy, request.workers));
-}
-
 TrainingReport report_of(const Simulation& simulation, const Program& program) {
   TrainingReport report;
   for (auto& [process, worker] : simulation.workers()) {
@@ -119,7 +108,7 @@ Record simulated_race(const RaceRequest& request) {
 
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   const Program program = virtual_time::make_program(parts, file.calibration.kernels, threads);
-  require_costs(program, request);
+  require_costs(program.unknown_kernels, request);
   options.max_examples = steps_of(request, parts, file.cluster) * placement.recipe.global_batch;
 
   Record record;
