@@ -107,6 +107,7 @@ void declare_export(CLI::App& app, ExportRequest& request) {
     help +=
         (help.empty() ? "" : "; ") + std::string(format.name) + ": " + std::string(format.summary);
   }
+  help += "; a placed step as chakra: regatta graph";
   add_value(app, "folder", request.folder, "of the records")->required();
   add_value(app, "--format", request.format, help)->required()->check(one_of("format", names));
   add_value(app, "--out", request.out,
