@@ -107,6 +107,7 @@ void declare_export(CLI::App& app, ExportRequest& request) {
     help +=
         (help.empty() ? "" : "; ") + std::string(format.name) + ": " + std::string(format.summary);
   }
+  help += "; a placed step as chakra: regatta graph";
   add_value(app, "folder", request.folder, "of the records")->required();
   add_value(app, "--format", request.format, help)->required()->check(one_of("format", names));
   add_value(app, "--out", request.out,
@@ -130,6 +131,18 @@ void declare_calibrate(CLI::App& app, RaceRequest& request, CalibrateRequest& wa
   add_overwrite(app, wanted.if_there, "the file of --out");
 }
 
+void declare_graph(CLI::App& app, RaceRequest& request, std::string& format, std::string& out) {
+  declare_cell(app, request);
+  add_value(app, "--format", format,
+            "text; dot: Graphviz; chakra: execution traces of MLCommons Chakra for ASTRA-sim, a "
+            "file for each process")
+      ->check(one_of("format", {"text", "dot", "chakra"}));
+  add_value(app, "--out", out, "new folder for the files of chakra (default: none)");
+  add_value(app, "--cluster", request.cluster,
+            "TOML of a cluster, as run has it: kernels of chakra take the times of its calibration "
+            "(default: their work and bytes only)");
+}
+
 constexpr const char* kRunExamples =
     R"(Examples:
   regatta run --workload parabola --strategy all_reduce --workers 2
@@ -145,6 +158,11 @@ constexpr const char* kMatrixExamples =
   regatta matrix --tier quick --within 3min --draw --out out/quick
   regatta matrix races.toml --seeds 5 --out out/mine
 What tiers hold: regatta list tiers. What came of them: regatta report OUT)";
+
+GraphFormat graph_format(const std::string& name) {
+  if (name == "dot") return GraphFormat::Dot;
+  return name == "chakra" ? GraphFormat::Chakra : GraphFormat::Text;
+}
 
 CompareFormat compare_format(const std::string& name) {
   if (name == "markdown") return CompareFormat::Markdown;
@@ -204,8 +222,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   add_value(list, "--format", list_format, "text or json")
       ->check(one_of("format", {"text", "json"}));
   CLI::App& graph = *app.add_subcommand("graph", "the rewritten graph, its bytes and messages");
-  declare_cell(graph, command.request);
-  add_value(graph, "--format", format, "text or dot")->check(one_of("format", {"text", "dot"}));
+  declare_graph(graph, command.request, format, command.traces);
   CLI::App& calibrate = *app.add_subcommand(
       "calibrate", "what a cell's kernels and messages cost here, for run --cluster");
   declare_calibrate(calibrate, command.request, command.calibrate);
@@ -221,7 +238,7 @@ Command parse_command_line(int argc, const char* const* argv) {
     app.exit(asked);
     return command;
   }
-  command.format = format == "dot" ? GraphFormat::Dot : GraphFormat::Text;
+  command.format = graph_format(format);
   command.report.format = report_format == "json" ? ReportFormat::Json : ReportFormat::Page;
   command.list_format = list_format == "json" ? ListFormat::Json : ListFormat::Text;
   if (run.parsed()) command.kind = Command::Kind::Run;

@@ -17,7 +17,7 @@
 
 namespace regatta {
 
-enum class GraphFormat { Text, Dot };
+enum class GraphFormat { Text, Dot, Chakra };
 enum class ListFormat { Text, Json };
 
 /// What was asked for.
@@ -46,6 +46,7 @@ struct Command {
   std::string what;  ///< list: workloads, strategies, tiers, devices; empty: all
   ListFormat list_format = ListFormat::Text;
   GraphFormat format = GraphFormat::Text;
+  std::string traces;  ///< graph: new folder of the format that is several files
 };
 
 /// Prints help and version itself. Throws: RunError(Usage).

@@ -10,13 +10,16 @@
 #include <vector>
 
 #include "harness/doctor_gpu.h"
+#include "harness/export/chakra.h"
 #include "harness/list_json.h"
 #include "harness/matrix/tiers.h"
 #include "harness/plan/layout.h"
 #include "harness/plan/placement.h"
+#include "harness/simulate/node_times.h"
 #include "harness/system/machine.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/dot.h"
+#include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/graph/period.h"
 #include "kernels/graph/text.h"
@@ -121,6 +124,27 @@ void show_part(std::ostream& out, const Graph& graph, const std::string& title) 
   }
 }
 
+void require_flags_that_fit(const Command& command) {
+  const auto refuse = [](const std::string& text) { throw RunError(ErrorKind::Usage, text); };
+  if (command.format == GraphFormat::Chakra) {
+    if (command.traces.empty()) {
+      refuse("--format chakra is several files; fix: name a new folder with --out");
+    }
+    return;
+  }
+  if (!command.traces.empty()) refuse("--out is for --format chakra; others are printed");
+  if (!command.request.cluster.empty()) {
+    refuse("--cluster is for --format chakra; others have no times");
+  }
+}
+
+NodeTimes times_of(std::span<const Step> parts, const RaceRequest& request) {
+  if (request.cluster.empty()) return {};
+  const ClusterFile file =
+      read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit);
+  return node_times_ns(parts, file, request);
+}
+
 }  // namespace
 
 void list(std::ostream& out, const std::string& what, ListFormat format) {
@@ -135,6 +159,7 @@ void list(std::ostream& out, const std::string& what, ListFormat format) {
 }
 
 void show_graph(std::ostream& out, const Command& command) {
+  require_flags_that_fit(command);
   const Workload& workload = find_workload(command.request.workload);
   const std::optional<DataSetSizes> data = data_set_sizes(workload.data_sets.front());
   check(data.has_value(), "every data set of the table has a size");
@@ -145,6 +170,10 @@ void show_graph(std::ostream& out, const Command& command) {
     return;
   }
   const std::vector<Step> parts = partition(step, binding_of(placement));
+  if (command.format == GraphFormat::Chakra) {
+    write_folder(command.traces, chakra_traces(parts, times_of(parts, command.request)));
+    return;
+  }
   for (std::size_t process = 0; process < parts.size(); ++process) {
     const std::string title = parts.size() == 1 ? "" : fmt::format("process {}: ", process);
     show_part(out, parts[process].graph, title);

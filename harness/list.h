@@ -13,7 +13,8 @@ namespace regatta {
 /// `what`: workloads, strategies, tiers, devices, or empty for all.
 void list(std::ostream& out, const std::string& what, ListFormat format);
 
-/// The placed and partitioned graph as text or DOT; text ends with bytes and messages by place.
+/// The placed and partitioned graph as text, which ends with bytes and messages by place, as DOT,
+/// or as traces of Chakra in a folder. Throws: RunError.
 void show_graph(std::ostream& out, const Command& command);
 
 }  // namespace regatta

@@ -84,16 +84,6 @@ void require_new_or_empty(const fs::path& folder) {
                                        "; fix: choose another --out");
 }
 
-void write_folder(const fs::path& folder, const std::vector<ExportedFile>& files) {
-  require_new_or_empty(folder);
-  for (const ExportedFile& file : files) {
-    const fs::path path = folder / file.path;
-    create_folder(path.parent_path());
-    write_output({.path = path}, file.text);
-  }
-  std::cerr << fmt::format("regatta: {} files in {}\n", files.size(), folder.string());
-}
-
 /// Each line once, with how often it was said, in the order of its first time.
 void tell(const std::vector<std::string>& lines) {
   std::map<std::string, int> counts;
@@ -166,6 +156,16 @@ void run_export(const ExportRequest& request) {
   } else {
     std::cout << result.files.front().text;
   }
+}
+
+void write_folder(const fs::path& folder, std::span<const ExportedFile> files) {
+  require_new_or_empty(folder);
+  for (const ExportedFile& file : files) {
+    const fs::path path = folder / file.path;
+    create_folder(path.parent_path());
+    write_output({.path = path}, file.text);
+  }
+  std::cerr << fmt::format("regatta: {} files in {}\n", files.size(), folder.string());
 }
 
 void require_one_machine(std::span<const Record> records) {

@@ -71,6 +71,9 @@ Export export_csv(std::span<const Record> records, const Submission& submission)
 
 // Shared by the formats.
 
+/// Into a new or empty folder. Throws: RunError.
+void write_folder(const std::filesystem::path& folder, std::span<const ExportedFile> files);
+
 /// For a format without a field for the machine. Throws: RunError(Usage) that names the machines if
 /// there are several.
 void require_one_machine(std::span<const Record> records);

@@ -36,7 +36,8 @@ FLAGS = {
         "--cluster": "(default: a real run)", "--virtual": "=time", "--listen": "(default: loopback)",
         "--tls": "(default: no TLS)", "--out": "=out",
     },
-    "graph": {**CELL_FLAGS, "--format": "=text"},
+    "graph": {**CELL_FLAGS, "--format": "=text", "--out": "(default: none)",
+              "--cluster": "(default: their work and bytes only)"},
     "calibrate": {**CELL_FLAGS, "--threads": "=1", "--data-dir": "=cifar-10-batches-bin",
                   "--out": "=calibration.json", "--overwrite": ""},
     "matrix": {

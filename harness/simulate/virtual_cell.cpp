@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/simulate/virtual_cell.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <utility>
 #include <vector>
 
 #include "harness/plan/device_name.h"
 #include "harness/plan/layout.h"
+#include "harness/simulate/node_times.h"
 #include "harness/system/machine.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
@@ -16,18 +15,6 @@
 
 namespace regatta {
 namespace {
-
-/// Throws: RunError(Usage) that names the first kernel without a cost, and what measures it.
-void require_costs(const virtual_time::Program& program, const RaceRequest& request) {
-  if (program.unknown_kernels.empty()) return;
-  throw RunError(
-      ErrorKind::Usage,
-      fmt::format("the calibration lacks {} kernels of this cell, such as '{}'; fix: regatta "
-                  "calibrate with the flags of this command that make the cell (--workload {} "
-                  "--strategy {} --workers {} ...), and the threads of the cluster's file",
-                  program.unknown_kernels.size(), program.unknown_kernels.front(), request.workload,
-                  request.strategy, request.workers));
-}
 
 [[noreturn]] void refuse(const std::string& what) {
   throw RunError(ErrorKind::Unsupported, "--cluster: " + what);
@@ -95,7 +82,7 @@ VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
                                           .stragglers = request.stragglers};
   virtual_time::Program program =
       virtual_time::make_program(parts, file.calibration.kernels, threads);
-  require_costs(program, request);
+  require_costs(program.unknown_kernels, request);
   return {.file = std::move(file), .program = std::move(program), .options = std::move(options)};
 }
 
