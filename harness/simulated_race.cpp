@@ -155,7 +155,8 @@ Record simulated_race(const RaceRequest& request) {
                                .calibration = file.calibration_digest,
                                .source = file.calibration.source,
                                .hosts = std::ssize(file.cluster.hosts),
-                               .events = static_cast<std::int64_t>(simulation.events())};
+                               .events = static_cast<std::int64_t>(simulation.events()),
+                               .hardware = hardware_of(file)};
   record.machine = machine;
   record.software = software;
   record.environment = environment_facts();
