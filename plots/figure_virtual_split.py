@@ -51,7 +51,7 @@ def draw_split(study: Study) -> Figure | None:
             _draw_bars(axes, study, study.line(way, link))
             tidy(axes, "y", labelsize=8)
             axes.set_ylim(0, 100)
-            axes.set_yticks([0, 50, 100])
+            axes.set_yticks([0, 50, 100], ["0", "50", "100 %"])
             axes.set_xticks(range(len(study.workers)), [str(one) for one in study.workers])
         row[0].set_ylabel(wrapped(study.ways[way].label), rotation=0, ha="right", va="center",
                           labelpad=8, color=INK, fontsize=9)

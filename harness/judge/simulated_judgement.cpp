@@ -130,7 +130,8 @@ std::vector<SimulatedStudy> judge_simulated(std::span<const Record> records) {
   std::vector<Runs> groups;
   std::set<std::string> seen;
   for (const Record& record : records) {
-    if (record.status == Status::Failed || !(record.examples_per_s > 0)) continue;
+    const bool tells = record.examples_per_s > 0 && record.cell.workers > 0;
+    if (!tells || record.status == Status::Failed) continue;
     if (!record.run_id.empty() && !seen.insert(record.run_id).second) continue;
     const auto [group, is_new] = keys.try_emplace(study_key(record), groups.size());
     if (is_new) groups.emplace_back();

@@ -75,6 +75,8 @@ TEST(SimulatedJudgement, HoldsOnlyWhatComparesAgainstEachOther) {
   records[4].simulated->hardware->compute_times = "gamma";
   records[5].cell.steps = 90;  // how long was measured
   records[6].status = Status::Failed;
+  records.push_back(records[0]);
+  records.back().cell.workers = 0;
   records[7].run_id = records[0].run_id;
   const std::vector<SimulatedStudy> studies = judge_simulated(records);
   ASSERT_EQ(studies.size(), 5U);
