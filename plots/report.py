@@ -169,7 +169,8 @@ def render_simulated(judgement: Any, studies: list[Study], figures: Figures, fil
     for study, view in zip(studies, views):
         drawn = [(draw_speed(study), "speed", "Examples per second in virtual time against "
                   "workers, a panel for each link."),
-                 (draw_each(study), "each", "The same of each worker."),
+                 (draw_each(study), "each", "Examples per second of each worker: what "
+                  "exchanges and waiting leave of one that is alone."),
                  (draw_target(study), "target", "Virtual time to the target against workers."),
                  (draw_split(study), "time", "Shares of a worker's step against workers; servers "
                   "are left out.")]
