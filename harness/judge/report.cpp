@@ -33,7 +33,7 @@ fs::path find_page_maker() {
 
 /// Before the work.
 void require_free_page(const ReportRequest& request) {
-  for (const char* const name : {"index.html", "judgement.json"}) {
+  for (const char* const name : {"index.html", "simulated.html", "judgement.json"}) {
     require_free({.path = fs::path(request.out) / name, .if_there = request.if_there});
   }
 }
