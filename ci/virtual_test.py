@@ -46,11 +46,20 @@ class Speedup(unittest.TestCase):
             self.assertEqual([(cell["strategy"], cell["workers"]) for cell in cells],
                              [("all_reduce", 1), ("all_reduce", 2), ("all_reduce", 4),
                               ("parameter_server", 2), ("parameter_server", 4)])
+            ten = (folder / "gbit_10" / "simulated.jsonl").read_text().splitlines()
             table = output_of(str(ROOT / "plots/virtual.py"), name)
-            self.assertRegex(table, r"0.1 Gbit/s: speed(.|\n)*all_reduce +1: 1.00 ")
-            self.assertRegex(table, r"10 Gbit/s: speed(.|\n)*parameter_server +2: ")
+            self.assertRegex(table, r"100 Mbit/s, 25 µs: speed(.|\n)*all_reduce +1: 1.00 ")
+            self.assertRegex(table, r"10 Gbit/s, 25 µs: speed(.|\n)*parameter_server +2: ")
+            again = ("--workload", "parabola", "--share", "5", "--workers", "1", "2", "--gbit",
+                     "10", "--ways", "ring", "--steps", "10")
+            output_of(str(ROOT / "ci/virtual_speedup"), *again, "--calibrated", "--build", BUILD,
+                      "--out", name)
+            kept = json.loads((folder / "gbit_10" / "simulated.jsonl").read_text().splitlines()[1])
+            self.assertRegex(kept["simulated"]["source"],
+                             "^regatta calibrate, at commit [0-9a-f]+$")
+            self.assertEqual(kept["step_time_ns"], json.loads(ten[1])["step_time_ns"])
             drawn = (folder / "virtual.svg").read_text()
-            self.assertIn("parameter_server, 4 workers at 0.1 Gbit/s", drawn)
+            self.assertIn("parameter_server, 4 workers at 100 Mbit/s, 25 µs", drawn)
 
 
 class Check(unittest.TestCase):

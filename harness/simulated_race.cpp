@@ -90,7 +90,8 @@ Simulated simulated_facts(const VirtualCell& cell, VirtualMode mode, std::uint64
           .calibration = cell.file.calibration_digest,
           .source = cell.file.calibration.source,
           .hosts = std::ssize(cell.file.cluster.hosts),
-          .events = static_cast<std::int64_t>(events)};
+          .events = static_cast<std::int64_t>(events),
+          .hardware = hardware_of(cell.file)};
 }
 
 void print_simulated(std::ostream& out, const Record& record, const std::string& folder) {

@@ -74,11 +74,31 @@ def made_up_failure(workload: str, strategy: str, seed: int, evaluated: int) -> 
             "evaluations": whole["evaluations"][:evaluated]}
 
 
+def made_up_simulated(strategy: str, workers: int, speed: float, **change: Any) -> dict[str, Any]:
+    """A record of a run in virtual time, on links of 10 Gbit/s and 25 µs; `hardware`: others."""
+    record = made_up_record("resnet9_thin", strategy, 1, examples_per_s=speed)
+    hardware = {"link_bytes_per_s": 1.25e9, "core_bytes_per_s": None, "latency_ns": 25e3,
+                "server_cores": 1, "compute_times": "samples", "spread": 0, "cpu": "A CPU",
+                **change.pop("hardware", {})}
+    record["cell"].update(workers=workers, processes=workers, global_batch=32 * workers)
+    record.update(schema=6, status="missed", training_time_to_target_ns=None,
+                  examples_to_target=None, evaluations=[], losses=[],
+                  step_time_ns={"count": 60, "p50": 20_000_000},
+                  command=f"regatta run --strategy {strategy} --workers {workers}",
+                  simulated={"mode": "time", "cluster": "0123456789abcdef", "hosts": 66,
+                             "calibration": "fedcba9876543210", "source": "regatta calibrate",
+                             "events": 1000, "hardware": hardware})
+    return {**record, **change}
+
+
 def made_up_judgement(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """What the program says of these records. Each counts as a run of its own, by its place."""
     lines = [json.dumps({**record, "run_id": str(at)}) for at, record in enumerate(records)]
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "records.jsonl").write_text("\n".join(lines) + "\n")
+        for line in lines:
+            name = "simulated.jsonl" if '"simulated":' in line else "records.jsonl"
+            with (Path(folder) / name).open("a") as file:
+                file.write(line + "\n")
         with contextlib.redirect_stderr(io.StringIO()) as said:
             judgement = judge([folder])
     if "warning" in said.getvalue():

@@ -107,6 +107,7 @@ class Page:
     decides: str = ""  # the command that would decide the claims that are not
     measurements: list[WorkloadView] = field(default_factory=list)
     graphs: list[Graphic] = field(default_factory=list)
+    virtual_time: str = ""  # the page of simulated runs, beside this one; empty: there is none
 
 
 # Of the leaderboard: key and heading.
@@ -307,8 +308,9 @@ def _coverage(judgement: Json) -> str:
                      for count, coverage in sorted(by_count.items()))
 
 
-def _folder(name: str, page: Path) -> Folder:
-    records = Path(name) / "records.jsonl"
+def folder_of(name: str, page: Path, file: str = "records.jsonl") -> Folder:
+    """`page`: the folder that it will be in."""
+    records = Path(name) / file
     return Folder(name, os.path.relpath(records, page) if records.exists() else "")
 
 
@@ -323,7 +325,7 @@ def page_of(judgement: Json, folder: Path) -> Page:
     for view in views:
         view.apart = view.conditions if titles.count(view.title) > 1 else ""
     days = sorted({run["timestamp"][:10] for run in runs} - {""})
-    return Page(folders=[_folder(name, folder) for name in judgement["folders"]],
+    return Page(folders=[folder_of(name, folder) for name in judgement["folders"]],
                 runs=len(runs), warnings=judgement["warnings"],
                 workloads=views, measurements=measured, claims=claims_of(judgement),
                 decides=command_that_decides(judgement), failures=_failures(judgement),

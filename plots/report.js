@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts, filters and folds the leaderboard, within each workload, and copies commands.
+// Sorts, filters and folds the leaderboard, within each workload.
 "use strict";
 {
   const most = 40;  // rows of a workload before "show all"
@@ -60,30 +60,10 @@
   unfold.addEventListener("click", () => foldAs(false));
   show();
 
-  // On paper nothing opens by a click.
-  const folded = [...document.querySelectorAll("details:not([open])")];
   let before = folds;
   addEventListener("beforeprint", () => {
-    folded.forEach((each) => { each.open = true; });
     before = folds;
     foldAs(false);
   });
-  addEventListener("afterprint", () => {
-    folded.forEach((each) => { each.open = false; });
-    foldAs(before);
-  });
-
-  const copy = async (button) => {
-    const code = button.parentElement.querySelector("code");
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = "copied";
-    } catch {  // no clipboard for this page: select it, for the reader to copy
-      getSelection().selectAllChildren(code);
-      button.textContent = "selected";
-    }
-  };
-  for (const button of document.querySelectorAll("button.copy")) {
-    button.addEventListener("click", () => copy(button));
-  }
+  addEventListener("afterprint", () => foldAs(before));
 }

@@ -6,6 +6,7 @@ usage: plots/report.py [--overwrite] JUDGEMENT
 
 JUDGEMENT is the judgement.json that `regatta report` wrote. Writes index.html and figures/ beside
 it, or in place of those that it made before. --overwrite: in place of any, but not of records.
+Runs in virtual time have a page of their own, simulated.html, or index.html where all are.
 """
 
 import sys
@@ -25,12 +26,16 @@ except ImportError as missing:
 from matplotlib.figure import Figure  # noqa: E402
 
 from figure_files import save_figure  # noqa: E402
+from figure_virtual import draw_each, draw_speed, draw_target  # noqa: E402
+from figure_virtual_split import draw_split  # noqa: E402
 from graphs import GraphsError, write_pictures  # noqa: E402
 from inline_svg import Graphic, colour_rules, colour_variable, inline_svg  # noqa: E402
-from page import COLUMNS, Page, page_of  # noqa: E402
+from page import COLUMNS, Page, folder_of, page_of  # noqa: E402
 from page_claims import Claim  # noqa: E402
 from judgement import Run, read_judgement, runs_of  # noqa: E402
 from output_files import MARK, new_file, overwrite_in  # noqa: E402
+from simulated import Study, studies_of  # noqa: E402
+from simulated_page import NUMBERS, views_of  # noqa: E402
 from strategies import PlotsError  # noqa: E402
 from what_if import GIGABITS, WORKERS  # noqa: E402
 
@@ -73,7 +78,10 @@ class Figures:
         """Draws plots/figure_NAME.py from these runs; None if they have no data for it."""
         if not runs or find_spec(f"figure_{name}") is None:
             return None
-        figure: Figure | None = import_module(f"figure_{name}").draw(runs)
+        return self.keep(import_module(f"figure_{name}").draw(runs), name, stem, description)
+
+    def keep(self, figure: Figure | None, name: str, stem: str,
+             description: str) -> Graphic | None:
         if figure is None:
             return None
         save_figure(figure, self.folder, stem, overwrite=self.overwrite)
@@ -121,11 +129,25 @@ def graph_pictures(folder: Path, overwrite: bool) -> list[Graphic]:
         return [Graphic("missing", "", f"Without pictures of graphs: {error}.", "")]
 
 
-def render(judgement_file: Path, overwrite: bool) -> tuple[Path, Page]:
-    judgement = read_judgement(judgement_file)
+def write_page(file: Path, overwrite: bool, title: str, scripts: tuple[str, ...], template: str,
+               folders: list[str], **contents: Any) -> None:
+    loader = jinja2.FileSystemLoader(PLOTS)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
+                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.filters["colour"] = colour_variable
+    body = environment.get_template(template).render(**contents)
+    light, dark = colour_rules(body)
+    html = environment.get_template("report.html.j2").render(
+        title=title, folders=folders, body=Markup(body), light=light, dark=dark, mark=MARK,
+        scripts=scripts)
+    with new_file(file, overwrite) as written:
+        written.write_text(html)
+
+
+def render_races(judgement: Any, figures: Figures, index: Path, virtual_time: str) -> Page:
     runs: list[Run] = []
-    figures = Figures(judgement_file.parent / "figures", overwrite)
-    page = page_of(judgement, judgement_file.parent)
+    page = page_of(judgement, index.parent)
+    page.virtual_time = virtual_time
     for view, judged in zip(page.workloads, judgement["workloads"]):
         own = runs_of([judged])
         runs += own
@@ -133,21 +155,52 @@ def render(judgement_file: Path, overwrite: bool) -> tuple[Path, Page]:
         view.figures = figures.draw_all(WHY, own, view.slug)
     runs += runs_of(judgement["measurements"])
     picture_claims(page.claims, runs, figures)
-    page.graphs = graph_pictures(figures.folder, overwrite)
-    loader = jinja2.FileSystemLoader(PLOTS)
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True,
-                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    environment.filters["colour"] = colour_variable
-    body = environment.get_template("report_body.html.j2").render(
-        page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD, if_workers=WORKERS,
-        if_gigabits=GIGABITS)
-    light, dark = colour_rules(body)
-    html = environment.get_template("report.html.j2").render(
-        page=page, body=Markup(body), light=light, dark=dark, mark=MARK)
-    index = judgement_file.parent / "index.html"
-    with new_file(index, overwrite) as written:
-        written.write_text(html)
-    return index, page
+    page.graphs = graph_pictures(figures.folder, figures.overwrite)
+    write_page(index, figures.overwrite, "Regatta report: who reached the target first?",
+               ("report.js", "every_page.js"), "report_body.html.j2", judgement["folders"],
+               page=page, columns=COLUMNS, of_one_workload=OF_ONE_WORKLOAD, if_workers=WORKERS,
+               if_gigabits=GIGABITS)
+    return page
+
+
+def render_simulated(judgement: Any, studies: list[Study], figures: Figures, file: Path,
+                     has_races: bool) -> None:
+    views = views_of(studies)
+    for study, view in zip(studies, views):
+        drawn = [(draw_speed(study), "speed", "Examples per second in virtual time against "
+                  "workers, a panel for each link."),
+                 (draw_each(study), "each", "Examples per second of each worker: what "
+                  "exchanges and waiting leave of one that is alone."),
+                 (draw_target(study), "target", "Virtual time to the target against workers."),
+                 (draw_split(study), "time", "Shares of a worker's step against workers; servers "
+                  "are left out.")]
+        graphics = [figures.keep(figure, name, f"{view.slug}-{name}", text)
+                    for figure, name, text in drawn]
+        view.speed = [one for one in graphics[:3] if one]
+        view.split = [one for one in graphics[3:] if one]
+    folders = [folder_of(name, file.parent, "simulated.jsonl") for name in judgement["folders"]]
+    write_page(file, figures.overwrite, "Regatta report: what if the cluster were another?",
+               ("every_page.js",), "simulated_body.html.j2", judgement["folders"], views=views,
+               numbers=NUMBERS, has_races=has_races,
+               records=[folder for folder in folders if folder.records])
+
+
+def render(judgement_file: Path, overwrite: bool) -> list[str]:
+    """Returns what to say on the terminal."""
+    judgement = read_judgement(judgement_file)
+    studies = studies_of(judgement)
+    folder = judgement_file.parent
+    figures = Figures(folder / "figures", overwrite)
+    has_races = bool(judgement["workloads"] or judgement["measurements"]) or not studies
+    name = "simulated.html" if has_races else "index.html"
+    said = []
+    if has_races:
+        page = render_races(judgement, figures, folder / "index.html", name if studies else "")
+        said += [*in_short(page), f"report: {folder / 'index.html'}"]
+    if studies:
+        render_simulated(judgement, studies, figures, folder / name, has_races)
+        said.append(f"in virtual time: {folder / name}")
+    return said
 
 
 def in_short(page: Page) -> list[str]:
@@ -173,11 +226,11 @@ def main(arguments: list[str]) -> int:
         print(__doc__.strip(), file=sys.stderr)
         return 0 if arguments in (["--help"], ["-h"]) else 1
     try:
-        index, page = render(Path(named[0]), overwrite)
+        said = render(Path(named[0]), overwrite)
     except (PlotsError, OSError, ValueError) as error:
         print(f"report.py: {error}", file=sys.stderr)
         return 1
-    print("\n".join([*in_short(page), f"report: {index}"]))
+    print("\n".join(said))
     return 0
 
 

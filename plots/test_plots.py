@@ -61,8 +61,8 @@ class Reader(InFolder):
     def test_refuses_in_the_words_of_the_program(self) -> None:
         with self.assertRaisesRegex(PlotsError, "^cannot read .*No such file"):
             self.read()
-        self.write(line("parabola", "single", 1, schema=6))
-        with self.assertRaisesRegex(PlotsError, ":1: schema 6, but this program knows 1 to 5; use"):
+        self.write(line("parabola", "single", 1, schema=7))
+        with self.assertRaisesRegex(PlotsError, ":1: schema 7, but this program knows 1 to 6; use"):
             self.read()
 
     def test_does_without_fields_that_are_missing(self) -> None:

@@ -173,8 +173,11 @@ struct Judgement {
 /// The result points into `records`. A record that is there twice, by its run_id, counts once.
 Judgement judge(std::span<const Record> records);
 
-/// As JSON for plots/, with the table of strategies; infinite numbers are null. Ends with a
-/// newline.
-std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders);
+struct SimulatedStudy;
+
+/// As JSON for plots/, with the table of strategies and what runs in virtual time say apart;
+/// infinite numbers are null. Ends with a newline.
+std::string to_json(const Judgement& judgement, std::span<const SimulatedStudy> simulated,
+                    const std::vector<std::string>& folders);
 
 }  // namespace regatta

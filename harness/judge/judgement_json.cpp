@@ -3,40 +3,21 @@
 // A judgement as JSON, all that plots/ reads: medians as {median, low, high, coverage}, null for
 // what is infinite; times in seconds. Each run with its samples, and with its command, so that a
 // page can say how to repeat it.
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "harness/judge/example_graph.h"
-#include "harness/judge/judgement.h"
-#include "harness/record/record_fields.h"
+#include "harness/judge/record_json.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-template <typename T>
-Json plain(const T& value) {
-  return value;
-}
-template <typename T>
-Json plain(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-/// Of a part that holds no other.
-template <HasFields T>
-Json object_of(const T& part) {
-  Json object = Json::object();
-  for_each_field(part,
-                 [&](const char* name, const auto& value) { object.emplace(name, plain(value)); });
-  return object;
-}
-
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-Json finite(const std::optional<double>& value) { return value ? finite(*value) : Json(nullptr); }
+using judgement_json::cell_json;
+using judgement_json::finite;
+using judgement_json::Json;
+using judgement_json::object_of;
+using judgement_json::plain;
+using judgement_json::step_json;
 
 Json seconds(const std::optional<std::int64_t>& ns) {
   return ns ? Json(static_cast<double>(*ns) * 1e-9) : Json(nullptr);
@@ -114,15 +95,6 @@ Json run_json(const Record& run) {
   return json;
 }
 
-/// Of the first run, as the records have it, less the seed.
-Json cell_json(const Record& run) {
-  Json cell = Json::object();
-  for (const auto& [name, value] : lines_of(run.cell)) {
-    if (name != "seed") cell.emplace(name, Json::parse(value));
-  }
-  return cell;
-}
-
 Json curve_json(const CellJudgement& cell) {
   Json curve = Json::array();
   for (const CurvePoint& each : cell.curve) {
@@ -153,14 +125,6 @@ Json to_json(const std::optional<PushTimes>& pushes) {
   return {{"barrier_seconds", pushes->barrier_seconds},
           {"queue_seconds", pushes->queue_seconds},
           {"wire_seconds", pushes->wire_seconds}};
-}
-
-Json step_json(const CellJudgement& cell) {
-  Json parts = Json::object();
-  for (std::size_t i = 0; i < kStepParts.size(); ++i) {
-    parts.emplace(kStepParts[i], cell.step_seconds[i]);
-  }
-  return parts;
 }
 
 Json to_json(const AgainstFirst& against) {
@@ -275,7 +239,8 @@ Json strategies_json() {
 
 }  // namespace
 
-std::string to_json(const Judgement& judgement, const std::vector<std::string>& folders) {
+std::string to_json(const Judgement& judgement, std::span<const SimulatedStudy> simulated,
+                    const std::vector<std::string>& folders) {
   const auto all = [](const std::vector<WorkloadJudgement>& workloads) {
     Json array = Json::array();
     for (const WorkloadJudgement& each : workloads) array.push_back(to_json(each));
@@ -288,7 +253,8 @@ std::string to_json(const Judgement& judgement, const std::vector<std::string>& 
                      {"warnings", judgement.warnings},
                      {"workloads", all(judgement.workloads)},
                      {"measurements", all(judgement.measurements)},
-                     {"claims", claims}};
+                     {"claims", claims},
+                     {"simulated", judgement_json::simulated_json(simulated)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

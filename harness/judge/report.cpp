@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "harness/judge/judgement.h"
+#include "harness/judge/simulated_judgement.h"
 #include "harness/record/record_reader.h"
 #include "harness/system/child.h"
 #include "harness/system/output_file.h"
@@ -32,7 +33,7 @@ fs::path find_page_maker() {
 
 /// Before the work.
 void require_free_page(const ReportRequest& request) {
-  for (const char* const name : {"index.html", "judgement.json"}) {
+  for (const char* const name : {"index.html", "simulated.html", "judgement.json"}) {
     require_free({.path = fs::path(request.out) / name, .if_there = request.if_there});
   }
 }
@@ -62,11 +63,13 @@ int run_report(const ReportRequest& request) {
     throw RunError(ErrorKind::Usage, "--overwrite replaces a page, and --format json writes none");
   }
   const fs::path page_maker = request.format == ReportFormat::Page ? find_page_maker() : fs::path();
-  std::vector<Record> records;
+  std::vector<Record> records, simulated;
   std::vector<std::string> warnings;
   for (const std::string& folder : request.folders) {
-    ReadRecords read = read_records(folder);
-    std::move(read.records.begin(), read.records.end(), std::back_inserter(records));
+    ReadRecords read = read_all_records(folder);
+    for (Record& record : read.records) {
+      (record.simulated ? simulated : records).push_back(std::move(record));
+    }
     warnings.insert(warnings.end(), read.warnings.begin(), read.warnings.end());
   }
   Judgement judgement = judge(records);
@@ -74,7 +77,7 @@ int run_report(const ReportRequest& request) {
   for (const std::string& warning : judgement.warnings) {
     fmt::print(stderr, "regatta: warning: {}\n", warning);
   }
-  const std::string json = to_json(judgement, request.folders);
+  const std::string json = to_json(judgement, judge_simulated(simulated), request.folders);
   if (request.format == ReportFormat::Json) {
     std::cout << json;
     return 0;

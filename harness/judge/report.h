@@ -2,7 +2,7 @@
 //
 // `regatta report DIR...`: what the records of the folders say, as FOLDER/judgement.json, and from
 // that FOLDER/index.html, one file that opens without a network, with its figures beside it. The
-// numbers are computed here (judgement.h), plots/report.py draws them.
+// numbers are computed here (judgement.h, simulated_judgement.h), plots/report.py draws them.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ enum class ReportFormat {
 };
 
 struct ReportRequest {
-  std::vector<std::string> folders;  ///< each with a records.jsonl
+  std::vector<std::string> folders;  ///< each with a records.jsonl, a simulated.jsonl, or both
   std::string out = "out/report";
   IfThere if_there = IfThere::Refuse;  ///< the page
   ReportFormat format = ReportFormat::Page;

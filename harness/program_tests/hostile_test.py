@@ -229,14 +229,14 @@ class Records(Hostile):
     def test_of_another_schema_end_a_comparison(self) -> None:
         folder = folder_of_runs(seeds=2)
         first, second = self.lines_of(folder)
-        other = self.write([first, second.replace('"schema":5', '"schema":6')])
-        self.assert_refused("compare", str(folder), str(other), says="records.jsonl:2: schema 6")
+        other = self.write([first, second.replace('"schema":6', '"schema":7')])
+        self.assert_refused("compare", str(folder), str(other), says="records.jsonl:2: schema 7")
 
     def test_of_great_depth_are_no_records(self) -> None:
         line, = self.lines_of(folder_of_runs())
         depth = "[" * 100_000 + "]" * 100_000
         for deep in ('{"schema":2,"x":' + depth + "}\n",
-                     line.replace('"schema":5', '"schema":' + depth)):
+                     line.replace('"schema":6', '"schema":' + depth)):
             done = regatta("report", str(self.write([deep, line])), "--format", "json")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("records.jsonl:1: no record", done.stderr)

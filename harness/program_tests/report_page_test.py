@@ -16,6 +16,7 @@ from test_support import fresh_folder, output_of, run_tests, skip
 
 RECORDS = Path("results/xeon-no-amx-2-cores/quick")
 CLAIMS = Path("results/epyc-2-cores/claims")
+VIRTUAL = Path("results/epyc-zen3-2-cores/speedup/gbit_1")
 CLAIM_SEEDS = (1, 2)  # of five: figures of all claims, in half of the time
 WORKLOADS, STRATEGIES = 2, 9
 CELLS, FOLDED = 300, 40
@@ -249,6 +250,48 @@ class OfClaims(Opened):
         table = json.loads(output_of("list", "strategies", "--format", "json"))["strategies"]
         self.assertEqual(len(self.pictures_in("#graphs")), len(table) - 1)  # one holds `single`
         self.assertIn("in_graph", self.pictures_in("#graphs"))
+
+
+class OfVirtualTime(Opened):
+    """Real runs, and virtual ones on a page of their own."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.records = fresh_folder()
+        shutil.copy(VIRTUAL / "simulated.jsonl", cls.records)
+        lines = (RECORDS / "records.jsonl").read_text().splitlines(keepends=True)
+        (cls.records / "records.jsonl").write_text("".join(
+            line for line in lines if '"workload":"parabola"' in line))
+        super().setUpClass()
+
+    def follow(self) -> None:
+        """From the page of real runs to that of virtual ones."""
+        self.chromium.open(self.index.with_name(self.chromium.ask(
+            "document.querySelector('nav a[href$=\".html\"]').getAttribute('href')")))
+
+    def test_fits_screens_of_all_widths_and_paper(self) -> None:
+        self.follow()
+        self.check_fits_screens_of_all_widths_and_paper()
+
+    def test_ids_are_unique_and_what_figures_refer_to_is_there(self) -> None:
+        self.follow()
+        self.check_references()
+
+    def test_says_that_nothing_was_run_and_ranks_nothing_real(self) -> None:
+        self.assertNotIn("gossip", self.strategies())
+        self.follow()
+        text = self.chromium.ask("document.body.textContent")
+        self.assertIn("nothing here was run", text)
+        self.assertNotIn("parabola", text)
+
+    def test_has_figures_and_a_speed_for_each_point(self) -> None:
+        self.follow()
+        self.assertEqual(self.chromium.ask(
+            "[...document.querySelectorAll('figure svg')].filter(svg => "
+            "svg.getBoundingClientRect().width > 300).length"), 3)
+        count = len((VIRTUAL / "simulated.jsonl").read_text().splitlines())
+        self.assertEqual(self.chromium.ask(
+            "document.querySelectorAll('table.numbers tbody tr').length"), count)
 
 
 if find_chromium() is None:

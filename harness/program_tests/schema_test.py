@@ -137,7 +137,7 @@ class Schema(unittest.TestCase):
 
     def test_names_the_unit_of_every_time_size_and_rate(self) -> None:
         units = {"_ns": "nanoseconds", "_bytes": "bytes", "examples": "examples",
-                 "_per_s": "examples per second"}
+                 "examples_per_s": "examples per second", "bytes_per_s": "bytes per second"}
         for path, schema in subschemas(SCHEMA):
             for ending, unit in units.items():
                 if path.endswith(ending):

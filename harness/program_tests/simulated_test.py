@@ -84,6 +84,10 @@ class SimulatedRun(unittest.TestCase):
         VALIDATOR.validate(record)
         self.assertEqual(record["simulated"]["mode"], "time")
         self.assertEqual(record["simulated"]["hosts"], 4)
+        self.assertEqual(record["simulated"]["hardware"], {
+            "link_bytes_per_s": 1.25e9, "core_bytes_per_s": None, "latency_ns": 20e3,
+            "server_cores": 1, "compute_times": "samples", "spread": 0,
+            "cpu": record["machine"]["cpu"]})
         self.assertEqual([worker["host"] for worker in record["workers"]],
                          ["host0", "host1", "host2", "host3"])
         self.assertEqual(record["evaluations"], [])
@@ -125,9 +129,18 @@ class SimulatedRun(unittest.TestCase):
     def test_is_not_ranked_with_real_runs(self) -> None:
         out = fresh_folder()
         output_of("run", *CELL, "--cluster", str(cluster()), "--out", str(out))
-        done = regatta("report", str(out), "--out", str(fresh_folder() / "page"))
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("records.jsonl", done.stderr)
+        alone = json.loads(output_of("report", str(out), "--format", "json"))
+        output_of("run", *CELL, "--steps", "20", "--out", str(out))
+        both = json.loads(output_of("report", str(out), "--format", "json"))
+        self.assertEqual((len(alone["workloads"]), len(both["workloads"])), (0, 1))
+        ranked = [run["command"] for cell in both["workloads"][0]["cells"] for run in cell["runs"]]
+        self.assertEqual(len(ranked), 1)
+        self.assertNotIn("--cluster", ranked[0])
+        for judged in (alone, both):
+            (study,) = judged["simulated"]
+            (point,) = study["points"]
+            self.assertIn("--cluster", point["command"])
+            self.assertEqual(study["links"][0]["bytes_per_s"], 1.25e9)
 
 
 class BadInput(unittest.TestCase):

@@ -8,6 +8,11 @@
 #include "kernels/graph/error.h"
 
 namespace regatta {
+
+const char* file_of(Kept kept) {
+  return kept == Kept::Simulated ? "simulated.jsonl" : "records.jsonl";
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;

@@ -191,6 +191,18 @@ struct Resumed {
   std::int64_t examples = 0;  ///< trained on before it
 };
 
+/// What a simulated cluster is like, and whose costs its kernels have.
+struct HardwareRecord {
+  std::optional<double>
+      link_bytes_per_s;  ///< the narrowest of a host's, either way; empty: no limit
+  std::optional<double> core_bytes_per_s;  ///< of the link that all hosts share; empty: no limit
+  double latency_ns = 0;                   ///< from one host to another
+  std::int64_t server_cores = 1;           ///< of a parameter server
+  std::string compute_times;               ///< kind of their distribution: constant, gamma, ...
+  double spread = 0;                       ///< of that distribution
+  std::string cpu;                         ///< whose costs the calibration has
+};
+
 /// Of a run in virtual time: what its cluster is, and where the costs come from.
 struct Simulated {
   std::string mode;         ///< `time`: nothing was computed
@@ -198,7 +210,8 @@ struct Simulated {
   std::string calibration;  ///< digest of its calibration
   std::string source;       ///< of the calibration, in its own words
   std::int64_t hosts = 0;
-  std::int64_t events = 0;  ///< of the simulation
+  std::int64_t events = 0;                 ///< of the simulation
+  std::optional<HardwareRecord> hardware;  ///< empty in older records
 };
 
 struct LossSample {
@@ -207,7 +220,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 5;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 6;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z
@@ -245,6 +258,11 @@ struct Record {
   SoftwareFacts software;
   std::map<std::string, std::string> environment;
 };
+
+/// Runs in virtual time stand apart from real ones, so that nothing ranks them together.
+enum class Kept : std::uint8_t { Real, Simulated };
+/// In a folder of records.
+const char* file_of(Kept kept);
 
 /// Whether the run failed because its machines were taken back. It may be run again.
 bool is_cancelled(const Record& record);

@@ -178,6 +178,17 @@ void for_each_field(T& part, Field&& field) {
   field("examples", part.examples);
 }
 
+template <FieldsOf<HardwareRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("link_bytes_per_s", part.link_bytes_per_s);
+  field("core_bytes_per_s", part.core_bytes_per_s);
+  field("latency_ns", part.latency_ns);
+  field("server_cores", part.server_cores);
+  field("compute_times", part.compute_times);
+  field("spread", part.spread);
+  field("cpu", part.cpu);
+}
+
 template <FieldsOf<Simulated> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("mode", part.mode);
@@ -186,6 +197,7 @@ void for_each_field(T& part, Field&& field) {
   field("source", part.source);
   field("hosts", part.hosts);
   field("events", part.events);
+  field("hardware", part.hardware);
 }
 
 template <FieldsOf<LossSample> T, typename Field>

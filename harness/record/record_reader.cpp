@@ -199,8 +199,8 @@ Record record_from_json(std::string_view line) {
   return record;
 }
 
-ReadRecords records_in(const std::filesystem::path& folder) {
-  const std::string path = (folder / "records.jsonl").string();
+ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
+  const std::string path = (folder / file_of(kept)).string();
   ReadRecords result;
   std::error_code ignored;
   const bool is_missing =
@@ -245,6 +245,15 @@ ReadRecords read_records(const std::filesystem::path& folder) {
     throw RunError(ErrorKind::Data, path + " holds no whole record; fix: run regatta run --out " +
                                         folder.string() + " first");
   }
+  return result;
+}
+
+ReadRecords read_all_records(const std::filesystem::path& folder) {
+  ReadRecords simulated = records_in(folder, Kept::Simulated);
+  ReadRecords result = simulated.records.empty() ? read_records(folder) : records_in(folder);
+  std::move(simulated.records.begin(), simulated.records.end(), std::back_inserter(result.records));
+  std::move(simulated.warnings.begin(), simulated.warnings.end(),
+            std::back_inserter(result.warnings));
   return result;
 }
 

@@ -20,13 +20,17 @@ struct ReadRecords {
   std::vector<std::string> warnings;  ///< one per skipped line: FILE:LINE: reason
 };
 
-/// Reads FOLDER/records.jsonl; nothing where there is none. Of lines with one run ID the first
-/// counts, and of a command that was cancelled and run again the later run. Throws: RunError(Data)
-/// if it cannot be read or has a record of a later schema, whose numbers may have another meaning.
-ReadRecords records_in(const std::filesystem::path& folder);
+/// Reads FOLDER/records.jsonl, or FOLDER/simulated.jsonl; nothing where there is none. Of lines
+/// with one run ID the first counts, and of a command that was cancelled and run again the later
+/// run. Throws: RunError(Data) if it cannot be read or has a record of a later schema, whose
+/// numbers may have another meaning.
+ReadRecords records_in(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
 /// The same. Throws: RunError(Data) also where there is no record.
 ReadRecords read_records(const std::filesystem::path& folder);
+
+/// Both files. Throws: as read_records() where neither has a record.
+ReadRecords read_all_records(const std::filesystem::path& folder);
 
 /// Parses one line of JSON. Throws: RunError(Data) that says what is wrong and in which field.
 Record record_from_json(std::string_view line);

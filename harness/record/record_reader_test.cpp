@@ -134,13 +134,13 @@ TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
 }
 
 TEST(RecordReader, RefusesAVersionThatItDoesNotKnowAndNamesTheLine) {
-  for (const int version : {0, 6}) {
+  for (const int version : {0, 7}) {
     auto json = sample_json();
     json["schema"] = version;
     const std::string text = to_json_line(sample_record()) + json.dump() + '\n';
     const std::string error = error_of_reading(folder_with(text));
     EXPECT_NE(error.find("records.jsonl:2: schema " + std::to_string(version) +
-                         ", but this program knows 1 to 5;"),
+                         ", but this program knows 1 to 6;"),
               std::string::npos)
         << error;
   }
@@ -167,6 +167,28 @@ TEST(RecordReader, LeavesOutACancelledRunThatWasRunAgain) {
   EXPECT_EQ(read.records[0].run_id, sample_record().run_id);
   EXPECT_EQ(read.records[1].run_id, "again");
   EXPECT_TRUE(read.warnings.empty());
+}
+
+TEST(RecordReader, ReadsSimulatedRunsApartOrBoth) {
+  const testing_support::ScratchFolder folder;
+  EXPECT_THROW(read_all_records(folder.path()), RunError);
+  std::ofstream(folder.path() / "simulated.jsonl") << to_json_line(sample_simulated_record());
+  EXPECT_TRUE(records_in(folder.path()).records.empty());
+  EXPECT_EQ(records_in(folder.path(), Kept::Simulated).records.size(), 1U);
+  EXPECT_EQ(read_all_records(folder.path()).records.size(), 1U);
+  std::ofstream(folder.path() / "records.jsonl") << to_json_line(sample_failed_record()) << "{";
+  const ReadRecords both = read_all_records(folder.path());
+  ASSERT_EQ(both.records.size(), 2U);
+  EXPECT_FALSE(both.records[0].simulated);
+  EXPECT_EQ(both.records[1].simulated->hardware->latency_ns, 25'000);
+  EXPECT_EQ(both.warnings.size(), 1U);
+}
+
+TEST(RecordReader, ReadsSimulatedRecordsThatTellNoHardware) {
+  auto json = nlohmann::ordered_json::parse(to_json_line(sample_simulated_record()));
+  json["simulated"].erase("hardware");
+  json["schema"] = 5;
+  EXPECT_FALSE(record_from_json(json.dump()).simulated->hardware);
 }
 
 TEST(RecordReader, RefusesAFolderWithoutRecords) {

@@ -16,10 +16,6 @@
 
 namespace regatta {
 
-const char* file_of(Kept kept) {
-  return kept == Kept::Simulated ? "simulated.jsonl" : "records.jsonl";
-}
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,7 +106,6 @@ class LockedFile {
   int descriptor_ = -1;
 };
 
-/// Runs in virtual time stand apart, so that nothing ranks them with real ones.
 fs::path records_path(const fs::path& folder, Kept kept) {
   create_folder(folder);
   return folder / file_of(kept);

@@ -10,15 +10,11 @@
 // FOLDER/records.damaged, so that every line of records.jsonl stays a record and nothing is lost.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 
 #include "harness/record/record.h"
 
 namespace regatta {
-
-enum class Kept : std::uint8_t { Real, Simulated };
-const char* file_of(Kept kept);
 
 /// Appends a record; creates the folder if it is missing.
 /// Throws: RunError(Io) with the system's reason; earlier records remain unchanged.

@@ -133,7 +133,14 @@ Record sample_simulated_record() {
                                .calibration = "fedcba9876543210",
                                .source = "regatta calibrate",
                                .hosts = 2,
-                               .events = 1'000};
+                               .events = 1'000,
+                               .hardware = HardwareRecord{.link_bytes_per_s = 1.25e9,
+                                                          .core_bytes_per_s = 5e9,
+                                                          .latency_ns = 25'000,
+                                                          .server_cores = 2,
+                                                          .compute_times = "gamma",
+                                                          .spread = 0.25,
+                                                          .cpu = "A CPU"}};
   return record;
 }
 

@@ -220,6 +220,24 @@ ClusterFile read_cluster(const std::filesystem::path& path, const std::string& c
   }
 }
 
+HardwareRecord hardware_of(const ClusterFile& file) {
+  const auto bytes_per_s = [](double per_ns) {
+    return std::isfinite(per_ns) ? std::optional(per_ns * 1e9) : std::nullopt;
+  };
+  const Cluster& cluster = file.cluster;
+  double narrowest = virtual_time::kNoLimit;
+  for (const VirtualHost& host : cluster.hosts) {
+    narrowest = std::min({narrowest, host.out_bytes_per_ns, host.in_bytes_per_ns});
+  }
+  return {.link_bytes_per_s = bytes_per_s(narrowest),
+          .core_bytes_per_s = bytes_per_s(cluster.core_bytes_per_ns),
+          .latency_ns = cluster.latency_ns,
+          .server_cores = cluster.server_cores,
+          .compute_times = std::string(to_string(cluster.compute_times.kind)),
+          .spread = cluster.compute_times.spread,
+          .cpu = file.calibration.cpu};
+}
+
 std::vector<int> hosts_of(const ClusterFile& file, const std::vector<ProcessNeeds>& needs) {
   const std::vector<VirtualHost>& hosts = file.cluster.hosts;
   std::vector<int> result;

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/record/record.h"
 #include "harness/simulate/calibration.h"
 #include "harness/system/machine.h"
 #include "kernels/virtual/cluster.h"
@@ -40,6 +41,9 @@ struct ClusterFile {
 /// or commit than this program's, unless it was written by hand.
 ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,
                          const std::string& git_commit);
+
+/// What a record says of it.
+HardwareRecord hardware_of(const ClusterFile& file);
 
 /// What a process of a run needs.
 struct ProcessNeeds {

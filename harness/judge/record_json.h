@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of records as the judgement's JSON has them, for the files that write it.
+#pragma once
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+
+#include "harness/judge/simulated_judgement.h"
+#include "harness/record/record_fields.h"
+
+namespace regatta::judgement_json {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json plain(const T& value) {
+  return value;
+}
+template <typename T>
+Json plain(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// Of a part that holds no other.
+template <HasFields T>
+Json object_of(const T& part) {
+  Json object = Json::object();
+  for_each_field(part,
+                 [&](const char* name, const auto& value) { object.emplace(name, plain(value)); });
+  return object;
+}
+
+inline Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+inline Json finite(const std::optional<double>& value) {
+  return value ? finite(*value) : Json(nullptr);
+}
+
+/// As the record has it, less the seed.
+inline Json cell_json(const Record& run) {
+  Json cell = Json::object();
+  for (const auto& [name, value] : lines_of(run.cell)) {
+    if (name != "seed") cell.emplace(name, Json::parse(value));
+  }
+  return cell;
+}
+
+/// A worker's step by its parts, in seconds.
+inline Json step_json(const CellJudgement& cell) {
+  Json parts = Json::object();
+  for (std::size_t i = 0; i < kStepParts.size(); ++i) {
+    parts.emplace(kStepParts[i], cell.step_seconds[i]);
+  }
+  return parts;
+}
+
+/// In simulated_json.cpp.
+Json simulated_json(std::span<const SimulatedStudy> studies);
+
+}  // namespace regatta::judgement_json

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/judge/simulated_judgement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace regatta {
+namespace {
+
+using Records = std::vector<Record>;
+
+struct Where {
+  std::int64_t workers = 1;
+  double gbit = 10;
+  double latency_us = 25;
+};
+
+/// A run in virtual time, each worker with a share of 32 examples.
+Record simulated(const std::string& strategy, const Where& where, double examples_per_s) {
+  static int count = 0;
+  Record record;
+  record.run_id = "run" + std::to_string(++count);
+  record.cell = {.workload = "resnet9_thin",
+                 .dataset = "shapes",
+                 .strategy = strategy,
+                 .workers = where.workers,
+                 .global_batch = 32 * where.workers,
+                 .steps = 60,
+                 .processes = where.workers,
+                 .seed = 1};
+  record.examples_per_s = examples_per_s;
+  record.step_time_ns = {.count = 60, .p50 = 20'000'000};
+  record.simulated = Simulated{.mode = "time",
+                               .cluster = "0123456789abcdef",
+                               .source = "regatta calibrate",
+                               .hosts = 64,
+                               .hardware = HardwareRecord{.link_bytes_per_s = where.gbit * 125e6,
+                                                          .latency_ns = where.latency_us * 1e3,
+                                                          .compute_times = "samples"}};
+  return record;
+}
+
+SimulatedStudy only_study(const Records& records) {
+  std::vector<SimulatedStudy> studies = judge_simulated(records);
+  EXPECT_EQ(studies.size(), 1U);
+  return studies.empty() ? SimulatedStudy{} : studies.front();
+}
+
+TEST(SimulatedJudgement, PutsRunsInAPlaceByWayLinkAndWorkers) {
+  const Records records = {
+      simulated("all_reduce", {.workers = 1}, 300), simulated("all_reduce", {.workers = 4}, 1000),
+      simulated("all_reduce", {.workers = 4}, 1200), simulated("all_reduce", {.workers = 4}, 1100),
+      simulated("gossip", {.workers = 4, .gbit = 1}, 900)};
+  const SimulatedStudy study = only_study(records);
+  EXPECT_TRUE(study.batch_grows);
+  EXPECT_EQ(study.ways.size(), 2U);
+  ASSERT_EQ(study.links.size(), 2U);
+  EXPECT_EQ(study.links[0].bytes_per_s, 125e6);
+  ASSERT_EQ(study.points.size(), 3U);
+  EXPECT_EQ(study.points[1].cell.runs.size(), 3U);
+  EXPECT_DOUBLE_EQ(speed_of(study.points[1]), 1100);
+  EXPECT_DOUBLE_EQ(study.points[1].step_seconds, 0.02);
+  EXPECT_EQ(study.points[2].link, 0U);
+  EXPECT_DOUBLE_EQ(study.one_worker.value(), 300);
+}
+
+TEST(SimulatedJudgement, HoldsOnlyWhatComparesAgainstEachOther) {
+  Records records(8, simulated("all_reduce", {.workers = 4}, 1000));
+  for (std::size_t i = 0; i < records.size(); ++i) records[i].run_id += std::to_string(i);
+  records[1].cell.dtype = "bf16";
+  records[2].simulated->source = "a data sheet";
+  records[3].simulated->mode = "train";
+  records[4].simulated->hardware->compute_times = "gamma";
+  records[5].cell.steps = 90;  // how long was measured
+  records[6].status = Status::Failed;
+  records.push_back(records[0]);
+  records.back().cell.workers = 0;
+  records[7].run_id = records[0].run_id;
+  const std::vector<SimulatedStudy> studies = judge_simulated(records);
+  ASSERT_EQ(studies.size(), 5U);
+  EXPECT_EQ(studies[0].points.size(), 1U);
+  EXPECT_EQ(studies[0].points[0].cell.runs.size(), 2U);
+}
+
+TEST(SimulatedJudgement, KeepsOneBatchOrOneShareTogether) {
+  Records records;
+  for (const int workers : {1, 2, 4}) {
+    records.push_back(simulated("all_reduce", {.workers = workers}, 100));
+    records.back().cell.global_batch = 64;
+  }
+  EXPECT_FALSE(only_study(records).batch_grows);
+  for (const int workers : {1, 2, 4}) {
+    records.push_back(simulated("all_reduce", {.workers = workers}, 100));
+    records.back().cell.global_batch = 256;
+  }
+  EXPECT_EQ(judge_simulated(records).size(), 2U);
+}
+
+TEST(SimulatedJudgement, TellsClustersOfOlderRecordsApart) {
+  Records records = {simulated("all_reduce", {.workers = 2}, 100),
+                     simulated("all_reduce", {.workers = 2}, 200)};
+  records[0].simulated->hardware.reset();
+  records[1].simulated->hardware.reset();
+  records[1].simulated->cluster = "fedcba9876543210";
+  const SimulatedStudy study = only_study(records);
+  ASSERT_EQ(study.links.size(), 2U);
+  EXPECT_EQ(study.links[0].cluster, "0123456789abcdef");
+  EXPECT_EQ(study.points.size(), 2U);
+}
+
+TEST(SimulatedJudgement, FindsWhereOneOvertakesAnotherInWorkers) {
+  const Records records = {
+      simulated("parameter_server", {.workers = 2}, 200), simulated("gossip", {.workers = 2}, 100),
+      simulated("parameter_server", {.workers = 8}, 400), simulated("gossip", {.workers = 8}, 800)};
+  const SimulatedStudy study = only_study(records);
+  ASSERT_EQ(study.overtakings.size(), 1U);
+  const Overtaking& one = study.overtakings[0];
+  EXPECT_EQ(one.axis, SimulatedAxis::Workers);
+  EXPECT_EQ(study.ways[one.way]->cell.strategy, "gossip");
+  EXPECT_EQ(study.ways[one.overtaken]->cell.strategy, "parameter_server");
+  EXPECT_EQ(study.points[one.from].workers, 2);
+  EXPECT_EQ(study.points[one.to].workers, 8);
+  EXPECT_NEAR(one.at.value(), 4, 1e-9);  // half of the way, over logarithms
+}
+
+TEST(SimulatedJudgement, FindsWhereOneOvertakesAnotherInBandwidthAndLatency) {
+  const auto both = [](Records& records, const Where& where, double ring, double server) {
+    records.push_back(simulated("all_reduce", where, ring));
+    records.push_back(simulated("parameter_server", where, server));
+  };
+  Records records;
+  both(records, {.workers = 4, .gbit = 1}, 300, 100);
+  both(records, {.workers = 4, .gbit = 10}, 500, 500);  // level
+  both(records, {.workers = 4, .gbit = 100}, 600, 1800);
+  both(records, {.workers = 4, .gbit = 1, .latency_us = 0}, 100, 300);
+  const SimulatedStudy study = only_study(records);
+  ASSERT_EQ(study.overtakings.size(), 2U);
+  EXPECT_EQ(study.overtakings[0].axis, SimulatedAxis::Bandwidth);
+  EXPECT_NEAR(study.overtakings[0].at.value() / 1.25e9, 1, 1e-9);
+  EXPECT_EQ(study.overtakings[1].axis, SimulatedAxis::Latency);
+  EXPECT_EQ(study.ways[study.overtakings[1].way]->cell.strategy, "all_reduce");
+  EXPECT_FALSE(study.overtakings[1].at);  // a latency of 0 has no logarithm
+}
+
+TEST(SimulatedJudgement, ComparesTimesToTheTargetWhereSomethingWasLearnt) {
+  Records records;
+  for (const auto& [strategy, workers, seconds] :
+       {std::tuple("all_reduce", 2, 50.), std::tuple("async_shared", 2, 40.),
+        std::tuple("all_reduce", 8, 20.), std::tuple("async_shared", 8, 0.)}) {
+    Record record = simulated(strategy, {.workers = workers}, 100 * workers);
+    record.cell.global_batch = 256;
+    record.simulated->mode = "train";
+    record.target = {.metric = "accuracy", .value = 90};
+    record.evaluations = {{.examples = 1000, .metric = seconds > 0 ? 91. : 20.}};
+    if (seconds > 0) {
+      record.status = Status::Reached;
+      record.training_time_to_target_ns = static_cast<std::int64_t>(seconds * 1e9);
+      record.examples_to_target = 1000;
+    }
+    records.push_back(record);
+  }
+  const SimulatedStudy study = only_study(records);
+  ASSERT_EQ(study.overtakings.size(), 1U);
+  EXPECT_EQ(study.overtakings[0].measure, SimulatedMeasure::TimeToTarget);
+  EXPECT_EQ(study.ways[study.overtakings[0].way]->cell.strategy, "all_reduce");
+  EXPECT_FALSE(study.overtakings[0].at);  // one never comes there
+}
+
+TEST(SimulatedJudgement, IsAPartOfTheJsonWithoutInfinities) {
+  Records records = {simulated("all_reduce", {.workers = 2}, 100),
+                     simulated("gossip", {.workers = 2}, 50)};
+  records[1].simulated->hardware->link_bytes_per_s.reset();
+  const auto json =
+      nlohmann::json::parse(to_json(judge(Records{}), judge_simulated(records), {"a"}));
+  EXPECT_TRUE(json["workloads"].empty());
+  const auto& study = json["simulated"][0];
+  EXPECT_EQ(study["source"], "regatta calibrate");
+  EXPECT_EQ(study["ways"][1]["cell"]["strategy"], "gossip");
+  EXPECT_EQ(study["links"][0]["bytes_per_s"], 1.25e9);
+  EXPECT_TRUE(study["links"][1]["bytes_per_s"].is_null());
+  EXPECT_EQ(study["points"][0]["examples_per_s"], 100);
+  EXPECT_TRUE(study["points"][0]["seconds_to_target"].is_null());
+  EXPECT_TRUE(study["one_worker"].is_null());
+}
+
+}  // namespace
+}  // namespace regatta

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters of virtual time: examples per second, of all and of each worker, or the time to the
+target, against workers; a panel for each link, a line for each way to train.
+
+The dashed line is as many times one worker's speed as there are workers.
+"""
+
+import math
+from collections.abc import Callable
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
+
+from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
+from hover import describe  # noqa: E402
+from simulated import Point, Study  # noqa: E402
+from wording import plural, time_text  # noqa: E402
+
+COLUMNS = 3
+MOST_LINKS = 9
+PANEL = (4.1, 3.6)  # inches
+PLAIN = FuncFormatter(lambda value, position: f"{value:,.6g}")
+Value = Callable[[Point], float | None]
+
+
+def _words(study: Study, point: Point) -> str:
+    text = (f"{study.ways[point.way].label}, {plural(point.workers, 'worker')} at "
+            f"{study.links[point.link].text}: {point.examples_per_s:,.0f} examples/s")
+    if study.one_worker:
+        text += f", {point.examples_per_s / study.one_worker:.3g} times one worker's"
+    if point.seconds_to_target:
+        text += f", {time_text(point.seconds_to_target)} to the target"
+    return (f"{text}; communication {100 * point.share('exposed_communication'):.0f} %, waiting "
+            f"{100 * point.share('wait'):.0f} %")
+
+
+def _draw_line(axes: Axes, study: Study, points: list[Point], value: Value) -> None:
+    way = study.ways[points[0].way]
+    known = [(point, height) for point in points if (height := value(point))]
+    axes.plot([point.workers for point, _ in known], [height for _, height in known],
+              color=way.style.colour, linewidth=1.8, dashes=way.style.dash or (None, None),
+              zorder=3)
+    for point, height in known:
+        (mark,) = axes.plot(point.workers, height, marker=way.style.marker, markersize=6,
+                            color=way.style.colour, markeredgecolor="white", linestyle="",
+                            zorder=4)
+        describe(mark, _words(study, point))
+
+
+def _draw_ideal(axes: Axes, study: Study, heights: tuple[float, float], name: str) -> None:
+    """At one worker, and at the most."""
+    most = max(study.workers)
+    axes.plot((1, most), heights, color=FAINT, linewidth=1, dashes=(2, 2), zorder=1)
+    axes.annotate(name, (most, heights[1]), xytext=(-6, 2), ha="right", fontsize=8.5,
+                  textcoords="offset points", color=FAINT)
+
+
+def _set_heights_logarithmic(axes: Axes) -> None:
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(PLAIN)
+
+
+def _grid(study: Study, value: Value, ylabel: str) -> Figure | None:
+    """None where no two numbers of workers have a value."""
+    drawn = [point for point in study.points if point.way in study.shown and value(point)]
+    if len({point.workers for point in drawn}) < 2:
+        return None
+    links = [link for link in study.shown_links(MOST_LINKS)
+             if any(point.link == link for point in drawn)]
+    columns = min(len(links), 2 if len(links) == 4 else COLUMNS)
+    rows = math.ceil(len(links) / columns)
+    figure, grid = plt.subplots(rows, columns, squeeze=False, sharex=True, sharey=True,
+                                figsize=(PANEL[0] * columns, PANEL[1] * rows + 0.3))
+    figure.subplots_adjust(wspace=0.08, hspace=0.3)
+    panels = list(grid.flat)
+    for axes, link in zip(panels, links):
+        for way in study.shown:
+            if points := study.line(way, link):
+                _draw_line(axes, study, points, value)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(study.workers, [str(count) for count in study.workers])
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.tick_params(labelbottom=True)
+        entitle(axes, study.links[link].text)
+        axes.set_xlabel("workers")
+        tidy(axes)
+    for axes in panels[len(links):]:
+        axes.remove()
+    for row in grid[:, 0]:
+        row.set_ylabel(ylabel)
+    _legend(figure, study, {point.way for point in drawn})
+    figure.text(0.02, 0.99, study.note(len(links)), fontsize=8.5, color=FAINT)
+    return figure
+
+
+def _legend(figure: Figure, study: Study, drawn: set[int]) -> None:
+    handles = [plt.Line2D([], [], color=way.style.colour, linewidth=1.8, marker=way.style.marker,
+                          markersize=6, markeredgecolor="white",
+                          dashes=way.style.dash or (None, None), label=way.label)
+               for number, way in enumerate(study.ways) if number in drawn]
+    figure.legend(handles=handles, loc="upper center", frameon=False, fontsize=9, labelcolor=INK,
+                  bbox_to_anchor=(0.5, 0.02 if len(handles) < 5 else 0.01), handlelength=4,
+                  ncols=min(4, round(figure.get_figwidth() / 3)))
+
+
+def draw_speed(study: Study) -> Figure | None:
+    figure = _grid(study, lambda point: point.examples_per_s, "examples per second")
+    for axes in figure.axes if figure else ():
+        _set_heights_logarithmic(axes)
+        if study.one_worker:
+            _draw_ideal(axes, study, (study.one_worker, study.one_worker * max(study.workers)),
+                        "n times one worker")
+    return figure
+
+
+def draw_each(study: Study) -> Figure | None:
+    """What a worker is worth, on a plain scale, which shows what waiting and exchanges cost."""
+    figure = _grid(study, lambda point: point.examples_per_s / point.workers,
+                   "examples per second of each worker")
+    for axes in figure.axes if figure else ():
+        axes.set_ylim(0, None)
+        if study.one_worker:
+            _draw_ideal(axes, study, (study.one_worker, study.one_worker), "one worker")
+    return figure
+
+
+def draw_target(study: Study) -> Figure | None:
+    """None also where no point comes to the target."""
+    figure = _grid(study, lambda point: point.seconds_to_target, "time to the target (s)")
+    for axes in figure.axes if figure else ():
+        _set_heights_logarithmic(axes)
+    return figure
