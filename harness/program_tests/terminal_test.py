@@ -13,7 +13,7 @@ from terminal_support import Seen, examples_in, on_terminal, scratch
 from test_support import PARABOLA, fresh_folder, output_of, records_in, regatta, run_tests
 
 # Some seconds, with evaluations all the time, which cost ranks more than threads.
-LONG = ("--workload", "parabola", "--steps", "600000")
+LONG = ("--workload", "parabola", "--steps", "300000")
 LONG_IN_RANKS = ("--workload", "parabola", "--steps", "40000", "--processes", "2")
 NAME = r"parabola all_reduce, 2 workers, seed 1"
 
@@ -37,10 +37,10 @@ class Race(unittest.TestCase):
                 seen = self.seen(*LONG, "--strategy", "all_reduce", "--workers", "2", "--out",
                                  str(fresh_folder()), columns=columns)
                 running = [" ".join(frame.text.split()) for frame in seen.frames
-                           if " of 600000" in frame.text]
+                           if " of 300000" in frame.text]
                 self.assertGreater(len(running), 3)
                 for text in running:
-                    self.assertRegex(text, rf"^{NAME} \d:\d\d step \d+ of 600000 ")
+                    self.assertRegex(text, rf"^{NAME} \d:\d\d step \d+ of 300000 ")
                     step, *earlier = (int(one) for one in re.findall(r"step (\d+)", text))
                     self.assertLessEqual(max(earlier), step)
                     self.assertRegex(text, r"test loss \S+ at step \d+ target 0\.05( |$)")

@@ -24,6 +24,9 @@ void require_trained(const RaceRequest& request, const Placement& placement) {
   if (is_gpu(request.device)) {
     refuse("--virtual train computes on this machine's CPU; leave --device out");
   }
+  if (placement.facts.has_quorum) {
+    refuse("backup workers train in real time only; leave --virtual or --backup-workers out");
+  }
   if (placement.options.choice(kAlgorithm) == kMpi) {
     refuse(
         "the order in which Open MPI adds up is its own, so that --virtual train has none; fix: "
@@ -57,7 +60,6 @@ void require_virtual(const RaceRequest& request, const Placement& placement) {
   if (request.on_loss == OnLoss::Continue) {
     refuse("no process can be lost; leave --continue-on-loss out");
   }
-  if (placement.facts.has_quorum) refuse("backup workers have no virtual time yet");
   if (!request.hosts.empty()) refuse("hosts are the file's; leave --hosts out");
   if (virtual_mode_of(request) == VirtualMode::Train) return require_trained(request, placement);
   if (request.epochs) refuse("a few steps tell the speed; give --steps in place of --epochs");

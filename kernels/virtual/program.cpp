@@ -11,6 +11,7 @@
 #include "kernels/graph/expiry.h"
 #include "kernels/graph/loops.h"
 #include "kernels/graph/partition.h"
+#include "kernels/runtime/loops/quorums.h"
 
 namespace regatta::virtual_time {
 namespace {
@@ -31,6 +32,7 @@ class Maker {
       : costs_(costs), threads_per_worker_(threads) {
     program_.processes = static_cast<int>(parts.size());
     program_.global_batch = parts.front().global_batch;
+    for (const Step& part : parts) find_quorums(part.graph);
     for (const Step& part : parts) {
       add(part);
       ++process_;
@@ -99,8 +101,20 @@ class Maker {
     loop.examples = part.examples;
     loop.model = part.model;
     loop.lanes.push_back(number);
-    lane.leads =
-        !lane.communication && lane.place.role == Role::Worker && led_.insert(part.number).second;
+    const bool may_lead = program_.quorum ? lane.place.role == Role::Server && lane.place.stage == 0
+                                          : lane.place.role == Role::Worker;
+    lane.leads = !lane.communication && may_lead && led_.insert(part.number).second;
+  }
+
+  void find_quorums(const Graph& graph) {
+    for (const Node& node : graph.nodes()) {
+      if (node.op != Op::Quorum) continue;
+      if (!program_.quorum) program_.quorum.emplace();
+      program_.quorum->needed = node.attributes.integer("needed");
+      program_.quorum->members = node.attributes.integer("members");
+      const auto servers = static_cast<std::size_t>(node.place.stage) + 1;
+      if (program_.quorum->updates.size() < servers) program_.quorum->updates.resize(servers);
+    }
   }
 
   LaneInstruction compile(const Graph& graph, const Instruction& instruction, const Bases& bases) {
@@ -128,8 +142,14 @@ class Maker {
 
   void compute(const Graph& graph, NodeId id, const Bases& bases, LaneInstruction& made) {
     const Node& node = graph.node(id);
-    if (node.op == Op::Quorum || node.op == Op::Arrival) {
-      throw RunError(ErrorKind::Unsupported, "virtual time has no backup workers yet");
+    if (node.op == Op::Quorum) {
+      made.quorum =
+          node.attributes.integer("decides") != 0 ? QuorumPart::Decides : QuorumPart::Follows;
+    } else if (is_behind_quorum(graph, node)) {
+      made.quorum = QuorumPart::Behind;
+      if (node.place.replica == 0) {
+        ++program_.quorum->updates[static_cast<std::size_t>(node.place.stage)];
+      }
     }
     const std::string key = kernel_key(graph, id, threads_);
     const auto cost = costs_.find(key);

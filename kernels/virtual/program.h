@@ -23,6 +23,9 @@ namespace regatta::virtual_time {
 
 enum class Work : std::uint8_t { Compute, Copy, Send, Sent, Receive, Collective };
 
+/// Of an instruction at a server whose steps take the first pushes only (loops/quorum.h).
+enum class QuorumPart : std::uint8_t { None, Decides, Follows, Behind };
+
 struct LaneInstruction {
   Work work = Work::Compute;
   Category category = Category::Compute;
@@ -30,11 +33,12 @@ struct LaneInstruction {
   bool is_a_read = false;     ///< of shared variables: their versions are noted
   bool is_an_update = false;  ///< of shared variables
   bool adds = false;          ///< receive: onto its inputs
-  std::int32_t period = -1;   ///< index of Program::periods; -1: every step
-  std::int32_t expiry = -1;   ///< index of Program::expiries; -1: never
-  std::int32_t number = -1;   ///< of the message, the collective, or the place that is copied from
-  std::int32_t member = 0;    ///< of the collective
-  std::int32_t first = 0;     ///< of the lists of waits, sent messages or variables
+  QuorumPart quorum = QuorumPart::None;
+  std::int32_t period = -1;  ///< index of Program::periods; -1: every step
+  std::int32_t expiry = -1;  ///< index of Program::expiries; -1: never
+  std::int32_t number = -1;  ///< of the message, the collective, or the place that is copied from
+  std::int32_t member = 0;   ///< of the collective
+  std::int32_t first = 0;    ///< of the lists of waits, sent messages or variables
   std::int32_t waits = 0;
   std::int32_t listed = 0;  ///< behind the waits: sent messages or shared variables
   std::int64_t bytes = 0;
@@ -46,7 +50,7 @@ struct ProgramLane {
   int loop = 0;  ///< in the whole graph
   Place place;
   bool communication = false;
-  bool leads = false;  ///< its loop's first lane that computes
+  bool leads = false;  ///< its loop's first lane that computes; with a quorum at the first server
   std::vector<LaneInstruction> instructions;
 };
 
@@ -62,6 +66,13 @@ struct ProgramCollective {
   std::vector<int> lanes;   ///< by member
 };
 
+/// Of each server, with backup workers. A loop's member is the replica of its servers' places.
+struct ProgramQuorum {
+  std::int64_t needed = 1;
+  std::int64_t members = 1;
+  std::vector<std::int64_t> updates;  ///< by server: of a push that completes a step
+};
+
 struct ProgramLoop {
   std::int64_t examples = 0;  ///< of a step
   int model = 0;
@@ -72,6 +83,7 @@ struct Program {
   int processes = 1;
   std::int64_t global_batch = 0;
   std::optional<std::int64_t> staleness_bound;
+  std::optional<ProgramQuorum> quorum;
   std::vector<ProgramLane> lanes;
   std::vector<ProgramLoop> loops;
   std::vector<ProgramMessage> messages;
@@ -86,7 +98,7 @@ struct Program {
 };
 
 /// `parts`: by process, as partition() made them.
-/// Throws: RunError(Unsupported) for what virtual time does not have: a quorum of backup workers.
+/// Throws: RunError(Unsupported) for an op that virtual time does not have.
 Program make_program(std::span<const Step> parts, const KernelCosts& costs, int threads);
 
 }  // namespace regatta::virtual_time

@@ -31,6 +31,12 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
   for (const ProgramLoop& loop : program.loops) {
     claimed_.resize(std::max(claimed_.size(), static_cast<std::size_t>(loop.model) + 1));
   }
+  if (program.quorum) {
+    quorums_.resize(program.quorum->updates.size());
+    for (Quorum& each : quorums_) {
+      each.seats.resize(static_cast<std::size_t>(program.quorum->members));
+    }
+  }
   std::map<Place, std::uint32_t> workers;
   for (const ProgramLane& each : program.lanes) {
     if (each.place.role == Role::Worker) workers[each.place] = 0;
@@ -266,6 +272,12 @@ std::vector<std::pair<int, WorkerReport>> Simulation::workers() const {
     report.update_ns = spent(Category::Update);
     report.total_ns = rounded(own.total);
     report.staleness = own.staleness;
+    if (!quorums_.empty() && plan.place.role == Role::Server) {
+      const Quorum& quorum = quorums_[static_cast<std::size_t>(plan.place.stage)];
+      const QuorumSeat& seat = quorum.seats[static_cast<std::size_t>(plan.place.replica)];
+      report.updates_applied = seat.applied;
+      report.updates_dropped = seat.dropped;
+    }
     all.emplace_back(plan.process, std::move(report));
   }
   std::stable_sort(all.begin(), all.end(),

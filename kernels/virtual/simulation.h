@@ -86,6 +86,23 @@ class Simulation {
     std::int64_t finished = 0;
     bool is_over = false;
   };
+  struct QuorumSeat {
+    bool counts = false;   ///< its push counts for the current step
+    bool verdict = false;  ///< on its last push
+    std::int64_t began = 0;
+    std::int64_t applied = 0;
+    std::int64_t dropped = 0;
+  };
+  /// One server's side of it (kernels/runtime/loops/quorum.h).
+  struct Quorum {
+    std::int64_t applied = 0;  ///< examples
+    std::int64_t gathered = 0;
+    std::int64_t gathered_examples = 0;
+    std::int64_t completing = -1;  ///< the member whose lane updates; -1: none
+    std::int64_t updates_run = 0;
+    std::vector<QuorumSeat> seats;
+    std::vector<int> waiting;  ///< lanes
+  };
   struct Mailbox {
     std::int64_t begun = 0;
     std::int64_t left = 0;
@@ -110,6 +127,15 @@ class Simulation {
   bool claim(int l);
   bool is_claimed(int loop, std::int64_t step) const;
   bool bound_holds(int l);
+  bool quorum_lets_begin(int l);
+  bool claim_of_quorum(int l);
+  void push(int l, QuorumPart part);
+  bool runs_behind(int l) const;
+  void has_updated(int l);
+  Quorum& quorum_at(int l) { return quorums_[static_cast<std::size_t>(planned(l).place.stage)]; }
+  QuorumSeat& seat_of(Quorum& quorum, int l) {
+    return quorum.seats[static_cast<std::size_t>(planned(l).place.replica)];
+  }
   void begin_step(int l);
   void end_step(int l);
   void go_on_to(int l, std::size_t at);
@@ -150,6 +176,7 @@ class Simulation {
   std::vector<Loop> loops_;
   std::vector<Mailbox> mailboxes_;
   std::vector<CollectiveRun> collectives_;
+  std::vector<Quorum> quorums_;                          ///< by server; none without backups
   std::vector<Cores> cores_;                             ///< by process
   std::vector<std::int64_t> versions_;                   ///< by shared variable
   std::unordered_map<std::int64_t, std::int64_t> seen_;  ///< by loop and variable

@@ -25,12 +25,14 @@ void Simulation::compute_run(int l) {
   own.until = own.at;
   for (;;) {
     const LaneInstruction& each = all[own.until];
-    if (is_due(l, each)) {
+    const bool rests = each.quorum == QuorumPart::Behind && !runs_behind(l);
+    if (is_due(l, each) && !rests) {
       ns += time_of(each);
       if (each.is_a_read) note_versions(l, each);
     }
     ++own.until;
     if (each.awaited || each.is_an_update || own.until == all.size()) break;
+    if (each.quorum != QuorumPart::None) break;
     const LaneInstruction& behind = all[own.until];
     if (behind.work != Work::Compute || behind.waits > 0 || behind.is_a_read) break;
   }
@@ -122,12 +124,20 @@ void Simulation::finish_run(int l) {
   } else {
     for (std::size_t i = own.at; i < own.until; ++i) {
       if (!is_due(l, all[i])) continue;
+      if (all[i].quorum == QuorumPart::Behind && !runs_behind(l)) continue;
       const bool is_delayed = all[i].category == Category::Compute;
       const double factor = is_delayed ? own.factor : 1;
       own.spent[static_cast<std::size_t>(all[i].category)] += all[i].ns * factor;
       if (is_delayed) own.delayed += all[i].ns * factor * (1 - 1 / own.slowdown);
       if (all[i].category == Category::Communication) own.exposed += all[i].ns;
-      if (all[i].is_an_update) note_versions(l, all[i]);
+      if (all[i].quorum == QuorumPart::Behind) {
+        note_versions(l, all[i]);
+        has_updated(l);
+      } else if (all[i].quorum != QuorumPart::None) {
+        push(l, all[i].quorum);
+      } else if (all[i].is_an_update) {
+        note_versions(l, all[i]);
+      }
     }
     own.since = now_;
     go_on_to(l, own.until);

@@ -24,8 +24,9 @@ struct VirtualCase {
   std::int64_t stages = 1;
   OptionValues options = {};
   int servers = 0;
-  std::int64_t batch = 0;  ///< 0: 16 examples a worker
-  int processes = 0;       ///< of workers; 0: one a replica
+  std::int64_t backups = 0;  ///< beside the workers, by the option of the strategy
+  std::int64_t batch = 0;    ///< 0: 16 examples a worker
+  int processes = 0;         ///< of workers; 0: one a replica
 };
 
 inline void PrintTo(const VirtualCase& test, std::ostream* out) {
@@ -44,13 +45,15 @@ inline std::vector<Step> parts_of(const VirtualCase& test) {
   options.replicas = test.workers;
   options.stages = test.stages;
   options.given = test.options;
+  if (test.backups > 0) options.given["backup_workers"] = test.backups;
   const Step placed = apply(find_strategies(test.strategy), step, options);
-  const std::int64_t processes = test.processes > 0 ? test.processes : test.workers;
+  const std::int64_t replicas = test.workers + test.backups;
+  const std::int64_t processes = test.processes > 0 ? test.processes : replicas;
   const Binding binding{.processes = test.servers + static_cast<int>(processes),
                         .process_of = [=](const Place& place) {
                           if (place.role == Role::Server) return place.stage;
                           for (std::int64_t p = 0; p < processes; ++p) {
-                            if (place.replica < share(test.workers, processes, p).end) {
+                            if (place.replica < share(replicas, processes, p).end) {
                               return test.servers + static_cast<int>(p);
                             }
                           }

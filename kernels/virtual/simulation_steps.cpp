@@ -19,9 +19,10 @@ bool Simulation::may_begin(int l) {
     park(l, other);
     return false;
   }
+  if (!quorums_.empty() && !quorum_lets_begin(l)) return false;
   if (plan.leads) {
     if (!bound_holds(l)) return false;
-    if (claim(l)) return true;
+    if (quorums_.empty() ? claim(l) : claim_of_quorum(l)) return true;
   } else if (is_claimed(plan.loop, lane(l).step)) {
     return true;
   }

@@ -11,13 +11,13 @@ namespace {
 
 constexpr int kDeciding = 0;  // the server
 
+}  // namespace
+
 bool is_behind_quorum(const Graph& graph, const Node& node) {
   return op_info(node.op).assigns &&
          std::any_of(node.variables.begin(), node.variables.end(),
                      [&](VariableId v) { return graph.variable(v).sharing == Sharing::Quorum; });
 }
-
-}  // namespace
 
 Quorums::Quorums(const Step& part, const Plan& plan, const ProcessLoops& loops, OnLoss on_loss,
                  ExampleCount& count)

@@ -23,6 +23,9 @@
 
 namespace regatta {
 
+/// Whether the node updates a variable of a server whose steps take the first pushes only.
+bool is_behind_quorum(const Graph& graph, const Node& node);
+
 class Quorums {
  public:
   /// `count` is updated with the applied examples if the deciding server is in this process.
