@@ -55,9 +55,10 @@ std::string verdict_text(const Record& record, const std::string& status,
   std::string text = status;
   if (record.failure) text += ": " + record.failure->text;
   if (record.training_time_to_target_ns) {
-    text += fmt::format(" {} in {} of training", metric_text(record.target, record.target.value),
-                        seconds(*record.training_time_to_target_ns));
-    if (record.result_time_to_target_ns) {
+    text += fmt::format(" {} in {} of {}", metric_text(record.target, record.target.value),
+                        seconds(*record.training_time_to_target_ns),
+                        record.simulated ? "virtual time" : "training");
+    if (record.result_time_to_target_ns && !record.simulated) {
       text += fmt::format(" ({} with its evaluation)", seconds(*record.result_time_to_target_ns));
     }
   }

@@ -88,20 +88,24 @@ int simulate(const regatta::Command& command) {
   return kGood;
 }
 
+/// Throws: RunError(Usage) where mpirun or srun has started several processes.
+void require_alone(const std::string& because) {
+  const int started = regatta::allocated_processes();
+  if (started <= 1) return;
+  throw regatta::RunError(regatta::ErrorKind::Usage,
+                          "mpirun or srun has started " + std::to_string(started) +
+                              " processes, but " + because + "; fix: start it without them");
+}
+
 /// In virtual time, where nothing is computed.
 bool takes_time_only(const regatta::RaceRequest& request) {
   const regatta::VirtualMode mode = regatta::virtual_mode_of(request);
+  if (!request.cluster.empty()) require_alone("a run in virtual time is one");
   return !request.cluster.empty() && mode == regatta::VirtualMode::Time;
 }
 
 int matrix(const regatta::Command& command) {
-  if (const int started = regatta::allocated_processes(); started > 1) {
-    throw regatta::RunError(
-        regatta::ErrorKind::Usage,
-        "mpirun or srun has started " + std::to_string(started) +
-            " processes, but a matrix is one, which starts others; fix: start it "
-            "without them");
-  }
+  require_alone("a matrix is one, which starts others");
   return regatta::run_matrix(command.matrix);
 }
 

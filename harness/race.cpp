@@ -75,6 +75,10 @@ void Race::train() {
 }
 
 void Race::advance_to(std::int64_t examples) {
+  if (virtual_ != nullptr) {
+    trainer_->advance_to(examples);
+    return training_clock_.begin_at(virtual_->clock_ns());
+  }
   training_clock_.start();
   try {
     trainer_->advance_to(examples);
@@ -83,7 +87,6 @@ void Race::advance_to(std::int64_t examples) {
     throw;
   }
   training_clock_.stop();
-  if (const auto own = trainer_->own_clock_ns()) training_clock_.begin_at(*own);
 }
 
 /// In virtual time evaluations take none.
@@ -145,7 +148,8 @@ void Race::report(std::int64_t examples, Occasion occasion) {
   progress.evaluation = {.step = last.examples / batch, .loss = last.loss, .metric = last.metric};
   progress.target = record_.target;
   if (record_.examples_to_target) progress.reached_at_step = *record_.examples_to_target / batch;
-  progress.examples_per_s = training_clock_.examples_per_s(examples);
+  progress.examples_per_s =
+      training_clock_.examples_per_s(virtual_ == nullptr ? examples : last.examples);
   if (examples > 0 && examples < total) {
     const double seconds = static_cast<double>(now_ns() - run_begin_ns_) * 1e-9;
     progress.seconds_left =

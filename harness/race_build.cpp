@@ -114,9 +114,8 @@ void Race::start_virtual_trainer(const Step& placed, const std::vector<Step>& pa
   ExecutorOptions options = executor_options(request_, placement_, data_.train, 0);
   options.cores = cores_;
   options.threads_per_worker = cell.file.cluster.threads_per_worker;
-  const std::int64_t cores = options.threads_per_worker * workers_of(placement_);
-  record_.cell = cell_of(request_, placement_,
-                         {.dataset = record_.cell.dataset, .cores = static_cast<int>(cores)});
+  const int workers = static_cast<int>(workers_of(placement_));
+  count_cores({{.workers = workers, .cores = options.threads_per_worker * workers}}, record_.cell);
   auto trainer = std::make_unique<VirtualTrainer>(
       std::move(cell), placed, make_backend(request_.device), std::move(options));
   virtual_ = trainer.get();

@@ -18,6 +18,8 @@
 namespace regatta {
 namespace {
 
+constexpr std::int64_t kMostNodes = 1'000'000;  // of all processes, over the steps of a trace
+
 using chakra::Groups;
 using chakra::Id;
 
@@ -185,6 +187,26 @@ void require_traceable(std::span<const Step> parts) {
                              most, all.size()));
 }
 
+/// Throws: RunError(Unsupported) for nodes that take part from or until some step only, and for
+/// traces that nobody could read.
+void require_bounded(std::span<const Step> parts, std::int64_t steps, std::int64_t messages) {
+  std::int64_t nodes = 0;
+  for (const Step& part : parts) {
+    nodes += std::ssize(part.graph.nodes());
+    for (const Node& node : part.graph.nodes()) {
+      if (period_of(node).from == 0) continue;
+      throw RunError(ErrorKind::Unsupported,
+                     "--format chakra: exchanges that begin to be rare at some step are missing; "
+                     "fix: leave --sync-from out");
+    }
+  }
+  if (nodes * steps <= kMostNodes && messages * steps <= kMostNodes) return;
+  throw RunError(ErrorKind::Unsupported,
+                 fmt::format("--format chakra: {} steps of {} nodes are more than {}; fix: a "
+                             "smaller --sync-every, or fewer workers",
+                             steps, nodes, kMostNodes));
+}
+
 }  // namespace
 
 std::vector<ExportedFile> chakra_traces(std::span<const Step> parts, const NodeTimes& times) {
@@ -197,6 +219,7 @@ std::vector<ExportedFile> chakra_traces(std::span<const Step> parts, const NodeT
       messages = std::max(messages, node.attributes.integer("message") + 1);
     }
   }
+  require_bounded(parts, steps, messages);
   Groups groups(parts.size());
   std::vector<ExportedFile> files;
   for (std::size_t p = 0; p < parts.size(); ++p) {

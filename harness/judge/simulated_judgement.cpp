@@ -31,7 +31,16 @@ std::string study_key(const Record& run) {
     const bool counts = trait.role == Trait::Role::Setting
                             ? name != "global_batch" && (learns || !is_length)
                             : name == "straggler" || name == "threads_per_worker";
-    if (counts) key += fmt::format("|{}={}", name, trait.value);
+    if (!counts) continue;
+    // A batch that grows with the workers has as many examples and the same rate of each.
+    if (learns && name == "steps") {
+      key += fmt::format("|examples={}", run.cell.steps.value_or(0) * run.cell.global_batch);
+    } else if (learns && name == "rate_scale") {
+      key +=
+          fmt::format("|rate={}", run.cell.rate_scale / static_cast<double>(run.cell.global_batch));
+    } else {
+      key += fmt::format("|{}={}", name, trait.value);
+    }
   }
   return key;
 }

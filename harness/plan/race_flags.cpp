@@ -124,10 +124,9 @@ void declare_hosts(CLI::App& app, RaceRequest& request) {
   begin_group(app, kHosts);
   add_value(app, "--hosts", request.hosts,
             "Open MPI hostfile of the machines to run on (default: this one)");
-  add_value(
-      app, "--cluster", request.cluster,
-      "TOML of hosts and links: the run takes its virtual time there, by costs that regatta "
-      "calibrate has measured (default: a real run)");
+  add_value(app, "--cluster", request.cluster,
+            "TOML of hosts and links: the run takes its virtual time there, by costs that regatta "
+            "calibrate has measured (default: a real run)");
   add_value(app, "--virtual", request.virtual_mode,
             "with --cluster, time: nothing is computed, for 200 steps, or 8 where all are alike, "
             "without --steps; train: this process computes all of it, in the order of virtual "
@@ -240,7 +239,7 @@ RaceRequest parse_run(const std::vector<std::string>& arguments) {
 std::vector<std::string> cell_flags() {
   // Of a seed, of a folder, or without a value.
   const std::vector<std::string> others = {
-      "--help",  "--seed",      "--cluster", "--data-dir",         "--out",
+      "--help",  "--seed",      "--cluster", "--virtual",          "--data-dir",        "--out",
       "--trace", "--overwrite", "--resume",  "--checkpoint-every", "--continue-on-loss"};
   CLI::App app;
   RaceRequest request;

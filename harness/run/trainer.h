@@ -127,8 +127,6 @@ class Trainer {
   /// Throws: RunError of the first failure.
   virtual void advance_to(std::int64_t examples) = 0;
   virtual std::int64_t examples_seen() const = 0;
-  /// What training has taken by a clock of the trainer's own; empty: by the machine's. Units: ns.
-  virtual std::optional<std::int64_t> own_clock_ns() const { return std::nullopt; }
   /// The loss of the last steps, summed over the parts of the step. Empty before the first step.
   virtual std::optional<double> latest_loss() const = 0;
 

@@ -31,10 +31,17 @@ VirtualTrainer::VirtualTrainer(VirtualCell cell, const Step& placed,
 }
 
 void VirtualTrainer::advance_to(std::int64_t examples) {
-  simulation_.advance_to(examples);
-  order_.begin();
-  trainer_->advance_to(examples);
+  try {
+    simulation_.advance_to(examples);
+    order_.begin();
+    trainer_->advance_to(examples);
+  } catch (...) {
+    has_failed_ = true;
+    throw;
+  }
+  of_cluster_ = report_of(simulation_, cell_.program);
   clock_ns_ = std::llround(simulation_.now());
+  examples_ = trainer_->examples_seen();
 }
 
 void VirtualTrainer::begin_at(const std::vector<VariableCopy>&, const Positions&) {
@@ -43,22 +50,21 @@ void VirtualTrainer::begin_at(const std::vector<VariableCopy>&, const Positions&
 
 TrainingReport VirtualTrainer::report() {
   TrainingReport report = trainer_->report();
-  TrainingReport virtual_one = report_of(simulation_, cell_.program);
-  check(report.loops.size() == virtual_one.loops.size(), "both have the loops of the whole graph");
+  TrainingReport of_cluster = of_cluster_;
+  of_cluster.loops.resize(report.loops.size());  // before the first stop there are none
   for (std::size_t i = 0; i < report.loops.size(); ++i) {
-    report.loops[i].step_ns = std::move(virtual_one.loops[i].step_ns);
-    report.loops[i].step_ns.resize(report.loops[i].losses.size());
+    report.loops[i].step_ns = std::move(of_cluster.loops[i].step_ns);
   }
-  check(report.workers.size() == virtual_one.workers.size(), "both have the same places");
-  for (std::size_t i = 0; i < report.workers.size(); ++i) {
-    const WorkerReport& counted = report.workers[i].report;
-    WorkerReport& simulated = virtual_one.workers[i].report;
-    check(counted.place == simulated.place && counted.staleness == simulated.staleness,
+  for (std::size_t i = 0; i < of_cluster.workers.size(); ++i) {
+    const WorkerReport& counted = report.workers.at(i).report;
+    WorkerReport& simulated = of_cluster.workers[i].report;
+    check(counted.place == simulated.place, "both have the same places");
+    check(has_failed_ || counted.staleness == simulated.staleness,
           "updates missed as many versions as in the order that was given");
     simulated.data_order = counted.data_order;
   }
-  report.workers = std::move(virtual_one.workers);
-  report.traffic = std::move(virtual_one.traffic);
+  report.workers = std::move(of_cluster.workers);
+  report.traffic = std::move(of_cluster.traffic);
   report.exchange_times.clear();
   report.clocks.clear();
   return report;

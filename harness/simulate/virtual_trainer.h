@@ -6,6 +6,7 @@
 // loss that it would have on the cluster, and a synchronous strategy gives the bits of a real run.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,16 +26,21 @@ class VirtualTrainer final : public Trainer {
                  ExecutorOptions options);
 
   void advance_to(std::int64_t examples) override;
-  std::int64_t examples_seen() const override { return trainer_->examples_seen(); }
+  /// After a failure those of the last stop, as the clock and the report.
+  std::int64_t examples_seen() const override {
+    return has_failed_ ? examples_ : trainer_->examples_seen();
+  }
   std::optional<double> latest_loss() const override { return trainer_->latest_loss(); }
-  std::optional<std::int64_t> own_clock_ns() const override { return clock_ns_; }
+  /// Of the cluster, at the last stop.
+  std::int64_t clock_ns() const { return clock_ns_; }
   std::string host_of(std::int64_t process) const override { return cell_.host_of(process); }
   std::vector<VariableCopy> variables(Copies which) override { return trainer_->variables(which); }
   void interrupt(const RunError& error) override { trainer_->interrupt(error); }
   void look() override { trainer_->look(); }
   /// Aborts: virtual time has no checkpoints.
   void begin_at(const std::vector<VariableCopy>& variables, const Positions& positions) override;
-  /// Times, bytes and staleness of the cluster; losses, kernels and memory of this process.
+  /// Times, bytes and staleness of the cluster, at the last stop; losses, kernels and memory of
+  /// this process.
   TrainingReport report() override;
   std::vector<ProcessTrace> traces() override { return {}; }
 
@@ -46,7 +52,10 @@ class VirtualTrainer final : public Trainer {
   AccessOrder order_;
   virtual_time::Simulation simulation_;
   std::unique_ptr<LocalTrainer> trainer_;
+  TrainingReport of_cluster_;  ///< at the last stop, as what follows
   std::int64_t clock_ns_ = 0;
+  std::int64_t examples_ = 0;
+  std::atomic<bool> has_failed_ = false;
 };
 
 }  // namespace regatta

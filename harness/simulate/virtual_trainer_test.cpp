@@ -83,7 +83,7 @@ class VirtualRun {
     EXPECT_LT(trainer_->examples_seen(), total_ + batch_);
     return trainer_->report();
   }
-  std::int64_t clock_ns() const { return *trainer_->own_clock_ns(); }
+  std::int64_t clock_ns() const { return trainer_->clock_ns(); }
 
  private:
   RaceRequest request_;
@@ -211,15 +211,6 @@ TEST(VirtualTrainer, ABoundHoldsFastWorkersBack) {
   const TrainingReport bounded = VirtualRun(trial).trained();
   EXPECT_LT(mean_staleness(bounded, 1), unbounded / 2);
   EXPECT_EQ(losses_of(bounded), losses_of(VirtualRun(trial).trained()));
-}
-
-TEST(VirtualTrainer, RefusesTurnsThatNobodyTakes) {
-  AccessOrder order;
-  order.begin();
-  order.add(order.order_of_claims(0), {.loop = 3, .access = AccessOrder::Access::Claim});
-  EXPECT_THROW(order.begin(), RunError);
-  order.seat_of_claims(0, 3);
-  order.begin();
 }
 
 }  // namespace

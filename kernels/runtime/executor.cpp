@@ -38,6 +38,9 @@ constexpr int kSpins = 400;
 /// two cores take 30 us a step so, 80 us when they sleep at once.
 constexpr int kYields = 50;
 
+/// A loop may come to its turn long after it could have run. Units: ns.
+constexpr std::int64_t kPatienceWithOrder = 3'600'000'000'000;
+
 PlanOptions planned_for(const PlacedDevices& devices, PlanOptions options) {
   options.gathers_casts = [devices](const Place& place) {
     return devices.device(place).has_queues();
@@ -177,6 +180,7 @@ class Executor::Impl {
   /// Communication sleeps at once: its device's compute lane needs the core.
   Patience patience_of(const LanePlan& plan) const {
     Patience patience{.abort = &failures_.flag(plan.loop)};
+    if (options_.order != nullptr) patience.limit_ns = kPatienceWithOrder;
     if (plan.communication) return patience;
     const bool shares = workers_.oversubscribed();
     (shares ? patience.yields : patience.spins) = shares ? kYields : kSpins;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a program on a cluster in virtual time. Lanes keep the rules of kernels/runtime/lane.h:
-// instructions in order, dependencies, no step before the lanes of the loop in a process have ended
-// the one before; loops of a model claim their steps from one count; a bound on staleness holds
-// leaders back. Compute of a server's process takes turns on its cores, first come, first served.
-// Nothing is computed; what is reported are times, bytes and staleness, and the order in which
-// loops come to what they share, by which an executor can compute what the cluster would. Two runs
-// are alike to the bit.
+// instructions in order, dependencies, no step before the lanes of the loop in a process (where an
+// executor follows: in all processes) have ended the one before; loops of a model claim their steps
+// from one count; a bound on staleness holds leaders back. Compute of a server's process takes
+// turns on its cores, first come, first served. Nothing is computed; what is reported are times,
+// bytes and staleness, and the order in which loops come to what they share, by which an executor
+// can compute what the cluster would. Two runs are alike to the bit.
 #pragma once
 
 #include <array>

@@ -15,7 +15,9 @@ class InTurn final : public Kernel {
          const Patience& patience)
       : kernel_(std::move(kernel)), seats_(std::move(seats)), patience_(patience) {}
 
+  /// Once more in the same step, for the diagnosis of a diverged run, it takes no turn.
   void run(const StepContext& context) override {
+    if (std::exchange(last_step_, context.step) == context.step) return kernel_->run(context);
     for (AccessOrder::Seat* seat : seats_) seat->take(patience_);
     kernel_->run(context);
     for (AccessOrder::Seat* seat : seats_) seat->pass();
@@ -25,6 +27,7 @@ class InTurn final : public Kernel {
   std::unique_ptr<Kernel> kernel_;
   std::vector<AccessOrder::Seat*> seats_;
   Patience patience_;
+  std::int64_t last_step_ = -1;
 };
 
 }  // namespace
@@ -70,9 +73,11 @@ void AccessOrder::add(std::size_t order, const Who& who) {
 
 void AccessOrder::begin() {
   for (Order& order : orders_) {
+    check(order.next == order.begun, "all turns that were given before have been taken");
     order.turns.erase(order.turns.begin(),
                       order.turns.begin() + static_cast<std::ptrdiff_t>(order.next));
     order.next = 0;
+    order.begun = order.turns.size();
     const bool all = std::all_of(order.turns.begin(), order.turns.end(),
                                  [](const Seat* seat) { return seat->is_used_; });
     if (!all) {

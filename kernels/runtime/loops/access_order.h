@@ -72,6 +72,7 @@ class AccessOrder {
     std::map<Who, Seat> seats;
     std::vector<Seat*> turns;  ///< since begin()
     std::size_t next = 0;
+    std::size_t begun = 0;  ///< the turns that there were at begin()
   };
 
   std::size_t order_named(const std::string& name);
