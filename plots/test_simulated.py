@@ -204,6 +204,20 @@ class Pages(unittest.TestCase):
                          r"gossip +1: 1.00 \(17 %\)  2: 1.33 \(17 %\)  8: 5.33")
 
 
+class SecondServer(unittest.TestCase):
+    def test_pays_from_where_no_larger_number_of_workers_is_below(self) -> None:
+        records = []
+        for servers, speeds in {1: (100, 100, 100, 100), 2: (120, 105, 110, 190)}.items():
+            for workers, speed in zip((2, 4, 8, 16), speeds):
+                records.append(made_up_simulated("parameter_server", workers, speed))
+                records[-1]["cell"]["options"] = {"servers": servers}
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            virtual.print_second_server(study_of(records))
+            virtual.print_second_server(study_of(some_records()))
+        self.assertEqual(said.getvalue(), "10 Gbit/s, 25 µs: speed with two servers in terms of "
+                         "one: 2: 1.20  4: 1.05  8: 1.10  16: 1.90; 1.1 from 8 workers on\n")
+
+
 class Backups(unittest.TestCase):
     """Of eight machines; speeds by backups."""
 
