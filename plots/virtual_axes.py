@@ -43,8 +43,9 @@ def set_workers(axes: Axes, workers: list[int]) -> None:
     axes.set_xlabel("workers")
 
 
-def legend_below(figure: Figure, lines: Iterable[tuple[str, Style]], inches: float = 0) -> None:
-    """`inches`: below where it usually is, for a low figure."""
+def legend_below(figure: Figure, lines: Iterable[tuple[str, Style]], inches: float = 0,
+                 columns: int = 4) -> None:
+    """`inches`: below where it usually is, for a low figure. `columns`: at most."""
     handles = [plt.Line2D([], [], color=style.colour, linewidth=WIDTH, marker=style.marker,
                           markersize=SIZE, markeredgecolor="white",
                           dashes=style.dash or (None, None), label=label)
@@ -52,4 +53,4 @@ def legend_below(figure: Figure, lines: Iterable[tuple[str, Style]], inches: flo
     figure.legend(handles=handles, loc="upper center", frameon=False, fontsize=9, labelcolor=INK,
                   bbox_to_anchor=(0.5, (0.02 if len(handles) < 5 else 0.01)
                                   - inches / figure.get_figheight()), handlelength=4,
-                  ncols=min(4, round(figure.get_figwidth() / 3)))
+                  ncols=min(columns, round(figure.get_figwidth() / 3)))

@@ -22,6 +22,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import StrMethodFormatter  # noqa: E402
 
 from axes_style import FAINT, entitle, tidy  # noqa: E402
 from figure_files import save_figure  # noqa: E402
@@ -93,8 +94,9 @@ def lines_of(studies: list[Study], diverged: list[tuple[Variant, int]]) -> list[
 
 def print_table(lines: list[Line], metric: str) -> None:
     print(f"workers: {metric} at the end (mean versions missed)")
+    width = max(len(line.label) for line in lines)
     for line in lines:
-        print(f"  {line.label:<42}" + "  ".join(
+        print(f"  {line.label:<{width}}  " + "  ".join(
             f"{one.workers}: {'diverged' if one.metric is None else f'{one.metric:.1f}'}"
             + (f" ({one.staleness:.1f})" if line.is_asynchronous and one.staleness is not None
                else "") for one in line.outcomes))
@@ -115,24 +117,38 @@ def _draw_diverged(axes: Axes, lines: list[Line], metric: str) -> None:
                       textcoords="offset points", fontsize=8.5, color=FAINT)
 
 
+def _set_versions_logarithmic(axes: Axes, workers: list[int]) -> None:
+    """With what they were if each other worker updated once while one computes."""
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    counts = [count for count in workers if count > 1]
+    axes.plot(counts, [count - 1 for count in counts], color=FAINT, linewidth=1, dashes=(2, 2),
+              zorder=1)
+    if counts:
+        axes.annotate("workers - 1", (counts[-1], counts[-1] - 1), xytext=(-10, 2), ha="right",
+                      textcoords="offset points", fontsize=8.5, color=FAINT)
+
+
 def figure_of(lines: list[Line], metric: str) -> Figure:
     figure, (stale, ends) = plt.subplots(1, 2, figsize=PANELS)
     figure.subplots_adjust(wspace=0.2)
     for line in lines:
         if line.is_asynchronous:
             draw_line(stale, line.style, [Mark(one.workers, one.staleness, line.words(one, metric))
-                                          for one in line.outcomes if one.staleness is not None])
+                                          for one in line.outcomes if one.staleness])
         draw_line(ends, line.style, [Mark(one.workers, one.metric, line.words(one, metric))
                                      for one in line.outcomes if one.metric is not None])
     _draw_diverged(ends, lines, metric)
     workers = sorted({one.workers for line in lines for one in line.outcomes})
     for axes in (stale, ends):
         set_workers(axes, workers)
-        axes.set_ylim(0, None)
         tidy(axes)
-    entitle(stale, "Versions that an update missed, mean")
+    ends.set_ylim(0, None)
+    _set_versions_logarithmic(stale, workers)
+    entitle(stale, "Versions missed, mean")
     entitle(ends, f"{metric.capitalize()} at the end" + (" (%)" if metric == "accuracy" else ""))
-    legend_below(figure, [(line.label, line.style) for line in lines], inches=0.12)
+    legend_below(figure, [(line.label, line.style) for line in lines], inches=0.12,
+                 columns=2)
     return figure
 
 
