@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The scripts of virtual time: ci/virtual_speedup, plots/virtual.py and ci/simulation_check.
+"""The scripts of virtual time: ci/virtual_speedup, ci/virtual_backups, ci/virtual_staleness, what
+draws their records, and ci/simulation_check.
 
 usage: ci/virtual_test.py REGATTA
 
@@ -60,6 +61,38 @@ class Speedup(unittest.TestCase):
             self.assertEqual(kept["step_time_ns"], json.loads(ten[1])["step_time_ns"])
             drawn = (folder / "virtual.svg").read_text()
             self.assertIn("parameter_server, 4 workers at 100 Mbit/s, 25 µs", drawn)
+
+
+class Backups(unittest.TestCase):
+    def test_are_calibrated_simulated_and_drawn(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            output_of(str(ROOT / "ci/virtual_backups"), "--workload", "parabola", "--share", "5",
+                      "--machines", "8", "--backups", "0", "2", "4", "--spreads", "0", "2",
+                      "--steps", "100", "--build", BUILD, "--out", name)
+            lines = (Path(name) / "spread_2" / "simulated.jsonl").read_text().splitlines()
+            cells = [json.loads(line)["cell"] for line in lines]
+            self.assertEqual([(cell["workers"], cell["options"]["backup_workers"],
+                               cell["global_batch"]) for cell in cells],
+                             [(8, 0, 40), (6, 2, 30), (4, 4, 20)])
+            table = output_of(str(ROOT / "plots/virtual_backups.py"), name)
+            self.assertRegex(table, r"spread 0, 8 machines(.|\n)*spread 2, 8 machines")
+            self.assertIn("spread 2, 2 backups of 8 machines",
+                          (Path(name) / "backups.svg").read_text())
+
+
+class Staleness(unittest.TestCase):
+    def test_is_trained_and_drawn(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            output_of(str(ROOT / "ci/virtual_staleness"), "--workload", "parabola", "--share", "5",
+                      "--workers", "1", "4", "--examples", "2000", "--rate-scale", "0.1",
+                      "--ways", "server", "server_bound", "--jobs", "2", "--build", BUILD, "--out",
+                      name)
+            table = output_of(str(ROOT / "plots/virtual_staleness.py"), name)
+            free, bound = (float(found) for found in re.findall(
+                r"parameter_server_async, .* 4: \S+ \(([\d.]+)\)", table))
+            self.assertGreater(free, bound)
+            self.assertIn("parameter_server_async, staleness bound 0, 4 workers: loss",
+                          (Path(name) / "staleness.svg").read_text())
 
 
 class Check(unittest.TestCase):

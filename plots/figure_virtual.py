@@ -16,9 +16,9 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # noqa: E402
 
-from axes_style import FAINT, INK, entitle, tidy  # noqa: E402
-from hover import describe  # noqa: E402
+from axes_style import FAINT, entitle, tidy  # noqa: E402
 from simulated import Point, Study  # noqa: E402
+from virtual_axes import Mark, draw_line, legend_below, set_workers  # noqa: E402
 from wording import plural, time_text  # noqa: E402
 
 COLUMNS = 3
@@ -39,17 +39,10 @@ def _words(study: Study, point: Point) -> str:
             f"{100 * point.share('wait'):.0f} %")
 
 
-def _draw_line(axes: Axes, study: Study, points: list[Point], value: Value) -> None:
-    way = study.ways[points[0].way]
-    known = [(point, height) for point in points if (height := value(point))]
-    axes.plot([point.workers for point, _ in known], [height for _, height in known],
-              color=way.style.colour, linewidth=1.8, dashes=way.style.dash or (None, None),
-              zorder=3)
-    for point, height in known:
-        (mark,) = axes.plot(point.workers, height, marker=way.style.marker, markersize=6,
-                            color=way.style.colour, markeredgecolor="white", linestyle="",
-                            zorder=4)
-        describe(mark, _words(study, point))
+def _draw_way(axes: Axes, study: Study, points: list[Point], value: Value) -> None:
+    draw_line(axes, study.ways[points[0].way].style,
+              [Mark(point.workers, height, _words(study, point)) for point in points
+               if (height := value(point))])
 
 
 def _draw_ideal(axes: Axes, study: Study, heights: tuple[float, float], name: str) -> None:
@@ -83,31 +76,19 @@ def _grid(study: Study, value: Value, ylabel: str) -> Figure | None:
     for axes, link in zip(panels, links):
         for way in study.shown:
             if points := study.line(way, link):
-                _draw_line(axes, study, points, value)
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(study.workers, [str(count) for count in study.workers])
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.tick_params(labelbottom=True)
+                _draw_way(axes, study, points, value)
+        set_workers(axes, study.workers)
         entitle(axes, study.links[link].text)
-        axes.set_xlabel("workers")
         tidy(axes)
     for axes in panels[len(links):]:
         axes.remove()
     for row in grid[:, 0]:
         row.set_ylabel(ylabel)
-    _legend(figure, study, {point.way for point in drawn})
+    ways = {point.way for point in drawn}
+    legend_below(figure, [(way.label, way.style) for number, way in enumerate(study.ways)
+                          if number in ways])
     figure.text(0.02, 0.99, study.note(len(links)), fontsize=8.5, color=FAINT)
     return figure
-
-
-def _legend(figure: Figure, study: Study, drawn: set[int]) -> None:
-    handles = [plt.Line2D([], [], color=way.style.colour, linewidth=1.8, marker=way.style.marker,
-                          markersize=6, markeredgecolor="white",
-                          dashes=way.style.dash or (None, None), label=way.label)
-               for number, way in enumerate(study.ways) if number in drawn]
-    figure.legend(handles=handles, loc="upper center", frameon=False, fontsize=9, labelcolor=INK,
-                  bbox_to_anchor=(0.5, 0.02 if len(handles) < 5 else 0.01), handlelength=4,
-                  ncols=min(4, round(figure.get_figwidth() / 3)))
 
 
 def draw_speed(study: Study) -> Figure | None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from judgement import variant_of
+from judgement import Variant, variant_of
 from labels import labels
 from palette import Style, styles_of
 from selection import MOST_LINES
@@ -33,8 +33,12 @@ class Link(NamedTuple):
 
 class Way(NamedTuple):
     label: str
-    strategy: str
+    variant: Variant  # without what is no part of a way: workers, batch, length
     style: Style
+
+    @property
+    def strategy(self) -> str:
+        return self.variant.strategy
 
     @property
     def is_ceiling(self) -> bool:
@@ -156,7 +160,7 @@ def _ways(study: Json) -> list[Way]:
         variants.append(replace(one, workers=0, processes=shared, global_batch=0, length="",
                                 oversubscribed=False))
     names = labels(variants)
-    return [Way(names[one], one.strategy, style) for one, style in
+    return [Way(names[one], one, style) for one, style in
             zip(variants, styles_of(one.strategy for one in variants))]
 
 

@@ -6,18 +6,42 @@ usage: plots/virtual.py [--overwrite] FOLDER
 
 Reads FOLDER/*/simulated.jsonl, as ci/virtual_speedup makes them; prints a table; writes
 FOLDER/virtual.svg and FOLDER/virtual.png, or in place of those that it drew before. Speed in the
-table is in terms of one worker's. What runs do not compare stands in FOLDER/virtual_2 and so on.
+table is in terms of one worker's, with two servers then in terms of that with one. What runs do not
+compare stands in FOLDER/virtual_2 and so on.
 """
 
-import sys
 from pathlib import Path
 
 from figure_files import save_figure
 from figure_virtual import draw_speed
-from judgement import judge
-from output_files import overwrite_in
-from simulated import Study, studies_of
+from simulated import Study
 from strategies import PlotsError
+from virtual_files import run_command, studies_in
+
+
+PAYS = 1.1  # times as fast, from which a second server counts as worth it
+
+
+def gains_of_second_server(study: Study, link: int) -> dict[int, float]:
+    """Speed of parameter_server with two servers in terms of that with one, by workers."""
+    speeds = {servers: {point.workers: point.examples_per_s for way, one in enumerate(study.ways)
+                        if one.strategy == "parameter_server"
+                        and one.variant.option("servers") == servers
+                        for point in study.line(way, link)} for servers in (1, 2)}
+    return {workers: speeds[2][workers] / speed for workers, speed in speeds[1].items()
+            if workers in speeds[2]}
+
+
+def print_second_server(study: Study) -> None:
+    for number, link in enumerate(study.links):
+        gains = gains_of_second_server(study, number)
+        if not gains:
+            continue
+        paying = [workers for workers in gains
+                  if all(gain >= PAYS for more, gain in gains.items() if more >= workers)]
+        print(f"{link.text}: speed with two servers in terms of one: "
+              + "  ".join(f"{workers}: {gain:.2f}" for workers, gain in gains.items())
+              + (f"; {PAYS:g} from {paying[0]} workers on" if paying else f"; {PAYS:g} nowhere"))
 
 
 def print_table(study: Study) -> None:
@@ -33,27 +57,19 @@ def print_table(study: Study) -> None:
                 for point in study.line(way, number)))
 
 
-def main(arguments: list[str]) -> None:
-    overwrite, folders = overwrite_in(arguments)
-    if len(folders) != 1:
-        raise PlotsError(str(__doc__).split("\n\n")[1])
-    folder = Path(folders[0])
-    files = sorted(folder.glob("*/simulated.jsonl"))
-    if not files:
-        raise PlotsError(f"{folder} has no */simulated.jsonl; fix: ci/virtual_speedup --out "
-                         f"{folder}")
-    for number, study in enumerate(studies_of(judge(file.parent for file in files)), start=1):
+def draw(folder: Path, overwrite: bool) -> list[Path]:
+    files = []
+    studies = studies_in(folder, "*/simulated.jsonl", "ci/virtual_speedup")
+    for number, study in enumerate(studies, start=1):
         print_table(study)
+        print_second_server(study)
         figure = draw_speed(study)
         if figure is None:
             raise PlotsError("there is one number of workers only; fix: simulate several")
         stem = "virtual" if number == 1 else f"virtual_{number}"
-        for file in save_figure(figure, folder, stem, overwrite=overwrite):
-            print(file)
+        files += save_figure(figure, folder, stem, overwrite=overwrite)
+    return files
 
 
 if __name__ == "__main__":
-    try:
-        main(sys.argv[1:])
-    except (PlotsError, OSError) as error:
-        sys.exit(f"virtual: {error}")
+    run_command(str(__doc__), draw)

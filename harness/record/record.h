@@ -205,7 +205,7 @@ struct HardwareRecord {
 
 /// Of a run in virtual time: what its cluster is, and where the costs come from.
 struct Simulated {
-  std::string mode;         ///< `time`: nothing was computed; `train`: kernels were, in virtual order
+  std::string mode;         ///< `time`: nothing was computed; `train`: kernels ran in virtual order
   std::string cluster;      ///< digest of the cluster's file, sixteen hexadecimal digits
   std::string calibration;  ///< digest of its calibration
   std::string source;       ///< of the calibration, in its own words

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ci/virtual_* share: a call that shows its output where it fails, and one calibration for the
+cells of a study."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+SCRIPT = Path(sys.argv[0]).name
+
+
+def call(command: list[str]) -> str:
+    """What it said. A run that missed its target or diverged is none that failed to start."""
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode not in (0, 2) or ran.stderr.startswith("regatta: "):
+        sys.exit(f"{SCRIPT}: {' '.join(command)}\n{ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+def calibrate(program: str, cells: Iterable[list[str]], file: Path) -> None:
+    """One file for all: messages, compute times and kernels of the first cell, and kernels of the
+    others that it lacks."""
+    merged: dict = {}
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "calibration.json"
+        for cell in cells:
+            call([program, "calibrate", *cell, "--out", str(made), "--overwrite"])
+            new = json.loads(made.read_text())
+            merged = merged or new
+            merged["kernels"] = new["kernels"] | merged["kernels"]
+    merged["command"] = f"ci/{SCRIPT} " + " ".join(sys.argv[1:])
+    file.write_text(json.dumps(merged, indent=1) + "\n")
+
+
+def name_source(file: Path) -> None:
+    """Costs of another commit than the program's are taken where the file says whose they are."""
+    made = json.loads(file.read_text())
+    if made["source"] == "regatta calibrate":
+        made["source"] = f"regatta calibrate, at commit {made['git_commit'][:10]}"
+        file.write_text(json.dumps(made, indent=1) + "\n")

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures of virtual time share: lines with a described mark at each point, an axis of
+workers, the legend below."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import NullLocator  # noqa: E402
+
+from axes_style import INK  # noqa: E402
+from hover import describe  # noqa: E402
+from palette import Style  # noqa: E402
+
+WIDTH, SIZE = 1.8, 6  # of lines and marks
+
+
+class Mark(NamedTuple):
+    x: float
+    y: float
+    words: str
+
+
+def draw_line(axes: Axes, style: Style, marks: list[Mark]) -> None:
+    axes.plot([mark.x for mark in marks], [mark.y for mark in marks], color=style.colour,
+              linewidth=WIDTH, dashes=style.dash or (None, None), zorder=3)
+    for mark in marks:
+        (drawn,) = axes.plot(mark.x, mark.y, marker=style.marker, markersize=SIZE,
+                             color=style.colour, markeredgecolor="white", linestyle="", zorder=4)
+        describe(drawn, mark.words)
+
+
+def set_workers(axes: Axes, workers: list[int]) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(workers, [str(count) for count in workers])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.tick_params(labelbottom=True)
+    axes.set_xlabel("workers")
+
+
+def legend_below(figure: Figure, lines: Iterable[tuple[str, Style]], inches: float = 0,
+                 columns: int = 4) -> None:
+    """`inches`: below where it usually is, for a low figure. `columns`: at most."""
+    handles = [plt.Line2D([], [], color=style.colour, linewidth=WIDTH, marker=style.marker,
+                          markersize=SIZE, markeredgecolor="white",
+                          dashes=style.dash or (None, None), label=label)
+               for label, style in lines]
+    figure.legend(handles=handles, loc="upper center", frameon=False, fontsize=9, labelcolor=INK,
+                  bbox_to_anchor=(0.5, (0.02 if len(handles) < 5 else 0.01)
+                                  - inches / figure.get_figheight()), handlelength=4,
+                  ncols=min(columns, round(figure.get_figwidth() / 3)))

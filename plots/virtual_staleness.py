@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What staleness costs in virtual time: the versions that an update missed, in the mean, and the
+accuracy at the end, against workers, a line for each way to train.
+
+usage: plots/virtual_staleness.py [--overwrite] FOLDER
+
+Reads FOLDER/simulated.jsonl, as ci/virtual_staleness makes it; prints a table; writes
+FOLDER/staleness.svg and FOLDER/staleness.png, or in place of those that it drew before. A run that
+diverged has no accuracy: it is a cross at the bottom. Records count 63 missed versions or more as
+63, so that a mean near that is too low.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import StrMethodFormatter  # noqa: E402
+
+from axes_style import FAINT, entitle, tidy  # noqa: E402
+from figure_files import save_figure  # noqa: E402
+from hover import describe  # noqa: E402
+from judgement import Variant, variant_of  # noqa: E402
+from labels import labels  # noqa: E402
+from palette import Style, styles_of  # noqa: E402
+from simulated import Study  # noqa: E402
+from strategies import PlotsError, is_asynchronous  # noqa: E402
+from virtual_axes import Mark, draw_line, legend_below, set_workers  # noqa: E402
+from virtual_files import run_command, studies_in  # noqa: E402
+from wording import metric_text, plural  # noqa: E402
+
+PANELS = (8.6, 3.7)  # inches
+
+
+class Outcome(NamedTuple):
+    workers: int
+    staleness: float | None  # mean
+    metric: float | None
+    diverged: int  # runs
+
+
+class Line(NamedTuple):
+    label: str
+    style: Style
+    is_asynchronous: bool
+    outcomes: list[Outcome]  # by workers
+
+    def words(self, one: Outcome, metric: str) -> str:
+        text = f"{self.label}, {plural(one.workers, 'worker')}: {metric} " \
+               f"{metric_text(one.metric, metric)} at the end"
+        if one.diverged:
+            text += f", {plural(one.diverged, 'run')} diverged"
+        return text + (f", {one.staleness:.2f} versions missed" if one.staleness else "")
+
+
+def _way(variant: Variant) -> Variant:
+    """Without what follows the workers: the rate, and whether all of one are in its process."""
+    return replace(variant, workers=0, processes=0, global_batch=0, length="", rate_scale=1.0)
+
+
+def diverged_in(file: Path) -> list[tuple[Variant, int]]:
+    """Ways and workers of runs that diverged, which a judgement of virtual time leaves out."""
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    cells = [one["cell"] for one in records if one["status"] == "failed"
+             and one["failure"]["kind"] == "diverged"]
+    return [(_way(variant_of(cell)), cell["workers"]) for cell in cells]
+
+
+def lines_of(studies: list[Study], diverged: list[tuple[Variant, int]]) -> list[Line]:
+    """Runs of other numbers of workers have other rates and so are other studies."""
+    points = {(_way(study.ways[point.way].variant), point.workers): point
+              for study in studies for point in study.points}
+    keys = {*points, *diverged}
+    names = labels(sorted({way for way, _ in keys}, key=lambda way: (
+        is_asynchronous(way.strategy), way.strategy, way.options)))
+    lines = []
+    for (way, label), style in zip(names.items(), styles_of(way.strategy for way in names)):
+        outcomes = []
+        for workers in sorted(count for one, count in keys if one == way):
+            point = points.get((way, workers))
+            stale = point.staleness["mean"] if point and point.staleness else None
+            outcomes.append(Outcome(workers, stale, point.metric if point else None,
+                                    diverged.count((way, workers))))
+        lines.append(Line(label, style, is_asynchronous(way.strategy), outcomes))
+    return lines
+
+
+def print_table(lines: list[Line], metric: str) -> None:
+    print(f"workers: {metric} at the end (mean versions missed)")
+    width = max(len(line.label) for line in lines)
+    for line in lines:
+        print(f"  {line.label:<{width}}  " + "  ".join(
+            f"{one.workers}: {'diverged' if one.metric is None else f'{one.metric:.1f}'}"
+            + (f" ({one.staleness:.1f})" if line.is_asynchronous and one.staleness is not None
+               else "") for one in line.outcomes))
+
+
+def _draw_diverged(axes: Axes, lines: list[Line], metric: str) -> None:
+    """On the axis below, those of several lines beside each other."""
+    for number, line in enumerate(lines):
+        for one in line.outcomes:
+            if one.diverged:
+                x = one.workers * 2 ** (0.12 * (number - (len(lines) - 1) / 2))
+                (cross,) = axes.plot(x, 0, marker="x", markersize=7, markeredgewidth=2,
+                                     color=line.style.colour, clip_on=False, zorder=5,
+                                     linestyle="")
+                describe(cross, line.words(one, metric))
+    if any(one.diverged for line in lines for one in line.outcomes):
+        axes.annotate("× diverged", (1, 0), xycoords="axes fraction", xytext=(-2, 8), ha="right",
+                      textcoords="offset points", fontsize=8.5, color=FAINT)
+
+
+def _set_versions_logarithmic(axes: Axes, workers: list[int]) -> None:
+    """With what they were if each other worker updated once while one computes."""
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    counts = [count for count in workers if count > 1]
+    axes.plot(counts, [count - 1 for count in counts], color=FAINT, linewidth=1, dashes=(2, 2),
+              zorder=1)
+    if counts:
+        axes.annotate("workers - 1", (counts[-1], counts[-1] - 1), xytext=(-10, 2), ha="right",
+                      textcoords="offset points", fontsize=8.5, color=FAINT)
+
+
+def figure_of(lines: list[Line], metric: str) -> Figure:
+    figure, (stale, ends) = plt.subplots(1, 2, figsize=PANELS)
+    figure.subplots_adjust(wspace=0.2)
+    for line in lines:
+        if line.is_asynchronous:
+            draw_line(stale, line.style, [Mark(one.workers, one.staleness, line.words(one, metric))
+                                          for one in line.outcomes if one.staleness])
+        draw_line(ends, line.style, [Mark(one.workers, one.metric, line.words(one, metric))
+                                     for one in line.outcomes if one.metric is not None])
+    _draw_diverged(ends, lines, metric)
+    workers = sorted({one.workers for line in lines for one in line.outcomes})
+    for axes in (stale, ends):
+        set_workers(axes, workers)
+        tidy(axes)
+    ends.set_ylim(0, None)
+    _set_versions_logarithmic(stale, workers)
+    entitle(stale, "Versions missed, mean")
+    entitle(ends, f"{metric.capitalize()} at the end" + (" (%)" if metric == "accuracy" else ""))
+    legend_below(figure, [(line.label, line.style) for line in lines], inches=0.12,
+                 columns=2)
+    return figure
+
+
+def draw(folder: Path, overwrite: bool) -> list[Path]:
+    studies = studies_in(folder, "simulated.jsonl", "ci/virtual_staleness")
+    if not studies or not all(study.learns for study in studies):
+        raise PlotsError("no run trained; fix: regatta run --virtual train ...")
+    metric = studies[0].target["metric"]
+    lines = lines_of(studies, diverged_in(folder / "simulated.jsonl"))
+    print_table(lines, metric)
+    return save_figure(figure_of(lines, metric), folder, "staleness", overwrite=overwrite)
+
+
+if __name__ == "__main__":
+    run_command(str(__doc__), draw)
