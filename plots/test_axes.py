@@ -88,7 +88,9 @@ def drawn_virtual(name: str) -> list[Figure | None]:
                for strategy in ("all_reduce", "gossip") for workers in (2, 4)]
     (study,) = studies_of(made_up_judgement(records))
     module = importlib.import_module(name)
-    return [getattr(module, draw)(study) for draw in dir(module) if draw.startswith("draw_")]
+    own = [draw for name, draw in vars(module).items()
+           if name.startswith("draw_") and draw.__module__ == module.__name__]
+    return [draw(study) for draw in own]
 
 
 def label(axes: Axes, direction: str) -> str:

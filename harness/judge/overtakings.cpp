@@ -16,14 +16,14 @@ namespace {
 const double kLevel = std::log(1.02);
 
 /// What the points of a row share.
-struct RowKey {
+struct SeriesKey {
   std::int64_t workers = 0;
   SimulatedLink link;
-  std::partial_ordering operator<=>(const RowKey&) const = default;
+  std::partial_ordering operator<=>(const SeriesKey&) const = default;
 };
 
 /// Points by where they stand on the axis, then by way.
-using Row = std::map<double, std::map<std::size_t, std::size_t>>;
+using Series = std::map<double, std::map<std::size_t, std::size_t>>;
 
 double place_of(const SimulatedStudy& study, const SimulatedPoint& point, SimulatedAxis axis) {
   const SimulatedLink& link = study.links[point.link];
@@ -35,11 +35,11 @@ double place_of(const SimulatedStudy& study, const SimulatedPoint& point, Simula
   return 0;
 }
 
-std::map<RowKey, Row> rows_along(const SimulatedStudy& study, SimulatedAxis axis) {
-  std::map<RowKey, Row> rows;
+std::map<SeriesKey, Series> rows_along(const SimulatedStudy& study, SimulatedAxis axis) {
+  std::map<SeriesKey, Series> rows;
   for (std::size_t i = 0; i < study.points.size(); ++i) {
     const SimulatedPoint& point = study.points[i];
-    RowKey key{.workers = point.workers, .link = study.links[point.link]};
+    SeriesKey key{.workers = point.workers, .link = study.links[point.link]};
     if (axis == SimulatedAxis::Workers) key.workers = 0;
     if (axis == SimulatedAxis::Bandwidth) key.link.bytes_per_s = 0;
     if (axis == SimulatedAxis::Latency) key.link.latency_ns = 0;
@@ -64,8 +64,9 @@ std::optional<double> zero_between(double x0, double y0, double x1, double y1) {
   return is_known ? std::optional(at) : std::nullopt;
 }
 
-void follow(const SimulatedStudy& study, const Row& row, std::pair<std::size_t, std::size_t> ways,
-            Overtaking found, std::vector<Overtaking>& all) {
+void follow(const SimulatedStudy& study, const Series& row,
+            std::pair<std::size_t, std::size_t> ways, Overtaking found,
+            std::vector<Overtaking>& all) {
   struct Decided {
     double place;
     double lead;  ///< of the first way, as a logarithm

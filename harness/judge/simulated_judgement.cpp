@@ -13,7 +13,7 @@
 namespace regatta {
 namespace {
 
-using Runs = std::vector<const Record*>;
+using SimulatedRuns = std::vector<const Record*>;
 
 /// Equal for runs that a study may hold against each other, but for their batches. The length is a
 /// setting where something is learnt; otherwise it says how long was measured.
@@ -70,7 +70,7 @@ SimulatedLink link_of(const Simulated& simulated) {
           .cluster = {}};
 }
 
-SimulatedPoint point_of(const Runs& runs) {
+SimulatedPoint point_of(const SimulatedRuns& runs) {
   std::vector<double> steps;
   for (const Record* run : runs) {
     steps.push_back(static_cast<double>(run->step_time_ns.p50) * 1e-9);
@@ -80,14 +80,14 @@ SimulatedPoint point_of(const Runs& runs) {
           .step_seconds = median_interval(steps).median};
 }
 
-SimulatedStudy study_of(const Runs& runs) {
+SimulatedStudy study_of(const SimulatedRuns& runs) {
   SimulatedStudy study;
   std::set<SimulatedLink> links;
   for (const Record* run : runs) links.insert(link_of(*run->simulated));
   study.links.assign(links.begin(), links.end());
 
   std::map<std::string, std::size_t> ways;
-  std::map<std::tuple<std::size_t, std::size_t, std::int64_t>, Runs> points;
+  std::map<std::tuple<std::size_t, std::size_t, std::int64_t>, SimulatedRuns> points;
   for (const Record* run : runs) {
     const auto [way, is_new] = ways.try_emplace(way_key(*run), study.ways.size());
     if (is_new) study.ways.push_back(run);
@@ -107,9 +107,9 @@ SimulatedStudy study_of(const Runs& runs) {
 }
 
 /// Runs of one batch, or of one share of a batch, whichever makes fewer studies.
-std::vector<SimulatedStudy> studies_of(const Runs& runs) {
-  std::map<std::int64_t, Runs> by_batch;
-  std::map<double, Runs> by_share;
+std::vector<SimulatedStudy> studies_of(const SimulatedRuns& runs) {
+  std::map<std::int64_t, SimulatedRuns> by_batch;
+  std::map<double, SimulatedRuns> by_share;
   for (const Record* run : runs) {
     by_batch[run->cell.global_batch].push_back(run);
     by_share[share_of(*run)].push_back(run);
@@ -136,7 +136,7 @@ double speed_of(const SimulatedPoint& point) { return 1 / point.cell.seconds_per
 
 std::vector<SimulatedStudy> judge_simulated(std::span<const Record> records) {
   std::map<std::string, std::size_t> keys;
-  std::vector<Runs> groups;
+  std::vector<SimulatedRuns> groups;
   std::set<std::string> seen;
   for (const Record& record : records) {
     const bool tells = record.examples_per_s > 0 && record.cell.workers > 0;
@@ -147,7 +147,7 @@ std::vector<SimulatedStudy> judge_simulated(std::span<const Record> records) {
     groups[group->second].push_back(&record);
   }
   std::vector<SimulatedStudy> studies;
-  for (const Runs& group : groups) {
+  for (const SimulatedRuns& group : groups) {
     for (SimulatedStudy& study : studies_of(group)) studies.push_back(std::move(study));
   }
   return studies;
