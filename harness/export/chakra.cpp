@@ -187,8 +187,8 @@ void require_traceable(std::span<const Step> parts) {
                              most, all.size()));
 }
 
-/// Throws: RunError(Unsupported) for nodes that take part from or until some step only, and for
-/// traces that nobody could read.
+/// Throws: RunError(Unsupported) for nodes that take part from some step on only, and for more
+/// nodes than kMostNodes.
 void require_bounded(std::span<const Step> parts, std::int64_t steps, std::int64_t messages) {
   std::int64_t nodes = 0;
   for (const Step& part : parts) {

@@ -31,7 +31,7 @@ namespace regatta::virtual_time {
 struct SimulationOptions {
   std::vector<int> host_of;          ///< by process
   std::map<int, double> stragglers;  ///< worker, in the order of places, to factor on its computing
-  AccessOrder* order = nullptr;      ///< to which turns are added; null: nobody needs it
+  AccessOrder* order = nullptr;      ///< to which turns are added; null: none are kept
 };
 
 /// What a loop's leader saw. Entry k is step k.

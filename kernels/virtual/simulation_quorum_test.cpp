@@ -66,7 +66,7 @@ Pushes pushes_of(const VirtualCase& test, const Cluster& cluster, double step_ns
   }
 }
 
-/// What Chen et al. (2016) count on: stragglers whose pushes nobody waits for.
+/// What Chen et al. (2016) count on: a step does not wait for the pushes of stragglers.
 TEST(VirtualTime, BackupWorkersTakeTheFirstPushes) {
   for (const int servers : {1, 2}) {
     VirtualCase test{.workload = "parabola",

@@ -44,7 +44,7 @@ class AccessOrder {
     std::size_t order_ = 0;
     Counter granted_;
     std::uint64_t taken_ = 0;
-    bool is_used_ = false;  ///< somebody takes its turns
+    bool is_used_ = false;  ///< a kernel or a leader takes its turns
   };
 
   /// The number of an order, by what it is of.
@@ -53,8 +53,8 @@ class AccessOrder {
 
   /// Adds the next turn.
   void add(std::size_t order, const Who& who);
-  /// Gives the first of the turns that were added. Throws: RunError(Unsupported) where nobody would
-  /// take one.
+  /// Gives the first of the turns that were added. Throws: RunError(Unsupported) for a turn that no
+  /// loop takes.
   void begin();
 
   /// For a loop's leader.

@@ -87,7 +87,7 @@ TEST(AccessOrder, TellsWhatWasWaitedFor) {
   }
 }
 
-TEST(AccessOrder, RefusesTurnsThatNobodyTakes) {
+TEST(AccessOrder, RefusesTurnsThatNoLoopTakes) {
   AccessOrder order;
   order.add(order.order_of_claims(0), {.loop = 3, .access = Access::Claim});
   EXPECT_THROW(order.begin(), RunError);
