@@ -137,7 +137,7 @@ def _how_sure(judged: Json) -> str:
         "sure": intervals, "close": intervals,
         "level": f"Less than 3 % apart: {intervals}",
         "open": f"{_counts(judged)}, compared seed by seed. {detectable}{decide}",
-        "too_few": f"{plural(least, 'run')} of a cell tell nothing apart. "
+        "too_few": f"With {plural(least, 'run')} of a cell nothing can be told apart. "
                    "fix: five seeds at least (regatta matrix --seeds 5).",
         "alone": "No other cell of this workload is here.",
         "not_reached": "",
