@@ -5,7 +5,9 @@
 // nothing of. That clock tells nothing where the worker's next kernel waits for others, and little
 // where more lanes than cores take these from one another between two kernels. Kernels of 100 ns
 // take up to a quarter longer or shorter by what another worker does meanwhile, as where two cores
-// are threads of one: there, that clock is held to a half.
+// are threads of one: there, that clock is held to a half. What the executor counts as computing
+// besides the delay, in terms of that clock, is held to a tenth beside another worker: behind a
+// sleep the executor's own code is cold, which shows where kernels are short.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -35,6 +37,7 @@ using testing_support::TrialOptions;
 
 constexpr double kTolerance = 0.02;
 constexpr double kToleranceBesideOthers = 0.5;  // of kernels of 100 ns
+constexpr double kToleranceOfComputing = 0.1;   // beside another worker
 constexpr int kRounds = 20;
 constexpr double kOthers = 0.05;  // of the cores: above it they disturb a round
 
@@ -102,9 +105,15 @@ bool waits_after_computing(const std::string& strategy) {
 bool shares_memory(const std::string& strategy) { return strategy == "async_shared"; }
 
 /// Of times by the clock around kernels.
-double tolerance_of(const Case& test) {
-  const bool alone = test.strategy == "single";
-  return test.workload == "parabola" && !alone ? kToleranceBesideOthers : kTolerance;
+struct Tolerance {
+  double stretch = kTolerance;
+  double computing = kTolerance;
+};
+
+Tolerance tolerance_of(const Case& test) {
+  if (test.strategy == "single") return {};
+  if (test.workload == "parabola") return {kToleranceBesideOthers, kToleranceBesideOthers};
+  return {.computing = kToleranceOfComputing};
 }
 
 /// The last worker.
@@ -188,10 +197,10 @@ struct Shown {
   double computing = 1;
   double stretch = 1;
 
-  bool is_true(double tolerance) const {
+  bool is_true(const Tolerance& tolerance) const {
     const auto near_one = [](double value, double by) { return std::abs(value - 1) < by; };
-    return near_one(factor, kTolerance) && near_one(computing, tolerance) &&
-           near_one(stretch, tolerance);
+    return near_one(factor, kTolerance) && near_one(computing, tolerance.computing) &&
+           near_one(stretch, tolerance.stretch);
   }
 };
 
