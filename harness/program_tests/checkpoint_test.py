@@ -22,8 +22,9 @@ from test_support import (REGATTA, fresh_folder, record_validator, records_in, r
 VALIDATOR = record_validator()
 
 BATCH = 32
+STEPS = 24
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", str(BATCH),
-        "--steps", "40")
+        "--steps", str(STEPS))
 THIN_TO_THE_END = (*THIN, "--evaluate", "end")
 EVERY = 6
 POINTS = 50
@@ -158,7 +159,8 @@ class Checkpoints(unittest.TestCase):
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_all_reduce_over_ranks_bit_for_bit(self) -> None:
-        self.check_bits(*THIN, "--strategy", "all_reduce", "--workers", "2", "--processes", "2")
+        self.check_bits(*THIN_TO_THE_END, "--strategy", "all_reduce", "--workers", "2",
+                        "--processes", "2")
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_resume_shares_over_ranks_bit_for_bit(self) -> None:
@@ -185,17 +187,18 @@ class Checkpoints(unittest.TestCase):
         tiny = regatta("run", *THIN[:-1], "1", "--dtype", "bf16", "--out", str(fresh_folder()))
         if tiny.returncode == 1 and "bf16 only with AVX-512" in tiny.stderr:
             raise unittest.SkipTest("this processor has no bf16")
-        self.check_bits(*THIN, "--dtype", "bf16")
+        self.check_bits(*THIN_TO_THE_END, "--dtype", "bf16")
 
     def test_let_asynchronous_runs_go_on(self) -> None:
-        record = self.killed_and_resumed(*THIN, "--strategy", "async_shared", "--workers", "2")
-        self.assertGreaterEqual(record["evaluations"][-1]["examples"], 40 * BATCH)
+        record = self.killed_and_resumed(*THIN_TO_THE_END, "--strategy", "async_shared",
+                                         "--workers", "2")
+        self.assertGreaterEqual(record["evaluations"][-1]["examples"], STEPS * BATCH)
         self.assertEqual(sum(worker["steps"] for worker in record["workers"]) * BATCH // 2,
                          record["evaluations"][-1]["examples"])
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_let_asynchronous_servers_go_on_within_their_bound(self) -> None:
-        record = self.killed_and_resumed(*THIN, "--strategy", "parameter_server_async",
+        record = self.killed_and_resumed(*THIN_TO_THE_END, "--strategy", "parameter_server_async",
                                          "--workers", "2", "--staleness-bound", "1")
         steps = [worker["steps"] for worker in record["workers"]
                  if worker["place"].startswith("replica")]
@@ -207,12 +210,12 @@ class Checkpoints(unittest.TestCase):
         # Three groups of 8 are dealt to two workers as 16 and 8.
         for batch, shares, most, more in ((BATCH, (16, 16, 16), 0, ("--servers", "2")),
                                           (24, (16, 8, 16), 31, ("--processes", "1"))):
-            thin = tuple(str(batch) if word == str(BATCH) else word for word in THIN)
+            thin = tuple(str(batch) if word == str(BATCH) else word for word in THIN_TO_THE_END)
             record = self.killed_and_resumed(*thin, "--strategy", "parameter_server", "--workers",
                                              "2", "--backup-workers", "1", *more, batch=batch)
             with self.subTest(more=more):
                 examples = record["evaluations"][-1]["examples"]
-                self.assertIn(examples - 40 * batch, range(most + 1))
+                self.assertIn(examples - STEPS * batch, range(most + 1))
                 servers = [worker for worker in record["workers"]
                            if worker["place"].startswith("server0")]
                 self.assertEqual(sum(shares[one["replica"]] * one["updates_applied"]
@@ -259,7 +262,8 @@ class Checkpoints(unittest.TestCase):
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_are_named_by_the_record_of_a_run_that_lost_a_rank(self) -> None:
-        arguments = (*THIN, "--strategy", "all_reduce", "--workers", "2", "--processes", "2")
+        arguments = (*THIN_TO_THE_END, "--strategy", "all_reduce", "--workers", "2",
+                     "--processes", "2")
         every = ("--checkpoint-every", str(EVERY))
         run = Run(*arguments, *every)
         file = run.await_examples(EVERY * BATCH)
