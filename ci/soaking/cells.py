@@ -48,7 +48,8 @@ THIN = "--workload resnet9_thin --dataset shapes --global-batch 32"
 
 def over(ranks: int, name: str, options: str = "") -> Cell:
     """A worker in each rank; the name begins with the strategy's."""
-    words = f"{PARABOLA} --strategy {re.split("[ ,]", name)[0]} {options} --workers {ranks}"
+    strategy = re.split("[ ,]", name)[0]
+    words = f"{PARABOLA} --strategy {strategy} {options} --workers {ranks}"
     return Cell(f"{name}, {ranks} ranks", f"{words} --processes {ranks}", ranks, ranks, steps=600,
                 weight=1)
 
