@@ -273,7 +273,8 @@ class Executor::Impl {
 
   void add_probes() {
     for (const Value value : plan_.looked_at()) {
-      if (std::find(step_.losses.begin(), step_.losses.end(), value) != step_.losses.end()) continue;
+      if (std::find(step_.losses.begin(), step_.losses.end(), value) != step_.losses.end())
+        continue;
       lanes_[static_cast<std::size_t>(plan_.lane_of(value.node))]->add_probe(
           {.node = value.node,
            .value = memory_.tensor(value).f32(),

@@ -110,7 +110,8 @@ std::set<Value> kept_values(const Graph& graph, const Plan& plan) {
   std::set<Value> kept;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
-    if (node.op != Op::Input && (node.op != Op::AllGather || node.attributes.has("frees"))) continue;
+    if (node.op != Op::Input && (node.op != Op::AllGather || node.attributes.has("frees")))
+      continue;
     for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) kept.insert({id, i});
   }
   for (const Value loss : plan.looked_at()) {
@@ -127,9 +128,9 @@ Lives lives_of(const Graph& graph, const Plan& plan) {
   const auto read = [&](Value value, NodeId reader) {
     const int lane = plan.lane_of(value.node);
     int& death = lives.dead[value];
-    death = std::max(death, lane == plan.lane_of(reader)
-                                ? plan.index_of(reader)
-                                : knowledge.end_of_ignorance(lane, reader));
+    death =
+        std::max(death, lane == plan.lane_of(reader) ? plan.index_of(reader)
+                                                     : knowledge.end_of_ignorance(lane, reader));
   };
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);

@@ -11,7 +11,8 @@
 
 namespace regatta {
 
-/// The nodes of a loss's lane that it is made from, none behind another loss that the lane looks at.
+/// The nodes of a loss's lane that it is made from, none behind another loss that the lane looks
+/// at.
 std::set<NodeId> nodes_behind(const Graph& graph, const Plan& plan, Value loss);
 
 /// The values that came to these nodes from another lane or place.
