@@ -6,6 +6,7 @@ usage: ci/soak_test.py
 
 import json
 import os
+import re
 import signal
 import tempfile
 import threading
@@ -18,6 +19,7 @@ from soaking.cells import CELLS, Cell, Fault, Moment, Trial, trial_of
 from soaking.summary import line_of, summary_of
 from soaking.trial import Judge, Outcome, play
 
+README = Path(__file__).resolve().parent.parent / "README.md"
 SCRATCH = tempfile.TemporaryDirectory(prefix="regatta-soak-test-")
 STEPS = 4
 ENDS_S = 20  # of the made-up run, where nothing ends it
@@ -54,6 +56,7 @@ def end(number, _):
 if "--resume" in words:
     if fault == "resumed":
         sys.exit("regatta: no")
+    if fault == "resumed_hangs": time.sleep(ENDS_S)
     record("missed", 0.6 if fault == "losses" else 0.5)
     if fault != "keeps":
         checkpoint.unlink(); checkpoint.parent.rmdir(); checkpoint.parent.parent.rmdir()
@@ -119,6 +122,7 @@ class Trials(unittest.TestCase):
                             ("keeps", "file left")):
             with self.subTest(fault=fault):
                 self.assertEqual(found(fault, checkpoint_every=1), [sort])
+        self.assertIn("hang", found("resumed_hangs", checkpoint_every=1))
 
     def test_continue_what_they_stop(self) -> None:
         stop = Fault("program", signal.SIGSTOP)
@@ -145,6 +149,13 @@ class Trials(unittest.TestCase):
             if trial.fault.victim == "program" and trial.fault.stops:
                 self.assertEqual(trial.fault.then, "continue")
             self.assertTrue(not trial.checkpoint_every or trial.cell.checkpoints)
+
+    def test_race_every_strategy_over_processes(self) -> None:
+        table = README.read_text().split("## Strategies")[1].split("\n\n")[1]
+        names = set(re.findall(r"(?m)^\| (\w+) \|", table)) - {"name"}
+        raced = {name for cell in CELLS if cell.ranks
+                 for name in re.findall(r"--strategy (\S+)", cell.arguments)[0].split("+")}
+        self.assertEqual(names - raced, {"single", "async_shared"})
 
 
 class Summaries(unittest.TestCase):

@@ -4,6 +4,7 @@ when its victim is where in its work depends on the machine.
 """
 
 import random
+import re
 import signal
 from typing import NamedTuple
 
@@ -13,14 +14,15 @@ ENDING = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Cell(NamedTuple):
-    """Takes a second or two. Workers sleep in each step, which leaves the cores to others."""
+    """Takes a second or two. Workers sleep in each step, which leaves the cores to others, but not
+    for long where another program has interrupted what they computed."""
 
     name: str
     arguments: str
     workers: int = 2
     ranks: int = 0  # 0: one process
     steps: int = 400
-    sleep: int = 100  # how often as long as it computes
+    sleep: int = 20  # how often as long as it computes
     synchronous: bool = True  # the losses of a resumed run are those of a run in one piece
     checkpoints: bool = True
     weight: float = 2  # how often it races, beside others
@@ -42,6 +44,34 @@ SERVER = f"{PARABOLA} --strategy parameter_server"
 BACKUP = f"{SERVER} --workers 2 --backup-workers 1 --global-batch 20"
 ASYNC = f"{PARABOLA} --strategy parameter_server_async"
 THIN = "--workload resnet9_thin --dataset shapes --global-batch 32"
+
+
+def over(ranks: int, name: str, options: str = "") -> Cell:
+    """A worker in each rank; the name begins with the strategy's."""
+    strategy = re.split("[ ,]", name)[0]
+    words = f"{PARABOLA} --strategy {strategy} {options} --workers {ranks}"
+    return Cell(f"{name}, {ranks} ranks", f"{words} --processes {ranks}", ranks, ranks, steps=600,
+                weight=1)
+
+
+PLACED = (  # sends and receives between ranks, and exchanges that keep something between steps
+    over(2, "in_graph"),
+    over(3, "in_graph"),
+    over(3, "central_storage"),
+    over(3, "model_parallel"),
+    *(over(2, f"pipeline {schedule}", f"--schedule {schedule}")
+      for schedule in ("gpipe", "1f1b", "zero_bubble")),
+    over(3, "pipeline, 5 microbatches", "--microbatches 5"),
+    over(4, "all_reduce+pipeline", "--stages 2"),
+    *(over(2, f"sharded {what}", f"--shard {what}")
+      for what in ("optimizer", "gradients", "parameters")),
+    over(4, "model_parallel+sharded", "--stages 2"),
+    over(3, "local_sgd", "--sync-every 4"),
+    over(2, "diloco", "--sync-every 8 --fragments 2 --delay 2"),
+    over(3, "gossip"),
+    over(2, "gossip beside a step", "--overlap 1"),
+    *(over(2, f"all_reduce+{compressed}") for compressed in ("powersgd", "top_k", "bf16_compress")),
+)
 
 CELLS = (
     Cell("ring, 2 ranks", f"{ALL_REDUCE} --workers 2 --processes 2", ranks=2, steps=200),
@@ -69,9 +99,9 @@ CELLS = (
     Cell("async, 2 servers, goes on", f"{ASYNC} --workers 3 --servers 2 --continue-on-loss", 3, 5,
          synchronous=False, checkpoints=False, steps=350),
     Cell("ring, resnet9_thin", f"{THIN} --strategy all_reduce --workers 2 --processes 2", ranks=2,
-         steps=8, sleep=10, weight=0.5),
+         steps=4, sleep=3, weight=0.5),
     Cell("server, resnet9_thin", f"{THIN} --strategy parameter_server --workers 2", ranks=3,
-         steps=8, sleep=10, weight=0.5),
+         steps=4, sleep=3, weight=0.5),
     Cell("single", PARABOLA, 1, weight=1, steps=2_000),
     Cell("in_graph", f"{PARABOLA} --strategy in_graph --workers 2", weight=1, steps=500),
     Cell("central_storage", f"{PARABOLA} --strategy central_storage --workers 2", weight=1,
@@ -84,6 +114,7 @@ CELLS = (
     Cell("server in one process", f"{SERVER} --workers 2 --processes 1", weight=1, steps=200),
     Cell("async server in one process", f"{ASYNC} --workers 2 --processes 1", synchronous=False,
          weight=1, steps=800),
+    *PLACED,
 )
 
 

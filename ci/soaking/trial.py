@@ -61,6 +61,21 @@ def progress_of(run: Watched) -> int:
     return run.said().count(": step ")
 
 
+def ends(run: Watched, limit_s: float, heard_at: float) -> bool:
+    """False: since `heard_at` it has gone on for `limit_s` without a line of progress, or for
+    UNDISTURBED_S in all. A run on a busy machine takes its time, but gets on."""
+    lines = progress_of(run)
+    last = heard_at + max(limit_s, UNDISTURBED_S)
+    while not soon(lambda: run.ended, 0.2):
+        run.note_memory()
+        now = time.monotonic()
+        if progress_of(run) != lines:
+            lines, heard_at = progress_of(run), now
+        if now > min(heard_at + limit_s, last):
+            return False
+    return True
+
+
 class Play:
     """Of one trial."""
 
@@ -100,18 +115,10 @@ class Play:
 
     def watch(self) -> None:
         """To the end; notes what hangs and what is left."""
-        run, limit_s = self.run, self.judge.hang_s
-        lines, heard_at = progress_of(run), self.acted_at
-        last = self.acted_at + max(limit_s, UNDISTURBED_S)
-        while not soon(lambda: run.ended, 0.2):
-            run.note_memory()
-            now = time.monotonic()
-            if progress_of(run) != lines:  # it goes on; on a busy machine that takes its time
-                lines, heard_at = progress_of(run), now
-            if now > min(heard_at + limit_s, last):
-                break
+        run = self.run
+        ended = ends(run, self.judge.hang_s, self.acted_at)
         self.seconds = time.monotonic() - self.acted_at
-        if not run.ended:
+        if not ended:
             processes = ", ".join(f"{pid} {state_of(pid)} {command_of(pid)}"
                                   for pid in run.processes())
             self.find("hang", f"still there after {self.seconds:.0f} s: {processes}")
@@ -189,7 +196,7 @@ class Play:
         trial, out = self.trial, self.folder / "out"
         command = arguments_of(self.judge, trial.cell, self.folder, trial.checkpoint_every)
         run = Watched([*command, "--resume", str(checkpoint)], self.folder, uuid.uuid4().hex)
-        if not soon(lambda: run.ended, UNDISTURBED_S):
+        if not ends(run, self.judge.hang_s, time.monotonic()):
             self.find("hang", "of the resumed run")
         run.kill_all()
         records = self.records()

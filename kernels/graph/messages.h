@@ -16,6 +16,9 @@
 
 namespace regatta {
 
+/// A message of fewer bytes stays in the lane that computes: a hand-over costs about 10 us.
+inline constexpr std::int64_t kInlineBytes = 64 * 1024;
+
 struct Message {
   Place from;
   Place to;

@@ -184,7 +184,8 @@ class Partitioner {
     copiers_[at(process)].map_outputs(id, nodes_[id]);
   }
 
-  /// Sends each message whose last value the node has made.
+  /// Sends each message whose last value the node has made. Behind it the sender waits for what has
+  /// been received by then, in the order of the whole graph: so no two wait for each other.
   void send_what_left(NodeId id) {
     const auto found = leaves_in_.find(id);
     if (found == leaves_in_.end()) return;
@@ -209,6 +210,7 @@ class Partitioner {
                          {"to", coordinates(message.to)}};
       set_period(node.attributes, message.period);
       add(process, std::move(node), loops_.of(id));
+      for (const SendsToEnd& sends : under_way_.end_received(message.from)) add_sent(sends);
     }
   }
 
@@ -242,6 +244,9 @@ class Partitioner {
     list_types(node.attributes, types);
     node.inputs = std::move(onto);
     const NodeId received = add(binding_.process_of(message.to), std::move(node), loop);
+    if (!message.of_server()) {
+      under_way_.received(message.values.front(), static_cast<std::int64_t>(m), message.period);
+    }
     std::vector<Value> values;
     for (int i = 0; i < std::ssize(message.values); ++i) values.push_back({received, i});
     return values;

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "kernels/graph/messages.h"
+
 namespace regatta {
 namespace {
 
@@ -40,6 +42,22 @@ std::vector<SendsToEnd> SendsUnderWay::end_before(const Node& node) {
   return ended;
 }
 
+void SendsUnderWay::received(Value value, std::int64_t message, const Period& period) {
+  if (graph_.type(value).bytes() < kInlineBytes || variable_behind(graph_, value) >= 0) return;
+  received_[graph_.node(value.node).place].push_back(
+      {.values = {value}, .messages = {message}, .period = period});
+}
+
+std::vector<SendsToEnd> SendsUnderWay::end_received(const Place& place) {
+  std::vector<SendsToEnd> ended = std::exchange(received_[place], {});
+  for (const SendsToEnd& end : ended) {
+    const auto sent = all_.at(-1).find({end.values.front(), end.period});
+    std::erase(sent->second, end.messages.front());
+    if (sent->second.empty()) all_.at(-1).erase(sent);
+  }
+  return ended;
+}
+
 std::vector<SendsToEnd> SendsUnderWay::end_all(const std::vector<int>& loop_of) {
   std::map<std::tuple<int, Place, Period>, SendsToEnd> together;
   for (const auto& [variable, sends] : all_) {
@@ -54,6 +72,7 @@ std::vector<SendsToEnd> SendsUnderWay::end_all(const std::vector<int>& loop_of) 
   }
   all_.clear();
   std::vector<SendsToEnd> ended;
+  received_.clear();
   for (auto& [key, end] : together) {
     std::sort(end.messages.begin(), end.messages.end());
     ended.push_back(std::move(end));

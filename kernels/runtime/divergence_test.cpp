@@ -10,6 +10,7 @@
 #include "kernels/runtime/executor.h"
 #include "kernels/runtime/guard/finite.h"
 #include "kernels/runtime/test_support.h"
+#include "strategies/chain_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
@@ -84,6 +85,35 @@ TEST(Executor, LetsNoGradientThatIsNotFiniteSpread) {
     for (VariableId v = 0; v < static_cast<VariableId>(part.graph.variables().size()); ++v) {
       EXPECT_TRUE(all_finite(executor.variable(v).tensor))
           << strategy << ": " << part.graph.variable(v).name;
+    }
+  }
+}
+
+/// The point of one microbatch is so far off that its prediction is finite and the square of that
+/// is not. When the sum of all losses is known, the memory of the first microbatches has been used
+/// again; each is diagnosed by what came to the last stage for it.
+TEST(Executor, NamesTheFirstTensorOfAnyMicrobatch) {
+  constexpr std::int64_t kRows = 64, kMicrobatches = 6;
+  for (const char* schedule : {"gpipe", "1f1b", "zero_bubble"}) {
+    for (std::int64_t k = 0; k < kMicrobatches; ++k) {
+      DataSet far{.name = "far", .count = kRows * kMicrobatches};
+      far.features.assign(far.count, 1);
+      far.targets.assign(far.count, 1);
+      far.features[static_cast<std::size_t>(k * kRows + 5)] = 1e30F;
+      TrialOptions options;
+      options.strategy = "pipeline";
+      options.options.stages = 3;
+      options.options.given = {{"schedule", std::string(schedule)},
+                               {"microbatches", kMicrobatches}};
+      try {
+        Trial run(testing_support::chain(512, far.count), far, options);
+        FAIL() << "a loss that is not finite went unnoticed";
+      } catch (const RunError& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  "the loss is not finite at step 0 on replica0.stage2; the first tensor that is "
+                  "not finite: the output of mean_squared_error in layer loss")
+            << schedule << ", microbatch " << k;
+      }
     }
   }
 }

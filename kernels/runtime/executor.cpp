@@ -16,6 +16,7 @@
 #include "kernels/runtime/capture/captured_loop.h"
 #include "kernels/runtime/capture/lane_queues.h"
 #include "kernels/runtime/guard/gradient_guard.h"
+#include "kernels/runtime/guard/loss_evidence.h"
 #include "kernels/runtime/kernel_memory.h"
 #include "kernels/runtime/lane.h"
 #include "kernels/runtime/lane_threads.h"
@@ -271,6 +272,14 @@ class Executor::Impl {
   }
 
   void add_probes() {
+    for (const Value value : plan_.looked_at()) {
+      if (std::find(step_.losses.begin(), step_.losses.end(), value) != step_.losses.end())
+        continue;
+      lanes_[static_cast<std::size_t>(plan_.lane_of(value.node))]->add_probe(
+          {.node = value.node,
+           .value = memory_.tensor(value).f32(),
+           .made_from = nodes_behind(step_.graph, plan_, value)});
+    }
     losses_.resize(step_.losses.size());
     for (std::size_t i = 0; i < step_.losses.size(); ++i) {
       const Value loss = step_.losses[i];
@@ -280,7 +289,8 @@ class Executor::Impl {
       lane.add_probe({.node = loss.node,
                       .value = memory_.tensor(loss).f32(),
                       .history = &losses_[i],
-                      .latest = &latest_losses_[i]});
+                      .latest = &latest_losses_[i],
+                      .made_from = nodes_behind(step_.graph, plan_, loss)});
     }
   }
 

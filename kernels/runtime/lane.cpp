@@ -269,8 +269,10 @@ void Lane::finish_queue() {
 
 void Lane::check_loss(const LossProbe& probe) {
   const float loss = options_.queue == nullptr ? *probe.value : *probe.fetched;
-  (*probe.history)[static_cast<std::size_t>(step_)] = loss;
-  probe.latest->store(loss, std::memory_order_relaxed);
+  if (probe.history != nullptr) {
+    (*probe.history)[static_cast<std::size_t>(step_)] = loss;
+    probe.latest->store(loss, std::memory_order_relaxed);
+  }
   if (!std::isfinite(loss)) diverged(probe);
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,8 +40,10 @@ struct LossProbe {
   NodeId node = -1;
   const float* value = nullptr;  ///< in the memory of its device
   float* fetched = nullptr;  ///< where the host has it after the lane's queue; null: there is none
-  std::vector<float>* history = nullptr;  ///< entry k is step k; sized before the run
-  std::atomic<float>* latest = nullptr;   ///< for a look while lanes run
+  /// Null for a term of a loss. Entry k is step k; sized before the run.
+  std::vector<float>* history = nullptr;
+  std::atomic<float>* latest = nullptr;  ///< for a look while lanes run; null as above
+  std::set<NodeId> made_from = {};       ///< nodes_behind(), which a diagnosis runs again
 };
 
 /// Data of one instruction for the diagnosis of a diverged run.

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/guard/loss_evidence.h"
 
 namespace regatta {
 namespace {
@@ -35,34 +37,58 @@ std::map<Value, int> reader_counts(const Graph& graph) {
   return counts;
 }
 
-/// Nothing else may ever lie in its memory. Inputs may have been filled once, before the first
-/// step. What a worker has received is evidence when its loss is not finite (lane_diagnosis.cpp
-/// runs the forward pass again), and does not come a second time.
-bool is_kept(const Node& node) {
-  return node.op == Op::Input || (node.op == Op::AllGather && !node.attributes.has("frees")) ||
-         (node.op == Op::Receive && node.place.role == Role::Worker);
-}
+/// What an instruction knows to have run, by the waits of its lane and of those that it waited for.
+class Knowledge {
+ public:
+  explicit Knowledge(const Plan& plan) : plan_(plan), waits_(plan.lanes().size()) {
+    for (std::size_t lane = 0; lane < plan.lanes().size(); ++lane) {
+      const auto& instructions = plan.lanes()[lane].instructions;
+      for (std::size_t i = 0; i < instructions.size(); ++i) {
+        for (const Dependency& wait : instructions[i].waits) {
+          waits_[static_cast<std::size_t>(wait.lane)].push_back(
+              {.awaited = wait.index, .lane = lane, .index = static_cast<int>(i)});
+        }
+      }
+    }
+  }
 
-/// The last instruction of `lane` that does not know yet that `reader`, of another lane, has run.
-int known_end(const Plan& plan, int lane, NodeId reader) {
-  const auto& instructions = plan.lanes()[static_cast<std::size_t>(lane)].instructions;
-  const auto waits = [&](const Dependency& wait) {
-    return wait.lane == plan.lane_of(reader) && wait.index >= plan.index_of(reader);
+  /// The last instruction of `lane` that does not know yet that `reader`, of another lane, has run.
+  int end_of_ignorance(int lane, NodeId reader) {
+    const auto [entry, is_new] = knowing_.try_emplace(reader);
+    if (is_new) entry->second = all_knowing(reader);
+    const int first = entry->second[static_cast<std::size_t>(lane)];
+    return first == kForever ? kForever : first - 1;
+  }
+
+ private:
+  /// Instruction `index` of `lane` waits for instruction `awaited` of another lane.
+  struct Wait {
+    int awaited = 0;
+    std::size_t lane = 0;
+    int index = 0;
   };
-  const auto found =
-      std::find_if(instructions.begin(), instructions.end(), [&](const Instruction& instruction) {
-        return std::any_of(instruction.waits.begin(), instruction.waits.end(), waits);
-      });
-  return found == instructions.end() ? kForever
-                                     : static_cast<int>(found - instructions.begin()) - 1;
-}
 
-/// Whether a value's memory may be used again when a reader in another lane has run: a gathered
-/// bucket's, and what a collective reads.
-bool is_followed(const Graph& graph, Value value, const Node& reader) {
-  return graph.node(value.node).op == Op::AllGather || reader.op == Op::AllGather ||
-         reader.op == Op::ReduceScatter;
-}
+  /// By lane: the first instruction behind whose end it is known that the node has run.
+  std::vector<int> all_knowing(NodeId id) const {
+    std::vector<int> first(waits_.size(), kForever);
+    std::vector<std::size_t> told{static_cast<std::size_t>(plan_.lane_of(id))};
+    first[told.front()] = plan_.index_of(id);
+    while (!told.empty()) {
+      const std::size_t lane = told.back();
+      told.pop_back();
+      for (const Wait& wait : waits_[lane]) {
+        if (wait.awaited < first[lane] || wait.index >= first[wait.lane]) continue;
+        first[wait.lane] = wait.index;
+        told.push_back(wait.lane);
+      }
+    }
+    return first;
+  }
+
+  const Plan& plan_;
+  std::vector<std::vector<Wait>> waits_;  ///< by the lane that is awaited
+  std::map<NodeId, std::vector<int>> knowing_;
+};
 
 /// The inputs of which a kernel reads anything: an all_gather only waits for those beyond the
 /// pieces of its share.
@@ -72,42 +98,69 @@ std::size_t inputs_read(const Node& node) {
       .size();
 }
 
-/// The instruction of the owner's lane after which a value's memory is free.
-std::map<Value, int> deaths(const Graph& graph, const Plan& plan) {
-  std::map<Value, int> dead;
+/// Of values that own memory.
+struct Lives {
+  std::map<Value, int> dead;  ///< the instruction of the lane after which the memory is free
+  std::set<Value> kept;       ///< nothing else may ever lie there
+};
+
+/// Inputs may have been filled once, before the first step. What is made again for a diagnosis is
+/// made where it was, so what has come to the same lane lies elsewhere.
+std::set<Value> kept_values(const Graph& graph, const Plan& plan) {
+  std::set<Value> kept;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op != Op::Input && (node.op != Op::AllGather || node.attributes.has("frees")))
+      continue;
+    for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) kept.insert({id, i});
+  }
+  for (const Value loss : plan.looked_at()) {
+    for (const Value value : evidence_of(graph, plan, loss)) {
+      if (plan.lane_of(value.node) == plan.lane_of(loss.node)) kept.insert(value);
+    }
+  }
+  return kept;
+}
+
+Lives lives_of(const Graph& graph, const Plan& plan) {
+  Lives lives{.dead = {}, .kept = kept_values(graph, plan)};
+  Knowledge knowledge(plan);
+  const auto read = [&](Value value, NodeId reader) {
+    const int lane = plan.lane_of(value.node);
+    int& death = lives.dead[value];
+    death =
+        std::max(death, lane == plan.lane_of(reader) ? plan.index_of(reader)
+                                                     : knowledge.end_of_ignorance(lane, reader));
+  };
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
     if (plan.lane_of(id) < 0) continue;
     for (int i = 0; i < static_cast<int>(node.outputs.size()); ++i) {
       const Value owner = plan.storage({id, i}).owner;
-      if (owner.node == id) dead[owner] = is_kept(node) ? kForever : plan.index_of(id);
+      if (owner.node != id) continue;
+      lives.dead[owner] = lives.kept.contains(owner) ? kForever : plan.index_of(id);
     }
     for (std::size_t i = 0; i < inputs_read(node); ++i) {
       const Storage& source = plan.storage(node.inputs[i]);
-      if (source.variable >= 0) continue;
-      const int lane = plan.lane_of(source.owner.node);
-      int end = kForever;
-      if (lane == plan.lane_of(id)) end = plan.index_of(id);
-      if (lane != plan.lane_of(id) && is_followed(graph, source.owner, node)) {
-        end = known_end(plan, lane, id);
-      }
-      int& death = dead[source.owner];
-      death = std::max(death, end);
+      if (source.variable < 0) read(source.owner, id);
     }
   }
-  return dead;
+  for (const Value loss : plan.looked_at()) {
+    for (const Value value : evidence_of(graph, plan, loss)) read(value, loss.node);
+  }
+  return lives;
 }
 
 /// What an all_gather makes, one behind the other.
-Block gathered(const Graph& graph, const Plan& plan, NodeId id, std::map<Value, int>& dead) {
-  const bool kept = is_kept(graph.node(id));
+Block gathered(const Graph& graph, const Plan& plan, NodeId id, Lives& lives) {
+  const bool kept = lives.kept.contains({id, 0});
   Block bucket{
       .values = {}, .bytes = 0, .born = kept ? 0 : plan.index_of(id), .dead = 0, .offset = 0};
   for (int i = 0; i < static_cast<int>(graph.node(id).outputs.size()); ++i) {
     bucket.values.push_back({id, i});
     bucket.bytes += graph.type({id, i}).bytes();
-    bucket.dead = std::max(bucket.dead, dead.at({id, i}));
-    dead.erase({id, i});
+    bucket.dead = std::max(bucket.dead, lives.dead.at({id, i}));
+    lives.dead.erase({id, i});
   }
   return bucket;
 }
@@ -141,13 +194,14 @@ std::int64_t assign_offsets(std::vector<Block>& blocks) {
 
 MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   const auto lane_at = [&](NodeId id) { return static_cast<std::size_t>(plan.lane_of(id)); };
-  std::map<Value, int> dead = deaths(graph, plan);
+  Lives lives = lives_of(graph, plan);
+  std::map<Value, int>& dead = lives.dead;
   std::map<Value, int> readers = reader_counts(graph);
   std::vector<std::vector<Block>> blocks(plan.lanes().size());
   // Buckets first: their values lie one after the other, without gaps.
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
-    if (node.op == Op::AllGather) blocks[lane_at(id)].push_back(gathered(graph, plan, id, dead));
+    if (node.op == Op::AllGather) blocks[lane_at(id)].push_back(gathered(graph, plan, id, lives));
     if (node.op != Op::AllReduce && node.op != Op::ReduceScatter) continue;
     Block bucket{.values = {}, .bytes = 0, .born = 0, .dead = kForever, .offset = 0};
     if (node.op == Op::ReduceScatter) {
@@ -171,7 +225,7 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
     blocks[lane_at(bucket.values[0].node)].push_back(bucket);
   }
   for (const auto& [value, death] : dead) {
-    const bool forever = is_kept(graph.node(value.node));
+    const bool forever = lives.kept.contains(value);
     blocks[static_cast<std::size_t>(plan.lane_of(value.node))].push_back(
         {.values = {value},
          .bytes = aligned(graph.type(value).bytes()),

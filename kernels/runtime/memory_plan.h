@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Assigns memory to values. Each lane has an arena; two values of a lane share bytes when the first
-// is dead before the second is made. A value that another lane reads stays until the step ends. The
-// inputs of an all_reduce form one contiguous bucket that is reduced in place; so do those of a
+// is dead before the second is made. A value that another lane reads is dead when its own lane
+// knows that this has happened: by the counters that it has waited for, and by those that the lanes
+// behind these had waited for. Where it does not get to know, the value stays until the step ends.
+// The inputs of an all_reduce form one contiguous bucket that is reduced in place; so do those of a
 // reduce_scatter, whose bucket is free again as soon as the lane that made it has waited for the
 // sums and used them. The outputs of an all_gather form a bucket, too; it is kept, for a diagnosis,
-// or free when its lane has waited for its last reader.
+// unless it says that it frees them.
 #pragma once
 
 #include <cstdint>

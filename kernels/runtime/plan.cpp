@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "kernels/graph/collective.h"
@@ -71,6 +72,8 @@ Plan::Plan(const Step& step, const PlanOptions& options) {
     if (gathers && !lane.communication) gather_casts(step.graph, lane);
   }
   find_dependencies(step.graph);
+  find_waits_for_memory(step.graph);
+  for (const Value loss : step.losses) look_at(step.graph, loss);
 }
 
 const Storage& Plan::storage(Value value) const {
@@ -208,6 +211,76 @@ void Plan::find_dependencies(const Graph& graph) {
       last_assignment[v] = id;
     }
   }
+}
+
+/// By the receive that made a value: the nodes of other lanes that read it, in the order of the
+/// graph. Only of what forward and backward passes read, of which there may be many a step.
+std::map<NodeId, std::vector<NodeId>> Plan::readers_elsewhere(const Graph& graph) const {
+  std::map<NodeId, std::vector<NodeId>> readers;
+  std::set<NodeId> lasting;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    if (lane_of(id) < 0) continue;
+    for (const Value input : graph.node(id).inputs) {
+      const Storage& source = storage(input);
+      if (source.variable >= 0 || graph.node(source.owner.node).op != Op::Receive) continue;
+      const Phase phase = graph.node(id).phase;
+      if (phase != Phase::Forward && phase != Phase::Backward) lasting.insert(source.owner.node);
+      if (lane_of(id) != lane_of(source.owner.node)) readers[source.owner.node].push_back(id);
+    }
+  }
+  for (const NodeId id : lasting) readers.erase(id);
+  return readers;
+}
+
+/// A lane that receives does not run ahead of the readers of what it has received, nor a lane that
+/// makes what is sent ahead of its messages.
+void Plan::find_waits_for_memory(const Graph& graph) {
+  const auto readers = readers_elsewhere(graph);
+  for (const LanePlan& lane : lanes_) {
+    if (!lane.receives) continue;
+    std::multimap<NodeId, NodeId> read;  // by the last reader
+    NodeId before = -1;
+    for (const Instruction& instruction : lane.instructions) {
+      const auto end = read.lower_bound(before);
+      for (auto each = read.begin(); each != end; ++each) {
+        for (const NodeId reader : readers.at(each->second)) depend(instruction.node, reader);
+      }
+      read.erase(read.begin(), end);
+      before = instruction.node;
+      if (const auto found = readers.find(before); found != readers.end()) {
+        read.emplace(found->second.back(), before);
+      }
+    }
+  }
+  std::map<std::pair<int, Place>, NodeId> ended;  // by loop: the last end of a send
+  std::set<NodeId> sent;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != Op::Send) continue;
+    for (const Value input : node.inputs) sent.insert(what_is_viewed(graph, input).node);
+  }
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (lane_of(id) < 0) continue;
+    const std::pair key{lanes_[static_cast<std::size_t>(lane_of(id))].loop, node.place};
+    if (node.op == Op::Sent && storage(node.inputs[0]).variable < 0) ended[key] = id;
+    if (!sent.contains(id)) continue;
+    if (const auto found = ended.find(key); found != ended.end()) depend(id, found->second);
+  }
+}
+
+/// The terms of a sum rather than the sums of its first ones.
+void Plan::look_at(const Graph& graph, Value loss) {
+  std::vector<Value> sums{loss};
+  while (!sums.empty()) {
+    const Node& sum = graph.node(sums.back().node);
+    sums.pop_back();
+    if (sum.op != Op::Sum) continue;
+    for (const Value term : sum.inputs) {
+      if (lane_of(term.node) != lane_of(loss.node)) continue;
+      (graph.node(term.node).op == Op::Sum ? sums : looked_at_).push_back(term);
+    }
+  }
+  looked_at_.push_back(loss);
 }
 
 }  // namespace regatta

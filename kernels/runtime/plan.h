@@ -4,14 +4,17 @@
 // communication lane if its messages are large enough to be worth a hand-over; what it receives
 // from other workers and the host has one of its own, so that it arrives while a send waits for
 // its value. The order of nodes in a lane is that of the graph; a lane waits for another where a
-// value or a variable demands it.
+// value or a variable demands it, or the memory of what it exchanges with other processes: such a
+// wait is for a node before the one before, so that one message is on its way beside another.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "kernels/graph/graph.h"
+#include "kernels/graph/messages.h"
 
 namespace regatta {
 
@@ -43,8 +46,8 @@ struct Storage {
 };
 
 struct PlanOptions {
-  /// Communication of fewer bytes stays in the compute lane: a hand-over costs about 10 us.
-  std::int64_t inline_bytes = 64 * 1024;
+  /// Communication of fewer bytes stays in the compute lane.
+  std::int64_t inline_bytes = kInlineBytes;
   /// Whether casts of variables stand one behind the other in the lanes of a place, so that kernels
   /// merge (merge.h); empty: nowhere.
   std::function<bool(const Place&)> gathers_casts = {};
@@ -62,6 +65,9 @@ class Plan {
   /// makes in place have their inputs' storage.
   const Storage& storage(Value value) const;
   int loop_count() const { return loop_count_; }
+  /// Losses, and the losses that they are sums of in the same lane: a lane looks at each when it is
+  /// made, while what it was made from is there.
+  const std::vector<Value>& looked_at() const { return looked_at_; }
 
  private:
   void resolve_storage(const Graph& graph);
@@ -69,12 +75,16 @@ class Plan {
   void deal_to_lanes(const Step& step, const PlanOptions& options);
   void gather_casts(const Graph& graph, LanePlan& lane);
   void find_dependencies(const Graph& graph);
+  void find_waits_for_memory(const Graph& graph);
+  std::map<NodeId, std::vector<NodeId>> readers_elsewhere(const Graph& graph) const;
+  void look_at(const Graph& graph, Value loss);
   void depend(NodeId later, NodeId earlier);
 
   std::vector<LanePlan> lanes_;
   std::vector<int> lane_of_;
   std::vector<int> index_of_;
   std::vector<std::vector<Storage>> storage_;
+  std::vector<Value> looked_at_;
   int loop_count_ = 0;
 };
 

@@ -19,9 +19,9 @@ bool Lane::is_finite(const Tensor& tensor) const {
 }
 
 /// Names the first tensor that is not finite: a variable that the step began with, or else the
-/// output of the first kernel that makes one when the step so far is run again. What is shared is
-/// looked at as its reader copies it, and what came from others is copied once more, as the memory
-/// of both may have been used again. Gathered parameters that were freed are not there to look at.
+/// output of the first kernel behind the loss that makes one when these are run again. What is
+/// shared is looked at as its reader copies it; what came from others is still there
+/// (loss_evidence.h). Gathered parameters that were freed are not there to look at.
 /// A captured step has already been run to its end, so nothing is left to look at.
 void Lane::diverged(const LossProbe& probe) {
   const std::string loss = "the loss is not finite at step " + std::to_string(step_) + " on " +
@@ -49,8 +49,8 @@ void Lane::diverged(const LossProbe& probe) {
   const StepContext context{.step = step_, .examples = 0, .counters = &counters_};
   for (std::size_t i = 0; i < plan_.instructions.size(); ++i) {
     const Node& node = graph_.node(plan_.instructions[i].node);
-    const bool again = node.op == Op::Copy || !op_info(node.op).crosses;
-    if (again && node.op != Op::Input) kernels_[i]->run(context);
+    if (!probe.made_from.contains(plan_.instructions[i].node)) continue;
+    if (!op_info(node.op).crosses && node.op != Op::Input) kernels_[i]->run(context);
     if (options_.queue != nullptr) finish_queue();
     for (const Tensor& output : evidence_[i].outputs) {
       if (is_finite(output)) continue;

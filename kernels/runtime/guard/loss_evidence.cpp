@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/runtime/guard/loss_evidence.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace regatta {
+
+std::set<NodeId> nodes_behind(const Graph& graph, const Plan& plan, Value loss) {
+  const std::vector<Value>& looked_at = plan.looked_at();
+  std::set<NodeId> behind{loss.node};
+  std::vector<NodeId> open{loss.node};
+  while (!open.empty()) {
+    const Node& node = graph.node(open.back());
+    open.pop_back();
+    for (const Value input : node.inputs) {
+      const NodeId maker = what_is_viewed(graph, input).node;
+      if (plan.lane_of(maker) != plan.lane_of(loss.node)) continue;
+      if (std::find(looked_at.begin(), looked_at.end(), input) != looked_at.end()) continue;
+      if (behind.insert(maker).second) open.push_back(maker);
+    }
+  }
+  return behind;
+}
+
+std::set<Value> evidence_of(const Graph& graph, const Plan& plan, Value loss) {
+  std::set<Value> evidence;
+  for (const NodeId id : nodes_behind(graph, plan, loss)) {
+    const Node& node = graph.node(id);
+    const bool is_message = node.op == Op::Copy || node.op == Op::Receive;
+    for (int i = 0; is_message && i < static_cast<int>(node.outputs.size()); ++i) {
+      evidence.insert(plan.storage({id, i}).owner);
+    }
+    for (const Value input : node.inputs) {
+      const Storage& source = plan.storage(input);
+      const bool is_here =
+          source.variable >= 0 || plan.lane_of(source.owner.node) == plan.lane_of(id);
+      if (!is_here && !is_message) evidence.insert(source.owner);
+    }
+  }
+  return evidence;
+}
+
+}  // namespace regatta
