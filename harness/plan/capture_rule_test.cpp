@@ -16,6 +16,8 @@
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
+#include "strategies/shared_options.h"
+#include "strategies/strategy.h"
 #include "workloads/data/curve.h"
 
 namespace regatta {
@@ -70,7 +72,8 @@ TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
         "all_reduce", "all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress",
         "sharded", "local_sgd", "diloco", "gossip", "parameter_server"}) {
     RaceRequest request = request_of(strategy);
-    if (request.strategy.starts_with("all_reduce")) {
+    const std::vector<const Option*> declared = options_of(find_strategies(strategy));
+    if (std::find(declared.begin(), declared.end(), &kAlgorithm) != declared.end()) {
       request.options["all_reduce"] = "reduce_to_one";
     }
     if (request.strategy == "parameter_server") request.processes = 1;
