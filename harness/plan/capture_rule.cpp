@@ -2,6 +2,7 @@
 #include "harness/plan/capture_rule.h"
 
 #include "harness/plan/device_name.h"
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "strategies/shared_options.h"
 
@@ -13,15 +14,17 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
   if (placement.facts.has_quorum) return "the host decides which pushes count";
   if (placement.facts.steps_differ) return "workers exchange in some steps only";
   if (placement.facts.needs_the_host) return "the host holds and updates the parameters";
-  if (placement.facts.shards_parameters) return "the host carries the shares of parameters";
+  if (placement.facts.carries_shares) return "the host carries the workers' shares of values";
   if (placement.gpus > 1) {
     return "the run's places are on " + std::to_string(placement.gpus) +
            " GPUs, and a captured step is of one (CUDA_VISIBLE_DEVICES=0 shows a single one)";
   }
-  if (placement.facts.sums_gradients && placement.processes > 1 && !placement.by_nccl) {
-    return "the host sums between processes by --all-reduce " +
-           placement.options.choice(kAlgorithm) +
-           "; NCCL's ring and nccl can be captured, as can sums in one process";
+  const std::string algorithm = placement.options.choice(kAlgorithm);
+  const bool gpu_sums = placement.processes == 1 && has_addition_orders(algorithm);
+  if (placement.facts.sums_gradients && !placement.by_nccl && !gpu_sums) {
+    return "the host sums by --all-reduce " + algorithm +
+           "; between processes NCCL's ring and nccl can be captured, in one process all but "
+           "double_tree and torus";
   }
   if (placement.sends_values) return "the host carries what goes to and from other processes";
   if (!request.stragglers.empty()) return "--straggler delays a worker within its steps";

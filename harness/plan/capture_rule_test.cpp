@@ -16,6 +16,8 @@
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/executor.h"
+#include "strategies/shared_options.h"
+#include "strategies/strategy.h"
 #include "workloads/data/curve.h"
 
 namespace regatta {
@@ -65,10 +67,15 @@ std::string why_not_recorded(const RaceRequest& request) {
 }
 
 TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
-  for (const char* strategy : {"single", "independent", "in_graph", "central_storage",
-                               "model_parallel", "all_reduce", "sharded", "parameter_server"}) {
+  for (const char* strategy :
+       {"single", "independent", "in_graph", "central_storage", "model_parallel", "pipeline",
+        "all_reduce", "all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress",
+        "sharded", "local_sgd", "diloco", "gossip", "parameter_server"}) {
     RaceRequest request = request_of(strategy);
-    if (request.strategy == "all_reduce") request.options["all_reduce"] = "reduce_to_one";
+    const std::vector<const Option*> declared = options_of(find_strategies(strategy));
+    if (std::find(declared.begin(), declared.end(), &kAlgorithm) != declared.end()) {
+      request.options["all_reduce"] = "reduce_to_one";
+    }
     if (request.strategy == "parameter_server") request.processes = 1;
     const std::string why_not = why_not_captured(request, placement_of(request));
     const std::string not_recorded = why_not_recorded(request);
@@ -77,7 +84,11 @@ TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
   }
 }
 
-TEST(CaptureRule, TakesEverySumInOneProcess) {
+constexpr const char* kInstead =
+    "; between processes NCCL's ring and nccl can be captured, in one process all but double_tree "
+    "and torus";
+
+TEST(CaptureRule, TakesSumsInOneProcessThatAGpuAddsUp) {
   RaceRequest request = request_of("all_reduce");
   for (const char* algorithm : {"reduce_to_one", "hierarchical_copy"}) {
     for (const int workers : {1, 2, 5}) {
@@ -86,6 +97,13 @@ TEST(CaptureRule, TakesEverySumInOneProcess) {
       EXPECT_EQ(why_not_captured(request, placement_of(request)), "");
       EXPECT_EQ(why_not_recorded(request), "");
     }
+  }
+  for (const char* algorithm : {"double_tree", "torus"}) {
+    request.options["all_reduce"] = algorithm;
+    request.workers = 4;
+    EXPECT_EQ(why_not_captured(request, placement_of(request)),
+              "the host sums by --all-reduce " + std::string(algorithm) + kInstead);
+    EXPECT_NE(why_not_recorded(request), "");
   }
 }
 
@@ -99,8 +117,7 @@ TEST(CaptureRule, TakesNcclsSumsBetweenProcessesAndNoOthers) {
   for (const char* algorithm : {"reduce_to_one", "mpi"}) {
     request.options["all_reduce"] = algorithm;
     EXPECT_EQ(why_not_captured(request, placement_of(request)),
-              "the host sums between processes by --all-reduce " + std::string(algorithm) +
-                  "; NCCL's ring and nccl can be captured, as can sums in one process");
+              "the host sums by --all-reduce " + std::string(algorithm) + kInstead);
   }
 }
 

@@ -26,7 +26,7 @@ int gpu_of(int process_on_host, int gpus) { return gpus == 0 ? 0 : process_on_ho
 int gpus_of(const Placement& placement, int gpus) {
   if (placement.processes > 1) return 1;
   if (placement.facts.shares_variables || placement.facts.sums_gradients ||
-      placement.facts.shards_parameters) {
+      placement.facts.carries_shares) {
     return 1;
   }
   const auto workers = static_cast<int>(placement.facts.replicas * placement.options.stages);

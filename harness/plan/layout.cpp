@@ -133,7 +133,7 @@ std::string link_between(const Placement& placement) {
   if (placement.facts.servers > 0) return "gRPC";
   if (placement.by_nccl) return "NCCL";
   const bool exchanges =
-      placement.facts.sums_gradients || placement.facts.shards_parameters || placement.sends_values;
+      placement.facts.sums_gradients || placement.facts.carries_shares || placement.sends_values;
   return exchanges ? "Open MPI" : "nothing";
 }
 

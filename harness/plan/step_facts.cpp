@@ -25,9 +25,11 @@ StepFacts facts_of(const Graph& placed) {
   return {
       .sums_gradients = std::any_of(nodes.begin(), nodes.end(),
                                     [](const Node& node) { return node.op == Op::AllReduce; }),
-      .shards_parameters =
-          std::any_of(nodes.begin(), nodes.end(),
-                      [](const Node& node) { return node.op == Op::ReduceScatter; }),
+      .carries_shares = std::any_of(nodes.begin(), nodes.end(),
+                                    [](const Node& node) {
+                                      return node.op == Op::ReduceScatter ||
+                                             node.op == Op::AllGather;
+                                    }),
       .shares_variables = std::any_of(variables.begin(), variables.end(),
                                       [](const Variable& each) {
                                         return each.sharing != Sharing::None &&

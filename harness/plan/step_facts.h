@@ -11,15 +11,15 @@
 namespace regatta {
 
 struct StepFacts {
-  bool sums_gradients = false;     ///< an all_reduce sums them
-  bool shards_parameters = false;  ///< a reduce_scatter sums, and each worker updates its share
-  bool shares_variables = false;   ///< replicas use one copy without order, outside servers
-  bool needs_the_host = false;     ///< a node is placed on the host
-  bool steps_differ = false;       ///< nodes take part in some steps only
-  bool has_quorum = false;         ///< a step needs only some of the replicas
-  std::int64_t replicas = 1;       ///< including backup workers
-  std::int64_t stages = 1;         ///< of each replica
-  std::int64_t servers = 0;        ///< in any process
+  bool sums_gradients = false;    ///< an all_reduce sums them
+  bool carries_shares = false;    ///< a reduce_scatter or all_gather: each worker has a share
+  bool shares_variables = false;  ///< replicas use one copy without order, outside servers
+  bool needs_the_host = false;    ///< a node is placed on the host
+  bool steps_differ = false;      ///< nodes take part in some steps only
+  bool has_quorum = false;        ///< a step needs only some of the replicas
+  std::int64_t replicas = 1;      ///< including backup workers
+  std::int64_t stages = 1;        ///< of each replica
+  std::int64_t servers = 0;       ///< in any process
 };
 
 /// `placed`: the whole step after the strategies' rewrites.

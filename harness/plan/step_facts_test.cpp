@@ -19,13 +19,14 @@ std::string facts_of_strategy(const std::string& name) {
   const Step step = find_workload("parabola").training(recipe);
   const StepFacts facts = facts_of(apply(find_strategies(name), step, options).graph);
   return std::string(facts.sums_gradients ? "sums " : "") +
-         (facts.shards_parameters ? "shards " : "") + (facts.shares_variables ? "shares " : "") +
+         (facts.carries_shares ? "carries " : "") + (facts.shares_variables ? "shares " : "") +
          (facts.needs_the_host ? "host" : "");
 }
 
 TEST(StepFacts, AreReadFromTheGraph) {
   EXPECT_EQ(facts_of_strategy("all_reduce"), "sums ");
-  EXPECT_EQ(facts_of_strategy("sharded"), "shards ");
+  EXPECT_EQ(facts_of_strategy("sharded"), "carries ");
+  EXPECT_EQ(facts_of_strategy("all_reduce+top_k"), "carries ");
   EXPECT_EQ(facts_of_strategy("async_shared"), "shares ");
   EXPECT_EQ(facts_of_strategy("central_storage"), "host");
   for (const char* name :

@@ -46,7 +46,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
      r"cannot be: the host carries what goes to and from servers"),
     ("--device cuda --strategy all_reduce --all-reduce mpi --workers 2 --processes 2 "
      "--cuda-graph on",
-     r"cannot be: the host sums between processes by --all-reduce mpi; NCCL's ring and nccl can"),
+     r"cannot be: the host sums by --all-reduce mpi; between processes NCCL's ring and nccl can"),
     ("--device cuda --straggler 0:2 --cuda-graph on", r"cannot be: --straggler delays a worker"),
     ("--device cuda --trace t.json --cuda-graph on", r"cannot be: --trace looks at single"),
     ("--device cuda --strategy parameter_server --workers 2 --backup-workers 1 --processes 1 "

@@ -70,6 +70,9 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
   table.add(Op::Sum, cuda::sum);
   table.add(Op::Copy, cuda::copy);
   table.add(Op::AllReduce, cuda::sum_replicas);
+  table.add(Op::Orthogonalize, cuda::orthogonalize);
+  table.add(Op::TopK, cuda::top_k);
+  table.add(Op::ScatterAdd, cuda::scatter_add);
   table.add(Op::Sgd, cuda::sgd);
   table.add(Op::Adam, cuda::adam);
   table.add(Op::Assign, cuda::assign);

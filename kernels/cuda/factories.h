@@ -52,6 +52,13 @@ KernelPointer assign(const KernelRequest&);
 KernelPointer concatenate(const KernelRequest&);
 KernelPointer translate(const KernelRequest&);
 
+// orthogonalize.cu
+KernelPointer orthogonalize(const KernelRequest&);
+
+// selection.cu
+KernelPointer top_k(const KernelRequest&);
+KernelPointer scatter_add(const KernelRequest&);
+
 // sum_replicas.cu: an all_reduce as one kernel for all members. Its inputs are their buckets, in
 // the order of members, and it leaves the sums there.
 KernelPointer sum_replicas(const KernelRequest&);

@@ -4,19 +4,52 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 namespace regatta {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// Where CUDA's own installer puts libraries, which the loader need not know of.
 constexpr std::array<const char*, 2> kFolders{"/usr/local/cuda/lib64/", "/usr/local/cuda/lib/"};
 
-/// Where pip put libraries: those of the environment that is active, of the user, of the machine.
+/// The first python3 on PATH; empty if there is none.
+fs::path python_on_path() {
+  const char* value = std::getenv("PATH");
+  std::istringstream folders(value == nullptr ? "" : value);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const fs::path python = fs::path(folder) / "python3";
+    if (access(python.c_str(), X_OK) == 0) return python;
+  }
+  return {};
+}
+
+/// Where that python3's packages are: its virtual environment, which need not be active, and what
+/// it was made from. Source: PEP 405.
+std::vector<std::string> prefixes_of_python() {
+  const fs::path python = python_on_path();
+  if (python.empty()) return {};
+  std::vector<std::string> prefixes;
+  std::error_code ignored;
+  const fs::path folder = python.parent_path();
+  for (const fs::path& each : {folder, folder.parent_path()}) {
+    if (fs::exists(each / "pyvenv.cfg", ignored)) prefixes.push_back(each);
+  }
+  prefixes.push_back(fs::weakly_canonical(python, ignored).parent_path().parent_path());
+  return prefixes;
+}
+
+/// Where pip put libraries: those of the environment that is active, of the python3 on PATH, of the
+/// user, of the machine.
 std::vector<std::string> in_wheels(const std::string& soname) {
   std::vector<std::string> prefixes;
   constexpr std::array<std::array<const char*, 2>, 3> kVariables{
@@ -25,6 +58,7 @@ std::vector<std::string> in_wheels(const std::string& soname) {
     const char* value = std::getenv(variable);
     if (value != nullptr && *value != '\0') prefixes.push_back(std::string(value) + folder);
   }
+  for (const std::string& prefix : prefixes_of_python()) prefixes.push_back(prefix);
   prefixes.insert(prefixes.end(), {"/usr/local", "/usr"});
   std::vector<std::string> found;
   for (const std::string& prefix : prefixes) {

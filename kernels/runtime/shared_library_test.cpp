@@ -7,11 +7,15 @@
 #include <stdlib.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace regatta {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// The text of the RunError(Unsupported) that `body` throws.
 template <typename Body>
@@ -54,23 +58,58 @@ TEST(SharedLibrary, SaysWhichFunctionOrVersionIsMissing) {
 /// A folder of this test's own.
 class Wheels : public testing::Test {
  protected:
-  Wheels() : folder_(mkdtemp(name_.data())) {}
-  ~Wheels() override { std::filesystem::remove_all(folder_); }
+  Wheels() : folder_(mkdtemp(name_.data())), path_(std::getenv("PATH")) {}
+  ~Wheels() override {
+    unsetenv("VIRTUAL_ENV");
+    setenv("PATH", path_.c_str(), 1);
+    fs::remove_all(folder_);
+  }
+
+  /// A library as pip puts it below `prefix`, which is not found before.
+  fs::path made_below(const fs::path& prefix, const SharedLibrary::Name& name) {
+    EXPECT_NE(refusal([&] { const SharedLibrary none(name); }), "");
+    const fs::path library = prefix / "lib/python3.99/site-packages/nvidia/made/lib" / name.soname;
+    fs::create_directories(library.parent_path());
+    fs::copy_file(SharedLibrary({.soname = "libm.so.6", .package = "libc"}).path(), library);
+    return library;
+  }
+  /// A python3 in the folder `bin` of `prefix`.
+  static fs::path python_in(const fs::path& prefix) {
+    fs::create_directories(prefix / "bin");
+    fs::copy_file("/bin/true", prefix / "bin/python3");
+    return prefix / "bin/python3";
+  }
 
   std::array<char, 32> name_{"/tmp/regatta-wheels-XXXXXX"};
-  std::filesystem::path folder_;
+  fs::path folder_;
+  std::string path_;
 };
 
 TEST_F(Wheels, AreLookedIntoForLibraries) {
   const SharedLibrary::Name made{.soname = "libregatta_made.so.1", .package = "regatta-made"};
-  EXPECT_NE(refusal([&] { const SharedLibrary none(made); }), "");
-  const auto library = folder_ / "lib/python3.99/site-packages/nvidia/made/lib" / made.soname;
-  std::filesystem::create_directories(library.parent_path());
-  std::filesystem::copy_file(SharedLibrary({.soname = "libm.so.6", .package = "libc"}).path(),
-                             library);
+  const fs::path library = made_below(folder_, made);
   setenv("VIRTUAL_ENV", folder_.c_str(), 1);
   EXPECT_EQ(SharedLibrary(made).path(), library);
-  unsetenv("VIRTUAL_ENV");
+}
+
+TEST_F(Wheels, OfAnEnvironmentThatIsNotActiveAreThoseOfThePythonOnPath) {
+  const SharedLibrary::Name made{.soname = "libregatta_made.so.2", .package = "regatta-made"};
+  const fs::path environment = folder_ / "environment";
+  const fs::path library = made_below(environment, made);
+  fs::create_directories(environment / "bin");
+  fs::create_symlink(python_in(folder_ / "base"), environment / "bin/python3");
+  std::ofstream(environment / "pyvenv.cfg") << "home = " << (folder_ / "base/bin").string() << '\n';
+  setenv("PATH", ("/nowhere:" + (environment / "bin").string() + ":" + path_).c_str(), 1);
+  EXPECT_EQ(SharedLibrary(made).path(), library);
+}
+
+TEST_F(Wheels, OfThePythonOnPathAreWhereItIsALinkTo) {
+  const SharedLibrary::Name made{.soname = "libregatta_made.so.3", .package = "regatta-made"};
+  const fs::path library = made_below(folder_ / "base", made);
+  fs::create_directories(folder_ / "links");
+  fs::create_symlink(python_in(folder_ / "base"), folder_ / "links/python3");
+  setenv("PATH", (folder_ / "links").c_str(), 1);
+  EXPECT_EQ(SharedLibrary(made).path(), library);
 }
 
 }  // namespace

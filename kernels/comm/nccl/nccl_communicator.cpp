@@ -49,8 +49,15 @@ void NcclCommunicator::register_buffer(const Tensor& buffer) {
   nccl_call(*request_.calls,
             request_.calls->comm_register(communicator_, buffer.data,
                                           static_cast<std::size_t>(buffer.type.bytes()),
-                                          &registrations_.emplace_back()),
+                                          &registrations_[buffer.data]),
             "ncclCommRegister");
+}
+
+void NcclCommunicator::deregister_buffer(const Tensor& buffer) noexcept {
+  const auto found = registrations_.find(buffer.data);
+  if (found == registrations_.end()) return;
+  if (communicator_ != nullptr) request_.calls->comm_deregister(communicator_, found->second);
+  registrations_.erase(found);
 }
 
 void NcclCommunicator::all_reduce(const Tensor& buffer, cudaStream_t stream,
@@ -98,9 +105,6 @@ void NcclCommunicator::await_event(const Patience& patience) {
 
 void NcclCommunicator::begin_close() noexcept {
   if (communicator_ == nullptr) return;
-  for (void* registration : std::exchange(registrations_, {})) {
-    request_.calls->comm_deregister(communicator_, registration);
-  }
   const ncclResult_t result = request_.calls->comm_finalize(communicator_);
   if (result != ncclSuccess && result != ncclInProgress) abort();
 }

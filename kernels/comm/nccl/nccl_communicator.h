@@ -8,7 +8,8 @@
 //     wait until the communicator's state is success
 //   - no thread may call a communicator while another aborts it: only its lane (before the first
 //     step, one other thread) calls and aborts it
-//   - a registered buffer is a GPU's own memory, and is deregistered before the communicator ends
+//   - a registered buffer is a GPU's own memory, and is deregistered before it is freed and before
+//     the communicator ends
 //   - after an error, or when a peer is gone, every member aborts its own communicator
 //   - all members capture the same calls into CUDA graphs and launch them equally often; abort and
 //     destroy return only after the graphs that hold the communicator's work are destroyed
@@ -17,8 +18,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "kernels/comm/nccl/nccl_calls.h"
 #include "kernels/runtime/counter.h"
@@ -55,9 +56,11 @@ class NcclCommunicator {
   /// Makes this communicator's GPU the calling thread's current one.
   void adopt_thread() const;
 
-  /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled; the
-  /// buffer outlives the communicator. Throws: RunError(Device).
+  /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled.
+  /// Throws: RunError(Device).
   void register_buffer(const Tensor& buffer);
+  /// Ends that, if it was so, before the buffer is freed. While no step runs.
+  void deregister_buffer(const Tensor& buffer) noexcept;
 
   /// Replaces `buffer` at every member by the sum over all members. Returns when that is done.
   /// Aborts the communicator on an error. Throws: RunError(Timeout), Aborted and as is_settled().
@@ -88,7 +91,7 @@ class NcclCommunicator {
 
   Request request_;
   ncclComm_t communicator_ = nullptr;
-  std::vector<void*> registrations_;
+  std::map<const void*, void*> registrations_;  ///< by buffer
   cudaEvent_t done_ = nullptr;
   bool aborted_ = false;
 };

@@ -5,6 +5,9 @@
 // rules.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -266,10 +269,19 @@ inline ncclResult_t register_buffer(ncclComm_t handle, void* buffer, std::size_t
   return ncclSuccess;
 }
 
+/// Whether memory that was mapped by itself is still there (GpuDouble).
+inline bool is_mapped(void* memory) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(memory) / page * page;
+  unsigned char is_resident = 0;
+  return mincore(reinterpret_cast<void*>(address), 1, &is_resident) == 0;
+}
+
 inline ncclResult_t deregister_buffer(ncclComm_t handle, void* registration) {
   const std::scoped_lock lock(library().mutex);
   const bool was_there = library().of(handle).registered.erase(registration) == 1;
   if (!was_there) library().violations.push_back("deregistered without registration");
+  if (!is_mapped(registration)) library().violations.push_back("deregistered when it was freed");
   return ncclSuccess;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -132,11 +133,19 @@ class StreamRecorder final : public StepRecorder {
 };
 
 /// A GPU whose streams are doubles: kernels of the CPU compute at once, NCCL's work comes later.
+/// What is released is unmapped at once, so that the double of NCCL sees who still names it.
 class GpuDouble final : public Device {
  public:
   explicit GpuDouble(int number) : number_(number) {}
-  void* allocate(std::int64_t bytes) override { return cpu_device().allocate(bytes); }
-  void release(void* memory) noexcept override { cpu_device().release(memory); }
+  void* allocate(std::int64_t bytes) override {
+    const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+    void* const memory =
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    check(memory != MAP_FAILED, "there is memory for a test");
+    sizes_[memory] = size;
+    return memory;
+  }
+  void release(void* memory) noexcept override { munmap(memory, sizes_.at(memory)); }
   bool has_queues() const override { return true; }
   std::unique_ptr<LaneQueue> make_queue() override {
     return std::make_unique<StreamQueue>(number_);
@@ -147,6 +156,7 @@ class GpuDouble final : public Device {
 
  private:
   int number_;
+  std::map<void*, std::size_t> sizes_;
 };
 
 /// Members 0, 1, … live in these processes, on these GPUs.

@@ -43,6 +43,11 @@ class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
                   .yields = request.yields,
                   .limit_ns = limit_ns} {}
 
+  /// The executor frees its kernels, then their memory.
+  ~NcclAllReduceKernel() override { communicator_.deregister_buffer(buffer_); }
+  NcclAllReduceKernel(const NcclAllReduceKernel&) = delete;
+  NcclAllReduceKernel& operator=(const NcclAllReduceKernel&) = delete;
+
   void run(const StepContext& context) override {
     times_.arrive(*context.counters);
     context.counters->peer_waits.begin(ticks());

@@ -21,7 +21,7 @@ std::string_view what_to_do(cudaError_t status) {
     case cudaErrorIllegalAddress:
     case cudaErrorAssert:
     case cudaErrorLaunchFailure:
-      return "; a kernel of a step failed; fix: run ci/gpu sanitize, which names it";
+      return "; a kernel of a step failed; fix: run ci/gpu memcheck, which names it";
     default: return "";
   }
 }
