@@ -20,7 +20,7 @@ import time
 import unittest
 import uuid
 from collections.abc import Callable, Iterator
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -236,17 +236,18 @@ def tcp_sockets() -> set[str]:
             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
 
 
-def listening_at(pid: int) -> set[IPv4Address | IPv6Address]:
+def listening_at(pid: int) -> set[str]:
     """Addresses that the process listens at; the kernel writes them in words of this machine."""
     own = sockets_of(pid)
-    found: set[IPv4Address | IPv6Address] = set()
+    found: set[str] = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] != "0A" or fields[9] not in own:
                 continue
             digits = bytes.fromhex(fields[1].split(":")[0])
-            found.add(ip_address(b"".join(digits[i:i + 4][::-1] for i in range(0, len(digits), 4))))
+            words = [digits[i:i + 4][::-1] for i in range(0, len(digits), 4)]
+            found.add(str(ip_address(b"".join(words))))
     return found
 
 
