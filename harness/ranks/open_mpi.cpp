@@ -39,7 +39,8 @@ void choose_links(Reach reach, const std::string& own_address) {
     setenv("OMPI_MCA_pml", "ob1", 1);
     setenv("OMPI_MCA_btl", "self,vader", 1);
   } else if (!own_address.empty()) {
-    setenv("OMPI_MCA_btl_tcp_if_include", (own_address + "/32").c_str(), 1);  // which others hear of
+    // The address that other ranks hear of. Version 4 takes every address for one of a network /32.
+    setenv("OMPI_MCA_btl_tcp_if_include", (own_address + "/31").c_str(), 1);
     listen_only_at(own_address);
   }
 }
