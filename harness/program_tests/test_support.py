@@ -36,6 +36,8 @@ LEFT_LIMIT_S = 15  # to the last process
 SKIPPED = 77
 MARK = "REGATTA_STARTED_BY_TEST"
 
+NOBODY = 65534  # user and group
+
 PARABOLA = ("--workload", "parabola", "--steps", "200")  # a run of milliseconds
 
 
@@ -135,6 +137,28 @@ def small_disk(size: str, *options: str) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+def unprivileged_folder() -> Path:
+    """For programs by start_unprivileged(), which may write there."""
+    Path(SCRATCH.name).chmod(0o755)
+    folder = fresh_folder()
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+    return folder
+
+
+def start_unprivileged(*arguments: str) -> subprocess.Popen[str]:
+    """The program, to whom the modes of files apply; they do not to root. Skips the test where
+    the program is out of another user's reach."""
+    drop: dict[str, Any] = {}
+    if os.geteuid() == 0:
+        drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    try:
+        return subprocess.Popen([REGATTA, *arguments], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, cwd="/tmp", **drop)
+    except PermissionError as error:
+        raise unittest.SkipTest(f"as another user: {error}") from error
 
 
 def losses_of(record: dict[str, Any]) -> list[float]:
