@@ -41,6 +41,14 @@ def final_losses(strategy: list[str], hosts: int | str, delay_ms: int = 0,
         return record["evaluations"][-1]["loss"], record
 
 
+def addresses_in(namespace: str) -> set[str]:
+    """Where this program's processes on a host listen; not those of Open MPI's daemons."""
+    sockets = subprocess.run(["ss", "-ltnpH", "-N", namespace], capture_output=True, text=True,
+                             check=True).stdout.splitlines()
+    return {line.split()[3].rsplit(":", 1)[0].split("%")[0] for line in sockets
+            if '"regatta"' in line}
+
+
 class AcrossHosts(unittest.TestCase):
     def test_all_reduce_computes_the_bits_of_one_process(self) -> None:
         for hosts in (2, 3):
@@ -105,6 +113,20 @@ class AcrossHosts(unittest.TestCase):
             times = record["step_time_ns"]
             self.assertGreaterEqual(times["p50"] / 1e6, 2 * DELAY_MS)
             self.assertLess(times["min"] / 1e6, 3 * DELAY_MS)  # of which a busy machine spares one
+
+    def test_ranks_listen_at_the_address_of_their_host(self) -> None:
+        ring = ["--strategy", "all_reduce", "--workers", "2", "--processes", "2"]
+        with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+                [str(HOSTS), "2", LINK_MBIT, "0", REGATTA, "run", "--workload", "parabola",
+                 "--steps", "10000", "--out", folder, *ring, "--hosts", "@hosts", "--listen",
+                 "@address"], stdout=subprocess.PIPE, text=True) as script:
+            assert script.stdout is not None
+            while "step 0 " not in (line := script.stdout.readline()):
+                self.assertNotEqual(line, "", "the race did not begin")
+            addresses = [addresses_in(f"rg{script.pid}h{host}") for host in range(2)]
+            script.communicate()
+        self.assertEqual(script.returncode, 0)
+        self.assertEqual(addresses, [{"10.77.0.1", "[::1]"}, {"10.77.0.2", "[::1]"}])
 
     def test_leaves_no_namespace_behind(self) -> None:
         with subprocess.Popen([str(HOSTS), "2", "0", "0", "ip", "netns", "identify"],

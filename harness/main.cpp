@@ -49,11 +49,12 @@ int run(const regatta::Command& command) {
   if (regatta::is_rank()) return regatta::serve_as_rank(command.request);
   const regatta::SlurmEndNotice notice;
   regatta::LiveLine live(command.request);
-  bool is_kept = true;
   const auto keep = [&](const regatta::Record& record) {
-    is_kept = false;
-    regatta::append_record(command.out, record);
-    is_kept = true;
+    try {
+      regatta::append_record(command.out, record);
+    } catch (const regatta::RunError& error) {
+      throw regatta::NotKept(error.what());
+    }
     live.conclude(record, command.out);
   };
   const auto get_ready = [&] {
@@ -65,19 +66,13 @@ int run(const regatta::Command& command) {
     live.tell("");
     std::cerr << regatta::kWarning << warning << std::endl;
   };
-  try {
-    const regatta::Record record = regatta::race(
-        command.request,
-        {.ready = get_ready,
-         .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
-         .tell = [&](const std::string& line) { live.tell(line); },
-         .ended = keep});
-    return record.status == regatta::Status::Failed ? kRunFailed : kGood;
-  } catch (const regatta::RunError& error) {
-    if (is_kept) throw;
-    say(error.what());
-    return regatta::kNotKept;
-  }
+  const regatta::Record record = regatta::race(
+      command.request,
+      {.ready = get_ready,
+       .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
+       .tell = [&](const std::string& line) { live.tell(line); },
+       .ended = keep});
+  return record.status == regatta::Status::Failed ? kRunFailed : kGood;
 }
 
 int simulate(const regatta::Command& command) {
@@ -148,6 +143,9 @@ int main(int argc, char** argv) {
     if (regatta::is_keeper()) return regatta::keep({argv + 1, argv + argc});
     if (regatta::measures_as_rank()) return regatta::measure_open_mpi_as_rank();
     return checked(execute(regatta::parse_command_line(argc, argv)));
+  } catch (const regatta::NotKept& error) {
+    say(error.what());
+    return regatta::kNotKept;
   } catch (const regatta::RunError& error) {
     say(error.what());
   } catch (const std::bad_alloc&) {

@@ -88,7 +88,7 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   // Ranks of other hosts do not inherit the environment.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
   launch.hosts = wanted.request.hosts;
-  if (!listening_address(wanted.request).empty()) launch.reach = Reach::Hosts;
+  if (!launch.hosts.empty() || !other_host_of_slurm_job().empty()) launch.reach = Reach::Hosts;
   if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;
   if (allocated_processes() > 0) launch.start = Start::RankZero;
   launch.arguments = wanted.request.arguments;

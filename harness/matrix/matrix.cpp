@@ -51,7 +51,7 @@ class Matrix {
  public:
   explicit Matrix(const MatrixRequest& request);
   int dry_run();
-  int run();
+  int run(const FolderLock& lock);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -79,6 +79,7 @@ class Matrix {
   void run_one(const PlannedRun& planned);
   void require_folder() const;
   [[noreturn]] void stop_for(const std::string& reason) const;
+  [[noreturn]] void stop_without_the_folder();
   void draw();
   int interrupted(int signal) const;
   void say_what_was_left_out() const;
@@ -245,7 +246,7 @@ int Matrix::dry_run() {
   return signal == 0 ? 0 : kSignalled + signal;
 }
 
-int Matrix::run() {
+int Matrix::run(const FolderLock& lock) {
   if (request_.mode == MatrixRequest::Mode::Run && missing_.size() < planned()) {
     throw RunError(
         ErrorKind::Usage,
@@ -261,6 +262,7 @@ int Matrix::run() {
   table_.show("");
   while (const auto next = next_run(missing_by_time(), begun_, seconds_left())) {
     if (interrupts_.received() == 0) run_one(missing_[*next]);
+    if (!lock.is_in_place()) stop_without_the_folder();
     if (const int signal = interrupts_.received()) return interrupted(signal);
     if (has_lost_machines_) return interrupted(SIGTERM);  // which reached the run alone
     missing_.erase(missing_.begin() + static_cast<std::ptrdiff_t>(*next));
@@ -327,9 +329,19 @@ void Matrix::require_folder() const {
 
 /// Nothing that follows could be kept.
 void Matrix::stop_for(const std::string& reason) const {
-  throw RunError(ErrorKind::Io,
-                 fmt::format("{}; {} of {} runs are kept. To go on: {}", reason, there(), planned(),
-                             resume_command(request_, request_.within)));
+  throw NotKept(fmt::format("{}; {} of {} runs are kept. To go on: {}", reason, there(), planned(),
+                            resume_command(request_, request_.within)));
+}
+
+void Matrix::stop_without_the_folder() {
+  known_ = finished_runs(request_.out).runs;  // a run may have made the folder again
+  for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
+    runs_of_cell_[cell] = static_cast<std::size_t>(
+        std::count_if(plan_.seeds.begin(), plan_.seeds.end(), [&](std::uint64_t seed) {
+          return done({.cell = cell, .seed = seed}) != nullptr;
+        }));
+  }
+  stop_for(request_.out + " was removed or replaced, with the records in it");
 }
 
 void Matrix::draw() {
@@ -362,7 +374,7 @@ int run_matrix(const MatrixRequest& request) {
   }
   require_writable(request.out);
   const FolderLock lock(request.out);
-  return Matrix(request).run();
+  return Matrix(request).run(lock);
 }
 
 }  // namespace regatta

@@ -11,13 +11,17 @@ import shlex
 import shutil
 import subprocess
 import unittest
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from test_support import (REGATTA, fresh_folder, output_of, records_in, regatta, run_tests,
-                          small_disk, write_sparse_cifar10)
+from test_support import (CIFAR_FILES, REGATTA, fresh_folder, output_of, records_in, regatta,
+                          run_tests, small_disk, soon, start_unprivileged, unprivileged_folder,
+                          write_sparse_cifar10)
 
 SHORT = ("--workload", "parabola", "--steps", "5")
 AT_ONCE_S = 10
+GENUINE = Path("../shared/data/cifar-10-batches-bin").resolve()
 
 
 def folder_of_runs(*flags: str, seeds: int = 1) -> Path:
@@ -123,10 +127,39 @@ class Outputs(Hostile):
         with small_disk("64k") as disk:
             done = regatta("matrix", str(file), "--out", str(disk))
             kept = len(records_in(disk))
-            self.assertEqual(done.returncode, 1)
             self.assertLess(kept, 40)
-            self.assertRegex(done.stderr, rf"cannot append .*; {kept} of 40 runs are kept\. To go "
-                                          rf"on: regatta matrix .*--out {disk} --resume\n$")
+            self.assert_ended(done, disk, f"cannot append .*; {kept} of 40 runs are kept")
+
+    def assert_ended(self, done: subprocess.CompletedProcess[str], out: Path, says: str) -> None:
+        """A matrix, which says how to go on."""
+        self.assertEqual(done.returncode, 5, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, rf"(?m)^regatta: .*{says}\. To go on: regatta matrix .*"
+                                      rf"--out {out} --resume\n\Z")
+
+    def end_of_matrix(self, break_it: Callable[[Path], None], says: str) -> None:
+        """Of 40 runs, after what happens to the folder when the first one is kept."""
+        folder = unprivileged_folder()
+        file, out = folder / "matrix.toml", folder / "out"
+        file.write_text("seeds = 40\n[[race]]\nworkload = 'parabola'\nsteps = 2000\n")
+        with start_unprivileged("matrix", str(file), "--out", str(out)) as matrix:
+            self.assertTrue(soon(lambda: (out / "records.jsonl").exists() and
+                                 records_in(out) != [], AT_ONCE_S))
+            break_it(out)
+            output, errors = matrix.communicate(timeout=AT_ONCE_S)
+        done = subprocess.CompletedProcess(matrix.args, matrix.returncode, output, errors)
+        self.assert_ended(done, out, says)
+
+    def test_of_a_matrix_whose_folder_becomes_read_only_end_it(self) -> None:
+        def protect(out: Path) -> None:
+            (out / "records.jsonl").chmod(0o444)
+            out.chmod(0o555)
+        self.end_of_matrix(protect, "cannot append .*: Permission denied; .* [1-3] of 40 runs are kept")
+
+    def test_of_a_matrix_whose_folder_is_removed_end_it(self) -> None:
+        def remove(out: Path) -> None:
+            out.rename(out.with_name("gone"))
+        self.end_of_matrix(remove, "out was removed or replaced, with the records in it; [01] of "
+                                   "40 runs are kept")
 
 
 class Values(Hostile):
@@ -189,13 +222,33 @@ class Data(Hostile):
         write_sparse_cifar10(data)
         command = (*self.CIFAR, "--data-dir", str(data))
         self.assert_refused(*command, says="data_batch_1.bin is another file .*--data unverified")
-        out = fresh_folder()
-        output_of(*command, "--data", "unverified", "--out", str(out))
-        (record,) = records_in(out)
+        record = self.record_of_cifar(data, "--data", "unverified")
         self.assertRegex(record["checksums"]["data"], "^[0-9a-f]{32}$")
         self.assertEqual(record["cell"]["unverified_data"], record["checksums"]["data"])
         doctor = regatta("doctor", "--data-dir", str(data)).stdout
         self.assertRegex(doctor, r"(?m)^.*CIFAR-10.*missing.*6 of 6 files, 0 genuine")
+
+    @unittest.skipUnless(GENUINE.exists(), f"no CIFAR-10 in {GENUINE}")
+    def test_for_training_do_not_pass_for_those_of_the_test(self) -> None:
+        data = fresh_folder() / "cifar"
+        data.mkdir()
+        for name in CIFAR_FILES:
+            (data / name).symlink_to(GENUINE / name)
+        (data / "test_batch.bin").unlink()
+        (data / "test_batch.bin").symlink_to(GENUINE / "data_batch_1.bin")
+        command = (*self.CIFAR, "--data-dir", str(data))
+        self.assert_refused(*command, says="test_batch.bin is another file .*--data unverified")
+        (right, wrong) = (self.record_of_cifar(folder, "--data", "unverified")
+                          for folder in (GENUINE, data))
+        self.assertIsNone(right["cell"]["unverified_data"])
+        self.assertEqual(wrong["cell"]["unverified_data"], wrong["checksums"]["data"])
+        self.assertNotEqual(wrong["checksums"]["data"], right["checksums"]["data"])
+
+    def record_of_cifar(self, data: Path, *more: str) -> dict[str, Any]:
+        out = fresh_folder()
+        output_of(*self.CIFAR, "--data-dir", str(data), *more, "--out", str(out))
+        (record,) = records_in(out)
+        return record
 
     def test_of_the_program_itself_are_verified_without_a_word(self) -> None:
         (record,) = records_in(folder_of_runs())
@@ -268,6 +321,21 @@ class Paths(Hostile):
                      str(folder / "none"), "x" * 100_000, str(folder / "records")):
             for command in self.commands_with(path):
                 self.assert_refused(*command, says="")
+
+    def test_that_may_not_be_read_are_named(self) -> None:
+        folder = unprivileged_folder()
+        (folder / "closed").mkdir(mode=0)
+        (folder / "records").mkdir()
+        (folder / "records" / "records.jsonl").touch(mode=0)
+        (folder / "file").touch(mode=0)
+        for name in ("closed", "closed/below", "records", "file"):
+            for command in (*self.commands_with(str(folder / name)),
+                            ("run", *SHORT, "--out", str(folder / name)),
+                            ("run", *SHORT, "--trace", str(folder / name))):
+                with self.subTest(command=command), start_unprivileged(*command) as process:
+                    _, errors = process.communicate(timeout=AT_ONCE_S)
+                    self.assertEqual(process.returncode, 1, errors)
+                    self.assertRegex(errors, rf"(?m)^regatta: .*{folder}.*\n\Z")
 
     def test_of_outputs_too(self) -> None:
         folder = fresh_folder()

@@ -8,22 +8,26 @@ Exits 77 (skipped) where mpirun is not installed. Needs call_as_stranger beside 
 
 import contextlib
 import functools
+import os
 import socket
 import struct
 import subprocess
+import time
 import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
-from test_support import (PARABOLA, REGATTA, Run, environment_of, environment_of_its_own,
-                          fresh_folder, listening_at, losses_of, open_ports, record_of, run_tests,
-                          skip_without_mpirun)
+from test_support import (MARK, PARABOLA, REGATTA, Run, environment_of, environment_of_its_own,
+                          fresh_folder, listening_at, losses_of, open_ports, processes_with, rank_of,
+                          record_of, run_tests, skip_without_mpirun)
 
 skip_without_mpirun()
 
 STRANGER = Path(REGATTA).with_name("call_as_stranger")
 SCARCE_PORTS = ("/usr/bin/python3", str(Path(__file__).with_name("scarce_ports.py")))
 SERVER = ("--strategy", "parameter_server", "--workers", "2")
+RING = ("--strategy", "all_reduce", "--workers", "2")
+LOOPBACK = {"127.0.0.1", "::1"}
 OVER_PROCESSES = ("--processes", "2")  # a server has one of its own
 LONG_S = 8  # of training that strangers may disturb
 END_OF_LONG_S = 60
@@ -159,29 +163,61 @@ def peak_bytes(pid: int) -> int:
 
 
 class Ports(Strangers):
-    def test_are_open_to_this_machine_only(self) -> None:
-        for strategy in (SERVER, ("--strategy", "all_reduce", "--workers", "2", "--all-reduce",
-                                  "mpi"), ("--strategy", "all_reduce", "--workers", "2")):
-            ranks = 3 if strategy is SERVER else 2
-            run = Run(*long_race(strategy), *OVER_PROCESSES, ranks=ranks)
-            run.await_line("step 0 ")
-            pids = run.processes()
-            addresses = {address for pid in pids for address in listening_at(pid)}
-            run.launcher.terminate()
-            run.launcher.wait()
-            with self.subTest(strategy=strategy):
-                self.assertGreaterEqual(len(pids), ranks + 2)  # mpirun and this program
-                self.assertLessEqual({str(address) for address in addresses},
-                                     {"127.0.0.1", "::1"})
-                self.assertEqual(run.left(), [])
-
-    def test_of_the_coordinator_are_where_listen_says(self) -> None:
-        run = Run(*long_race(SERVER), *OVER_PROCESSES, "--listen", "127.0.0.2", ranks=3)
+    def addresses_of(self, run: Run) -> dict[int, set[str]]:
+        """Where each process of the race listens, by process; the race ends."""
         run.await_line("step 0 ")
-        addresses = {str(address) for address in listening_at(run.launcher.pid)}
+        addresses = {pid: listening_at(pid) for pid in run.processes()}
         run.launcher.terminate()
         run.launcher.wait()
-        self.assertEqual((addresses, run.left()), ({"127.0.0.2"}, []))
+        self.assertGreaterEqual(len(addresses), len(run.ranks) + 2)  # mpirun and this program
+        self.assertEqual(run.left(), [])
+        return addresses
+
+    def test_are_open_to_this_machine_only(self) -> None:
+        for strategy in (SERVER, (*RING, "--all-reduce", "mpi"), RING):
+            with self.subTest(strategy=strategy):
+                run = Run(*long_race(strategy), *OVER_PROCESSES, ranks=3 if strategy is SERVER else 2)
+                self.assertLessEqual(set().union(*self.addresses_of(run).values()), LOOPBACK)
+
+    def test_of_the_coordinator_alone_are_where_listen_says(self) -> None:
+        for strategy, ranks in ((SERVER, 3), (RING, 2)):
+            with self.subTest(strategy=strategy):
+                run = Run(*long_race(strategy), *OVER_PROCESSES, "--listen", "127.0.0.2", ranks=ranks)
+                addresses = self.addresses_of(run)
+                self.assertEqual(addresses.pop(run.launcher.pid), {"127.0.0.2"})
+                self.assertLessEqual(set().union(*addresses.values()), LOOPBACK)
+
+    def test_of_ranks_that_the_user_has_started_are_open_to_this_machine_only(self) -> None:
+        root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
+        with environment_of_its_own() as variables, subprocess.Popen(
+                ["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np", "2", REGATTA,
+                 "run", *long_race(RING), *OVER_PROCESSES, "--out", str(fresh_folder())], stdout=subprocess.PIPE, text=True,
+                env=variables) as mpirun:
+            assert mpirun.stdout is not None
+            while "step 0 " not in (line := mpirun.stdout.readline()):
+                self.assertNotEqual(line, "", "the race did not begin")
+            ranks = [pid for pid in processes_with(MARK, variables[MARK]) if rank_of(pid) is not None]
+            addresses = [listening_at(pid) for pid in ranks]
+            mpirun.terminate()
+        self.assertEqual(len(ranks), 3)  # the coordinator has started a rank 0
+        self.assertLessEqual(set().union(*addresses), LOOPBACK)
+
+    def test_of_a_calibration_are_open_to_this_machine_only(self) -> None:
+        addresses: set[str] = set()
+        over_tcp: set[int] = set()
+        with environment_of_its_own() as variables, subprocess.Popen(
+                [REGATTA, "calibrate", "--workload", "parabola", *RING, *OVER_PROCESSES, "--out",
+                 str(fresh_folder() / "calibration.json")], stdout=subprocess.PIPE,
+                env=variables) as calibrate:
+            while calibrate.poll() is None:
+                for pid in processes_with(MARK, variables[MARK]):
+                    found = listening_at(pid)
+                    addresses |= found
+                    if found and rank_of(pid) is not None:
+                        over_tcp.add(pid)
+                time.sleep(0.05)  # ranks over TCP are there for a second
+        self.assertEqual((calibrate.returncode, len(over_tcp)), (0, 2))
+        self.assertLessEqual(addresses, LOOPBACK)
 
     def test_of_a_race_cannot_be_shared(self) -> None:
         """As two gRPC servers do by default, each getting some of the connections."""

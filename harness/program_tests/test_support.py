@@ -20,7 +20,7 @@ import time
 import unittest
 import uuid
 from collections.abc import Callable, Iterator
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,6 +35,8 @@ LEFT_LIMIT_S = 15  # to the last process
 
 SKIPPED = 77
 MARK = "REGATTA_STARTED_BY_TEST"
+
+NOBODY = 65534  # user and group
 
 PARABOLA = ("--workload", "parabola", "--steps", "200")  # a run of milliseconds
 
@@ -137,6 +139,28 @@ def small_disk(size: str, *options: str) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+def unprivileged_folder() -> Path:
+    """For programs by start_unprivileged(), which may write there."""
+    Path(SCRATCH.name).chmod(0o755)
+    folder = fresh_folder()
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+    return folder
+
+
+def start_unprivileged(*arguments: str) -> subprocess.Popen[str]:
+    """The program, to whom the modes of files apply; they do not to root. Skips the test where
+    the program is out of another user's reach."""
+    drop: dict[str, Any] = {}
+    if os.geteuid() == 0:
+        drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    try:
+        return subprocess.Popen([REGATTA, *arguments], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, cwd="/tmp", **drop)
+    except PermissionError as error:
+        raise unittest.SkipTest(f"as another user: {error}") from error
+
+
 def losses_of(record: dict[str, Any]) -> list[float]:
     return [evaluation["loss"] for evaluation in record["evaluations"]]
 
@@ -236,17 +260,18 @@ def tcp_sockets() -> set[str]:
             for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
 
 
-def listening_at(pid: int) -> set[IPv4Address | IPv6Address]:
+def listening_at(pid: int) -> set[str]:
     """Addresses that the process listens at; the kernel writes them in words of this machine."""
     own = sockets_of(pid)
-    found: set[IPv4Address | IPv6Address] = set()
+    found: set[str] = set()
     for table in ("tcp", "tcp6"):
         for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] != "0A" or fields[9] not in own:
                 continue
             digits = bytes.fromhex(fields[1].split(":")[0])
-            found.add(ip_address(b"".join(digits[i:i + 4][::-1] for i in range(0, len(digits), 4))))
+            words = [digits[i:i + 4][::-1] for i in range(0, len(digits), 4)]
+            found.add(str(ip_address(b"".join(words))))
     return found
 
 

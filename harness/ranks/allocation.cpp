@@ -14,6 +14,7 @@
 #include "harness/ranks/control_protocol.h"
 #include "harness/ranks/launcher.h"
 #include "harness/ranks/rank_commands.h"
+#include "harness/system/slurm_job.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -52,6 +53,14 @@ int allocated_processes() {
 
 std::optional<int> rank_in_allocation() {
   return number_in(is_started_by_srun() ? kPmixRank : kMpirunRank);
+}
+
+Reach reach_of_ranks() {
+  const bool is_one_host =
+      is_started_by_srun()
+          ? other_host_of_slurm_job().empty()
+          : number_in("OMPI_COMM_WORLD_LOCAL_SIZE") == number_in("OMPI_COMM_WORLD_SIZE");
+  return is_one_host ? Reach::ThisHost : Reach::Hosts;
 }
 
 bool is_member_of_allocation() {

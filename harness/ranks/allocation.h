@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/ranks/open_mpi.h"
 #include "kernels/comm/mpi/mpi_session.h"
 
 namespace regatta {
@@ -30,6 +31,9 @@ bool is_started_by_srun();
 /// Throws: RunError(Usage) where mpirun or srun has started another number of processes than a run
 /// has, or srun has started several that know nothing of each other.
 void check_allocation(int processes);
+
+/// Of the ranks of which this process is one.
+Reach reach_of_ranks();
 
 /// True in every process of an allocation except the coordinator.
 bool is_member_of_allocation();

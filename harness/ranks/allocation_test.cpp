@@ -33,6 +33,13 @@ TEST(Allocation, IsMpiruns) {
   EXPECT_FALSE(is_started_by_srun());
 }
 
+TEST(Allocation, IsOnOneHostWhereMpirunHasStartedAllThere) {
+  const Variables of_mpirun{{"OMPI_COMM_WORLD_SIZE", "3"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"}};
+  EXPECT_EQ(reach_of_ranks(), Reach::ThisHost);
+  const Variables fewer{{"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}};
+  EXPECT_EQ(reach_of_ranks(), Reach::Hosts);
+}
+
 TEST(Allocation, IsSrunsWherePmixHasARank) {
   const Variables of_srun{{"PMIX_RANK", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}};
   EXPECT_EQ(allocated_processes(), 4);

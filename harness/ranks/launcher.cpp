@@ -98,8 +98,8 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 }
 
 RunFolders::Memory memory_of(const LaunchOptions& options) {
-  return options.reach == Reach::ThisHost && options.hosts.empty() ? RunFolders::Memory::OfTheRun
-                                                                   : RunFolders::Memory::OfOpenMpi;
+  return options.reach == Reach::ThisHost ? RunFolders::Memory::OfTheRun
+                                          : RunFolders::Memory::OfOpenMpi;
 }
 
 }  // namespace

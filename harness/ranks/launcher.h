@@ -31,12 +31,6 @@ enum class Start : std::uint8_t {
   RankZero  ///< in an existing allocation, where the other ranks already run
 };
 
-/// The hosts on which ranks may run.
-enum class Reach : std::uint8_t {
-  ThisHost,  ///< the coordinator listens on loopback only
-  Hosts
-};
-
 struct LaunchOptions {
   int ranks = 1;
   std::string hosts;  ///< an Open MPI hostfile; empty: this machine

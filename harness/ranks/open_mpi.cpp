@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "harness/ranks/launcher.h"
+#include "harness/ranks/own_address.h"
 
 namespace regatta {
 namespace {
@@ -31,6 +32,19 @@ std::string preloaded_by_user() {
 
 }  // namespace
 
+void choose_links(Reach reach, const std::string& own_address) {
+  if (user_chooses_links()) return;
+  if (reach == Reach::ThisHost) {
+    // By TCP or libfabric it would listen. Version 5 knows vader as another name of sm.
+    setenv("OMPI_MCA_pml", "ob1", 1);
+    setenv("OMPI_MCA_btl", "self,vader", 1);
+  } else if (!own_address.empty()) {
+    // The address that other ranks hear of. Version 4 takes every address for one of a network /32.
+    setenv("OMPI_MCA_btl_tcp_if_include", (own_address + "/31").c_str(), 1);
+    listen_only_at(own_address);
+  }
+}
+
 bool loads_loopback(const LaunchOptions& options) {
   return options.reach == Reach::ThisHost && options.start == Start::All;
 }
@@ -49,11 +63,6 @@ std::vector<std::string> mpirun_command(const LaunchOptions& options) {
   if (options.on_death == OnDeath::GoOn) command.emplace_back("--enable-recovery");
   if (!options.hosts.empty()) {
     command.insert(command.end(), {"--hostfile", options.hosts});
-  }
-  if (options.reach == Reach::ThisHost && !user_chooses_links()) {
-    // Memory connects them. By TCP or libfabric each rank would listen on other interfaces than
-    // loopback. Version 5 knows vader as another name of sm.
-    command.insert(command.end(), {"--mca", "pml", "ob1", "--mca", "btl", "self,vader"});
   }
   if (loads_loopback(options)) {
     command.insert(command.end(), {"-x", kPreload + preloaded_by_user()});

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line and output of Open MPI's mpirun. The differences between versions 4 and 5 are
+// The command line and output of Open MPI's mpirun, and its variables. The differences between versions 4 and 5 are
 // kept here and in ci/hosts, which sets the variables of both.
 // Threads: functions may be called from any thread, a DeathNotice from one.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,13 @@
 namespace regatta {
 
 struct LaunchOptions;
+
+/// The hosts on which ranks may run.
+enum class Reach : std::uint8_t { ThisHost, Hosts };
+
+/// Before MPI_Init, in a rank: chooses what connects it with the other ranks, unless the user has
+/// chosen. Memory on one host; over hosts TCP is bound to `own_address` (empty: all interfaces).
+void choose_links(Reach reach, const std::string& own_address);
 
 /// Whether mpirun is kept on loopback, by loopback_library.h: where no other host takes part.
 bool loads_loopback(const LaunchOptions& options);

@@ -22,10 +22,12 @@
 #include "harness/ranks/control_client.h"
 #include "harness/ranks/control_messages.h"
 #include "harness/ranks/local_address.h"
+#include "harness/ranks/open_mpi.h"
 #include "harness/ranks/rank_commands.h"
 #include "harness/run/local_trainer.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
+#include "harness/system/slurm_job.h"
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/grpc/grpc_exchange.h"
 #include "kernels/comm/mpi/mpi_rendezvous.h"
@@ -42,6 +44,18 @@ namespace {
 std::string variable_or(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : value;
+}
+
+/// Where it listens: on the way to the coordinator or, before that is known to a member of an
+/// allocation, to --listen or another host. Empty: no way is known.
+std::string address_of_this_rank(const RaceRequest& request) {
+  std::string to = variable_or(kCoordinatorVariable, "");
+  if (to.empty()) to = (request.listen.empty() ? other_host_of_slurm_job() : request.listen) + ":1";
+  try {
+    return address_towards(to);
+  } catch (const RunError&) {
+    return "";
+  }
 }
 
 RunIdentity identity_of_this_run() {
@@ -307,6 +321,7 @@ bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_membe
 
 int serve_as_rank(const RaceRequest& request) {
   std::signal(SIGPIPE, SIG_IGN);  // a broken connection is an error of a call, which names its peer
+  choose_links(reach_of_ranks(), address_of_this_rank(request));
   std::unique_ptr<MpiSession> session;
   if (joins_allocation()) {
     const std::optional<int> processes = processes_of(request);

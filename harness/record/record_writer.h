@@ -11,8 +11,10 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "harness/record/record.h"
+#include "kernels/graph/error.h"
 
 namespace regatta {
 
@@ -20,8 +22,12 @@ namespace regatta {
 /// Throws: RunError(Io) with the system's reason; earlier records remain unchanged.
 void append_record(const std::filesystem::path& folder, const Record& record);
 
-/// The exit code of a run whose record could not be written.
-inline constexpr int kNotKept = 5;
+/// Of a run whose record could not be written, and of a matrix that ends for that reason.
+class NotKept : public RunError {
+ public:
+  explicit NotKept(const std::string& text) : RunError(ErrorKind::Io, text) {}
+};
+inline constexpr int kNotKept = 5;  ///< exit code
 
 /// Checks before a run that append_record() can open its file in the folder. Creates the folder and
 /// an empty file if they are missing. Throws: RunError(Io).

@@ -16,6 +16,8 @@
 #include <thread>
 
 #include "harness/ranks/launcher.h"
+#include "harness/ranks/open_mpi.h"
+#include "harness/ranks/own_address.h"
 #include "harness/system/run_id.h"
 #include "kernels/comm/collective/all_reduce.h"
 #include "kernels/comm/grpc/grpc_exchange.h"
@@ -178,7 +180,6 @@ const Environment kOverTcp = {
 std::vector<SweepPoint> sweep_open_mpi(const TransportMeasuring& options, const std::string& name,
                                        Environment environment) {
   LaunchOptions launch;
-  if (!environment.empty()) launch.reach = Reach::Hosts;  // which leaves the links to it
   launch.ranks = 2;
   launch.logs = options.logs / name;
   launch.environment = std::move(environment);
@@ -236,6 +237,8 @@ Transports measure_transports(const TransportMeasuring& options) {
 bool measures_as_rank() { return std::getenv(kAsRank) != nullptr; }
 
 int measure_open_mpi_as_rank() {
+  choose_links(Reach::ThisHost, kLoopback);
+  listen_only_at(kLoopback);
   MpiSession session;
   for (const std::int64_t bytes : kSizes) {
     MpiTransport transport(session);

@@ -13,10 +13,13 @@ class FolderLock {
   /// Throws: RunError(Usage) if another process holds the lock, RunError(Io).
   explicit FolderLock(const std::string& folder);
   ~FolderLock();
+  /// Whether the folder of that name is still the one that is locked.
+  bool is_in_place() const;
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
+  std::string path_;
   int descriptor_ = -1;
 };
 

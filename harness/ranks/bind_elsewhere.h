@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bind(2) for libraries that offer no choice of the address at which they listen. It depends on
+// nothing but libc, because the library that mpirun loads (loopback_preload.cpp) is made of it.
+// Called by: definitions of bind. Threads: any.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace regatta {
+
+/// The callers' addresses of IP in whose place another one is bound.
+enum class Replaced : std::uint8_t { Every, AllInterfaces };
+
+/// Binds `own` where the caller binds an address of IPv4 that is to be replaced, and loopback where
+/// it binds such one of IPv6.
+inline int bind_elsewhere(int socket, const sockaddr* address, socklen_t bytes, in_addr own,
+                          Replaced replaced) {
+  sockaddr_in v4{};
+  sockaddr_in6 v6{};
+  if (address != nullptr && address->sa_family == AF_INET && bytes == sizeof v4) {
+    std::memcpy(&v4, address, sizeof v4);
+    if (replaced == Replaced::Every || v4.sin_addr.s_addr == INADDR_ANY) v4.sin_addr = own;
+    address = reinterpret_cast<const sockaddr*>(&v4);
+  } else if (address != nullptr && address->sa_family == AF_INET6 && bytes == sizeof v6) {
+    std::memcpy(&v6, address, sizeof v6);
+    if (replaced == Replaced::Every || IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr)) {
+      v6.sin6_addr = in6addr_loopback;
+    }
+    address = reinterpret_cast<const sockaddr*>(&v6);
+  }
+  return static_cast<int>(syscall(SYS_bind, socket, address, bytes));
+}
+
+}  // namespace regatta
