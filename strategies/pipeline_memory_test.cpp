@@ -44,7 +44,9 @@ std::map<int, std::int64_t> planned(const Step& step, std::string_view schedule,
   }
   std::map<int, std::int64_t> all;
   for (const Step& part : partition(apply(find_strategies("pipeline"), step, options), binding)) {
-    for (const auto& [place, bytes] : planned_bytes(part.graph, Plan(part, PlanOptions{}))) {
+    const Plan plan(part, PlanOptions{});
+    for (const auto& [place, bytes] :
+         planned_bytes(part.graph, plan, plan_memory(part.graph, plan))) {
       all[place.stage] += bytes;
     }
   }

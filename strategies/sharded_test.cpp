@@ -156,7 +156,8 @@ TEST(ShardedMemory, OfGradientsAndGatheredParametersIsThatOfAFewBuckets) {
         partition(apply(find_strategies(options.strategy), step_of(test), options.options),
                   Binding{})
             .front();
-    return planned_bytes(part.graph, Plan(part, PlanOptions{})).at(Place{});
+    const Plan plan(part, PlanOptions{});
+    return planned_bytes(part.graph, plan, plan_memory(part.graph, plan)).at(Place{});
   };
   const std::int64_t ring = planned(options_of(test, "all_reduce"));
   const std::int64_t kept = planned(sharded(test, "optimizer"));

@@ -103,6 +103,14 @@ class Record(unittest.TestCase):
                 with self.subTest(workload=workload, cell=cell):
                     self.assertEqual([e.message for e in VALIDATOR.iter_errors(record)], [])
 
+    def test_says_what_each_worker_was_planned_to_take(self) -> None:
+        for workload in WORKLOADS:
+            for cell, record in records(workload).items():
+                with self.subTest(workload=workload, cell=cell):
+                    self.assertEqual(
+                        sum(worker["planned_bytes"] for worker in record["workers"]),
+                        record["memory"]["planned_bytes"])
+
     def test_says_what_was_asked_for(self) -> None:
         for workload in WORKLOADS:
             for cell, record in records(workload).items():

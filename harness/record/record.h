@@ -131,6 +131,7 @@ struct WorkerRecord {
   std::int64_t wait_ns = 0;
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
+  std::int64_t planned_bytes = 0;  ///< for its variables and values; 0 in older records
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::vector<std::int64_t> staleness_histogram;    ///< element s: updates that missed s versions
@@ -220,7 +221,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 6;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 7;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z

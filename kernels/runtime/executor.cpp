@@ -356,11 +356,21 @@ Tensor Executor::variable_on_device(VariableId id) const {
 }
 Device& Executor::device_of(VariableId id) const { return impl_->memory_.device_of(id); }
 void Executor::write_variables() { impl_->memory_.write_variables(); }
-std::vector<WorkerReport> Executor::workers() const { return worker_reports(impl_->state()); }
+std::vector<WorkerReport> Executor::workers() const {
+  std::vector<WorkerReport> workers = worker_reports(impl_->state());
+  const std::map<Place, std::int64_t> planned = impl_->memory_.planned_bytes();
+  for (WorkerReport& worker : workers) {
+    const auto found = planned.find(worker.place);
+    if (found != planned.end()) worker.planned_bytes = found->second;
+  }
+  return workers;
+}
 std::vector<LoopReport> Executor::loops() const { return loop_reports(impl_->state()); }
 const std::set<KernelChoice>& Executor::kernel_choices() const { return impl_->choices_; }
 std::int64_t Executor::planned_bytes() const {
-  return impl_->memory_.planned_bytes() + impl_->queues_.held_bytes();
+  std::int64_t bytes = impl_->queues_.held_bytes();
+  for (const auto& [place, planned] : impl_->memory_.planned_bytes()) bytes += planned;
+  return bytes;
 }
 std::int64_t Executor::unshared_bytes() const { return impl_->memory_.unshared_bytes(); }
 

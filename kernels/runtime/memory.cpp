@@ -41,7 +41,7 @@ void Memory::lay_out_variables() {
   for (VariableId id = 0; id < static_cast<VariableId>(graph_.variables().size()); ++id) {
     const Variable& variable = graph_.variable(id);
     const std::int64_t bytes = variable.type.bytes();
-    planned_bytes_ += bytes;
+    unshared_bytes_ += bytes;
     if (variable.sharing == Sharing::None) {
       tensors_.push_back(lay_out(device_of(id), bytes));
       continue;
@@ -68,15 +68,14 @@ void Memory::lay_out_variables() {
 }
 
 void Memory::lay_out_lanes() {
-  unshared_bytes_ = planned_bytes_ + addresses_.sum_of_values;
+  unshared_bytes_ += addresses_.sum_of_values;
   for (std::size_t lane = 0; lane < addresses_.arena_bytes.size(); ++lane) {
     Device& device = device_of(plan_.lanes()[lane].place);
     if (device.has_queues()) queue_counts_[lane] = lay_out(device, sizeof(QueuedCounts));
   }
   for (std::size_t lane = 0; lane < addresses_.arena_bytes.size(); ++lane) {
-    const std::int64_t bytes = addresses_.arena_bytes[lane];
-    arenas_.push_back(lay_out(device_of(plan_.lanes()[lane].place), bytes));
-    planned_bytes_ += bytes;
+    Device& device = device_of(plan_.lanes()[lane].place);
+    arenas_.push_back(lay_out(device, addresses_.arena_bytes[lane]));
   }
 }
 

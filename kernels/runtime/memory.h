@@ -56,7 +56,10 @@ class Memory {
   /// Copies what the caller has changed in host variables to their devices.
   void write_variables();
 
-  std::int64_t planned_bytes() const { return planned_bytes_; }
+  /// What the variables and values of each place take.
+  std::map<Place, std::int64_t> planned_bytes() const {
+    return regatta::planned_bytes(graph_, plan_, addresses_);
+  }
   std::int64_t unshared_bytes() const { return unshared_bytes_; }
 
  private:
@@ -100,7 +103,6 @@ class Memory {
   std::vector<Spot> arenas_;                  ///< by lane
   std::map<std::size_t, Spot> queue_counts_;  ///< by lane
   std::vector<std::unique_ptr<VariableStorage>> variables_;
-  std::int64_t planned_bytes_ = 0;
   std::int64_t unshared_bytes_ = 0;
 };
 

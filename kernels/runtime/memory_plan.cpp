@@ -252,10 +252,10 @@ MemoryPlan plan_memory(const Graph& graph, const Plan& plan) {
   return memory;
 }
 
-std::map<Place, std::int64_t> planned_bytes(const Graph& graph, const Plan& plan) {
+std::map<Place, std::int64_t> planned_bytes(const Graph& graph, const Plan& plan,
+                                            const MemoryPlan& memory) {
   std::map<Place, std::int64_t> bytes;
   for (const Variable& variable : graph.variables()) bytes[variable.place] += variable.type.bytes();
-  const MemoryPlan memory = plan_memory(graph, plan);
   for (std::size_t lane = 0; lane < plan.lanes().size(); ++lane) {
     bytes[plan.lanes()[lane].place] += memory.arena_bytes[lane];
   }

@@ -32,6 +32,7 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const Graph& graph, const Plan& plan);
 
 /// What the variables and values of each place take. Units: bytes.
-std::map<Place, std::int64_t> planned_bytes(const Graph& graph, const Plan& plan);
+std::map<Place, std::int64_t> planned_bytes(const Graph& graph, const Plan& plan,
+                                            const MemoryPlan& memory);
 
 }  // namespace regatta

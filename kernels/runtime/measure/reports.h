@@ -36,6 +36,7 @@ struct WorkerReport {
   std::int64_t updates_applied = 0;      ///< of the replica, where the place has a quorum
   std::int64_t updates_dropped = 0;      ///< at the deciding server: they came too late
   std::uint64_t data_order = 0;          ///< digest of the consumed examples (data_order.h)
+  std::int64_t planned_bytes = 0;        ///< for the place's variables and values
 };
 
 template <FieldsOf<WorkerReport> T, typename Field>
@@ -54,6 +55,7 @@ void for_each_field(T& worker, Field&& field) {
   field("updates_applied", worker.updates_applied, Merging<AddUp>());
   field("updates_dropped", worker.updates_dropped, Merging<AddUp>());
   field("data_order", worker.data_order, Merging<AddUp>());
+  field("planned_bytes", worker.planned_bytes, Merging<KeepOwn>());
 }
 
 /// One loop's history. Entry k is step k of this executor.
