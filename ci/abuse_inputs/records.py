@@ -27,6 +27,8 @@ OTHERS = (("report", "r", "--format", "json"), ("compare", "r", "h"), ("compare"
           ("export", "r", "--format", "github", "--out", "new"),
           ("export", "r", "--format", "mllog", "--author", "me", "--out", "new"),
           ("matrix", "matrix.toml", "--dry-run", "--out", "r"))
+SCHEMA = re.compile(rb'"schema":\d+')
+RUN_ID = re.compile(rb'"run_id":"\w*"')
 REFUSED_WHOLE = re.compile(rb"records\.jsonl:\d+: schema ")
 COLUMNS = ("run_id", "status", "timestamp", "command", "cell.workload", "cell.strategy",
            "cell.seed", "cell.workers", "cell.global_batch", "target.metric", "training_ns",
@@ -98,13 +100,15 @@ def deep(rng: random.Random, whole: bytes) -> bytes:
     depth = DEPTHS[2]
     nested = rng.choice((b"[" * depth, b"[" * depth + b"]" * depth,
                          b'{"a":' * depth + b"1" + b"}" * depth))
-    field = rng.choice((b"", b'"schema":4', b'"failure":null', b'"losses":[', b'"options":{'))
+    field = rng.choice((b"", SCHEMA.findall(whole)[0], b'"failure":null', b'"losses":[',
+                        b'"options":{'))
     return whole.replace(field, field[:field.find(b":") + 1] + nested, 1) if field else nested
 
 
 def line(subject: Subject, number: int) -> bytes:
     rng = values.random_of(subject.seed, KIND, number)
     whole = rng.choice(subject.records.splitlines())
+    whole = RUN_ID.sub(b'"run_id":"%032x"' % number, whole)  # the same run twice would be one row
     first = known.records(whole) if number < KNOWN else []
     if number < len(first):
         return first[number]
@@ -124,10 +128,12 @@ def line(subject: Subject, number: int) -> bytes:
     return changed.replace(b"\n", b" ")
 
 
-def names_schema(text: bytes) -> bool:
-    """A record of another schema is refused with all its file, so its line needs one of its own."""
+def names_other_schema(text: bytes, newest: int) -> bool:
+    """Than those that the program reads, 1 to the newest: it refuses all the file of such a line,
+    which so needs one of its own."""
     count = text.count(b'"schema"')
-    return count > 1 or (count == 1 and re.search(rb'"schema":[1234][,}]', text) is None)
+    read = re.search(rb'"schema":([1-9]\d{0,8})[,}]', text)
+    return count > 1 or (count == 1 and (read is None or int(read[1]) > newest))
 
 
 def refuse_constant(name: str) -> float:
@@ -240,7 +246,8 @@ def judge(subject: Subject, numbers: Sequence[int], folder: Path) -> list[Verdic
     (here / "h" / RECORDS).write_bytes(subject.records)
     (here / "matrix.toml").write_text('[[race]]\nworkload = "parabola"\nsteps = [1, 2]\n')
     lines = {number: line(subject, number) for number in numbers}
-    alone = [number for number in numbers if names_schema(lines[number])]
+    newest = json.loads(subject.records.splitlines()[0])["schema"]
+    alone = [number for number in numbers if names_other_schema(lines[number], newest)]
     verdicts = judged(subject, {n: lines[n] for n in numbers if n not in alone}, here)
     for number in alone:
         verdicts += judged(subject, {number: lines[number]}, here)

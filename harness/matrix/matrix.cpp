@@ -336,10 +336,9 @@ void Matrix::stop_for(const std::string& reason) const {
 void Matrix::stop_without_the_folder() {
   known_ = finished_runs(request_.out).runs;  // a run may have made the folder again
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
-    runs_of_cell_[cell] = static_cast<std::size_t>(
-        std::count_if(plan_.seeds.begin(), plan_.seeds.end(), [&](std::uint64_t seed) {
-          return done({.cell = cell, .seed = seed}) != nullptr;
-        }));
+    runs_of_cell_[cell] = static_cast<std::size_t>(std::count_if(
+        plan_.seeds.begin(), plan_.seeds.end(),
+        [&](std::uint64_t seed) { return done({.cell = cell, .seed = seed}) != nullptr; }));
   }
   stop_for(request_.out + " was removed or replaced, with the records in it");
 }

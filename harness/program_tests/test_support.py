@@ -271,7 +271,8 @@ def listening_at(pid: int) -> set[str]:
                 continue
             digits = bytes.fromhex(fields[1].split(":")[0])
             words = [digits[i:i + 4][::-1] for i in range(0, len(digits), 4)]
-            found.add(str(ip_address(b"".join(words))))
+            address = ip_address(b"".join(words))
+            found.add(str(getattr(address, "ipv4_mapped", None) or address))
     return found
 
 

@@ -56,10 +56,9 @@ std::optional<int> rank_in_allocation() {
 }
 
 Reach reach_of_ranks() {
-  const bool is_one_host =
-      is_started_by_srun()
-          ? other_host_of_slurm_job().empty()
-          : number_in("OMPI_COMM_WORLD_LOCAL_SIZE") == number_in("OMPI_COMM_WORLD_SIZE");
+  const bool is_one_host = is_started_by_srun() ? other_host_of_slurm_job().empty()
+                                                : number_in("OMPI_COMM_WORLD_LOCAL_SIZE") ==
+                                                      number_in("OMPI_COMM_WORLD_SIZE");
   return is_one_host ? Reach::ThisHost : Reach::Hosts;
 }
 

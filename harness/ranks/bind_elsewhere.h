@@ -15,23 +15,27 @@
 
 namespace regatta {
 
-/// The callers' addresses of IP in whose place another one is bound.
+/// The callers' addresses in whose place others are bound.
 enum class Replaced : std::uint8_t { Every, AllInterfaces };
 
-/// Binds `own` where the caller binds an address of IPv4 that is to be replaced, and loopback where
-/// it binds such one of IPv6.
-inline int bind_elsewhere(int socket, const sockaddr* address, socklen_t bytes, in_addr own,
-                          Replaced replaced) {
+struct OwnAddresses {
+  in_addr v4;
+  in6_addr v6;
+};
+
+/// Binds one of `own` where the caller binds an address of IP that is to be replaced.
+inline int bind_elsewhere(int socket, const sockaddr* address, socklen_t bytes,
+                          const OwnAddresses& own, Replaced replaced) {
   sockaddr_in v4{};
   sockaddr_in6 v6{};
   if (address != nullptr && address->sa_family == AF_INET && bytes == sizeof v4) {
     std::memcpy(&v4, address, sizeof v4);
-    if (replaced == Replaced::Every || v4.sin_addr.s_addr == INADDR_ANY) v4.sin_addr = own;
+    if (replaced == Replaced::Every || v4.sin_addr.s_addr == INADDR_ANY) v4.sin_addr = own.v4;
     address = reinterpret_cast<const sockaddr*>(&v4);
   } else if (address != nullptr && address->sa_family == AF_INET6 && bytes == sizeof v6) {
     std::memcpy(&v6, address, sizeof v6);
     if (replaced == Replaced::Every || IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr)) {
-      v6.sin6_addr = in6addr_loopback;
+      v6.sin6_addr = own.v6;
     }
     address = reinterpret_cast<const sockaddr*>(&v6);
   }

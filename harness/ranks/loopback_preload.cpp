@@ -7,6 +7,7 @@
 #include "harness/ranks/bind_elsewhere.h"
 
 extern "C" int bind(int socket, const sockaddr* address, socklen_t bytes) {
-  return regatta::bind_elsewhere(socket, address, bytes, {.s_addr = htonl(INADDR_LOOPBACK)},
+  return regatta::bind_elsewhere(socket, address, bytes,
+                                 {.v4 = {.s_addr = htonl(INADDR_LOOPBACK)}, .v6 = in6addr_loopback},
                                  regatta::Replaced::Every);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line and output of Open MPI's mpirun, and its variables. The differences between versions 4 and 5 are
+// The command line, output and variables of Open MPI. The differences between versions 4 and 5 are
 // kept here and in ci/hosts, which sets the variables of both.
 // Threads: functions may be called from any thread, a DeathNotice from one.
 #pragma once

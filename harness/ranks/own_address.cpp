@@ -13,6 +13,20 @@ namespace {
 
 std::atomic<in_addr_t> own_address{INADDR_ANY};
 
+/// The same one, `::ffff:10.0.0.1`: a machine may be without IPv6, and then without its loopback.
+in6_addr mapped(in_addr_t own) {
+  in6_addr address{};
+  address.s6_addr[10] = address.s6_addr[11] = 0xff;
+  std::memcpy(&address.s6_addr[12], &own, sizeof own);
+  return address;
+}
+
+/// So that an address of IPv4 can be bound; one of IPv6 stays of its family.
+void take_both_families(int socket) {
+  const int off = 0;
+  setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+}
+
 }  // namespace
 
 void listen_only_at(const std::string& address) {
@@ -29,6 +43,8 @@ void listen_only_at(const std::string& address) {
 extern "C" int bind(int socket, const sockaddr* address, socklen_t bytes) {
   const in_addr_t own = regatta::own_address;
   if (own == INADDR_ANY) return static_cast<int>(syscall(SYS_bind, socket, address, bytes));
-  return regatta::bind_elsewhere(socket, address, bytes, {.s_addr = own},
+  if (address != nullptr && address->sa_family == AF_INET6) regatta::take_both_families(socket);
+  return regatta::bind_elsewhere(socket, address, bytes,
+                                 {.v4 = {.s_addr = own}, .v6 = regatta::mapped(own)},
                                  regatta::Replaced::AllInterfaces);
 }

@@ -11,8 +11,8 @@ namespace regatta {
 
 inline constexpr char kLoopback[] = "127.0.0.1";
 
-/// From now on what this process binds to all interfaces is bound to this one of its addresses, and
-/// to loopback where it is of IPv6. Shapes: `10.0.0.1`. Throws: RunError(Usage).
+/// From now on what this process binds to all interfaces, of IPv6 too, is bound to this one of its
+/// addresses. Shapes: `10.0.0.1`. Throws: RunError(Usage).
 void listen_only_at(const std::string& address);
 
 }  // namespace regatta

@@ -41,6 +41,25 @@ bool is_consequence(const control::Trouble& trouble) {
 
 }  // namespace
 
+std::optional<std::string> why_lost(const RankSigns& signs) {
+  const auto silence_s = std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count();
+  const bool is_silent = signs.silence > kMostSilence;
+  if (signs.broken) return "its connection broke, so it has ended or its machine cannot be reached";
+  if (is_silent && signs.presence == Presence::Stopped) {
+    return fmt::format("it or mpirun was stopped for {} s before it joined the run", silence_s);
+  }
+  if (is_silent && !signs.greeted) return "its process has ended before it joined the run";
+  if (!signs.greeted && signs.coming > kComingLimit) {
+    return fmt::format(
+        "it has not joined the run within {} s, so it or mpirun is stuck, or its machine cannot "
+        "be reached",
+        kComingLimit.count());
+  }
+  if (!is_silent) return std::nullopt;
+  return fmt::format("it has said nothing for {} s, so it is stopped or starved of its core",
+                     silence_s);
+}
+
 RankWatch::RankWatch(const ControlServer& server, Launcher& launcher,
                      std::vector<std::string> places, std::int64_t global_batch)
     : server_(server),
@@ -79,23 +98,11 @@ bool RankWatch::look() {
     silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
     if (lost_[r]) continue;
-    const auto silence_s = std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count();
-    if (state.broken) {
-      lost_[r] = "its connection broke, so it has ended or its machine cannot be reached";
-    } else if (silence_[r] > kMostSilence && presence[r] == Presence::Stopped) {
-      lost_[r] =
-          fmt::format("it or mpirun was stopped for {} s before it joined the run", silence_s);
-    } else if (silence_[r] > kMostSilence && !state.greeted) {
-      lost_[r] = "its process has ended before it joined the run";
-    } else if (!state.greeted && coming_[r] > kComingLimit) {
-      lost_[r] = fmt::format(
-          "it has not joined the run within {} s, so it or mpirun is stuck, or its machine cannot "
-          "be reached",
-          kComingLimit.count());
-    } else if (silence_[r] > kMostSilence) {
-      lost_[r] = fmt::format(
-          "it has said nothing for {} s, so it is stopped or starved of its core", silence_s);
-    }
+    lost_[r] = why_lost({.greeted = state.greeted,
+                         .broken = state.broken,
+                         .presence = presence[r],
+                         .coming = coming_[r],
+                         .silence = silence_[r]});
     if (lost_[r]) order_.push_back(static_cast<int>(r));
   }
   std::stable_sort(order_.begin() + known, order_.end(), [this](int a, int b) {

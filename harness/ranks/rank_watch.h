@@ -26,6 +26,18 @@ struct SpareWorkers {
   std::int64_t needed = 1;  ///< over all ranks
 };
 
+/// What is known of a rank that is not lost.
+struct RankSigns {
+  bool greeted = false;  ///< it has connected
+  bool broken = false;   ///< its connection
+  Presence presence = Presence::There;
+  std::chrono::nanoseconds coming{0};   ///< until it connected
+  std::chrono::nanoseconds silence{0};  ///< of it or, until it has connected, of its process
+};
+
+/// Why it is lost; empty: it is not.
+std::optional<std::string> why_lost(const RankSigns& signs);
+
 class RankWatch {
  public:
   /// `places`: those of each rank, for messages. `global_batch` converts examples to steps.

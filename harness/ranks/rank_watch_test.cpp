@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When a rank is lost. Real ranks that are killed or stopped: harness/program_tests.
+#include "harness/ranks/rank_watch.h"
+
+#include <gmock/gmock.h>
+
+namespace regatta {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Optional;
+
+TEST(RankWatch, LosesARankThatHangsBeforeItJoins) {
+  EXPECT_EQ(why_lost({.coming = seconds(30)}), std::nullopt);
+  EXPECT_THAT(why_lost({.coming = seconds(31)}),
+              Optional(HasSubstr("has not joined the run within 30 s, so it or mpirun is stuck")));
+  EXPECT_EQ(why_lost({.greeted = true, .coming = seconds(31)}), std::nullopt);
+}
+
+TEST(RankWatch, LosesARankThatIsGoneOrStoppedBeforeItJoins) {
+  EXPECT_EQ(why_lost({.presence = Presence::Stopped, .silence = seconds(5)}), std::nullopt);
+  EXPECT_THAT(why_lost({.presence = Presence::Stopped, .silence = seconds(6)}),
+              Optional(HasSubstr("stopped for 5 s before it joined")));
+  EXPECT_THAT(why_lost({.presence = Presence::Missing, .silence = seconds(6)}),
+              Optional(HasSubstr("has ended before it joined")));
+}
+
+TEST(RankWatch, LosesARankThatIsSilentOrWhoseConnectionBroke) {
+  EXPECT_EQ(why_lost({.greeted = true, .silence = seconds(5)}), std::nullopt);
+  EXPECT_THAT(why_lost({.greeted = true, .silence = seconds(6)}),
+              Optional(HasSubstr("has said nothing for 5 s")));
+  EXPECT_THAT(why_lost({.greeted = true, .broken = true}),
+              Optional(HasSubstr("its connection broke")));
+}
+
+}  // namespace
+}  // namespace regatta
