@@ -81,14 +81,13 @@ std::vector<Way> all_ways() {
   ways.push_back({.strategy = "all_reduce+bf16_compress"});
   ways.push_back(
       {.strategy = "all_reduce+top_k", .options = {{"share", 0.5}}, .is_captured = false});
-  const OptionValues streaming{
-      {"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
-  for (const auto& [strategy, options] : std::vector<std::pair<std::string, OptionValues>>{
-           {"local_sgd", {{"sync_every", 4}}},
-           {"diloco", {{"sync_every", 4}}},
-           {"diloco", streaming},
-           {"gossip", {}},
-           {"gossip", {{"overlap", 1}}}}) {
+  const OptionValues streaming{{"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
+  for (const auto& [strategy, options] :
+       std::vector<std::pair<std::string, OptionValues>>{{"local_sgd", {{"sync_every", 4}}},
+                                                         {"diloco", {{"sync_every", 4}}},
+                                                         {"diloco", streaming},
+                                                         {"gossip", {}},
+                                                         {"gossip", {{"overlap", 1}}}}) {
     ways.push_back({.strategy = strategy, .options = options, .is_captured = false});
   }
   return ways;
