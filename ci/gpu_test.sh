@@ -103,7 +103,7 @@ cd "$root"
 if [[ -x $1/bin/regatta_rehearsal ]]; then
   ci/gpu --rehearse --build "$1" --out "$work/out" >"$work/said" 2>&1 ||
     { cat "$work/said"; exit 1; }
-  strategies=$("$1/bin/regatta_rehearsal" list strategies | sed -n 's/^  \([a-z]\S*\) .*/\1/p')
+  strategies=$("$1/bin/regatta_rehearsal" list strategies | sed -nE 's/^  ([a-z0-9_]+) .*/\1/p')
   for strategy in $strategies; do
     is_of_it="\"strategy\":\"([a-z_]+\+)?$strategy\",.*\"device\":\"cuda\""
     grep -qE "$is_of_it" "$work/out/records.jsonl" ||
