@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
@@ -99,6 +100,10 @@ struct Setup {
   Way way;
   LaunchSteps launch = LaunchSteps::ByKernel;
 };
+
+void PrintTo(const Setup& setup, std::ostream* out) {
+  *out << setup.test.workload << " under " << setup.way.strategy;
+}
 
 /// Where a step of images is emulated it takes seconds.
 std::vector<Setup> setups_of_images(On on, const Case& test) {
