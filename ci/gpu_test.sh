@@ -15,6 +15,7 @@ for tool in bash dirname sed; do ln -s "$(command -v "$tool")" "$work/$tool"; do
 # expect CODE WORDS ARGUMENTS...
 expect() {
   local code=0
+  export REGATTA_CIFAR10=$work/none
   PATH=$work ci/gpu "${@:3}" >"$work/said" 2>&1 || code=$?
   if ((code != $1)) || ! grep -qF -- "$2" "$work/said"; then
     echo "FAILED: ci/gpu ${*:3}: exit code $code instead of $1, or no '$2' in:"
@@ -43,7 +44,7 @@ printf '%s\n' cuda_launch_test cuda_kernels_test gpu_test >"$tree/build/gpu/gpu_
 stand_in "$tree/build/gpu/bin/cuda_a_bench" 'echo "ran ${0##*/} $*"'
 stand_in "$tree/build/gpu/bin/step_bench" \
   'echo "split $*"; [[ -z ${BROKEN:-} || $* != *airbench94* ]] || exit 3'
-for tool in grep cat timeout tee mkdir tr sleep wc tar gzip stat sort head; do
+for tool in grep cat timeout tee mkdir tr sleep wc tar gzip stat sort head realpath mktemp cp rm; do
   ln -s "$(command -v "$tool")" "$work/$tool"
 done
 cd "$tree"
@@ -72,19 +73,48 @@ REGATTA_GPU_MINUTE_S=1 expect 1 "test:gpu_test: exit code 124" test:gpu_test
 expect 0 "ran cuda_a_bench --benchmark_out=out/gpu/cuda_a_bench.json" bench
 grep -qF -- "split --device cuda --layers --dtype bf16 --dataset shapes --workload resnet9" \
   out/gpu/bench.log || { echo "FAILED: bench does not split a step"; exit 1; }
+# One that does not end when it is asked to.
+stand_in build/gpu/bin/gpu_test 'trap "" TERM; for ((;;)); do sleep 1; done'
+REGATTA_GPU_PROGRAM_LIMIT=1 expect 1 "exit code 137" test:gpu_test
+
+# What airbench94 lacks is said before it begins, and only where it is asked for.
+expect 1 "no CIFAR-10 for airbench94: there is no $work/none/data_batch_1.bin" first airbench94
+expect 1 "first: exit code 1" first
+if grep -q CIFAR-10 "$work/said"; then echo "FAILED: first wants what no stage needs"; exit 1; fi
+
+# A package holds the programs and the tree, but not its records.
+cp "$root/ci/gpu_pack" ci/
+mkdir -p results && echo record >results/records.jsonl
+stand_in "$work/cmake" ''
+stand_in "$work/ninja" 'echo "cuda_a_bench: phony"'
+stand_in "$work/strip" 'cp "$3" "$2"'
+stand_in "$work/ldd" ''
+stand_in "$work/xz" 'exec cat'
+ln -s "$(command -v git)" "$work/git"
+echo build >.gitignore
+git init -q . && git add . && git -c user.name=test -c user.email=test@localhost commit -qm tree
+PATH=$work ci/gpu_pack "$work/packed.tar.xz" >"$work/said"
+packed=$(tar -tf "$work/packed.tar.xz")
+[[ $packed == *ci/gpu* && $packed == *build/gpu/bin/gpu_test* && $packed != *results/* ]] ||
+  { echo "FAILED: the package holds: $packed"; exit 1; }
 cd "$root"
 
 # Every stage within its minutes, its archive small, and a record of each race.
 if [[ -x $1/bin/regatta_rehearsal ]]; then
   ci/gpu --rehearse --build "$1" --out "$work/out" >"$work/said" 2>&1 ||
     { cat "$work/said"; exit 1; }
-  for strategy in single all_reduce independent in_graph central_storage model_parallel \
-    async_shared parameter_server parameter_server_async; do
-    grep -q "\"strategy\":\"$strategy\",.*\"device\":\"cuda\"" "$work/out/records.jsonl" ||
+  strategies=$("$1/bin/regatta_rehearsal" list strategies | sed -nE 's/^  ([a-z0-9_]+) .*/\1/p')
+  for strategy in $strategies; do
+    is_of_it="\"strategy\":\"([a-z_]+\+)?$strategy\",.*\"device\":\"cuda\""
+    grep -qE "$is_of_it" "$work/out/records.jsonl" ||
       { echo "FAILED: the rehearsal has no record of $strategy"; exit 1; }
   done
   [[ $(wc -l <"$work/out/airbench94/records.jsonl") -ge 5 ]] ||
     { echo "FAILED: five seeds"; exit 1; }
+  grep -q '^\[  PASSED  \] [1-9]' "$work/out/test.log" ||
+    { echo "FAILED: the rehearsal's tests are none"; exit 1; }
+  ci/gpu --rehearse --build "$1" --out "$work/out" airbench94 >"$work/said" 2>&1 ||
+    { echo "FAILED: where there are records already"; cat "$work/said"; exit 1; }
 else
   echo "no rehearsal: $1 has no emulated GPU"
 fi

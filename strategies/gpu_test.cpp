@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/on_devices_for_test.h"
@@ -81,14 +82,13 @@ std::vector<Way> all_ways() {
   ways.push_back({.strategy = "all_reduce+bf16_compress"});
   ways.push_back(
       {.strategy = "all_reduce+top_k", .options = {{"share", 0.5}}, .is_captured = false});
-  const OptionValues streaming{
-      {"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
-  for (const auto& [strategy, options] : std::vector<std::pair<std::string, OptionValues>>{
-           {"local_sgd", {{"sync_every", 4}}},
-           {"diloco", {{"sync_every", 4}}},
-           {"diloco", streaming},
-           {"gossip", {}},
-           {"gossip", {{"overlap", 1}}}}) {
+  const OptionValues streaming{{"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
+  for (const auto& [strategy, options] :
+       std::vector<std::pair<std::string, OptionValues>>{{"local_sgd", {{"sync_every", 4}}},
+                                                         {"diloco", {{"sync_every", 4}}},
+                                                         {"diloco", streaming},
+                                                         {"gossip", {}},
+                                                         {"gossip", {{"overlap", 1}}}}) {
     ways.push_back({.strategy = strategy, .options = options, .is_captured = false});
   }
   return ways;
@@ -100,6 +100,10 @@ struct Setup {
   Way way;
   LaunchSteps launch = LaunchSteps::ByKernel;
 };
+
+void PrintTo(const Setup& setup, std::ostream* out) {
+  *out << setup.test.workload << " under " << setup.way.strategy;
+}
 
 /// Where a step of images is emulated it takes seconds.
 std::vector<Setup> setups_of_images(On on, const Case& test) {

@@ -134,15 +134,13 @@ struct AddPart {
 KernelPointer top_k(const KernelRequest& request) {
   const Tensor x = request.inputs[0];
   Queue* queue = &queue_of(request);
-  const TopK body{
-      .x = x.as<std::uint32_t>(),
-      .selected = request.outputs[0].as<std::uint32_t>(),
-      .rest = request.outputs[1].as<std::uint32_t>(),
-      .elements = x.elements(),
-      .count = static_cast<std::uint32_t>(request.node.attributes.integer("count"))};
-  return make_kernel([=](const StepContext&) {
-    for_each_block(*queue, 1, kThreads, sizeof(TopK::Shared), body);
-  });
+  const TopK body{.x = x.as<std::uint32_t>(),
+                  .selected = request.outputs[0].as<std::uint32_t>(),
+                  .rest = request.outputs[1].as<std::uint32_t>(),
+                  .elements = x.elements(),
+                  .count = static_cast<std::uint32_t>(request.node.attributes.integer("count"))};
+  return make_kernel(
+      [=](const StepContext&) { for_each_block(*queue, 1, kThreads, sizeof(TopK::Shared), body); });
 }
 
 KernelPointer scatter_add(const KernelRequest& request) {
