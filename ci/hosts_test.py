@@ -58,6 +58,20 @@ class AcrossHosts(unittest.TestCase):
             self.assertEqual(apart, together)
             self.assertEqual(record["cell"]["processes"], hosts)
 
+    def test_places_compute_the_bits_of_one_process(self) -> None:
+        """Sends and receives from host to host."""
+        for hosts, strategy in ((2, "in_graph"), (3, "in_graph"), (2, "central_storage"),
+                                (3, "model_parallel"),
+                                (2, "pipeline --schedule gpipe"),
+                                (3, "pipeline --schedule 1f1b --microbatches 5"),
+                                (3, "pipeline --schedule zero_bubble")):
+            with self.subTest(hosts=hosts, strategy=strategy):
+                workers = ["--strategy", *strategy.split(), "--workers", str(hosts)]
+                together, _ = final_losses(workers, 0, steps=30)
+                apart, record = final_losses([*workers, "--processes", str(hosts)], hosts, steps=30)
+                self.assertEqual(apart, together)
+                self.assertEqual(len({worker["host"] for worker in record["workers"]}), hosts)
+
     def test_hierarchical_copy_goes_inside_a_host_first(self) -> None:
         four = ["--strategy", "all_reduce", "--all-reduce", "hierarchical_copy", "--workers", "4"]
         together, _ = final_losses(four, 0)

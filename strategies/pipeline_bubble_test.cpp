@@ -90,6 +90,7 @@ TEST(PipelineBubble, IsThatOfTheFormula) {
   for (const std::string_view schedule : kSchedules) {
     for (const std::int64_t stages : {2, 4}) {
       for (const std::int64_t microbatches : {2, 4, 8, 16}) {
+        if (schedule == kInterleaved && microbatches % stages != 0) continue;
         const Case test{.schedule = schedule, .stages = stages, .microbatches = microbatches};
         const double expected = computed_bubble(test);
         double measured = measured_bubble(test);

@@ -6,6 +6,8 @@
 // what one process computes is computed at one of them.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/traffic.h"
@@ -26,7 +28,7 @@ using testing_support::TrialOptions;
 MpiSession* session = nullptr;
 ReferenceRuns* reference_runs = nullptr;
 
-enum class Dealt { Replicas, Stages };
+enum class Dealt { Replicas, Stages, Both };  // Both: two stages
 
 struct Case {
   std::string strategy;
@@ -37,6 +39,7 @@ struct Case {
   std::int64_t global_batch = 49;
   ElementType element = ElementType::F32;
   std::string schedule = {};  ///< of a pipeline
+  std::int64_t microbatches = 0;
   std::int64_t overlap = -1;  ///< of gossip
 
   bool small() const { return workload == "parabola"; }
@@ -49,7 +52,7 @@ TrialOptions options_of(const Case& test) {
   options.options.stages = test.stages;
   if (!test.schedule.empty()) {
     options.options.given["schedule"] = test.schedule;
-    options.options.given["microbatches"] = test.stages;
+    options.options.given["microbatches"] = test.microbatches;
   }
   if (test.overlap >= 0) options.options.given["overlap"] = test.overlap;
   options.steps = test.small() ? 50 : 3;
@@ -69,6 +72,7 @@ int part_with(std::int64_t index, std::int64_t size) {
 Binding binding_of(const Case& test) {
   return {.processes = session->size(), .process_of = [&test](const Place& place) {
             if (place.role == Role::Host) return 0;
+            if (test.dealt == Dealt::Both) return 2 * place.replica + place.stage;
             return test.dealt == Dealt::Replicas ? part_with(place.replica, test.replicas)
                                                  : part_with(place.stage, test.stages);
           }};
@@ -89,26 +93,41 @@ Parameters variables_of(Executor& executor) {
   return testing_support::variables_of(executor, [](const Variable&) { return true; });
 }
 
-/// The order of microbatches in each stage.
+/// Each schedule in one order of microbatches in each stage; more stages than ranks, in uneven
+/// shares; more microbatches than stages; replicas in ranks of their own, and those whose stages
+/// are spread as well.
 void add_pipelines(std::vector<Case>& all) {
   const std::int64_t ranks = session->size();
   for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
     const bool interleaves = std::string(schedule) == "interleaved";
-    if (ranks <= (interleaves ? 2 : 3)) {
-      all.push_back(
-          {.strategy = "pipeline", .stages = ranks, .dealt = Dealt::Stages, .schedule = schedule});
-      all.push_back({.strategy = "all_reduce+pipeline",
-                     .replicas = 2,
-                     .stages = ranks,
-                     .dealt = Dealt::Stages,
-                     .schedule = schedule});
+    const Case staged{.strategy = "pipeline", .dealt = Dealt::Stages, .schedule = schedule};
+    for (std::int64_t stages = ranks; stages <= (interleaves ? 2 : 3); ++stages) {
+      Case& one = all.emplace_back(staged);
+      one.stages = stages;
+      one.microbatches = 2 * stages;
+      Case& two = all.emplace_back(one);
+      two.strategy = "all_reduce+pipeline";
+      two.replicas = 2;
+      two.microbatches = stages;
     }
-    all.push_back({.strategy = "pipeline",
-                   .stages = ranks,
-                   .dealt = Dealt::Stages,
-                   .workload = "resnet9_thin",
-                   .global_batch = 80,
-                   .schedule = schedule});
+    Case& images = all.emplace_back(staged);
+    images.workload = "resnet9_thin";
+    images.global_batch = 80;
+    images.stages = images.microbatches = ranks;
+    if (ranks != 4) {
+      Case& longer = all.emplace_back(images);  // ten groups of examples
+      longer.stages = ranks == 2 && !interleaves ? 3 : ranks;
+      longer.microbatches = 3 * ranks;
+    }
+    Case& replicas = all.emplace_back(images);
+    replicas.strategy = "all_reduce+pipeline";
+    replicas.dealt = Dealt::Replicas;
+    replicas.replicas = ranks == 4 ? 4 : 2;
+    replicas.stages = replicas.microbatches = 2;
+    Case& both = all.emplace_back(replicas);
+    both.dealt = ranks == 4 ? Dealt::Both : Dealt::Stages;
+    both.replicas = 2;
+    both.microbatches = 4;
   }
 }
 
@@ -167,10 +186,13 @@ std::vector<Case> cases() {
 
 std::string text(const Case& test) {
   const std::string overlap = test.overlap < 0 ? "" : " overlap " + std::to_string(test.overlap);
-  return test.workload + ", " + test.strategy + ' ' + test.schedule + overlap + ", " +
-         std::to_string(test.replicas) + " x " + std::to_string(test.stages) +
-         (test.dealt == Dealt::Stages ? " dealt by stages in " : " in ") +
-         std::to_string(session->size()) + " processes, " + std::string(to_string(test.element));
+  const std::string microbatches =
+      test.microbatches == 0 ? "" : ' ' + std::to_string(test.microbatches) + " microbatches";
+  constexpr std::array kDealt{" dealt by replicas in ", " dealt by stages in ", " dealt in "};
+  return test.workload + ", " + test.strategy + ' ' + test.schedule + microbatches + overlap +
+         ", " + std::to_string(test.replicas) + " x " + std::to_string(test.stages) +
+         kDealt.at(static_cast<std::size_t>(test.dealt)) + std::to_string(session->size()) +
+         " processes, " + std::string(to_string(test.element));
 }
 
 void compute_references(const std::vector<Case>& cases) {

@@ -35,9 +35,10 @@ struct Case {
 };
 
 std::string name_of(const testing::TestParamInfo<Case>& test) {
+  std::string options;
+  for (const auto& [name, value] : test.param.options) options += "_" + name + "_" + to_text(value);
   return test.param.workload + "_" + identifier_of(test.param.strategy) + "_" +
-         std::string(to_string(test.param.element)) +
-         (test.param.options.empty() ? "" : "_" + test.param.options.begin()->first);
+         std::string(to_string(test.param.element)) + options;
 }
 
 /// Built for the whole run; nothing has run yet.
@@ -125,6 +126,27 @@ std::vector<Case> cases() {
                    .replicas = 3,
                    .global_batch = 49,
                    .options = {{"overlap", 1}}});
+  for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
+    for (const char* strategy : {"pipeline", "all_reduce+pipeline"}) {
+      const std::int64_t replicas = std::string(strategy) == "pipeline" ? 1 : 2;
+      const bool interleaves = std::string(schedule) == "interleaved";
+      const OptionValues options{{"schedule", std::string(schedule)}, {"microbatches", 4}};
+      if (!interleaves) {  // the parabola has three layers
+        cases.push_back({.workload = "parabola",
+                         .strategy = strategy,
+                         .replicas = replicas,
+                         .stages = 3,
+                         .global_batch = 49,
+                         .options = options});
+      }
+      cases.push_back({.workload = "resnet9_thin",
+                       .strategy = strategy,
+                       .replicas = replicas,
+                       .stages = 2,
+                       .global_batch = 64,
+                       .options = options});
+    }
+  }
   for (const char* strategy : {"single", "all_reduce", "sharded"}) {
     const std::int64_t replicas = std::string(strategy) == "single" ? 1 : 2;
     cases.push_back({.workload = "airbench94_narrow",
