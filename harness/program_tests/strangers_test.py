@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from test_support import (MARK, PARABOLA, REGATTA, Run, environment_of, environment_of_its_own,
-                          fresh_folder, listening_at, losses_of, open_ports, processes_with, rank_of,
-                          record_of, run_tests, skip_without_mpirun)
+                          fresh_folder, listening_at, losses_of, open_ports, processes_with,
+                          rank_of, record_of, run_tests, skip_without_mpirun)
 
 skip_without_mpirun()
 
@@ -174,15 +174,16 @@ class Ports(Strangers):
         return addresses
 
     def test_are_open_to_this_machine_only(self) -> None:
-        for strategy in (SERVER, (*RING, "--all-reduce", "mpi"), RING):
+        for strategy, ranks in ((SERVER, 3), ((*RING, "--all-reduce", "mpi"), 2), (RING, 2)):
             with self.subTest(strategy=strategy):
-                run = Run(*long_race(strategy), *OVER_PROCESSES, ranks=3 if strategy is SERVER else 2)
+                run = Run(*long_race(strategy), *OVER_PROCESSES, ranks=ranks)
                 self.assertLessEqual(set().union(*self.addresses_of(run).values()), LOOPBACK)
 
     def test_of_the_coordinator_alone_are_where_listen_says(self) -> None:
         for strategy, ranks in ((SERVER, 3), (RING, 2)):
             with self.subTest(strategy=strategy):
-                run = Run(*long_race(strategy), *OVER_PROCESSES, "--listen", "127.0.0.2", ranks=ranks)
+                run = Run(*long_race(strategy), *OVER_PROCESSES, "--listen", "127.0.0.2",
+                          ranks=ranks)
                 addresses = self.addresses_of(run)
                 self.assertEqual(addresses.pop(run.launcher.pid), {"127.0.0.2"})
                 self.assertLessEqual(set().union(*addresses.values()), LOOPBACK)
@@ -191,12 +192,13 @@ class Ports(Strangers):
         root = ("--allow-run-as-root",) if os.geteuid() == 0 else ()
         with environment_of_its_own() as variables, subprocess.Popen(
                 ["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np", "2", REGATTA,
-                 "run", *long_race(RING), *OVER_PROCESSES, "--out", str(fresh_folder())], stdout=subprocess.PIPE, text=True,
-                env=variables) as mpirun:
+                 "run", *long_race(RING), *OVER_PROCESSES, "--out", str(fresh_folder())],
+                stdout=subprocess.PIPE, text=True, env=variables) as mpirun:
             assert mpirun.stdout is not None
             while "step 0 " not in (line := mpirun.stdout.readline()):
                 self.assertNotEqual(line, "", "the race did not begin")
-            ranks = [pid for pid in processes_with(MARK, variables[MARK]) if rank_of(pid) is not None]
+            ranks = [pid for pid in processes_with(MARK, variables[MARK])
+                     if rank_of(pid) is not None]
             addresses = [listening_at(pid) for pid in ranks]
             mpirun.terminate()
         self.assertEqual(len(ranks), 3)  # the coordinator has started a rank 0
