@@ -40,6 +40,7 @@ struct Case {
   ElementType element = ElementType::F32;
   std::string schedule = {};  ///< of a pipeline
   std::int64_t microbatches = 0;
+  std::string shard = {};     ///< of sharded
   std::int64_t overlap = -1;  ///< of gossip
 
   bool small() const { return workload == "parabola"; }
@@ -54,6 +55,7 @@ TrialOptions options_of(const Case& test) {
     options.options.given["schedule"] = test.schedule;
     options.options.given["microbatches"] = test.microbatches;
   }
+  if (!test.shard.empty()) options.options.given["shard"] = test.shard;
   if (test.overlap >= 0) options.options.given["overlap"] = test.overlap;
   options.steps = test.small() ? 50 : 3;
   return options;
@@ -102,32 +104,40 @@ void add_pipelines(std::vector<Case>& all) {
     const bool interleaves = std::string(schedule) == "interleaved";
     const Case staged{.strategy = "pipeline", .dealt = Dealt::Stages, .schedule = schedule};
     for (std::int64_t stages = ranks; stages <= (interleaves ? 2 : 3); ++stages) {
-      Case& one = all.emplace_back(staged);
-      one.stages = stages;
-      one.microbatches = 2 * stages;
-      Case& two = all.emplace_back(one);
-      two.strategy = "all_reduce+pipeline";
-      two.replicas = 2;
-      two.microbatches = stages;
+      Case points = staged;
+      points.stages = stages;
+      points.microbatches = 2 * stages;
+      all.push_back(points);
+      points.strategy = "all_reduce+pipeline";
+      points.replicas = 2;
+      points.microbatches = stages;
+      all.push_back(points);
     }
-    Case& images = all.emplace_back(staged);
+    Case images = staged;
     images.workload = "resnet9_thin";
     images.global_batch = 80;
     images.stages = images.microbatches = ranks;
+    all.push_back(images);
     if (ranks != 4) {
-      Case& longer = all.emplace_back(images);  // ten groups of examples
+      Case longer = images;  // ten groups of examples
       longer.stages = ranks == 2 && !interleaves ? 3 : ranks;
       longer.microbatches = 3 * ranks;
+      all.push_back(longer);
     }
-    Case& replicas = all.emplace_back(images);
-    replicas.strategy = "all_reduce+pipeline";
-    replicas.dealt = Dealt::Replicas;
-    replicas.replicas = ranks == 4 ? 4 : 2;
-    replicas.stages = replicas.microbatches = 2;
-    Case& both = all.emplace_back(replicas);
-    both.dealt = ranks == 4 ? Dealt::Both : Dealt::Stages;
-    both.replicas = 2;
-    both.microbatches = 4;
+    images.strategy = "all_reduce+pipeline";
+    images.dealt = Dealt::Replicas;
+    images.replicas = ranks == 4 ? 4 : 2;
+    images.stages = images.microbatches = 2;
+    all.push_back(images);
+    images.dealt = ranks == 4 ? Dealt::Both : Dealt::Stages;
+    images.replicas = 2;
+    images.microbatches = 4;
+    all.push_back(images);
+    images.strategy = "sharded+pipeline";
+    for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+      images.shard = shard;
+      all.push_back(images);
+    }
   }
 }
 
@@ -189,10 +199,10 @@ std::string text(const Case& test) {
   const std::string microbatches =
       test.microbatches == 0 ? "" : ' ' + std::to_string(test.microbatches) + " microbatches";
   constexpr std::array kDealt{" dealt by replicas in ", " dealt by stages in ", " dealt in "};
-  return test.workload + ", " + test.strategy + ' ' + test.schedule + microbatches + overlap +
-         ", " + std::to_string(test.replicas) + " x " + std::to_string(test.stages) +
-         kDealt.at(static_cast<std::size_t>(test.dealt)) + std::to_string(session->size()) +
-         " processes, " + std::string(to_string(test.element));
+  return test.workload + ", " + test.strategy + ' ' + test.shard + ' ' + test.schedule +
+         microbatches + overlap + ", " + std::to_string(test.replicas) + " x " +
+         std::to_string(test.stages) + kDealt.at(static_cast<std::size_t>(test.dealt)) +
+         std::to_string(session->size()) + " processes, " + std::string(to_string(test.element));
 }
 
 void compute_references(const std::vector<Case>& cases) {

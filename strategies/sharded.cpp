@@ -17,7 +17,6 @@
 #include <array>
 #include <string>
 
-#include "kernels/graph/bucket.h"
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
 #include "strategies/shares.h"
@@ -39,13 +38,11 @@ constexpr Option kShard = {
     .type = Choice{.usual = kShards[0], .words = kShards}};
 
 Step sharded(const Step& step, const StrategyOptions& options) {
-  const Step replicas = bucket(summed_replicas(step, {.count = options.replicas,
-                                                      .summing = {.algorithm = std::string(kRing)},
-                                                      .strategy = "sharded"}),
-                               options.count(kBucketBytes));
+  const Step replicas = summed_replicas(step, {.count = options.replicas,
+                                               .summing = {.algorithm = std::string(kRing)},
+                                               .strategy = "sharded"});
   const std::string shard = options.choice(kShard);
-  return shared_out(replicas,
-                    {.gradients = shard != kShards[0], .parameters = shard == kParameters});
+  return to_share(replicas, {.gradients = shard != kShards[0], .parameters = shard == kParameters});
 }
 
 }  // namespace

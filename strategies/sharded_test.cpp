@@ -5,6 +5,7 @@
 // all_reduce_processes_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "kernels/cpu/lacks_for_test.h"
@@ -109,6 +110,36 @@ INSTANTIATE_TEST_SUITE_P(Parabola, Sharded, testing::ValuesIn(cases_of("parabola
 INSTANTIATE_TEST_SUITE_P(Thin, Sharded, testing::ValuesIn(cases_of("resnet9_thin")), name_of);
 INSTANTIATE_TEST_SUITE_P(Airbench94, Sharded, testing::ValuesIn(cases_of("airbench94_narrow")),
                          name_of);
+
+/// Replicas of several stages, whose microbatches add up before the sums are scattered.
+TEST(ShardedStages, GiveTheBitsOfAllReduce) {
+  for (const Case& test : {Case{.replicas = 3, .bucket_bytes = 24}, Case{.workload = "resnet9_thin",
+                                                                    .global_batch = 80,
+                                                                    .steps = 3,
+                                                                    .bucket_bytes = 64 << 10}}) {
+    for (const std::string staged : {"pipeline gpipe", "pipeline 1f1b", "pipeline interleaved",
+                                     "pipeline zero_bubble", "model_parallel"}) {
+      const std::size_t space = std::min(staged.find(' '), staged.size());
+      const auto run = [&](TrialOptions options) {
+        options.strategy += "+" + staged.substr(0, space);
+        options.options.stages = 2;
+        if (space < staged.size()) {
+          options.options.given["schedule"] = staged.substr(space + 1);
+          options.options.given["microbatches"] = std::int64_t{4};
+        }
+        if (staged.ends_with("interleaved")) options.options.given["chunks"] = std::int64_t{1};
+        return Trial(step_of(test), data_of(test.workload), options);
+      };
+      Trial ring = run(options_of(test, "all_reduce"));
+      for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+        SCOPED_TRACE(test.workload + ", " + staged + ", " + shard);
+        Trial shares = run(sharded(test, shard));
+        EXPECT_EQ(shares.losses(), ring.losses());
+        EXPECT_EQ(shares.parameters(), ring.parameters());
+      }
+    }
+  }
+}
 
 TEST(ShardedAdam, GivesTheBitsOfAllReduce) {
   constexpr std::int64_t kPoints = 50;

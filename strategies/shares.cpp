@@ -7,16 +7,29 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernels/graph/builder.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/copier.h"
+#include "kernels/graph/error.h"
 #include "kernels/graph/listed_types.h"
 
 namespace regatta {
 namespace {
+
+/// What a sum that is to be divided frees: gradients, and gathered parameters.
+constexpr std::string_view kMark = "shares";
+
+Attributes without_mark(const Attributes& marked) {
+  Attributes others;
+  for (const auto& [name, value] : marked.values()) {
+    if (name != kMark) others.set(name, value);
+  }
+  return others;
+}
 
 /// `name[begin:end]`: elements of a variable.
 std::string name_of_elements(const std::string& name, const Range& elements) {
@@ -195,7 +208,7 @@ class Shares {
       if (!pieces_.contains({use.sum, k})) continue;
       inputs.push_back(builder.read(copier_.variable(parameter_of_.at({use.sum, k}))));
     }
-    Attributes attributes = sum.attributes;
+    Attributes attributes = without_mark(sum.attributes);
     const std::int64_t round = use.backward ? 2 : 1;
     attributes.set("group", round * std::ssize(sums_) + sum.attributes.integer("group"));
     list_types(attributes, sum.outputs);
@@ -252,6 +265,7 @@ class Shares {
   void scatter(NodeId id) {
     Node node = copier_.translate(id);
     node.op = Op::ReduceScatter;
+    node.attributes = without_mark(node.attributes);
     const NodeId scattered = result_.graph.add(std::move(node));
     int output = 0;
     for (int k = 0; k < static_cast<int>(source_.graph.node(id).outputs.size()); ++k) {
@@ -320,6 +334,35 @@ class Shares {
 
 }  // namespace
 
-Step shared_out(const Step& replicas, const Frees& frees) { return Shares(replicas, frees).run(); }
+Step to_share(const Step& replicas, const Frees& frees) {
+  Step result = replicas;
+  result.graph = Graph();
+  Copier copier(replicas.graph);
+  copier.copy_variables(result.graph);
+  for (NodeId id = 0; id < static_cast<NodeId>(replicas.graph.nodes().size()); ++id) {
+    if (replicas.graph.node(id).op != Op::AllReduce) {
+      copier.copy(id, result.graph);
+      continue;
+    }
+    Node sum = copier.translate(id);
+    sum.attributes.set(kMark, std::vector<std::int64_t>{frees.gradients, frees.parameters});
+    copier.map_outputs(id, result.graph.add(std::move(sum)));
+  }
+  copier.rename(result);
+  return result;
+}
+
+bool is_to_share(const Node& node) { return node.attributes.has(kMark); }
+
+Step shared_out(const Step& step) {
+  const auto& nodes = step.graph.nodes();
+  const auto marked = std::find_if(nodes.begin(), nodes.end(), is_to_share);
+  if (marked == nodes.end()) return step;
+  check(std::all_of(nodes.begin(), nodes.end(),
+                    [](const Node& node) { return node.op != Op::AllReduce || is_to_share(node); }),
+        "of a step's sums all are divided or none");
+  const std::vector<std::int64_t>& frees = marked->attributes.integers(kMark);
+  return Shares(step, {.gradients = frees[0] != 0, .parameters = frees[1] != 0}).run();
+}
 
 }  // namespace regatta

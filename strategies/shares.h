@@ -3,7 +3,9 @@
 // Divides what summed replicas (summed_replicas.h) keep: of each bucket a replica has a share, the
 // elements whose sums a ring completes there. An all_reduce becomes a reduce_scatter, parameters
 // and slots become the share's parts of them, updates those of these parts, and what reads a
-// parameter reads it from an all_gather. sharded.cpp says what is freed when.
+// parameter reads it from an all_gather. sharded.cpp says what is freed when. A strategy marks what
+// is to be divided; apply() divides it behind all strategies and bucket(), so that another strategy
+// may place the replicas meanwhile as it places those of all_reduce.
 #pragma once
 
 #include "kernels/graph/graph.h"
@@ -16,7 +18,12 @@ struct Frees {
   bool parameters = false;  ///< those that were gathered
 };
 
-/// `replicas`: after bucket(), of a ring.
-Step shared_out(const Step& replicas, const Frees& frees);
+/// Marks the sums of a step, which are of a ring.
+Step to_share(const Step& replicas, const Frees& frees);
+
+bool is_to_share(const Node& node);
+
+/// `step`: after bucket(). Without a mark it stays as it is.
+Step shared_out(const Step& step);
 
 }  // namespace regatta

@@ -199,12 +199,6 @@ Stages divide_model(const Graph& graph, std::int64_t stages, std::string_view wh
                                          ": the step has stages already; fix: leave one of the "
                                          "strategies that make stages out");
   }
-  if (std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                  [](const Node& node) { return node.op == Op::ReduceScatter; })) {
-    throw RunError(ErrorKind::Usage, std::string(what) +
-                                         ": the workers' shares of parameters are of the whole "
-                                         "model; fix: leave one of the strategies out");
-  }
   const Parts parts(graph);
   const std::vector<std::int64_t> costs = parts.costs();
   const std::string most = std::to_string(costs.size());

@@ -10,6 +10,7 @@
 #include "kernels/graph/names.h"
 #include "kernels/graph/verify.h"
 #include "strategies/shared_options.h"
+#include "strategies/shares.h"
 
 namespace regatta {
 
@@ -134,7 +135,9 @@ Step apply(std::span<const Strategy* const> strategies, const Step& step,
     result = strategy->rewrite(result, options);
     verify(result, std::string(strategy->name));
   }
-  return bucket(result, options.count(kBucketBytes));
+  result = shared_out(bucket(result, options.count(kBucketBytes)));
+  verify(result, "dividing what replicas keep");
+  return result;
 }
 
 std::vector<std::int64_t> dealt_groups(std::int64_t groups, std::int64_t replicas,

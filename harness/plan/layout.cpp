@@ -104,11 +104,14 @@ Binding binding_of(const Placement& placement) {
 
 std::vector<Place> worker_places(const Placement& placement, int process) {
   std::vector<Place> workers;
-  const Binding binding = binding_of(placement);
+  const auto is_here = [&](const Place& place) {
+    return placement.processes == 1 ||
+           placement.servers + process_of_worker(placement, place) == process;
+  };
   for (int replica = 0; replica < placement.facts.replicas; ++replica) {
     for (int stage = 0; stage < placement.facts.stages; ++stage) {
       const Place place{.replica = replica, .stage = stage};
-      if (binding.process_of(place) == process) workers.push_back(place);
+      if (is_here(place)) workers.push_back(place);
     }
   }
   return workers;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "kernels/graph/collective_messages.h"
 #include "kernels/graph/error.h"
@@ -157,15 +158,11 @@ Halves halves(std::int64_t members, std::int64_t group) {
 
 std::vector<Part> parts(std::span<const std::int64_t> part_of, std::int64_t group) {
   std::vector<Part> dealt;
-  std::vector<std::int64_t> names;
+  std::map<std::int64_t, std::size_t> numbers;
   for (std::size_t m = 0; m < part_of.size(); ++m) {
-    const auto found = std::find(names.begin(), names.end(), part_of[m]);
-    const auto index = static_cast<std::size_t>(found - names.begin());
-    if (found == names.end()) {
-      names.push_back(part_of[m]);
-      dealt.emplace_back();
-    }
-    dealt[index].members.push_back(static_cast<std::int64_t>(m));
+    const auto [entry, is_new] = numbers.try_emplace(part_of[m], dealt.size());
+    if (is_new) dealt.emplace_back();
+    dealt[entry->second].members.push_back(static_cast<std::int64_t>(m));
   }
   for (Part& part : dealt) {
     part.root = part.members[static_cast<std::size_t>(group) % part.members.size()];

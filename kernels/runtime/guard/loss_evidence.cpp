@@ -23,6 +23,15 @@ std::set<NodeId> nodes_behind(const Graph& graph, const Plan& plan, Value loss) 
   return behind;
 }
 
+namespace {
+
+/// Whether a value is a gathered parameter that is to be freed, whatever becomes of the loss.
+bool frees(const Graph& graph, Value value) {
+  return graph.node(value.node).attributes.has("frees");
+}
+
+}  // namespace
+
 std::set<Value> evidence_of(const Graph& graph, const Plan& plan, Value loss) {
   std::set<Value> evidence;
   for (const NodeId id : nodes_behind(graph, plan, loss)) {
@@ -35,7 +44,8 @@ std::set<Value> evidence_of(const Graph& graph, const Plan& plan, Value loss) {
       const Storage& source = plan.storage(input);
       const bool is_here =
           source.variable >= 0 || plan.lane_of(source.owner.node) == plan.lane_of(id);
-      if (!is_here && !is_message) evidence.insert(source.owner);
+      if (is_here || is_message || frees(graph, source.owner)) continue;
+      evidence.insert(source.owner);
     }
   }
   return evidence;

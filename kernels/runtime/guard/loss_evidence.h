@@ -15,7 +15,8 @@ namespace regatta {
 /// at.
 std::set<NodeId> nodes_behind(const Graph& graph, const Plan& plan, Value loss);
 
-/// The values that came to these nodes from another lane or place.
+/// The values that came to these nodes from another lane or place; no gathered parameters that are
+/// freed.
 std::set<Value> evidence_of(const Graph& graph, const Plan& plan, Value loss);
 
 }  // namespace regatta
