@@ -51,6 +51,7 @@ RankWatch::RankWatch(const ControlServer& server, Launcher& launcher,
       beats_(places_.size()),
       silence_(places_.size()),
       coming_(places_.size()),
+      stopped_(places_.size()),
       lost_(places_.size()) {}
 
 void RankWatch::note(int rank, const control::Trouble& trouble) {
@@ -67,10 +68,8 @@ bool RankWatch::look() {
   for (std::size_t r = 0; r < places_.size(); ++r) {
     states.push_back(server_.state(static_cast<int>(r)));
   }
-  const bool all_greeted = std::all_of(states.begin(), states.end(),
-                                       [](const RankState& state) { return state.greeted; });
   const std::vector<Presence> presence =
-      all_greeted ? std::vector<Presence>(places_.size()) : launcher_.presence();
+      all_ready_ ? std::vector<Presence>(places_.size()) : launcher_.presence();
   for (std::size_t r = 0; r < places_.size(); ++r) {
     const RankState& state = states[r];
     const bool speaks =
@@ -78,13 +77,14 @@ bool RankWatch::look() {
     if (!state.greeted) coming_[r] += span;
     silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
+    stopped_[r] = presence[r] == Presence::Stopped ? stopped_[r] + span : std::chrono::seconds(0);
     if (lost_[r]) continue;
     const auto silence_s = std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count();
     if (state.broken) {
       lost_[r] = "its connection broke, so it has ended or its machine cannot be reached";
-    } else if (silence_[r] > kMostSilence && presence[r] == Presence::Stopped) {
-      lost_[r] =
-          fmt::format("it or mpirun was stopped for {} s before it joined the run", silence_s);
+    } else if (stopped_[r] > kMostSilence) {
+      lost_[r] = fmt::format("it or mpirun was stopped for {} s before it {}", silence_s,
+                             state.greeted ? "was ready" : "joined the run");
     } else if (silence_[r] > kMostSilence && !state.greeted) {
       lost_[r] = "its process has ended before it joined the run";
     } else if (!state.greeted && coming_[r] > kComingLimit) {
