@@ -87,6 +87,20 @@ class BeforeJoining(Fault):
             self.assertRegex(record["failure"]["text"], r"rank [01] .* it or mpirun was stopped "
                              rf"for {SILENCE_S} s before it joined the run")
 
+    def test_mpirun_that_is_stopped_while_ranks_open_mpi_fails_the_run(self) -> None:
+        """Which needs it. At some of these moments they have joined, and wait in MPI_Init."""
+        def stop_after(delay_s: float) -> Run:
+            run = Run(*PARABOLA_OF_A_SECOND)
+            time.sleep(delay_s)
+            run.send(signal.SIGSTOP, run.mpirun)
+            return run
+        for run in at_once(stop_after, [0.1 * tenths for tenths in range(1, 7)]):
+            failure = run.end(END_OF_LONG_S)["failure"]
+            if failure is not None:
+                self.assertRegex(failure["text"], r"it or mpirun was stopped for "
+                                 rf"{SILENCE_S} s before it (joined the run|was ready)")
+            self.assertEqual(run.left(), [])
+
     @staticmethod
     def run_with(path: str) -> tuple[float, subprocess.CompletedProcess[str], dict[str, Any]]:
         out = fresh_folder()

@@ -45,8 +45,9 @@ std::optional<std::string> why_lost(const RankSigns& signs) {
   const auto silence_s = std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count();
   const bool is_silent = signs.silence > kMostSilence;
   if (signs.broken) return "its connection broke, so it has ended or its machine cannot be reached";
-  if (is_silent && signs.presence == Presence::Stopped) {
-    return fmt::format("it or mpirun was stopped for {} s before it joined the run", silence_s);
+  if (signs.stopped > kMostSilence) {
+    return fmt::format("it or mpirun was stopped for {} s before it {}", silence_s,
+                       signs.greeted ? "was ready" : "joined the run");
   }
   if (is_silent && !signs.greeted) return "its process has ended before it joined the run";
   if (!signs.greeted && signs.coming > kComingLimit) {
@@ -70,6 +71,7 @@ RankWatch::RankWatch(const ControlServer& server, Launcher& launcher,
       beats_(places_.size()),
       silence_(places_.size()),
       coming_(places_.size()),
+      stopped_(places_.size()),
       lost_(places_.size()) {}
 
 void RankWatch::note(int rank, const control::Trouble& trouble) {
@@ -86,10 +88,8 @@ bool RankWatch::look() {
   for (std::size_t r = 0; r < places_.size(); ++r) {
     states.push_back(server_.state(static_cast<int>(r)));
   }
-  const bool all_greeted = std::all_of(states.begin(), states.end(),
-                                       [](const RankState& state) { return state.greeted; });
   const std::vector<Presence> presence =
-      all_greeted ? std::vector<Presence>(places_.size()) : launcher_.presence();
+      all_ready_ ? std::vector<Presence>(places_.size()) : launcher_.presence();
   for (std::size_t r = 0; r < places_.size(); ++r) {
     const RankState& state = states[r];
     const bool speaks =
@@ -97,12 +97,13 @@ bool RankWatch::look() {
     if (!state.greeted) coming_[r] += span;
     silence_[r] = speaks ? std::chrono::nanoseconds(0) : silence_[r] + span;
     beats_[r] = state.beats;
+    stopped_[r] = presence[r] == Presence::Stopped ? stopped_[r] + span : std::chrono::seconds(0);
     if (lost_[r]) continue;
     lost_[r] = why_lost({.greeted = state.greeted,
                          .broken = state.broken,
-                         .presence = presence[r],
                          .coming = coming_[r],
-                         .silence = silence_[r]});
+                         .silence = silence_[r],
+                         .stopped = stopped_[r]});
     if (lost_[r]) order_.push_back(static_cast<int>(r));
   }
   std::stable_sort(order_.begin() + known, order_.end(), [this](int a, int b) {

@@ -30,9 +30,9 @@ struct SpareWorkers {
 struct RankSigns {
   bool greeted = false;  ///< it has connected
   bool broken = false;   ///< its connection
-  Presence presence = Presence::There;
   std::chrono::nanoseconds coming{0};   ///< until it connected
   std::chrono::nanoseconds silence{0};  ///< of it or, until it has connected, of its process
+  std::chrono::nanoseconds stopped{0};  ///< it or mpirun, until all are ready
 };
 
 /// Why it is lost; empty: it is not.
@@ -46,6 +46,8 @@ class RankWatch {
 
   /// Notes that a rank has reported an error and cannot continue.
   void note(int rank, const control::Trouble& trouble);
+  /// From now on no rank waits for mpirun, as MPI_Init does, so that its standing still harms none.
+  void all_are_ready() { all_ready_ = true; }
   /// From now on the run may continue without ranks from this number on, as long as enough workers
   /// are left.
   void spare_workers(int rank, SpareWorkers workers) {
@@ -95,7 +97,9 @@ class RankWatch {
   std::chrono::steady_clock::time_point looked_;
   std::vector<std::int64_t> beats_;
   std::vector<std::chrono::nanoseconds> silence_;
-  std::vector<std::chrono::nanoseconds> coming_;  ///< until it connected
+  std::vector<std::chrono::nanoseconds> coming_;   ///< until it connected
+  std::vector<std::chrono::nanoseconds> stopped_;  ///< it or mpirun, until all are ready
+  bool all_ready_ = false;
   std::vector<std::optional<std::string>> lost_;  ///< by rank: why
   std::vector<int> order_;                        ///< lost ranks, in the order of their loss
   int spared_from_ = std::numeric_limits<int>::max();

@@ -19,12 +19,13 @@ TEST(RankWatch, LosesARankThatHangsBeforeItJoins) {
   EXPECT_EQ(why_lost({.greeted = true, .coming = seconds(31)}), std::nullopt);
 }
 
-TEST(RankWatch, LosesARankThatIsGoneOrStoppedBeforeItJoins) {
-  EXPECT_EQ(why_lost({.presence = Presence::Stopped, .silence = seconds(5)}), std::nullopt);
-  EXPECT_THAT(why_lost({.presence = Presence::Stopped, .silence = seconds(6)}),
+TEST(RankWatch, LosesARankThatIsGoneOrStoppedBeforeItIsReady) {
+  EXPECT_EQ(why_lost({.stopped = seconds(5)}), std::nullopt);
+  EXPECT_THAT(why_lost({.silence = seconds(6), .stopped = seconds(6)}),
               Optional(HasSubstr("stopped for 5 s before it joined")));
-  EXPECT_THAT(why_lost({.presence = Presence::Missing, .silence = seconds(6)}),
-              Optional(HasSubstr("has ended before it joined")));
+  EXPECT_THAT(why_lost({.greeted = true, .stopped = seconds(6)}),
+              Optional(HasSubstr("stopped for 5 s before it was ready")));
+  EXPECT_THAT(why_lost({.silence = seconds(6)}), Optional(HasSubstr("has ended before it joined")));
 }
 
 TEST(RankWatch, LosesARankThatIsSilentOrWhoseConnectionBroke) {

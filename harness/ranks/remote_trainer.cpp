@@ -89,6 +89,7 @@ void RemoteTrainer::start_all() {
     awaited_.insert(r);
   }
   await_all("to be ready", kReadyLimit);
+  watch_->all_are_ready();
   if (options_.traces == RemoteOptions::Traces::Kept) compare_clocks();
   if (options_.launch.on_death == OnDeath::GoOn) {
     watch_->spare_workers(options_.servers,
