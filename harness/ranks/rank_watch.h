@@ -28,8 +28,8 @@ struct SpareWorkers {
 
 /// What is known of a rank that is not lost.
 struct RankSigns {
-  bool greeted = false;  ///< it has connected
-  bool broken = false;   ///< its connection
+  bool greeted = false;                 ///< it has connected
+  bool broken = false;                  ///< its connection
   std::chrono::nanoseconds coming{0};   ///< until it connected
   std::chrono::nanoseconds silence{0};  ///< of it or, until it has connected, of its process
   std::chrono::nanoseconds stopped{0};  ///< it or mpirun, until all are ready
