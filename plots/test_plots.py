@@ -61,8 +61,9 @@ class Reader(InFolder):
     def test_refuses_in_the_words_of_the_program(self) -> None:
         with self.assertRaisesRegex(PlotsError, "^cannot read .*No such file"):
             self.read()
-        self.write(line("parabola", "single", 1, schema=7))
-        with self.assertRaisesRegex(PlotsError, ":1: schema 7, but this program knows 1 to 6; use"):
+        self.write(line("parabola", "single", 1, schema=99))
+        with self.assertRaisesRegex(
+                PlotsError, ":1: schema 99, but this program knows 1 to [0-9]+; use"):
             self.read()
 
     def test_does_without_fields_that_are_missing(self) -> None:
