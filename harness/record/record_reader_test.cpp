@@ -134,13 +134,13 @@ TEST(RecordReader, SaysWhatIsWrongWithALineAndWhere) {
 }
 
 TEST(RecordReader, RefusesAVersionThatItDoesNotKnowAndNamesTheLine) {
-  for (const int version : {0, 7}) {
+  for (const std::int64_t version : {std::int64_t{0}, Record::kSchema + 1}) {
     auto json = sample_json();
     json["schema"] = version;
     const std::string text = to_json_line(sample_record()) + json.dump() + '\n';
     const std::string error = error_of_reading(folder_with(text));
     EXPECT_NE(error.find("records.jsonl:2: schema " + std::to_string(version) +
-                         ", but this program knows 1 to 6;"),
+                         ", but this program knows 1 to " + std::to_string(Record::kSchema) + ";"),
               std::string::npos)
         << error;
   }
