@@ -99,9 +99,11 @@ packed=$(tar -tf "$work/packed.tar.xz")
   { echo "FAILED: the package holds: $packed"; exit 1; }
 cd "$root"
 
-# Every stage within its minutes, its archive small, and a record of each race.
+# Stages within their minutes, the archive small, and a record of each race. All of the tests that a
+# whole rehearsal has in it run by themselves.
 if [[ -x $1/bin/regatta_rehearsal ]]; then
-  ci/gpu --rehearse --build "$1" --out "$work/out" >"$work/said" 2>&1 ||
+  ci/gpu --rehearse --build "$1" --out "$work/out" first test:cuda_launch_test airbench94 race \
+    >"$work/said" 2>&1 ||
     { cat "$work/said"; exit 1; }
   strategies=$("$1/bin/regatta_rehearsal" list strategies | sed -nE 's/^  ([a-z0-9_]+) .*/\1/p')
   for strategy in $strategies; do
@@ -111,7 +113,7 @@ if [[ -x $1/bin/regatta_rehearsal ]]; then
   done
   [[ $(wc -l <"$work/out/airbench94/records.jsonl") -ge 5 ]] ||
     { echo "FAILED: five seeds"; exit 1; }
-  grep -q '^\[  PASSED  \] [1-9]' "$work/out/test.log" ||
+  grep -q '^\[  PASSED  \] [1-9]' "$work/out/test:cuda_launch_test.log" ||
     { echo "FAILED: the rehearsal's tests are none"; exit 1; }
   ci/gpu --rehearse --build "$1" --out "$work/out" airbench94 >"$work/said" 2>&1 ||
     { echo "FAILED: where there are records already"; cat "$work/said"; exit 1; }
