@@ -8,6 +8,8 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "harness/command_line.h"
 #include "harness/doctor.h"
@@ -16,6 +18,7 @@
 #include "harness/list.h"
 #include "harness/live.h"
 #include "harness/matrix/matrix.h"
+#include "harness/plan/race_flags.h"
 #include "harness/plan/warnings.h"
 #include "harness/ranks/allocation.h"
 #include "harness/ranks/keeper.h"
@@ -45,34 +48,55 @@ void say(const std::string& text) {
             << '\n';
 }
 
-int run(const regatta::Command& command) {
-  if (regatta::is_rank()) return regatta::serve_as_rank(command.request);
-  const regatta::SlurmEndNotice notice;
-  regatta::LiveLine live(command.request);
+/// Throws: RunError(Usage) where mpirun or srun has started several processes.
+void require_alone(const std::string& because) {
+  const int started = regatta::allocated_processes();
+  if (started <= 1) return;
+  throw regatta::RunError(regatta::ErrorKind::Usage,
+                          "mpirun or srun has started " + std::to_string(started) +
+                              " processes, but " + because + "; fix: start it without them");
+}
+
+/// Adds the record of the run to the folder `out`.
+regatta::Status run_one(const regatta::RaceRequest& request, const std::string& out) {
+  regatta::LiveLine live(request);
   const auto keep = [&](const regatta::Record& record) {
     try {
-      regatta::append_record(command.out, record);
+      regatta::append_record(out, record);
     } catch (const regatta::RunError& error) {
       throw regatta::NotKept(error.what());
     }
-    live.conclude(record, command.out);
+    live.conclude(record, out);
   };
   const auto get_ready = [&] {
-    regatta::require_writable(command.out, command.request.cluster.empty()
-                                               ? regatta::Kept::Real
-                                               : regatta::Kept::Simulated);
-    const std::string warning = regatta::warning_of(command.request, regatta::machine_facts());
+    regatta::require_writable(
+        out, request.cluster.empty() ? regatta::Kept::Real : regatta::Kept::Simulated);
+    const std::string warning = regatta::warning_of(request, regatta::machine_facts());
     if (warning.empty()) return;
     live.tell("");
     std::cerr << regatta::kWarning << warning << std::endl;
   };
-  const regatta::Record record = regatta::race(
-      command.request,
-      {.ready = get_ready,
-       .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
-       .tell = [&](const std::string& line) { live.tell(line); },
-       .ended = keep});
-  return record.status == regatta::Status::Failed ? kRunFailed : kGood;
+  return regatta::race(
+             request,
+             {.ready = get_ready,
+              .progress = [&](const regatta::RaceProgress& progress) { live.show(progress); },
+              .tell = [&](const std::string& line) { live.tell(line); },
+              .ended = keep})
+      .status;
+}
+
+/// A run that has failed is a record, and those of other seeds follow it, unless they cannot.
+int run(const regatta::Command& command) {
+  if (regatta::is_rank()) return regatta::serve_as_rank(command.request);
+  const regatta::SlurmEndNotice notice;
+  const std::vector<regatta::RaceRequest> runs = regatta::runs_of(command.request);
+  if (runs.size() > 1) require_alone("runs of several seeds are one, which starts others");
+  int exit_code = kGood;
+  for (const regatta::RaceRequest& request : runs) {
+    if (run_one(request, command.out) == regatta::Status::Failed) exit_code = kRunFailed;
+    if (regatta::SlurmEndNotice::has_come()) break;
+  }
+  return exit_code;
 }
 
 int simulate(const regatta::Command& command) {
@@ -81,15 +105,6 @@ int simulate(const regatta::Command& command) {
   regatta::append_record(command.out, record);
   regatta::print_simulated(std::cout, record, command.out);
   return kGood;
-}
-
-/// Throws: RunError(Usage) where mpirun or srun has started several processes.
-void require_alone(const std::string& because) {
-  const int started = regatta::allocated_processes();
-  if (started <= 1) return;
-  throw regatta::RunError(regatta::ErrorKind::Usage,
-                          "mpirun or srun has started " + std::to_string(started) +
-                              " processes, but " + because + "; fix: start it without them");
 }
 
 /// In virtual time, where nothing is computed.

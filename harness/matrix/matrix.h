@@ -14,7 +14,6 @@
 namespace regatta {
 
 /// Of a matrix.
-inline constexpr std::int64_t kMostSeeds = 1000;
 
 struct MatrixRequest {
   std::string file;  ///< TOML; empty: `tier`

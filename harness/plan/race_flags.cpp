@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "harness/plan/flag_values.h"
 #include "harness/plan/stragglers.h"
@@ -158,6 +159,28 @@ void declare_output(CLI::App& app, RaceRequest& request, RunTexts& texts) {
             "began with (default: none)");
 }
 
+void set_arguments(RaceRequest& request, const std::vector<std::string>& arguments) {
+  request.arguments = arguments;
+  std::vector<std::string> words = {"regatta"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  request.command = command_text(words);
+}
+
+/// Without the flags and their values, which stand behind them or behind a `=`.
+std::vector<std::string> without(const std::vector<std::string>& arguments,
+                                 const std::vector<std::string>& flags) {
+  std::vector<std::string> left;
+  for (auto word = arguments.begin(); word != arguments.end(); ++word) {
+    const std::string name = word->substr(0, word->find('='));
+    if (std::find(flags.begin(), flags.end(), name) == flags.end()) {
+      left.push_back(*word);
+    } else if (name == *word) {
+      ++word;
+    }
+  }
+  return left;
+}
+
 /// Whether strategies of the kind alone declare it.
 template <typename Kind>
 bool is_only_of(const Option& option, Kind&& is_of_kind) {
@@ -197,6 +220,9 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
   declare_cell(app, request);
   begin_group(app, kCell);
   add_value(app, "--seed", request.seed, "of weights, order and augmentation");
+  add_value(app, "--seeds", request.seeds,
+            "runs, one after the other in this process: of --seed and of the seeds behind it",
+            NumberRange<std::int64_t>{.least = 1, .most = kMostSeeds});
   begin_group(app, kLength);
   add_value(app, "--target", request.target,
             "value of the metric that has to be reached (default: the workload's)");
@@ -216,10 +242,7 @@ void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {
 
 void complete(RaceRequest& request, const RunTexts& texts, int argc, const char* const* argv) {
   request.stragglers = parse_stragglers(texts.stragglers);
-  request.arguments.assign(argv + 1, argv + argc);
-  std::vector<std::string> words = {"regatta"};
-  words.insert(words.end(), request.arguments.begin(), request.arguments.end());
-  request.command = command_text(words);
+  set_arguments(request, {argv + 1, argv + argc});
   request.rank_logs = texts.out + "/ranks";
   request.checkpoints = texts.out + "/checkpoints";
 }
@@ -236,11 +259,34 @@ RaceRequest parse_run(const std::vector<std::string>& arguments) {
   return request;
 }
 
+std::vector<RaceRequest> runs_of(const RaceRequest& request) {
+  if (request.seeds == 1) return {request};
+  for (const auto& [flag, value] :
+       {std::pair("--trace", request.trace), std::pair("--resume", request.resume),
+        std::pair("--cluster", request.cluster)}) {
+    if (value.empty()) continue;
+    throw RunError(ErrorKind::Usage, std::string(flag) + " is of one run, and --seeds asks for " +
+                                         std::to_string(request.seeds) +
+                                         "; fix: leave one of them out");
+  }
+  std::vector<RaceRequest> runs;
+  for (std::int64_t i = 0; i < request.seeds; ++i) {
+    RaceRequest run = request;
+    run.seeds = 1;
+    run.seed = request.seed + static_cast<std::uint64_t>(i);
+    std::vector<std::string> arguments = without(request.arguments, {"--seed", "--seeds"});
+    arguments.insert(arguments.end(), {"--seed", std::to_string(run.seed)});
+    set_arguments(run, arguments);
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 std::vector<std::string> cell_flags() {
   // Of a seed, of a folder, or without a value.
   const std::vector<std::string> others = {
-      "--help",  "--seed",      "--cluster", "--virtual",          "--data-dir",        "--out",
-      "--trace", "--overwrite", "--resume",  "--checkpoint-every", "--continue-on-loss"};
+      "--help", "--seed",  "--seeds",     "--cluster", "--virtual",          "--data-dir",
+      "--out",  "--trace", "--overwrite", "--resume",  "--checkpoint-every", "--continue-on-loss"};
   CLI::App app;
   RaceRequest request;
   RunTexts texts;

@@ -31,6 +31,11 @@ void complete(RaceRequest& request, const RunTexts& texts, int argc, const char*
 /// Throws: RunError(Usage) with the text that the command line would print.
 RaceRequest parse_run(const std::vector<std::string>& arguments);
 
+/// The runs of a request, a seed each, as if each had been asked for alone: its command and
+/// arguments tell its seed and no number of seeds. Throws: RunError(Usage) for several seeds with a
+/// flag that has meaning for one run only.
+std::vector<RaceRequest> runs_of(const RaceRequest& request);
+
 /// Flags of `regatta run` that a matrix may vary, because they belong to the cell.
 std::vector<std::string> cell_flags();
 

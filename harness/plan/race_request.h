@@ -15,6 +15,9 @@
 
 namespace regatta {
 
+/// Of one command.
+inline constexpr std::int64_t kMostSeeds = 1000;
+
 /// An empty optional means the workload's own value, unless its comment says otherwise.
 struct RaceRequest {
   std::string workload;
@@ -33,6 +36,7 @@ struct RaceRequest {
   std::string cuda_graph = "auto";
   std::optional<std::string> cudnn_engine;  ///< of --device cuda; empty: timed
   std::uint64_t seed = 1;
+  std::int64_t seeds = 1;  ///< that one and those behind it, a run each
   std::optional<std::int64_t> global_batch;
   std::optional<double> epochs;
   std::optional<std::int64_t> steps;

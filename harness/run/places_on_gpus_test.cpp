@@ -16,6 +16,7 @@
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/lacks_for_test.h"
 #include "kernels/cuda/device/apart_devices_for_test.h"
+#include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/runtime/devices.h"
 #include "kernels/runtime/gpu_facts.h"
 #include "strategies/test_support.h"
@@ -64,9 +65,9 @@ TrialOptions options_of(const Case& test) {
 }
 
 /// As gpu_test's.
-double bound_of(const Case& test) {
+double bound_of(const Case& test, On on) {
   if (test.element == ElementType::BF16) return 2e-2;
-  return is_small(test) ? 1e-5 : 2e-3;
+  return is_small(test) ? cuda::testing_support::bound_of_small_sums(on) : 2e-3;
 }
 
 /// Whether GPUs read each other's memory.
@@ -139,12 +140,12 @@ class GpuRun {
 };
 
 /// A run that has ended, on the CPU's.
-void expect_to_follow_single(Executor& executor, const Case& test) {
+void expect_to_follow_single(Executor& executor, const Case& test, On on) {
   TrialOptions alone;
   alone.steps = options_of(test).steps;
   Trial expected(step_of(test), data_of(test.workload), alone);
   const std::vector<float> losses = executor.loops().at(0).losses, wanted = expected.losses();
-  const double bound = bound_of(test);
+  const double bound = bound_of(test, on);
   ASSERT_EQ(losses.size(), wanted.size());
   for (std::size_t k = 0; k < losses.size(); ++k) {
     EXPECT_NEAR(losses[k], wanted[k], bound * std::abs(wanted[k])) << "step " << k;
@@ -178,7 +179,7 @@ TEST_P(PlacesOnGpus, ComputeTheBitsOfOneGpuHoweverManyThereAre) {
 TEST_P(PlacesOnGpus, FollowSingleOnTheCpu) {
   GpuRun several(GetParam(), 2);
   several.run();
-  expect_to_follow_single(several.executor(), GetParam());
+  expect_to_follow_single(several.executor(), GetParam(), On::Emulated);
 }
 
 /// As the program does it, on two real ones, or on the one that there is.
@@ -196,7 +197,7 @@ TEST_P(PlacesOnGpus, FollowSingleOnRealGpus) {
   Executor executor(part, backend->devices(),
                     testing_support::executor_options(data_of(test.workload), options, examples));
   executor.run(examples);
-  expect_to_follow_single(executor, test);
+  expect_to_follow_single(executor, test, On::Gpu);
 }
 
 /// On three GPUs; what the graph says is counted, and carried by the queues that it should be.

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -42,7 +44,8 @@ TEST_P(DeviceMemory, IsReachedByTheHostThroughItsDeviceAlone) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const int* const memory = upload<int>({1, 2, 3});
   EXPECT_EQ(read(memory, 3), (std::vector<int>{1, 2, 3}));
-  EXPECT_DEATH(std::exit(*const_cast<const volatile int*>(memory)), "");
+  EXPECT_EXIT(std::exit(*const_cast<const volatile int*>(memory)), testing::KilledBySignal(SIGSEGV),
+              "");
 }
 
 TEST_P(DeviceMemory, IsRefusedWhereThereIsNotSoMuch) {

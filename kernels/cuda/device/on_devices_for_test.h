@@ -26,6 +26,10 @@ inline std::string name_of_device(const testing::TestParamInfo<On>& info) {
   return info.param == On::Gpu ? "gpu" : "emulated";
 }
 
+/// How far f32 values of a training of small sums may be off the host's, in terms of them. A GPU's
+/// tanh and exp err by an ulp or two more than the host's.
+inline double bound_of_small_sums(On on) { return on == On::Gpu ? 1e-4 : 1e-5; }
+
 /// Makes `device`, or skips the test and says why there is none.
 inline void make_device(On on, std::unique_ptr<Device>& device) {
   if (on == On::Emulated) {

@@ -28,16 +28,25 @@ struct Forward {
     block.each([&](int thread) {
       const SweepShare mine = sweep.share<kWidth>(block.index, thread);
       if (mine.begin >= mine.end) return;
-      float bias[kWidth];
-      load_pack(b + mine.channel, bias);
-      sweep.for_each_row(mine, [&](std::int64_t row) {
-        const std::int64_t at = sweep.offset(mine, row);
-        float values[kWidth];
-        load_pack(x + at, values);
-        for (int j = 0; j < kWidth; ++j) values[j] = activate(activation, values[j] + bias[j]);
-        store_pack(y + at, values);
-      });
+      with_activation(activation, [&](auto kind) { apply<decltype(kind)::value>(mine); });
     });
+  }
+
+  template <Fusion::Activation kActivation>
+  __host__ __device__ void apply(const SweepShare& mine) const {
+    float bias[kWidth];
+    load_pack(b + mine.channel, bias);
+    const auto read = [&](std::int64_t row) {
+      return pack_at<kWidth>(x + sweep.offset(mine, row));
+    };
+    sweep.for_each_loaded<kRowsAtOnce>(mine, read,
+                                       [&](std::int64_t row, const Pack<T, kWidth>& pack) {
+                                         float values[kWidth];
+                                         unpack(pack, values);
+                                         for (int j = 0; j < kWidth; ++j)
+                                           values[j] = activate<kActivation>(values[j] + bias[j]);
+                                         store_pack(y + sweep.offset(mine, row), values);
+                                       });
   }
 };
 
@@ -52,24 +61,38 @@ struct Backward {
   T* dx;  ///< null where it is not asked for
 
   __host__ __device__ void operator()(const Block& block) const {
-    slices.sum(block,
-               [&](const SweepShare& mine, float(&sums)[1][kWidth]) { add_rows(mine, sums[0]); });
+    slices.sum(block, [&](const SweepShare& mine, float(&sums)[1][kWidth]) {
+      with_activation(activation,
+                      [&](auto kind) { add_rows<decltype(kind)::value>(mine, sums[0]); });
+    });
   }
 
+  /// One element of dy, and of x where there is one.
+  struct Pair {
+    Pack<T, kWidth> dy, x;
+  };
+
+  template <Fusion::Activation kActivation>
   __host__ __device__ void add_rows(const SweepShare& mine, float (&sums)[kWidth]) const {
-    float bias[kWidth] = {}, z[kWidth] = {};
+    float bias[kWidth] = {};
     if (x != nullptr) load_pack(b + mine.channel, bias);
-    slices.sweep.for_each_row(mine, [&](std::int64_t row) {
+    const auto read = [&](std::int64_t row) {
       const std::int64_t at = slices.sweep.offset(mine, row);
-      float dz[kWidth];
-      load_pack(dy + at, dz);
-      if (x != nullptr) load_pack(x + at, z);
-      for (int j = 0; j < kWidth; ++j) {
-        dz[j] = activate_backward(activation, dz[j], z[j] + bias[j]);
-        sums[j] += dz[j];
-      }
-      if (dx != nullptr) store_pack(dx + at, dz);
-    });
+      Pair pair{.dy = pack_at<kWidth>(dy + at), .x = {}};
+      if (x != nullptr) pair.x = pack_at<kWidth>(x + at);
+      return pair;
+    };
+    slices.sweep.template for_each_loaded<kPairsAtOnce>(
+        mine, read, [&](std::int64_t row, const Pair& pair) {
+          float dz[kWidth], z[kWidth];
+          unpack(pair.dy, dz);
+          unpack(pair.x, z);
+          for (int j = 0; j < kWidth; ++j) {
+            dz[j] = activate_backward<kActivation>(dz[j], z[j] + bias[j]);
+            sums[j] += dz[j];
+          }
+          if (dx != nullptr) store_pack(dx + slices.sweep.offset(mine, row), dz);
+        });
   }
 };
 

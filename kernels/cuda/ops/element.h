@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "kernels/graph/tensor_type.h"
 #include "kernels/runtime/kernel.h"
@@ -44,16 +45,43 @@ struct alignas(kWidth * sizeof(T) < 16 ? kWidth * sizeof(T) : 16) Pack {
 
 /// `from` is aligned to 16 bytes, or to all kWidth elements where those are fewer.
 template <int kWidth, typename T>
+__host__ __device__ inline Pack<T, kWidth> pack_at(const T* from) {
+  return *reinterpret_cast<const Pack<T, kWidth>*>(from);
+}
+
+template <int kWidth, typename T>
+__host__ __device__ inline void unpack(const Pack<T, kWidth>& pack, float (&to)[kWidth]) {
+  for (int j = 0; j < kWidth; ++j) to[j] = load(pack.at[j]);
+}
+
+/// As pack_at().
+template <int kWidth, typename T>
 __host__ __device__ inline void load_pack(const T* from, float (&to)[kWidth]) {
   const auto pack = *reinterpret_cast<const Pack<T, kWidth>*>(from);
   for (int j = 0; j < kWidth; ++j) to[j] = load(pack.at[j]);
 }
 
+/// Two neighbours in a word, the first in its lower half.
+__device__ inline unsigned word_of(float first, float second) {
+  const __nv_bfloat162_raw pair = __floats2bfloat162_rn(first, second);
+  return static_cast<unsigned>(pair.y) << 16 | pair.x;
+}
+
 template <int kWidth, typename T>
 __host__ __device__ inline void store_pack(T* to, const float (&from)[kWidth]) {
-  Pack<T, kWidth> pack;
-  for (int j = 0; j < kWidth; ++j) store(pack.at[j], from[j]);
-  *reinterpret_cast<Pack<T, kWidth>*>(to) = pack;
+#ifdef __CUDA_ARCH__
+  // Of eight elements the compiler makes four stores.
+  if constexpr (std::is_same_v<T, Bf16> && kWidth == 8) {
+    *reinterpret_cast<uint4*>(to) =
+        make_uint4(word_of(from[0], from[1]), word_of(from[2], from[3]), word_of(from[4], from[5]),
+                   word_of(from[6], from[7]));
+  } else
+#endif
+  {
+    Pack<T, kWidth> pack;
+    for (int j = 0; j < kWidth; ++j) store(pack.at[j], from[j]);
+    *reinterpret_cast<Pack<T, kWidth>*>(to) = pack;
+  }
 }
 
 /// Whether packs may begin at all of these addresses. Null counts as aligned.

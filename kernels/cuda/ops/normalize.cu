@@ -34,24 +34,34 @@ struct Measure {
   __host__ __device__ void add_rows(const SweepShare& mine, float (&sums)[2][kWidth]) const {
     float pivot[kWidth];
     load_pack(x + mine.group * x_group + mine.channel, pivot);
-    slices.sweep.for_each_row(mine, [&](std::int64_t row) {
-      float values[kWidth];
-      read(mine, row, values);
+    const auto add = [&](const float(&values)[kWidth]) {
       for (int j = 0; j < kWidth; ++j) {
         const float deviation = values[j] - pivot[j];
         sums[0][j] += deviation;
         sums[1][j] += deviation * deviation;
       }
-    });
+    };
+    float values[kWidth];
+    if (picked == nullptr) {
+      const auto read = [&](std::int64_t row) {
+        return pack_at<kWidth>(x + slices.sweep.offset(mine, row));
+      };
+      slices.sweep.template for_each_loaded<kRowsAtOnce>(
+          mine, read, [&](std::int64_t, const Pack<T, kWidth>& pack) {
+            unpack(pack, values);
+            add(values);
+          });
+    } else {
+      slices.sweep.for_each_row(mine, [&](std::int64_t row) {
+        pick(mine, row, values);
+        add(values);
+      });
+    }
   }
 
-  __host__ __device__ void read(const SweepShare& mine, std::int64_t row,
+  __host__ __device__ void pick(const SweepShare& mine, std::int64_t row,
                                 float (&values)[kWidth]) const {
     const std::int64_t at = slices.sweep.offset(mine, row);
-    if (picked == nullptr) {
-      load_pack(x + at, values);
-      return;
-    }
     const T* corner = x + mine.group * x_group + windows.place(row).corner + mine.channel;
     const auto best = largest<kWidth>(windows, corner, [](float pixel, int) { return pixel; });
     for (int j = 0; j < kWidth; ++j) values[j] = best.pixel[j];

@@ -29,27 +29,45 @@ struct NormalizeApply {
     block.each([&](int thread) {
       const SweepShare mine = sweep.template share<kWidth>(block.index, thread);
       if (mine.begin >= mine.end) return;
-      const Line<kWidth> line = lines.of<kWidth>(mine.group, mine.channel);
-      sweep.for_each_row(mine, [&](std::int64_t row) { apply(mine, line, row); });
+      with_activation(activation, [&](auto kind) { apply<decltype(kind)::value>(mine); });
     });
   }
 
-  __host__ __device__ void apply(const SweepShare& mine, const Line<kWidth>& line,
-                                 std::int64_t row) const {
-    const std::int64_t at = sweep.offset(mine, row);
-    float values[kWidth];
-    if constexpr (kPool == Fusion::Pool::After) {
-      pick(line, corner(mine, row), at, values);
+  template <Fusion::Activation kActivation>
+  __host__ __device__ void apply(const SweepShare& mine) const {
+    const Line<kWidth> line = lines.of<kWidth>(mine.group, mine.channel);
+    if constexpr (kPool == Fusion::Pool::None) {
+      const auto read = [&](std::int64_t row) {
+        return pack_at<kWidth>(x + sweep.offset(mine, row));
+      };
+      sweep.for_each_loaded<kRowsAtOnce>(
+          mine, read, [&](std::int64_t row, const Pack<T, kWidth>& pack) {
+            float values[kWidth];
+            unpack(pack, values);
+            for (int j = 0; j < kWidth; ++j) {
+              values[j] = activate<kActivation>(line.z(values[j], j));
+            }
+            finish(sweep.offset(mine, row), values);
+          });
     } else {
-      if constexpr (kPool == Fusion::Pool::Before) {
-        const auto best =
-            largest<kWidth>(windows, corner(mine, row), [](float pixel, int) { return pixel; });
-        for (int j = 0; j < kWidth; ++j) values[j] = best.pixel[j];
-      } else {
-        load_pack(x + at, values);
-      }
-      for (int j = 0; j < kWidth; ++j) values[j] = activate(activation, line.z(values[j], j));
+      sweep.for_each_row(mine, [&](std::int64_t row) {
+        const std::int64_t at = sweep.offset(mine, row);
+        float values[kWidth];
+        if constexpr (kPool == Fusion::Pool::After) {
+          pick<kActivation>(line, corner(mine, row), at, values);
+        } else {
+          const auto best =
+              largest<kWidth>(windows, corner(mine, row), [](float pixel, int) { return pixel; });
+          for (int j = 0; j < kWidth; ++j) {
+            values[j] = activate<kActivation>(line.z(best.pixel[j], j));
+          }
+        }
+        finish(at, values);
+      });
     }
+  }
+
+  __host__ __device__ void finish(std::int64_t at, float (&values)[kWidth]) const {
     if (residual != nullptr) {
       float others[kWidth];
       load_pack(residual + at, others);
@@ -62,10 +80,11 @@ struct NormalizeApply {
     return x + mine.group * x_group + windows.place(row).corner + mine.channel;
   }
 
+  template <Fusion::Activation kActivation>
   __host__ __device__ void pick(const Line<kWidth>& line, const T* from, std::int64_t at,
                                 float (&values)[kWidth]) const {
     const auto best = largest<kWidth>(
-        windows, from, [&](float pixel, int j) { return activate(activation, line.z(pixel, j)); });
+        windows, from, [&](float pixel, int j) { return activate<kActivation>(line.z(pixel, j)); });
     for (int j = 0; j < kWidth; ++j) values[j] = best.value[j];
     if (picked == nullptr) return;
     store_pack(picked + at, best.pixel);

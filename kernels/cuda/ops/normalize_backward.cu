@@ -7,7 +7,7 @@
 //   m).
 // Where a pool stands after, dz is zero at the pixels that it did not pick, so that sums over the
 // picked ones are all; where it stands before, dx is zero at those pixels.
-#include <utility>
+#include <tuple>
 
 #include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/factories.h"
@@ -21,6 +21,28 @@ namespace {
 
 using Pool = Fusion::Pool;
 
+/// One element of dy and of s.
+template <typename T, int kWidth>
+struct Pair {
+  Pack<T, kWidth> dy, s;
+};
+
+template <int kWidth, typename T>
+__host__ __device__ inline Pair<T, kWidth> read_pair(const T* dy, const T* s, std::int64_t at) {
+  return {.dy = pack_at<kWidth>(dy + at), .s = pack_at<kWidth>(s + at)};
+}
+
+/// dz, and s as `value`.
+template <Fusion::Activation kActivation, typename T, int kWidth>
+__host__ __device__ inline void dz_of(const Line<kWidth>& line, const Pair<T, kWidth>& pair,
+                                      float (&dz)[kWidth], float (&value)[kWidth]) {
+  unpack(pair.dy, dz);
+  unpack(pair.s, value);
+  for (int j = 0; j < kWidth; ++j) {
+    dz[j] = activate_backward<kActivation>(dz[j], line.z(value[j], j));
+  }
+}
+
 /// Rows of the sweep are dy's.
 template <typename T, int kWidth>
 struct Measure {
@@ -31,35 +53,43 @@ struct Measure {
   const T* s;
 
   __host__ __device__ void operator()(const Block& block) const {
-    slices.sum(block,
-               [&](const SweepShare& mine, float(&sums)[2][kWidth]) { add_rows(mine, sums); });
+    slices.sum(block, [&](const SweepShare& mine, float(&sums)[2][kWidth]) {
+      with_activation(activation, [&](auto kind) { add_rows<decltype(kind)::value>(mine, sums); });
+    });
   }
 
+  template <Fusion::Activation kActivation>
   __host__ __device__ void add_rows(const SweepShare& mine, float (&sums)[2][kWidth]) const {
     const Line<kWidth> line = lines.of<kWidth>(mine.group, mine.channel);
-    slices.sweep.for_each_row(mine, [&](std::int64_t row) {
-      const std::int64_t at = slices.sweep.offset(mine, row);
-      float dz[kWidth], value[kWidth];
-      load_pack(dy + at, dz);
-      load_pack(s + at, value);
-      for (int j = 0; j < kWidth; ++j) {
-        dz[j] = activate_backward(activation, dz[j], line.z(value[j], j));
-        sums[0][j] += dz[j];
-        sums[1][j] += dz[j] * line.h(value[j], j);
-      }
-    });
+    const auto read = [&](std::int64_t row) {
+      return read_pair<kWidth>(dy, s, slices.sweep.offset(mine, row));
+    };
+    slices.sweep.template for_each_loaded<kPairsAtOnce>(
+        mine, read, [&](std::int64_t, const Pair<T, kWidth>& pair) {
+          float dz[kWidth], value[kWidth];
+          dz_of<kActivation>(line, pair, dz, value);
+          for (int j = 0; j < kWidth; ++j) {
+            sums[0][j] += dz[j];
+            sums[1][j] += dz[j] * line.h(value[j], j);
+          }
+        });
   }
 };
 
-/// Shapes: sums [groups, 2, channels].
+/// Shapes: sums, means [groups, 2, channels].
 struct StoreGroupSums {
   double* sums;
+  float* means;
   std::int64_t channels;
+  double count;  ///< m
 
   __host__ __device__ void operator()(std::int64_t group, std::int64_t channel,
                                       const double (&totals)[2]) const {
-    sums[2 * group * channels + channel] = totals[0];
-    sums[(2 * group + 1) * channels + channel] = totals[1];
+    for (int k = 0; k < 2; ++k) {
+      const std::int64_t at = (2 * group + k) * channels + channel;
+      sums[at] = totals[k];
+      means[at] = static_cast<float>(totals[k] / count);
+    }
   }
 };
 
@@ -102,8 +132,7 @@ struct Apply {
   Windows windows;
   std::int64_t x_group;       ///< elements of x in a group
   std::int64_t pooled_group;  ///< of dy
-  double count;               ///< m
-  const double* sums;
+  const float* means;         ///< as StoreGroupSums leaves them
   const T* dy;
   const T* s;
   const std::uint8_t* positions;
@@ -114,39 +143,36 @@ struct Apply {
     block.each([&](int thread) {
       const SweepShare mine = sweep.template share<kWidth>(block.index, thread);
       if (mine.begin >= mine.end) return;
-      Slope<kWidth> slope{.line = lines.of<kWidth>(mine.group, mine.channel)};
-      const double* from = sums + 2 * mine.group * sweep.channels + mine.channel;
-      for (int j = 0; j < kWidth; ++j) {
-        slope.dz_mean[j] = static_cast<float>(from[j] / count);
-        slope.dz_h_mean[j] = static_cast<float>(from[sweep.channels + j] / count);
-      }
-      sweep.for_each_row(mine, [&](std::int64_t row) {
-        if constexpr (kPool == Pool::None) {
-          apply(slope, sweep.offset(mine, row));
-        } else {
-          apply_window(slope, mine, windows.place(row));
-        }
-      });
+      with_activation(activation, [&](auto kind) { apply<decltype(kind)::value>(mine); });
     });
   }
 
-  /// dz and s of one element of dy.
-  __host__ __device__ void read(const Line<kWidth>& line, std::int64_t at, float (&dz)[kWidth],
-                                float (&value)[kWidth]) const {
-    load_pack(dy + at, dz);
-    load_pack(s + at, value);
-    for (int j = 0; j < kWidth; ++j) {
-      dz[j] = activate_backward(activation, dz[j], line.z(value[j], j));
+  template <Fusion::Activation kActivation>
+  __host__ __device__ void apply(const SweepShare& mine) const {
+    Slope<kWidth> slope{.line = lines.of<kWidth>(mine.group, mine.channel)};
+    const float* from = means + 2 * mine.group * sweep.channels + mine.channel;
+    load_pack(from, slope.dz_mean);
+    load_pack(from + sweep.channels, slope.dz_h_mean);
+    if constexpr (kPool == Pool::None) {
+      const auto read = [&](std::int64_t row) {
+        return read_pair<kWidth>(dy, s, sweep.offset(mine, row));
+      };
+      sweep.for_each_loaded<kPairsAtOnce>(mine, read,
+                                          [&](std::int64_t row, const Pair<T, kWidth>& pair) {
+                                            float dz[kWidth], value[kWidth];
+                                            dz_of<kActivation>(slope.line, pair, dz, value);
+                                            for (int j = 0; j < kWidth; ++j)
+                                              value[j] = slope.dx(dz[j], value[j], j);
+                                            store_pack(dx + sweep.offset(mine, row), value);
+                                          });
+    } else {
+      sweep.for_each_row(mine, [&](std::int64_t row) {
+        apply_window<kActivation>(slope, mine, windows.place(row));
+      });
     }
   }
 
-  __host__ __device__ void apply(const Slope<kWidth>& slope, std::int64_t at) const {
-    float dz[kWidth], value[kWidth];
-    read(slope.line, at, dz, value);
-    for (int j = 0; j < kWidth; ++j) value[j] = slope.dx(dz[j], value[j], j);
-    store_pack(dx + at, value);
-  }
-
+  template <Fusion::Activation kActivation>
   __host__ __device__ void apply_window(const Slope<kWidth>& slope, const SweepShare& mine,
                                         const WindowPlace& place) const {
     float dz[kWidth] = {}, value[kWidth] = {}, picked[kWidth] = {};
@@ -154,7 +180,7 @@ struct Apply {
     for (int j = 0; j < kWidth; ++j) chosen[j] = -1;
     if (place.complete) {
       const std::int64_t at = mine.group * pooled_group + place.pooled + mine.channel;
-      read(slope.line, at, dz, value);
+      dz_of<kActivation>(slope.line, read_pair<kWidth>(dy, s, at), dz, value);
       const auto where = load_positions<kWidth>(positions + at);
       for (int j = 0; j < kWidth; ++j) {
         chosen[j] = where.at[j];
@@ -222,16 +248,14 @@ struct Plan {
 };
 
 template <typename T, int kWidth, Pool kPool>
-Apply<T, kWidth, kPool> apply_of(const Plan& plan, const double* sums) {
-  const std::int64_t counted = kPool == Pool::Before ? plan.dy_rows() : plan.dx_rows();
+Apply<T, kWidth, kPool> apply_of(const Plan& plan, const float* means) {
   return {.sweep = Sweep(plan.groups, plan.applied_rows(), plan.channels, kWidth),
           .lines = plan.lines,
           .activation = plan.fusion.activation,
           .windows = plan.windows,
           .x_group = plan.dx_rows() * plan.channels,
           .pooled_group = plan.dy_rows() * plan.channels,
-          .count = static_cast<double>(counted),
-          .sums = sums,
+          .means = means,
           .dy = plan.dy.as<T>(),
           .s = plan.s.as<T>(),
           .positions = plan.positions,
@@ -246,26 +270,33 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
       std::make_shared<Scratch>(*plan.queue, SliceSums<2, kWidth>::partial_bytes(sweep));
   const auto sums = std::make_shared<Scratch>(
       *plan.queue, 2 * plan.groups * plan.channels * static_cast<std::int64_t>(sizeof(double)));
+  const auto means = std::make_shared<Scratch>(
+      *plan.queue, 2 * plan.groups * plan.channels * static_cast<std::int64_t>(sizeof(float)));
   const Measure<T, kWidth> measure{
       .slices = {.sweep = sweep, .partial = partial->template as<float>()},
       .lines = plan.lines,
       .activation = plan.fusion.activation,
       .dy = plan.dy.as<T>(),
       .s = plan.s.as<T>()};
-  const StoreGroupSums finish{.sums = sums->template as<double>(), .channels = plan.channels};
+  const std::int64_t counted = kPool == Pool::Before ? plan.dy_rows() : plan.dx_rows();
+  const StoreGroupSums finish{.sums = sums->template as<double>(),
+                              .means = means->template as<float>(),
+                              .channels = plan.channels,
+                              .count = static_cast<double>(counted)};
   const AddGroups add{.sums = finish.sums,
                       .groups = plan.groups,
                       .channels = plan.channels,
                       .dscale = request.outputs[1].f32(),
                       .dshift = request.outputs[2].f32()};
-  const auto apply = apply_of<T, kWidth, kPool>(plan, finish.sums);
+  const auto apply = apply_of<T, kWidth, kPool>(plan, finish.means);
   const auto merge = merge_slices<2>(sweep, measure.slices.partial, finish);
   const auto last =
       beside(Phase{apply.sweep.blocks(), apply}, elements(add.channels, kSweepThreads, add));
   const auto shared = std::max(measure.slices.kSharedBytes, merge.body.kSharedBytes);
-  return make_kernel([=, queue = plan.queue, keep = std::pair(partial, sums)](const StepContext&) {
-    enqueue_phases(*queue, kSweepThreads, shared, Phase{sweep.blocks(), measure}, merge, last);
-  });
+  return make_kernel(
+      [=, queue = plan.queue, keep = std::tuple(partial, sums, means)](const StepContext&) {
+        enqueue_phases(*queue, kSweepThreads, shared, Phase{sweep.blocks(), measure}, merge, last);
+      });
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct SharedUpdate {
     if (now.idle) return;
     shards.for_each_pack(block, [&](std::int64_t first, int width) {
       if (first == middle && canary != nullptr) touch_canary(canary);
-      float packs[kVariables][kSharedWidth];
+      float packs[kVariables][kSharedWidth] = {};
       for (int k = 0; k < kVariables; ++k) load_relaxed(variables[k] + first, width, packs[k]);
       for (int j = 0; j < kSharedWidth; ++j) {  // unrolled: packs are registers
         if (j >= width) break;

@@ -19,6 +19,8 @@
 namespace regatta::cuda {
 
 inline constexpr int kSweepThreads = 256;
+inline constexpr int kRowsAtOnce = 4;   ///< that a thread reads before it uses the first
+inline constexpr int kPairsAtOnce = 2;  ///< the same of two tensors
 
 /// The share of one thread.
 struct SweepShare {
@@ -65,6 +67,23 @@ struct Sweep {
   template <typename Visit>
   __host__ __device__ void for_each_row(const SweepShare& mine, const Visit& visit) const {
     for (std::int64_t row = mine.begin; row < mine.end; row += lanes) visit(row);
+  }
+
+  /// use(row, load(row)) for the rows of the share, in their order; `load` has read kAtOnce rows
+  /// before the first of them is used, so that a thread waits for memory once for all.
+  template <int kAtOnce, typename Load, typename Use>
+  __host__ __device__ void for_each_loaded(const SweepShare& mine, const Load& load,
+                                           const Use& use) const {
+    const auto step = static_cast<std::int64_t>(lanes);
+    for (std::int64_t row = mine.begin; row < mine.end; row += kAtOnce * step) {
+      decltype(load(row)) loaded[kAtOnce] = {};
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (row + k * step < mine.end) loaded[k] = load(row + k * step);
+      }
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (row + k * step < mine.end) use(row + k * step, loaded[k]);
+      }
+    }
   }
 
   /// The offset of the share's channels in a row of its group.
