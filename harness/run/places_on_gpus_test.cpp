@@ -27,6 +27,7 @@ namespace {
 using cuda::testing_support::ApartGpu;
 using cuda::testing_support::ApartHost;
 using cuda::testing_support::keep_apart;
+using cuda::testing_support::On;
 using testing_support::data_of;
 using testing_support::training_of;
 using testing_support::Trial;
