@@ -99,6 +99,9 @@ Binding binding_of(const Placement& placement) {
     if (place.role == Role::Host) return 0;
     return process_of.at({place.replica, place.stage});
   };
+  binding.adds_messages = [on_gpus = placement.on_gpus](const Place& place) {
+    return !on_gpus || place.role != Role::Worker;
+  };
   return binding;
 }
 

@@ -254,6 +254,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
                             placement.options);
   placement.facts = facts_of(placed.graph);
   check_drawn(placement, placed.normalization_group);
+  placement.on_gpus = is_gpu(request.device);
   deal_processes(request, placement);
   placement.sends_values = !messages(placed.graph, binding_of(placement)).empty();
   deal_gpus(request, placement);

@@ -34,7 +34,8 @@ struct Placement {
   Recipe recipe;
   FuseSteps fuse_steps = FuseSteps::Yes;
   UseWinograd winograd = UseWinograd::No;
-  int processes = 1;  ///< of servers and workers
+  bool on_gpus = false;  ///< workers compute on GPUs, servers and the host's place do not
+  int processes = 1;     ///< of servers and workers
   int servers = 0;    ///< in processes of their own
   int worker_processes = 1;
   std::optional<std::int64_t> stages_per_process;  ///< of a replica; empty: see layout.h

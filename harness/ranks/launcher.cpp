@@ -30,7 +30,7 @@
 namespace regatta {
 namespace {
 
-constexpr std::size_t kLinesKept = 8;
+constexpr std::size_t kLinesKept = 40;  // a stack among them
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 

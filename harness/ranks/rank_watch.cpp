@@ -245,8 +245,12 @@ RunError RankWatch::loss_of(int rank, const std::string& why) const {
 std::string RankWatch::where_its_output_is(int rank) const {
   const std::vector<std::string> lines = launcher_.last_lines(rank);
   if (lines.empty()) return "";
+  // Behind what this program said, a library may print the stack.
+  const auto said = std::find_if(lines.rbegin(), lines.rend(), [](const std::string& line) {
+    return line.starts_with("regatta: bug at ");
+  });
   return fmt::format("; its output is in {}, the end of it: {}", launcher_.log_of(rank).string(),
-                     lines.back());
+                     said != lines.rend() ? *said : lines.back());
 }
 
 }  // namespace regatta

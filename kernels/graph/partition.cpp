@@ -90,6 +90,7 @@ class Partitioner {
         under_way_(step.graph) {
     // What is not made any more would become a sum of all steps.
     std::erase_if(sums_, [this](const MessageSum& sum) {
+      if (!binding_.adds_messages(messages_[sum.messages.front()].to)) return true;
       return sum.onto && expiries_[static_cast<std::size_t>(sum.onto->node)] != kNever;
     });
     for (int p = 0; p < binding.processes; ++p) {

@@ -27,6 +27,9 @@ struct Binding {
   std::function<int(const Place&)> process_of = [](const Place&) { return 0; };
   /// Values that may travel together form one message up to this size. Units: bytes.
   std::int64_t message_bytes = 4 * 1024 * 1024;
+  /// Whether what is sent to the place may be added up as it comes (message_sums.h): where the host
+  /// computes.
+  std::function<bool(const Place&)> adds_messages = [](const Place&) { return true; };
 };
 
 /// The part of each process, in process order. A part has the trainables and losses of its own

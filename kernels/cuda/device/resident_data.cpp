@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/device/resident_data.h"
 
-#include <cuda_runtime.h>
-
 #include <map>
 #include <mutex>
 #include <span>
 #include <utility>
 
-#include "kernels/cuda/device/cuda_call.h"
 #include "kernels/cuda/device/upload.h"
 
 namespace regatta::cuda {
@@ -41,11 +38,9 @@ std::shared_ptr<const ResidentData> uploaded(Device& device, const DataSet& data
 std::shared_ptr<const ResidentData> resident(const Queue& queue, const DataSet& data) {
   if (queue.emulated()) return where_it_is(data);
   static std::mutex mutex;
-  static std::map<std::pair<int, const DataSet*>, std::weak_ptr<const ResidentData>> known;
-  int device = 0;
-  cuda_call(cudaGetDevice(&device), "cudaGetDevice");
+  static std::map<std::pair<Device*, const DataSet*>, std::weak_ptr<const ResidentData>> known;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<const ResidentData>& slot = known[{device, &data}];
+  std::weak_ptr<const ResidentData>& slot = known[{&queue.device(), &data}];
   std::shared_ptr<const ResidentData> held = slot.lock();
   if (held == nullptr) slot = held = uploaded(queue.device(), data);
   return held;

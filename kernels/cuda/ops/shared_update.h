@@ -5,6 +5,8 @@
 // updated, and then the update counts itself and the versions it missed. For .cu files only.
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <type_traits>
 
@@ -53,6 +55,14 @@ struct SharedUpdate {
   }
 };
 
+__host__ __device__ inline int bit_width_of(std::uint64_t value) {
+#ifdef __CUDA_ARCH__
+  return 64 - __clzll(static_cast<long long>(value));
+#else
+  return std::bit_width(value);
+#endif
+}
+
 /// For a gradient computed from the version that its loop has read: counts the versions it missed
 /// and the time since that read.
 template <typename Factors>
@@ -73,7 +83,7 @@ struct CountUpdate {
     const std::uint64_t now = device_clock();
     const std::uint64_t age = now > seen->ticks ? now - seen->ticks : 0;
     const auto age_ns = static_cast<std::int64_t>(age);
-    ++counts->ages[SpanHistogram::bucket_of(age)];
+    ++counts->ages[SpanHistogram::bucket_of(age, bit_width_of(age))];
     counts->age_sum_ns += age_ns;
     if (age_ns > counts->longest_age_ns) counts->longest_age_ns = age_ns;
   }

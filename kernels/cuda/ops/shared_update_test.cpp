@@ -220,7 +220,8 @@ TEST_P(SharedUpdate, LetsAReaderSeeAllThatItsVersionCounts) {
       reader.read({});
       const std::vector<float> elements = reader.copy();
       const std::span<const float> copy(elements);
-      for (const float element : copy) newer += static_cast<float>(reader.seen()) > element ? 1 : 0;
+      const auto seen = static_cast<float>(reader.seen());
+      for (const float element : copy) newer += seen > element ? 1 : 0;
       for (const float element : copy.first(kShardElements)) mixed += element != copy[0] ? 1 : 0;
     }
     enough = true;

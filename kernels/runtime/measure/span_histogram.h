@@ -46,8 +46,12 @@ class SpanHistogram {
   }
 
   static constexpr std::size_t bucket_of(std::uint64_t span) {
+    return bucket_of(span, std::bit_width(span));
+  }
+  /// Where std::bit_width cannot be called: on a GPU it gives 0.
+  static constexpr std::size_t bucket_of(std::uint64_t span, int bit_width) {
     if (span < kPerDoubling) return span;
-    const auto shift = static_cast<std::size_t>(std::bit_width(span) - 4);
+    const auto shift = static_cast<std::size_t>(bit_width - 4);
     return (shift + 1) * kPerDoubling + ((span >> shift) & (kPerDoubling - 1));
   }
 
