@@ -46,38 +46,81 @@ double off_diagonal(const std::vector<double>& a, std::int64_t n) {
   return sum;
 }
 
-/// P'P / n over all patches of the images. Shapes: [patch, patch].
-std::vector<double> covariance(const DataSet& data, const Augmentation& normalisation,
-                               const WhiteningOptions& options) {
-  const std::int64_t k = options.kernel, channels = data.channels, side = data.side;
-  const std::int64_t size = k * k * channels;
-  const std::int64_t images = std::min(options.images, data.count);
-  std::vector<double> sums(at(size * size));
-  std::vector<double> patch(at(size));
-  for (std::int64_t image = 0; image < images; ++image) {
-    const std::uint8_t* pixels = data.images.data() + image * side * side * channels;
-    for (std::int64_t y = 0; y + k <= side; ++y) {
-      for (std::int64_t x = 0; x + k <= side; ++x) {
-        for (std::int64_t i = 0; i < size; ++i) {
-          const std::int64_t c = i % channels, dx = i / channels % k, dy = i / channels / k;
-          const double byte = pixels[((y + dy) * side + x + dx) * channels + c];
-          patch[at(i)] = (byte - normalisation.mean[at(c)]) / normalisation.deviation[at(c)];
-        }
-        for (std::int64_t i = 0; i < size; ++i) {
-          for (std::int64_t j = 0; j <= i; ++j)
-            sums[at(i * size + j)] += patch[at(i)] * patch[at(j)];
+/// The patches of an image, of bytes. Shapes: [patch, places].
+class Patches {
+ public:
+  Patches(const DataSet& data, std::int64_t kernel)
+      : kernel_(kernel),
+        side_(data.side),
+        channels_(data.channels),
+        places_((side_ - kernel + 1) * (side_ - kernel + 1)),
+        bytes_(at(kernel * kernel * channels_ * places_)) {}
+
+  std::int64_t places() const { return places_; }
+  const std::int16_t* row(std::int64_t i) const { return bytes_.data() + i * places_; }
+
+  void take(const std::uint8_t* image) {
+    auto next = bytes_.begin();
+    for (std::int64_t dy = 0; dy < kernel_; ++dy) {
+      for (std::int64_t dx = 0; dx < kernel_; ++dx) {
+        for (std::int64_t c = 0; c < channels_; ++c) {
+          for (std::int64_t y = dy; y + kernel_ <= side_ + dy; ++y) {
+            for (std::int64_t x = dx; x + kernel_ <= side_ + dx; ++x) {
+              *next++ = image[(y * side_ + x) * channels_ + c];
+            }
+          }
         }
       }
     }
   }
-  const auto count = static_cast<double>(images * (side - k + 1) * (side - k + 1));
-  for (std::int64_t i = 0; i < size; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) {
-      sums[at(i * size + j)] /= count;
-      sums[at(j * size + i)] = sums[at(i * size + j)];
+
+ private:
+  std::int64_t kernel_, side_, channels_, places_;
+  std::vector<std::int16_t> bytes_;
+};
+
+/// Exact for images of up to 2^15 pixels. Shapes: [count] each.
+std::int64_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t count) {
+  std::int32_t sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += std::int32_t{a[i]} * b[i];
+  return sum;
+}
+
+/// P'P / n over all patches of the images. With x a byte, m and d its channel's mean and deviation:
+///   sum of ((x - m) / d) ((y - m') / d') = (sum xy - m' sum x - m sum y + n m m') / (d d'),
+/// sums of bytes as integers. Shapes: [patch, patch].
+std::vector<double> covariance(const DataSet& data, const Augmentation& normalisation,
+                               const WhiteningOptions& options) {
+  const std::int64_t channels = data.channels;
+  const std::int64_t size = options.kernel * options.kernel * channels;
+  const std::int64_t images = std::min(options.images, data.count);
+  check(data.side * data.side <= 1 << 15, "sums over an image fit into 32 bits");
+  std::vector<std::int64_t> products(at(size * size)), sums(at(size));
+  Patches patches(data, options.kernel);
+  for (std::int64_t image = 0; image < images; ++image) {
+    patches.take(data.images.data() + image * data.side * data.side * channels);
+    for (std::int64_t i = 0; i < size; ++i) {
+      const std::int16_t* row = patches.row(i);
+      sums[at(i)] += std::accumulate(row, row + patches.places(), std::int64_t{0});
+      for (std::int64_t j = 0; j <= i; ++j) {
+        products[at(i * size + j)] += dot(row, patches.row(j), patches.places());
+      }
     }
   }
-  return sums;
+  const auto count = static_cast<double>(images * patches.places());
+  const auto mean = [&](std::int64_t i) { return normalisation.mean[at(i % channels)]; };
+  const auto deviation = [&](std::int64_t i) { return normalisation.deviation[at(i % channels)]; };
+  const auto sum = [&](std::int64_t i) { return static_cast<double>(sums[at(i)]); };
+  std::vector<double> result(at(size * size));
+  for (std::int64_t i = 0; i < size; ++i) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const double about_means = static_cast<double>(products[at(i * size + j)]) -
+                                 mean(j) * sum(i) - mean(i) * sum(j) + count * mean(i) * mean(j);
+      result[at(i * size + j)] = about_means / (deviation(i) * deviation(j) * count);
+      result[at(j * size + i)] = result[at(i * size + j)];
+    }
+  }
+  return result;
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ std::string why_not_library(ConvolutionPass pass, const KernelRequest& request) 
 
 KernelPointer choose(ConvolutionPass pass, const KernelRequest& request, EngineRule engines) {
   if (!is_computed(request)) return nullptr;
+  if (pass == ConvolutionPass::Forward) {
+    if (KernelPointer kernel = convolution_direct(request)) return kernel;
+  }
   std::string why = why_not_library(pass, request);
   if (why.empty()) {
     KernelPointer kernel = convolution_library(pass, request, engines);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The implementations of a convolution and its gradients: cuDNN if it is installed; otherwise, and
-// on an emulated queue, our own kernel: tiles of an implicit matrix product (product.h). Both take
-// the same request.
+// The implementations of a convolution and its gradients: a kernel of ours where windows are small;
+// cuDNN if it is installed; otherwise, and on an emulated queue, tiles of an implicit matrix
+// product (product.h). All take the same request.
 #pragma once
 
 #include <string>
@@ -16,6 +16,9 @@ namespace regatta::cuda {
 // Throws: RunError if cuDNN is not installed.
 bool is_aligned_for_library(ConvolutionPass pass, const KernelRequest&);
 KernelPointer convolution_library(ConvolutionPass pass, const KernelRequest&, EngineRule engines);
+
+// convolution_direct.cu: a forward pass whose windows are small. Null for others.
+KernelPointer convolution_direct(const KernelRequest&);
 
 // convolution_tiles.cu. `why` the library is not used becomes part of the kernel's choice().
 KernelPointer convolution_tiles(ConvolutionPass pass, const KernelRequest&, const std::string& why);

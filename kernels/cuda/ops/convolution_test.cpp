@@ -29,12 +29,14 @@ struct Shape {
 // One element; odd channels, odd and unequal sides, stride 2, no padding, a border that the stride
 // leaves over, 1 x 1 and 5 x 5 windows; more channels than a tile; pixels that are dealt to several
 // blocks. Then groups: wide, narrow with several channels, depthwise, more than a line of threads.
+// Then windows of twelve numbers, which have a kernel of their own.
 constexpr Shape kShapes[] = {
     {1, 1, 1, 1, 1, 1, 1, 0},    {2, 7, 9, 3, 5, 3, 1, 1},         {3, 8, 8, 5, 24, 3, 2, 1},
     {1, 9, 7, 24, 3, 3, 2, 0},   {2, 6, 6, 66, 24, 1, 1, 0},       {2, 11, 11, 3, 70, 5, 2, 2},
     {2, 5, 5, 24, 40, 2, 1, 0},  {9, 21, 17, 6, 10, 3, 1, 1},      {1, 7, 7, 40, 80, 3, 2, 1, 2},
     {2, 6, 5, 6, 4, 3, 1, 1, 2}, {3, 8, 8, 24, 24, 3, 2, 1, 24},   {5, 9, 8, 5, 5, 3, 2, 1, 5},
-    {2, 8, 8, 3, 6, 3, 1, 0, 3}, {2, 20, 20, 33, 33, 3, 1, 1, 33},
+    {2, 8, 8, 3, 6, 3, 1, 0, 3}, {2, 20, 20, 33, 33, 3, 1, 1, 33}, {3, 31, 32, 3, 24, 2, 1, 0},
+    {2, 9, 7, 3, 64, 2, 1, 1},   {5, 9, 8, 3, 8, 2, 2, 0},
 };
 
 std::string name_of(const Shape& s) {
@@ -136,6 +138,7 @@ TEST_P(Convolution, SaysWhatWasChosen) {
         case_of(ConvolutionPass::Forward, s));
     return choice();
   };
+  EXPECT_EQ(choice_for({2, 7, 9, 3, 8, 2, 1, 1}), "own, direct, as windows are small");
   const Shape wide{2, 7, 9, 3, 5, 3, 1, 1};
   if (queue().emulated()) {
     EXPECT_EQ(choice_for(wide), "own tiles: the queue is emulated");

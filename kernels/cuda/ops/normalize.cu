@@ -52,18 +52,22 @@ struct Measure {
             add(values);
           });
     } else {
-      slices.sweep.for_each_row(mine, [&](std::int64_t row) {
-        pick(mine, row, values);
-        add(values);
+      with_side(windows.side, [&](auto side) {
+        slices.sweep.for_each_row(mine, [&](std::int64_t row) {
+          pick<decltype(side)::value>(mine, row, values);
+          add(values);
+        });
       });
     }
   }
 
+  template <int kSide>
   __host__ __device__ void pick(const SweepShare& mine, std::int64_t row,
                                 float (&values)[kWidth]) const {
     const std::int64_t at = slices.sweep.offset(mine, row);
     const T* corner = x + mine.group * x_group + windows.place(row).corner + mine.channel;
-    const auto best = largest<kWidth>(windows, corner, [](float pixel, int) { return pixel; });
+    const auto best =
+        largest<kSide, kWidth>(windows, corner, [](float pixel, int) { return pixel; });
     for (int j = 0; j < kWidth; ++j) values[j] = best.pixel[j];
     store_pack(picked + at, best.pixel);
     store_positions(positions + at, best.position);

@@ -50,19 +50,13 @@ struct NormalizeApply {
             finish(sweep.offset(mine, row), values);
           });
     } else {
-      sweep.for_each_row(mine, [&](std::int64_t row) {
-        const std::int64_t at = sweep.offset(mine, row);
-        float values[kWidth];
-        if constexpr (kPool == Fusion::Pool::After) {
-          pick<kActivation>(line, corner(mine, row), at, values);
-        } else {
-          const auto best =
-              largest<kWidth>(windows, corner(mine, row), [](float pixel, int) { return pixel; });
-          for (int j = 0; j < kWidth; ++j) {
-            values[j] = activate<kActivation>(line.z(best.pixel[j], j));
-          }
-        }
-        finish(at, values);
+      with_side(windows.side, [&](auto side) {
+        sweep.for_each_row(mine, [&](std::int64_t row) {
+          float values[kWidth];
+          const std::int64_t at = sweep.offset(mine, row);
+          pick<kActivation, decltype(side)::value>(line, corner(mine, row), at, values);
+          finish(at, values);
+        });
       });
     }
   }
@@ -80,10 +74,19 @@ struct NormalizeApply {
     return x + mine.group * x_group + windows.place(row).corner + mine.channel;
   }
 
-  template <Fusion::Activation kActivation>
+  /// What a pool makes of the window whose corner is `from`.
+  template <Fusion::Activation kActivation, int kSide>
   __host__ __device__ void pick(const Line<kWidth>& line, const T* from, std::int64_t at,
                                 float (&values)[kWidth]) const {
-    const auto best = largest<kWidth>(
+    if constexpr (kPool == Fusion::Pool::Before) {
+      const auto best =
+          largest<kSide, kWidth>(windows, from, [](float pixel, int) { return pixel; });
+      for (int j = 0; j < kWidth; ++j) {
+        values[j] = activate<kActivation>(line.z(best.pixel[j], j));
+      }
+      return;
+    }
+    const auto best = largest<kSide, kWidth>(
         windows, from, [&](float pixel, int j) { return activate<kActivation>(line.z(pixel, j)); });
     for (int j = 0; j < kWidth; ++j) values[j] = best.value[j];
     if (picked == nullptr) return;

@@ -166,13 +166,15 @@ struct Apply {
                                             store_pack(dx + sweep.offset(mine, row), value);
                                           });
     } else {
-      sweep.for_each_row(mine, [&](std::int64_t row) {
-        apply_window<kActivation>(slope, mine, windows.place(row));
+      with_side(windows.side, [&](auto side) {
+        sweep.for_each_row(mine, [&](std::int64_t row) {
+          apply_window<kActivation, decltype(side)::value>(slope, mine, windows.place(row));
+        });
       });
     }
   }
 
-  template <Fusion::Activation kActivation>
+  template <Fusion::Activation kActivation, int kSide>
   __host__ __device__ void apply_window(const Slope<kWidth>& slope, const SweepShare& mine,
                                         const WindowPlace& place) const {
     float dz[kWidth] = {}, value[kWidth] = {}, picked[kWidth] = {};
@@ -188,10 +190,12 @@ struct Apply {
       }
     }
     const std::int64_t corner = mine.group * x_group + place.corner + mine.channel;
-    for (std::int32_t r = 0; r < place.height; ++r) {
-      for (std::int32_t c = 0; c < place.width; ++c) {
+    const std::int32_t side = kSide > 0 ? kSide : windows.side;
+    for (std::int32_t r = 0; r < side; ++r) {
+      for (std::int32_t c = 0; c < side; ++c) {
+        if (r >= place.height || c >= place.width) continue;
         const std::int64_t at = corner + windows.pixel(r, c);
-        const std::int32_t position = r * windows.side + c;
+        const std::int32_t position = r * side + c;
         if constexpr (kPool == Pool::After) load_pack(x + at, value);
         for (int j = 0; j < kWidth; ++j) {
           const bool here = chosen[j] == position;

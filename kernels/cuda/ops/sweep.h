@@ -39,7 +39,9 @@ struct Sweep {
     tiles = static_cast<std::uint32_t>((all + kMaxColumns - 1) / kMaxColumns);
     columns = static_cast<std::uint32_t>((all + tiles - 1) / tiles);
     lanes = static_cast<std::uint32_t>(kSweepThreads) / columns;
-    const std::int64_t turn = lanes * kTurns;
+    const std::int64_t turns =
+        std::clamp<std::int64_t>(rows * tiles / (lanes * kManyBlocks), 1, kTurns);
+    const std::int64_t turn = lanes * turns;
     slices = static_cast<std::uint32_t>(
         std::clamp<std::int64_t>((rows + turn - 1) / turn, 1, kMaxSlices));
     slice_rows = (rows + slices - 1) / slices;
@@ -92,7 +94,8 @@ struct Sweep {
   }
 
   static constexpr std::int64_t kMaxColumns = 32;
-  static constexpr std::int64_t kTurns = 8;  ///< rows of a thread, if that gives enough slices
+  static constexpr std::int64_t kTurns = 8;  ///< rows of a thread where that makes enough blocks
+  static constexpr std::int64_t kManyBlocks = 264;  ///< that fill a GPU: two a multiprocessor
   static constexpr std::int64_t kMaxSlices = 1024;
 
   std::int64_t groups;

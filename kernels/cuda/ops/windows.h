@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/ops/element.h"
 #include "kernels/graph/tensor_type.h"
@@ -77,22 +78,49 @@ struct Largest {
   std::uint8_t position[kWidth];
 };
 
-/// The largest value(pixel, j) over the window at `corner`; j: index of the channel.
+/// Takes a pixel into account: `value` of it is compared.
 template <int kWidth, typename T, typename Value>
+__host__ __device__ inline void take_larger(const Pack<T, kWidth>& pack, int position,
+                                            const Value& value, Largest<kWidth>& best) {
+  float pixel[kWidth];
+  unpack(pack, pixel);
+  for (int j = 0; j < kWidth; ++j) {
+    const float candidate = value(pixel[j], j);
+    if (position > 0 && !(candidate > best.value[j])) continue;
+    best.value[j] = candidate;
+    best.pixel[j] = pixel[j];
+    best.position[j] = static_cast<std::uint8_t>(position);
+  }
+}
+
+/// visit(side) with the side of windows as a std::integral_constant, or 0 for one that no loop is
+/// unrolled for.
+template <typename Visit>
+__host__ __device__ inline void with_side(std::int32_t side, const Visit& visit) {
+  if (side == 2) return visit(std::integral_constant<int, 2>{});
+  if (side == 3) return visit(std::integral_constant<int, 3>{});
+  visit(std::integral_constant<int, 0>{});
+}
+
+/// The largest value(pixel, j) over the window at `corner`; j: index of the channel. kSide: as
+/// with_side() gives it; the pixels of a window of 2 x 2, and of a row of a larger one, are read
+/// before one is compared.
+template <int kSide, int kWidth, typename T, typename Value>
 __host__ __device__ inline Largest<kWidth> largest(const Windows& n, const T* corner,
                                                    const Value& value) {
   Largest<kWidth> best{};
-  for (std::int32_t r = 0; r < n.side; ++r) {
-    for (std::int32_t s = 0; s < n.side; ++s) {
-      float pixel[kWidth];
-      load_pack(corner + n.pixel(r, s), pixel);
-      for (int j = 0; j < kWidth; ++j) {
-        const float candidate = value(pixel[j], j);
-        if (r + s > 0 && !(candidate > best.value[j])) continue;
-        best.value[j] = candidate;
-        best.pixel[j] = pixel[j];
-        best.position[j] = static_cast<std::uint8_t>(r * n.side + s);
+  if constexpr (kSide > 0) {
+    constexpr int kAtOnce = kSide == 2 ? 4 : kSide;
+    for (int first = 0; first < kSide * kSide; first += kAtOnce) {
+      Pack<T, kWidth> packs[kAtOnce];
+      for (int k = 0; k < kAtOnce; ++k) {
+        packs[k] = pack_at<kWidth>(corner + n.pixel((first + k) / kSide, (first + k) % kSide));
       }
+      for (int k = 0; k < kAtOnce; ++k) take_larger(packs[k], first + k, value, best);
+    }
+  } else {
+    for (int k = 0; k < n.side * n.side; ++k) {
+      take_larger(pack_at<kWidth>(corner + n.pixel(k / n.side, k % n.side)), k, value, best);
     }
   }
   return best;
