@@ -68,6 +68,9 @@ Phase<Elements<Body>> elements(std::int64_t n, int threads, const Body& body) {
 
 namespace detail {
 
+inline constexpr int kPhaseThreads = 256;  ///< of a block at most
+inline constexpr int kPhaseBlocks = 2;     ///< that fit into a multiprocessor at least
+
 /// As a list, because a tuple cannot be an argument of a kernel.
 template <class First, class... Rest>
 struct PhaseList {
@@ -107,7 +110,7 @@ __device__ void run_list(const PhaseList<First, Rest...>& list, Block block) {
 }
 
 template <class List>
-__global__ void __launch_bounds__(kMostThreads, kLeastBlocks) run_phases(List list) {
+__global__ void __launch_bounds__(kPhaseThreads, kPhaseBlocks) run_phases(List list) {
   extern __shared__ __align__(16) char shared[];
   run_list(list, {.index = 0, .threads = static_cast<int>(blockDim.x), .shared = shared});
 }
@@ -157,12 +160,12 @@ void launch_phases(const Queue&, std::int64_t, int, std::size_t, const List&) {
 
 }  // namespace detail
 
-/// `threads` at most detail::kMostThreads; all phases have the same and share their memory.
+/// `threads` at most detail::kPhaseThreads; all phases have the same and share their memory.
 template <class... Bodies>
 void enqueue_phases(Queue& queue, int threads, std::size_t shared_bytes,
                     const Phase<Bodies>&... phases) {
   static_assert((std::is_trivially_copyable_v<Bodies> && ...), "bodies are copied as bytes");
-  check(threads > 0 && threads <= detail::kMostThreads, "a block has 1 to 512 threads");
+  check(threads > 0 && threads <= detail::kPhaseThreads, "a block has 1 to 256 threads");
   check(detail::most_blocks(phases...) < detail::kMaxBlocks, "a phase has fewer than 2^31 blocks");
   if (queue.emulated()) {
     return queue.enqueue(

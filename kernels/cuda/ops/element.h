@@ -70,11 +70,14 @@ __device__ inline unsigned word_of(float first, float second) {
 template <int kWidth, typename T>
 __host__ __device__ inline void store_pack(T* to, const float (&from)[kWidth]) {
 #ifdef __CUDA_ARCH__
-  // Of eight elements the compiler makes four stores.
+  // Of several elements the compiler makes several stores.
   if constexpr (std::is_same_v<T, Bf16> && kWidth == 8) {
     *reinterpret_cast<uint4*>(to) =
         make_uint4(word_of(from[0], from[1]), word_of(from[2], from[3]), word_of(from[4], from[5]),
                    word_of(from[6], from[7]));
+  } else if constexpr (std::is_same_v<T, Bf16> && kWidth == 4) {
+    *reinterpret_cast<uint2*>(to) =
+        make_uint2(word_of(from[0], from[1]), word_of(from[2], from[3]));
   } else
 #endif
   {

@@ -17,13 +17,13 @@ namespace {
 using Pool = Fusion::Pool;
 
 /// Rows of the sweep are those that are normalised: x's, or the pooled ones.
-template <typename T, int kWidth>
+template <typename T, int kWidth, Pool kPool>
 struct Measure {
   SliceSums<2, kWidth> slices;
   Windows windows;       ///< where a pool stands before
   std::int64_t x_group;  ///< elements of x in a group
   const T* x;
-  T* picked;  ///< what the pool yields; null where there is none
+  T* picked;  ///< what a pool before yields
   std::uint8_t* positions;
 
   __host__ __device__ void operator()(const Block& block) const {
@@ -42,7 +42,7 @@ struct Measure {
       }
     };
     float values[kWidth];
-    if (picked == nullptr) {
+    if constexpr (kPool != Pool::Before) {
       const auto read = [&](std::int64_t row) {
         return pack_at<kWidth>(x + slices.sweep.offset(mine, row));
       };
@@ -176,9 +176,10 @@ FinishStatistics<T> finish_of(const KernelRequest& request, const Plan& plan, fl
           .variance = variance};
 }
 
-template <typename T, int kWidth>
-Measure<T, kWidth> measure_of(const KernelRequest& request, const Plan& plan, float* partial) {
-  const bool pools = plan.fusion.pool == Pool::Before;
+template <typename T, int kWidth, Pool kPool>
+Measure<T, kWidth, kPool> measure_of(const KernelRequest& request, const Plan& plan,
+                                     float* partial) {
+  const bool pools = kPool == Pool::Before;
   return {.slices = {.sweep = Sweep(plan.groups, plan.counted_rows(), plan.channels, kWidth),
                      .partial = partial},
           .windows = plan.windows,
@@ -188,10 +189,13 @@ Measure<T, kWidth> measure_of(const KernelRequest& request, const Plan& plan, fl
           .positions = pools ? request.outputs[4].template as<std::uint8_t>() : nullptr};
 }
 
-/// With a pool before, x is what it picked.
+/// What a pool before has picked is normalised as any x is.
+constexpr Pool pool_of_apply(Pool pool) { return pool == Pool::Before ? Pool::None : pool; }
+
 template <typename T, int kWidth, Pool kPool>
-NormalizeApply<T, kWidth, kPool> apply_of(const KernelRequest& request, const Plan& plan) {
-  const bool pooled = plan.fusion.pool == Pool::Before, picks = kPool == Pool::After;
+NormalizeApply<T, kWidth, pool_of_apply(kPool)> apply_of(const KernelRequest& request,
+                                                         const Plan& plan) {
+  const bool pooled = kPool == Pool::Before, picks = kPool == Pool::After;
   return {.sweep = Sweep(plan.groups, plan.pooled_rows, plan.channels, kWidth),
           .lines = {.mean = request.outputs[1].f32(),
                     .inverse = request.outputs[2].f32(),
@@ -216,7 +220,7 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
   const auto variance = std::make_shared<Scratch>(
       *plan.queue, plan.groups * plan.channels * static_cast<std::int64_t>(sizeof(float)));
   auto* const sums = partial->template as<float>();
-  const auto measure = measure_of<T, kWidth>(request, plan, sums);
+  const auto measure = measure_of<T, kWidth, kPool>(request, plan, sums);
   const auto finish = finish_of<T>(request, plan, variance->template as<float>());
   const AssignRunning running = running_of(request, plan, variance->template as<float>());
   const auto apply = apply_of<T, kWidth, kPool>(request, plan);
@@ -241,8 +245,12 @@ KernelPointer normalize(const KernelRequest& request) {
   return with_element(plan.x.type.element, [&]<typename T>(T) {
     const auto with = [&](auto width) {
       constexpr int kWidth = decltype(width)::value;
-      return plan.fusion.pool == Pool::After ? build<T, kWidth, Pool::After>(request, plan)
-                                             : build<T, kWidth, Pool::None>(request, plan);
+      switch (plan.fusion.pool) {
+        case Pool::Before: return build<T, kWidth, Pool::Before>(request, plan);
+        case Pool::After: return build<T, kWidth, Pool::After>(request, plan);
+        case Pool::None: break;
+      }
+      return build<T, kWidth, Pool::None>(request, plan);
     };
     const auto in = request.inputs, out = request.outputs;
     return with_width<T>(plan.channels,

@@ -70,9 +70,10 @@ struct Measure {
           dz_of<kActivation>(line, pair, dz, value);
           for (int j = 0; j < kWidth; ++j) {
             sums[0][j] += dz[j];
-            sums[1][j] += dz[j] * line.h(value[j], j);
+            sums[1][j] += dz[j] * line.from_mean(value[j], j);
           }
         });
+    for (int j = 0; j < kWidth; ++j) sums[1][j] *= line.inverse[j];  // dz h
   }
 };
 
@@ -111,15 +112,26 @@ struct AddGroups {
   }
 };
 
-/// A thread's channels: how dx follows from dz and s.
+/// A thread's channels: how dx follows from dz and s, as one product and sum less than by the
+/// formula above.
 template <int kWidth>
 struct Slope {
   Line<kWidth> line;
-  float dz_mean[kWidth];
-  float dz_h_mean[kWidth];
+  float constant[kWidth];  ///< factor * mean of dz
+  float of_s[kWidth];      ///< factor * inverse deviation * mean of dz h
 
+  /// From the means.
+  __host__ __device__ Slope(const Line<kWidth>& l, const float* dz_mean, const float* dz_h_mean)
+      : line(l) {
+    load_pack(dz_mean, constant);
+    load_pack(dz_h_mean, of_s);
+    for (int j = 0; j < kWidth; ++j) {
+      constant[j] *= line.factor[j];
+      of_s[j] *= line.factor[j] * line.inverse[j];
+    }
+  }
   __host__ __device__ float dx(float dz, float s, int j) const {
-    return line.factor[j] * (dz - dz_mean[j] - line.h(s, j) * dz_h_mean[j]);
+    return line.factor[j] * dz - constant[j] - line.from_mean(s, j) * of_s[j];
   }
 };
 
@@ -149,10 +161,9 @@ struct Apply {
 
   template <Fusion::Activation kActivation>
   __host__ __device__ void apply(const SweepShare& mine) const {
-    Slope<kWidth> slope{.line = lines.of<kWidth>(mine.group, mine.channel)};
     const float* from = means + 2 * mine.group * sweep.channels + mine.channel;
-    load_pack(from, slope.dz_mean);
-    load_pack(from + sweep.channels, slope.dz_h_mean);
+    const Slope<kWidth> slope(lines.of<kWidth>(mine.group, mine.channel), from,
+                              from + sweep.channels);
     if constexpr (kPool == Pool::None) {
       const auto read = [&](std::int64_t row) {
         return read_pair<kWidth>(dy, s, sweep.offset(mine, row));

@@ -17,8 +17,10 @@ struct Line {
   float factor[kWidth];  ///< scale * inverse deviation
   float shift[kWidth];
 
-  __host__ __device__ float h(float x, int j) const { return (x - mean[j]) * inverse[j]; }
-  __host__ __device__ float z(float x, int j) const { return (x - mean[j]) * factor[j] + shift[j]; }
+  __host__ __device__ float from_mean(float x, int j) const { return x - mean[j]; }
+  __host__ __device__ float z(float x, int j) const {
+    return from_mean(x, j) * factor[j] + shift[j];
+  }
 };
 
 /// The sources of lines. Shapes: mean, inverse [groups, channels]; scale, shift [channels].

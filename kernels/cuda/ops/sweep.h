@@ -229,13 +229,17 @@ Phase<MergeSlices<kSums, Finish>> merge_slices(const Sweep& sweep, const float* 
                                       .finish = finish}};
 }
 
-/// build(width) with the number of channels of a thread as a compile-time constant: a pack of T if
+/// Channels of a thread.
+template <typename T>
+inline constexpr int kSweepWidth = kPackWidth<T>;
+
+/// build(width) with the number of channels of a thread as a compile-time constant: kSweepWidth if
 /// channels and addresses allow it, else 1.
 template <typename T, typename Build>
 auto with_width(std::int64_t channels, std::initializer_list<const void*> addresses,
                 const Build& build) {
-  if (channels % kPackWidth<T> == 0 && are_aligned(addresses)) {
-    return build(std::integral_constant<int, kPackWidth<T>>{});
+  if (channels % kSweepWidth<T> == 0 && are_aligned(addresses)) {
+    return build(std::integral_constant<int, kSweepWidth<T>>{});
   }
   return build(std::integral_constant<int, 1>{});
 }
