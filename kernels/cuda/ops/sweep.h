@@ -19,8 +19,8 @@
 namespace regatta::cuda {
 
 inline constexpr int kSweepThreads = 256;
-inline constexpr int kRowsAtOnce = 4;   ///< that a thread reads before it uses the first
-inline constexpr int kPairsAtOnce = 2;  ///< the same of two tensors
+inline constexpr int kRowsAtOnce = 2;   ///< that a thread reads before it uses the first
+inline constexpr int kPairsAtOnce = 1;  ///< the same of two tensors
 
 /// The share of one thread.
 struct SweepShare {
