@@ -231,7 +231,7 @@ Phase<MergeSlices<kSums, Finish>> merge_slices(const Sweep& sweep, const float* 
 
 /// Channels of a thread.
 template <typename T>
-inline constexpr int kSweepWidth = kPackWidth<T>;
+inline constexpr int kSweepWidth = 4;
 
 /// build(width) with the number of channels of a thread as a compile-time constant: kSweepWidth if
 /// channels and addresses allow it, else 1.
