@@ -69,7 +69,7 @@ Phase<Elements<Body>> elements(std::int64_t n, int threads, const Body& body) {
 namespace detail {
 
 inline constexpr int kPhaseThreads = 256;  ///< of a block at most
-inline constexpr int kPhaseBlocks = 3;     ///< that fit into a multiprocessor at least
+inline constexpr int kPhaseBlocks = 4;     ///< that fit into a multiprocessor at least
 
 /// As a list, because a tuple cannot be an argument of a kernel.
 template <class First, class... Rest>
