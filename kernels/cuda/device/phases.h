@@ -3,7 +3,7 @@
 // Several bodies of blocks (launch.h), each of which reads what the one before has written, as one
 // launch: between two of them the whole grid waits. On a GPU as many blocks run as fit at once,
 // each taking several blocks of a body in turn. For .cu files only.
-//   enqueue_phases(queue, threads, shared_bytes, Phase{blocks, body}, ...)
+//   enqueue_phases<residents>(queue, threads, shared_bytes, Phase{blocks, body}, ...)
 // Source: CUDA C++ Programming Guide, Cooperative Groups, Grid Synchronization.
 #pragma once
 
@@ -69,7 +69,6 @@ Phase<Elements<Body>> elements(std::int64_t n, int threads, const Body& body) {
 namespace detail {
 
 inline constexpr int kPhaseThreads = 256;  ///< of a block at most
-inline constexpr int kPhaseBlocks = 4;     ///< that fit into a multiprocessor at least
 
 /// As a list, because a tuple cannot be an argument of a kernel.
 template <class First, class... Rest>
@@ -109,19 +108,20 @@ __device__ void run_list(const PhaseList<First, Rest...>& list, Block block) {
   }
 }
 
-template <class List>
-__global__ void __launch_bounds__(kPhaseThreads, kPhaseBlocks) run_phases(List list) {
+template <int kBlocks, class List>
+__global__ void __launch_bounds__(kPhaseThreads, kBlocks) run_phases(List list) {
   extern __shared__ __align__(16) char shared[];
   run_list(list, {.index = 0, .threads = static_cast<int>(blockDim.x), .shared = shared});
 }
 
-template <class List>
+template <int kBlocks, class List>
 struct NotedPhases {
-  static inline const bool value = note_kernel(reinterpret_cast<const void*>(&run_phases<List>));
+  static inline const bool value =
+      note_kernel(reinterpret_cast<const void*>(&run_phases<kBlocks, List>));
 };
 
 /// Blocks of the kernel that the current GPU runs at once: the same in every launch.
-template <class List>
+template <int kBlocks, class List>
 std::int64_t resident_blocks(int threads, std::size_t shared_bytes) {
   static std::array<std::atomic<std::int64_t>, 64> known{};
   int device = 0;
@@ -129,8 +129,8 @@ std::int64_t resident_blocks(int threads, std::size_t shared_bytes) {
   std::atomic<std::int64_t>& blocks = known.at(static_cast<std::size_t>(device));
   if (blocks == 0) {
     int of_one = 0, multiprocessors = 0;
-    cuda_call(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, run_phases<List>, threads,
-                                                            shared_bytes),
+    cuda_call(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, run_phases<kBlocks, List>,
+                                                            threads, shared_bytes),
               "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     cuda_call(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
               "cudaDeviceGetAttribute");
@@ -139,20 +139,21 @@ std::int64_t resident_blocks(int threads, std::size_t shared_bytes) {
   return blocks;
 }
 
-template <class List>
+template <int kBlocks, class List>
 void launch_phases(const Queue& queue, std::int64_t blocks, int threads, std::size_t shared_bytes,
                    List list) {
-  (void)&NotedPhases<List>::value;
+  (void)&NotedPhases<kBlocks, List>::value;
   check(shared_bytes <= kPlainSharedBytes, "phases have 48 KiB of shared memory at most");
-  const std::int64_t grid = std::min(blocks, resident_blocks<List>(threads, shared_bytes));
+  const std::int64_t grid = std::min(blocks, resident_blocks<kBlocks, List>(threads, shared_bytes));
   void* arguments[] = {&list};
-  cuda_call(cudaLaunchCooperativeKernel(
-                reinterpret_cast<const void*>(&run_phases<List>), dim3(static_cast<unsigned>(grid)),
-                dim3(static_cast<unsigned>(threads)), arguments, shared_bytes, queue.stream()),
+  cuda_call(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&run_phases<kBlocks, List>),
+                                        dim3(static_cast<unsigned>(grid)),
+                                        dim3(static_cast<unsigned>(threads)), arguments,
+                                        shared_bytes, queue.stream()),
             "a launch of phases");
 }
 #else
-template <class List>
+template <int kBlocks, class List>
 void launch_phases(const Queue&, std::int64_t, int, std::size_t, const List&) {
   refuse_to_launch();
 }
@@ -161,7 +162,9 @@ void launch_phases(const Queue&, std::int64_t, int, std::size_t, const List&) {
 }  // namespace detail
 
 /// `threads` at most detail::kPhaseThreads; all phases have the same and share their memory.
-template <class... Bodies>
+/// kBlocks: blocks that a multiprocessor has room for at least: more of them hide each other's
+/// waits for memory, and leave fewer registers for each thread (4: 64, 3: 80).
+template <int kBlocks, class... Bodies>
 void enqueue_phases(Queue& queue, int threads, std::size_t shared_bytes,
                     const Phase<Bodies>&... phases) {
   static_assert((std::is_trivially_copyable_v<Bodies> && ...), "bodies are copied as bytes");
@@ -171,8 +174,8 @@ void enqueue_phases(Queue& queue, int threads, std::size_t shared_bytes,
     return queue.enqueue(
         [=] { (detail::emulate_blocks(phases.blocks, threads, shared_bytes, phases.body), ...); });
   }
-  detail::launch_phases(queue, detail::most_blocks(phases...), threads, shared_bytes,
-                        detail::list_of(phases...));
+  detail::launch_phases<kBlocks>(queue, detail::most_blocks(phases...), threads, shared_bytes,
+                                 detail::list_of(phases...));
 }
 
 }  // namespace regatta::cuda

@@ -125,7 +125,7 @@ KernelPointer build_backward(const KernelRequest& request) {
   const auto merge = merge_slices<1>(sweep, body.slices.partial, finish);
   const auto shared = std::max(body.slices.kSharedBytes, merge.body.kSharedBytes);
   return make_kernel([=, keep = partial](const StepContext&) {
-    enqueue_phases(*queue, kSweepThreads, shared, Phase{sweep.blocks(), body}, merge);
+    enqueue_phases<4>(*queue, kSweepThreads, shared, Phase{sweep.blocks(), body}, merge);
   });
 }
 
@@ -148,7 +148,7 @@ KernelPointer bias(const KernelRequest& request) {
         for_each_block(*queue, body.sweep.blocks(), kSweepThreads, 0, body);
       });
     };
-    return with_width<T>(b.elements(), {x.data, b.data, y.data}, build);
+    return with_width(b.elements(), {x.data, b.data, y.data}, build);
   });
 }
 
@@ -158,10 +158,10 @@ KernelPointer bias_backward(const KernelRequest& request) {
     const auto build = [&](auto width) {
       return build_backward<T, decltype(width)::value>(request);
     };
-    return with_width<T>(dy.type.dims.back(),
-                         {dy.data, address_of(request.inputs, 1), address_of(request.inputs, 2),
-                          address_of(request.outputs, 1)},
-                         build);
+    return with_width(dy.type.dims.back(),
+                      {dy.data, address_of(request.inputs, 1), address_of(request.inputs, 2),
+                       address_of(request.outputs, 1)},
+                      build);
   });
 }
 

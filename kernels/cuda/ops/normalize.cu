@@ -66,8 +66,7 @@ struct Measure {
                                 float (&values)[kWidth]) const {
     const std::int64_t at = slices.sweep.offset(mine, row);
     const T* corner = x + mine.group * x_group + windows.place(row).corner + mine.channel;
-    const auto best =
-        largest<kSide, kWidth>(windows, corner, [](float pixel, int) { return pixel; });
+    const auto best = largest<kSide, kWidth>(windows, corner, PixelItself{});
     for (int j = 0; j < kWidth; ++j) values[j] = best.pixel[j];
     store_pack(picked + at, best.pixel);
     store_positions(positions + at, best.position);
@@ -230,7 +229,8 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
   const auto shared = std::max(measure.slices.kSharedBytes, merge.body.kSharedBytes);
   return make_kernel(
       [=, queue = plan.queue, keep = std::pair(partial, variance)](const StepContext&) {
-        enqueue_phases(*queue, kSweepThreads, shared, Phase{sweep.blocks(), measure}, merge, last);
+        enqueue_phases<kBlocksOf<T, kPool>>(*queue, kSweepThreads, shared,
+                                            Phase{sweep.blocks(), measure}, merge, last);
       });
 }
 
@@ -253,11 +253,11 @@ KernelPointer normalize(const KernelRequest& request) {
       return build<T, kWidth, Pool::None>(request, plan);
     };
     const auto in = request.inputs, out = request.outputs;
-    return with_width<T>(plan.channels,
-                         {address_of(in, 0), address_of(in, 1), address_of(in, 2),
-                          address_of(in, 3), address_of(out, 0), address_of(out, 1),
-                          address_of(out, 2), address_of(out, 3), address_of(out, 4)},
-                         with);
+    return with_width(plan.channels,
+                      {address_of(in, 0), address_of(in, 1), address_of(in, 2), address_of(in, 3),
+                       address_of(out, 0), address_of(out, 1), address_of(out, 2),
+                       address_of(out, 3), address_of(out, 4)},
+                      with);
   });
 }
 

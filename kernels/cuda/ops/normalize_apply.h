@@ -79,8 +79,7 @@ struct NormalizeApply {
   __host__ __device__ void pick(const Line<kWidth>& line, const T* from, std::int64_t at,
                                 float (&values)[kWidth]) const {
     if constexpr (kPool == Fusion::Pool::Before) {
-      const auto best =
-          largest<kSide, kWidth>(windows, from, [](float pixel, int) { return pixel; });
+      const auto best = largest<kSide, kWidth>(windows, from, PixelItself{});
       for (int j = 0; j < kWidth; ++j) {
         values[j] = activate<kActivation>(line.z(best.pixel[j], j));
       }

@@ -310,7 +310,8 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
   const auto shared = std::max(measure.slices.kSharedBytes, merge.body.kSharedBytes);
   return make_kernel(
       [=, queue = plan.queue, keep = std::tuple(partial, sums, means)](const StepContext&) {
-        enqueue_phases(*queue, kSweepThreads, shared, Phase{sweep.blocks(), measure}, merge, last);
+        enqueue_phases<kBlocksOf<T, kPool>>(*queue, kSweepThreads, shared,
+                                            Phase{sweep.blocks(), measure}, merge, last);
       });
 }
 
@@ -329,10 +330,10 @@ KernelPointer normalize_backward(const KernelRequest& request) {
       return build<T, kWidth, Pool::None>(request, plan);
     };
     // Gradients of scale and shift are stored one by one: in a bucket they stand anywhere.
-    return with_width<T>(plan.channels,
-                         {plan.dy.data, plan.s.data, plan.x.data, plan.dx.data, plan.lines.mean,
-                          plan.lines.inverse, plan.lines.scale, plan.lines.shift, plan.positions},
-                         with);
+    return with_width(plan.channels,
+                      {plan.dy.data, plan.s.data, plan.x.data, plan.dx.data, plan.lines.mean,
+                       plan.lines.inverse, plan.lines.scale, plan.lines.shift, plan.positions},
+                      with);
   });
 }
 

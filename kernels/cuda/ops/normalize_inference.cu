@@ -71,10 +71,10 @@ KernelPointer normalize_inference(const KernelRequest& request) {
       return build<T, kWidth, Pool::None>(request, fusion);
     };
     const auto in = request.inputs;
-    return with_width<T>(x.type.dim(3),
-                         {address_of(in, 0), address_of(in, 1), address_of(in, 2),
-                          address_of(in, 3), address_of(in, 5), request.outputs[0].data},
-                         with);
+    return with_width(x.type.dim(3),
+                      {address_of(in, 0), address_of(in, 1), address_of(in, 2), address_of(in, 3),
+                       address_of(in, 5), request.outputs[0].data},
+                      with);
   });
 }
 

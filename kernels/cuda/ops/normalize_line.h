@@ -5,9 +5,19 @@
 // On host and device; for .cu files only.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cuda/ops/element.h"
+#include "kernels/graph/fusion.h"
 
 namespace regatta::cuda {
+
+/// Blocks of a normalisation's phases in a multiprocessor at least: on an H200 the fastest of 2, 3
+/// and 4 for a training in bf16; fewer where so many would spill registers.
+template <typename T, Fusion::Pool kPool>
+inline constexpr int kBlocksOf = std::is_same_v<T, float>       ? 2
+                                 : kPool == Fusion::Pool::After ? 3
+                                                                : 4;
 
 /// The lines of one thread's channels.
 template <int kWidth>

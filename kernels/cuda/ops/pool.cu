@@ -190,10 +190,10 @@ KernelPointer build(const KernelRequest& request, const Tensor& result, const Ma
       const std::int64_t packs = result.elements() / decltype(width)::value;
       return make_kernel([=](const StepContext&) { for_each(*queue, packs, body); });
     };
-    return with_width<T>(channels,
-                         {request.inputs[0].data, address_of(request.inputs, 1),
-                          request.outputs[0].data, address_of(request.outputs, 1)},
-                         with);
+    return with_width(channels,
+                      {request.inputs[0].data, address_of(request.inputs, 1),
+                       request.outputs[0].data, address_of(request.outputs, 1)},
+                      with);
   });
 }
 

@@ -229,17 +229,16 @@ Phase<MergeSlices<kSums, Finish>> merge_slices(const Sweep& sweep, const float* 
                                       .finish = finish}};
 }
 
-/// Channels of a thread.
-template <typename T>
+/// Channels of a thread. Eight of bf16 would be one load, and take twice the registers.
 inline constexpr int kSweepWidth = 4;
 
 /// build(width) with the number of channels of a thread as a compile-time constant: kSweepWidth if
 /// channels and addresses allow it, else 1.
-template <typename T, typename Build>
+template <typename Build>
 auto with_width(std::int64_t channels, std::initializer_list<const void*> addresses,
                 const Build& build) {
-  if (channels % kSweepWidth<T> == 0 && are_aligned(addresses)) {
-    return build(std::integral_constant<int, kSweepWidth<T>>{});
+  if (channels % kSweepWidth == 0 && are_aligned(addresses)) {
+    return build(std::integral_constant<int, kSweepWidth>{});
   }
   return build(std::integral_constant<int, 1>{});
 }

@@ -78,16 +78,23 @@ struct Largest {
   std::uint8_t position[kWidth];
 };
 
+/// What is compared where pixels themselves are: then Largest has no values.
+struct PixelItself {
+  __host__ __device__ float operator()(float pixel, int) const { return pixel; }
+};
+
 /// Takes a pixel into account: `value` of it is compared.
 template <int kWidth, typename T, typename Value>
 __host__ __device__ inline void take_larger(const Pack<T, kWidth>& pack, int position,
                                             const Value& value, Largest<kWidth>& best) {
+  constexpr bool kHasValues = !std::is_same_v<Value, PixelItself>;
   float pixel[kWidth];
   unpack(pack, pixel);
   for (int j = 0; j < kWidth; ++j) {
     const float candidate = value(pixel[j], j);
-    if (position > 0 && !(candidate > best.value[j])) continue;
-    best.value[j] = candidate;
+    const float largest = kHasValues ? best.value[j] : best.pixel[j];
+    if (position > 0 && !(candidate > largest)) continue;
+    if constexpr (kHasValues) best.value[j] = candidate;
     best.pixel[j] = pixel[j];
     best.position[j] = static_cast<std::uint8_t>(position);
   }
@@ -103,20 +110,16 @@ __host__ __device__ inline void with_side(std::int32_t side, const Visit& visit)
 }
 
 /// The largest value(pixel, j) over the window at `corner`; j: index of the channel. kSide: as
-/// with_side() gives it; the pixels of a window of 2 x 2, and of a row of a larger one, are read
-/// before one is compared.
+/// with_side() gives it; the pixels of a row are read before one is compared.
 template <int kSide, int kWidth, typename T, typename Value>
 __host__ __device__ inline Largest<kWidth> largest(const Windows& n, const T* corner,
                                                    const Value& value) {
   Largest<kWidth> best{};
   if constexpr (kSide > 0) {
-    constexpr int kAtOnce = kSide == 2 ? 4 : kSide;
-    for (int first = 0; first < kSide * kSide; first += kAtOnce) {
-      Pack<T, kWidth> packs[kAtOnce];
-      for (int k = 0; k < kAtOnce; ++k) {
-        packs[k] = pack_at<kWidth>(corner + n.pixel((first + k) / kSide, (first + k) % kSide));
-      }
-      for (int k = 0; k < kAtOnce; ++k) take_larger(packs[k], first + k, value, best);
+    for (int r = 0; r < kSide; ++r) {
+      Pack<T, kWidth> row[kSide];
+      for (int s = 0; s < kSide; ++s) row[s] = pack_at<kWidth>(corner + n.pixel(r, s));
+      for (int s = 0; s < kSide; ++s) take_larger(row[s], r * kSide + s, value, best);
     }
   } else {
     for (int k = 0; k < n.side * n.side; ++k) {
