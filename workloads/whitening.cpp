@@ -54,20 +54,26 @@ class Patches {
         side_(data.side),
         channels_(data.channels),
         places_((side_ - kernel + 1) * (side_ - kernel + 1)),
+        planes_(at(channels_ * side_ * side_)),
         bytes_(at(kernel * kernel * channels_ * places_)) {}
 
   std::int64_t places() const { return places_; }
   const std::int16_t* row(std::int64_t i) const { return bytes_.data() + i * places_; }
 
+  /// Shapes: image [side, side, channels].
   void take(const std::uint8_t* image) {
+    const std::int64_t pixels = side_ * side_, columns = side_ - kernel_ + 1;
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+      for (std::int64_t c = 0; c < channels_; ++c) {
+        planes_[at(c * pixels + pixel)] = image[pixel * channels_ + c];
+      }
+    }
     auto next = bytes_.begin();
     for (std::int64_t dy = 0; dy < kernel_; ++dy) {
       for (std::int64_t dx = 0; dx < kernel_; ++dx) {
         for (std::int64_t c = 0; c < channels_; ++c) {
-          for (std::int64_t y = dy; y + kernel_ <= side_ + dy; ++y) {
-            for (std::int64_t x = dx; x + kernel_ <= side_ + dx; ++x) {
-              *next++ = image[(y * side_ + x) * channels_ + c];
-            }
+          for (std::int64_t y = dy; y < dy + columns; ++y) {
+            next = std::copy_n(planes_.begin() + (c * side_ + y) * side_ + dx, columns, next);
           }
         }
       }
@@ -76,6 +82,7 @@ class Patches {
 
  private:
   std::int64_t kernel_, side_, channels_, places_;
+  std::vector<std::int16_t> planes_;  ///< [channels, side, side]
   std::vector<std::int16_t> bytes_;
 };
 
@@ -101,7 +108,7 @@ std::vector<double> covariance(const DataSet& data, const Augmentation& normalis
     patches.take(data.images.data() + image * data.side * data.side * channels);
     for (std::int64_t i = 0; i < size; ++i) {
       const std::int16_t* row = patches.row(i);
-      sums[at(i)] += std::accumulate(row, row + patches.places(), std::int64_t{0});
+      sums[at(i)] += std::accumulate(row, row + patches.places(), std::int32_t{0});
       for (std::int64_t j = 0; j <= i; ++j) {
         products[at(i * size + j)] += dot(row, patches.row(j), patches.places());
       }

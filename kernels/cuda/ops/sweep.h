@@ -95,7 +95,7 @@ struct Sweep {
 
   static constexpr std::int64_t kMaxColumns = 32;
   static constexpr std::int64_t kTurns = 8;  ///< rows of a thread where that makes enough blocks
-  static constexpr std::int64_t kManyBlocks = 264;  ///< that fill a GPU: two a multiprocessor
+  static constexpr std::int64_t kManyBlocks = 32;  ///< of a group; a batch has several
   static constexpr std::int64_t kMaxSlices = 1024;
 
   std::int64_t groups;
