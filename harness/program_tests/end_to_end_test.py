@@ -271,6 +271,19 @@ class AsyncShared(unittest.TestCase):
 
 
 class Records(unittest.TestCase):
+    def test_of_several_seeds_are_those_of_runs_alone(self) -> None:
+        together = fresh_folder()
+        output_of("run", *PARABOLA, "--seeds=3", "--seed", "4", "--out", str(together))
+        records = records_in(together)
+        self.assertEqual([record["cell"]["seed"] for record in records], [4, 5, 6])
+        for record in records:
+            seed = str(record["cell"]["seed"])
+            alone = record_of(*PARABOLA, "--seed", seed)
+            self.assertEqual(losses_of(record), losses_of(alone))
+            self.assertEqual(record["checksums"], alone["checksums"])
+            self.assertEqual(record["command"].split()[-2:], ["--seed", seed])
+            self.assertNotIn("--seeds", record["command"])
+
     def test_are_only_added_to(self) -> None:
         folder = fresh_folder()
         file = folder / "records.jsonl"

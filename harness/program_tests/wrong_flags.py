@@ -158,6 +158,8 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy parameter_server --servers two", r"--servers: 'two' is not a whole number"),
     ("--threads 9999", r"--threads is 9999; this process may use \d+ cores"),
     ("--threads -1", r"--threads is 0 or more"),
+    ("--seeds 2 --trace t.json", r"--trace is of one run, and --seeds asks for 2; fix: leave one"),
+    ("--seeds 0", r"--seeds: .0. is not a whole number from 1 to 1000"),
     ("--overwrite", r"--overwrite replaces the file of --trace, and this run has none"),
     ("--workers 1 --workers 1", r"--workers is given twice"),
     ("--trace --overwrite", r"--trace is followed by --overwrite, which is a flag; fix: "),
