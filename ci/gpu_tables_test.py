@@ -22,6 +22,15 @@ Resource usage:
 """
 
 
+# Kernels as a compiler named them, and what stands in the table.
+NAMED = {
+    "_ZN7regatta4cuda6detail9run_blockINS1_13TileOfProductINS0_45_GLOBAL__N__34ab696e_12_kernels_0_"
+    "cu_d9ebefe313MatrixProductIffEEEEEEvT_": "TileOfProduct<MatrixProduct>",
+    "_ZN7regatta4cuda6detail12run_elementsINS0_6MapOneIffNS0_45_GLOBAL__N__34ab696e_12_kernels_0_"
+    "cu_d9ebefe34GeluEEEEEvlT_": "MapOne<Gelu>",
+}
+
+
 def stand_in(path: Path, text: str, code: int = 0) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/bash\ncat <<'END'\n{text}\nEND\nexit {code}\n")
@@ -44,8 +53,13 @@ class Resources(unittest.TestCase):
     def test_are_the_most_of_each_body(self) -> None:
         done = self.table(USAGE.format(stack=0))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"(?m)^ +1 +40 +0 +0 +1024  bias.cu one$")
+        self.assertRegex(done.stdout, r"(?m)^ +1 +40 +0 +0 +1024  one$")
         self.assertRegex(done.stdout, r"(?m)^2 kernels; most registers 62; with a stack: 0$")
+
+    def test_name_bodies_without_types_and_widths(self) -> None:
+        for name, body in NAMED.items():
+            done = self.table(USAGE.format(stack=0).replace("_Z3onev", name))
+            self.assertIn(f"  {body}\n", done.stdout)
 
     def test_of_a_kernel_that_spills_fail(self) -> None:
         done = self.table(USAGE.format(stack=8))

@@ -36,7 +36,7 @@ struct Placement {
   UseWinograd winograd = UseWinograd::No;
   bool on_gpus = false;  ///< workers compute on GPUs, servers and the host's place do not
   int processes = 1;     ///< of servers and workers
-  int servers = 0;    ///< in processes of their own
+  int servers = 0;       ///< in processes of their own
   int worker_processes = 1;
   std::optional<std::int64_t> stages_per_process;  ///< of a replica; empty: see layout.h
   bool sends_values = false;                       ///< between processes, other than by sums

@@ -17,7 +17,7 @@ Sweep sweep_of(const Tensor& x, int width) {
 }
 
 template <typename T, int kWidth>
-struct Forward {
+struct BiasForward {
   Sweep sweep;
   Fusion::Activation activation;
   const T* x;
@@ -52,7 +52,7 @@ struct Forward {
 
 /// Without x and b: dz = dy.
 template <typename T, int kWidth>
-struct Backward {
+struct BiasBackward {
   SliceSums<1, kWidth> slices;
   Fusion::Activation activation;
   const T* dy;
@@ -114,7 +114,7 @@ KernelPointer build_backward(const KernelRequest& request) {
   const Sweep sweep = sweep_of(dy, kWidth);
   const auto partial =
       std::make_shared<Scratch>(*queue, SliceSums<1, kWidth>::partial_bytes(sweep));
-  const Backward<T, kWidth> body{
+  const BiasBackward<T, kWidth> body{
       .slices = {.sweep = sweep, .partial = partial->template as<float>()},
       .activation = fusion_of(request.node.attributes).activation,
       .dy = dy.as<T>(),
@@ -139,11 +139,11 @@ KernelPointer bias(const KernelRequest& request) {
   return with_element(x.type.element, [&]<typename T>(T) {
     const auto build = [&](auto width) -> KernelPointer {
       constexpr int kWidth = decltype(width)::value;
-      const Forward<T, kWidth> body{.sweep = sweep_of(x, kWidth),
-                                    .activation = activation,
-                                    .x = x.as<T>(),
-                                    .b = b.f32(),
-                                    .y = y.as<T>()};
+      const BiasForward<T, kWidth> body{.sweep = sweep_of(x, kWidth),
+                                        .activation = activation,
+                                        .x = x.as<T>(),
+                                        .b = b.f32(),
+                                        .y = y.as<T>()};
       return make_kernel([=](const StepContext&) {
         for_each_block(*queue, body.sweep.blocks(), kSweepThreads, 0, body);
       });

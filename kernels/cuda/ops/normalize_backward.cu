@@ -45,7 +45,7 @@ __host__ __device__ inline void dz_of(const Line<kWidth>& line, const Pair<T, kW
 
 /// Rows of the sweep are dy's.
 template <typename T, int kWidth>
-struct Measure {
+struct MeasureBackward {
   SliceSums<2, kWidth> slices;
   Lines lines;
   Fusion::Activation activation;
@@ -224,8 +224,8 @@ struct Apply {
 
 /// What both passes know. Inputs of the single op are dy, x, scale, mean, inverse deviation; of the
 /// fused one dy, s, scale, shift, mean, inverse deviation [, positions [, x]].
-struct Plan {
-  explicit Plan(const KernelRequest& request)
+struct BackwardPlan {
+  explicit BackwardPlan(const KernelRequest& request)
       : queue(&queue_of(request)),
         fusion(fusion_of(request.node.attributes)),
         dy(request.inputs[0]),
@@ -263,7 +263,7 @@ struct Plan {
 };
 
 template <typename T, int kWidth, Pool kPool>
-Apply<T, kWidth, kPool> apply_of(const Plan& plan, const float* means) {
+Apply<T, kWidth, kPool> apply_of(const BackwardPlan& plan, const float* means) {
   return {.sweep = Sweep(plan.groups, plan.applied_rows(), plan.channels, kWidth),
           .lines = plan.lines,
           .activation = plan.fusion.activation,
@@ -279,7 +279,7 @@ Apply<T, kWidth, kPool> apply_of(const Plan& plan, const float* means) {
 }
 
 template <typename T, int kWidth, Pool kPool>
-KernelPointer build(const KernelRequest& request, const Plan& plan) {
+KernelPointer build_backward(const KernelRequest& request, const BackwardPlan& plan) {
   const Sweep sweep(plan.groups, plan.dy_rows(), plan.channels, kWidth);
   const auto partial =
       std::make_shared<Scratch>(*plan.queue, SliceSums<2, kWidth>::partial_bytes(sweep));
@@ -287,7 +287,7 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
       *plan.queue, 2 * plan.groups * plan.channels * static_cast<std::int64_t>(sizeof(double)));
   const auto means = std::make_shared<Scratch>(
       *plan.queue, 2 * plan.groups * plan.channels * static_cast<std::int64_t>(sizeof(float)));
-  const Measure<T, kWidth> measure{
+  const MeasureBackward<T, kWidth> measure{
       .slices = {.sweep = sweep, .partial = partial->template as<float>()},
       .lines = plan.lines,
       .activation = plan.fusion.activation,
@@ -318,16 +318,16 @@ KernelPointer build(const KernelRequest& request, const Plan& plan) {
 }  // namespace
 
 KernelPointer normalize_backward(const KernelRequest& request) {
-  const Plan plan(request);
+  const BackwardPlan plan(request);
   return with_element(plan.dy.type.element, [&]<typename T>(T) {
     const auto with = [&](auto width) {
       constexpr int kWidth = decltype(width)::value;
       switch (plan.fusion.pool) {
-        case Pool::Before: return build<T, kWidth, Pool::Before>(request, plan);
-        case Pool::After: return build<T, kWidth, Pool::After>(request, plan);
+        case Pool::Before: return build_backward<T, kWidth, Pool::Before>(request, plan);
+        case Pool::After: return build_backward<T, kWidth, Pool::After>(request, plan);
         case Pool::None: break;
       }
-      return build<T, kWidth, Pool::None>(request, plan);
+      return build_backward<T, kWidth, Pool::None>(request, plan);
     };
     // Gradients of scale and shift are stored one by one: in a bucket they stand anywhere.
     return with_width(plan.channels,

@@ -136,7 +136,7 @@ struct AveragePool {
 
 /// With positions of a max_pool, without of an average_pool.
 template <typename T, int kWidth>
-struct Backward {
+struct PoolBackward {
   Shape n;
   const T* dy;
   const std::uint8_t* positions;
@@ -226,19 +226,19 @@ KernelPointer average_pool(const KernelRequest& request) {
 
 KernelPointer max_pool_backward(const KernelRequest& request) {
   return build(request, request.outputs[0], [&]<typename T, typename Width>(T, Width) {
-    return Backward<T, Width::value>{.n = backward_shape(request),
-                                     .dy = request.inputs[0].as<T>(),
-                                     .positions = request.inputs[1].as<std::uint8_t>(),
-                                     .dx = request.outputs[0].as<T>()};
+    return PoolBackward<T, Width::value>{.n = backward_shape(request),
+                                         .dy = request.inputs[0].as<T>(),
+                                         .positions = request.inputs[1].as<std::uint8_t>(),
+                                         .dx = request.outputs[0].as<T>()};
   });
 }
 
 KernelPointer average_pool_backward(const KernelRequest& request) {
   return build(request, request.outputs[0], [&]<typename T, typename Width>(T, Width) {
-    return Backward<T, Width::value>{.n = backward_shape(request),
-                                     .dy = request.inputs[0].as<T>(),
-                                     .positions = nullptr,
-                                     .dx = request.outputs[0].as<T>()};
+    return PoolBackward<T, Width::value>{.n = backward_shape(request),
+                                         .dy = request.inputs[0].as<T>(),
+                                         .positions = nullptr,
+                                         .dx = request.outputs[0].as<T>()};
   });
 }
 
