@@ -3,6 +3,8 @@
 // How much of its cores a test had to leave to others.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,6 +16,18 @@
 #include <vector>
 
 namespace regatta::testing_support {
+
+/// That this process may use.
+inline std::vector<int> available_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return cores;
+}
 
 /// From its construction on: what others used of the cores, by the kernel's counts (proc(5), stat),
 /// which tick every 10 ms. Others are processes, interrupts and other machines on the same cores.

@@ -5,30 +5,34 @@
 // asleep, so that any number of stages computes at a time, whatever cores there are.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "strategies/chain_for_test.h"
+#include "strategies/others_watch_for_test.h"
 #include "strategies/pipeline_schedule.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::available_cores;
 using testing_support::chain;
 using testing_support::data_of;
 using testing_support::KernelWatch;
+using testing_support::OthersWatch;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
 constexpr std::int64_t kWidth = 32;
 constexpr std::int64_t kBatch = 48;
 constexpr std::chrono::milliseconds kPass{1};  // of a layer
+constexpr double kOthers = 0.05;               // of the cores: above it they disturb a round
 
 /// Makes each pass of a layer last.
 class Lasting final : public KernelWatch {
@@ -82,27 +86,53 @@ double computed_bubble(const Case& test) {
          1;
 }
 
-/// The scheduler wakes a stage late now and then, which others wait for.
-double most(double expected) { return 1.2 * expected + 0.05; }
-
-TEST(PipelineBubble, IsThatOfTheFormula) {
-  std::cout << "schedule stages microbatches measured formula\n";
+std::vector<Case> cases() {
+  std::vector<Case> all;
   for (const std::string_view schedule : kSchedules) {
     for (const std::int64_t stages : {2, 4}) {
       for (const std::int64_t microbatches : {2, 4, 8, 16}) {
         if (schedule == kInterleaved && microbatches % stages != 0) continue;
-        const Case test{.schedule = schedule, .stages = stages, .microbatches = microbatches};
-        const double expected = computed_bubble(test);
-        double measured = measured_bubble(test);
-        for (int more = 0; more < 4 && measured > most(expected); ++more) {
-          measured = std::min(measured, measured_bubble(test));
-        }
-        std::cout << schedule << ' ' << stages << ' ' << microbatches << ' ' << measured << ' '
-                  << expected << '\n';
-        EXPECT_GT(measured, expected - 0.03);
-        EXPECT_LT(measured, most(expected));
+        all.push_back({.schedule = schedule, .stages = stages, .microbatches = microbatches});
       }
     }
+  }
+  return all;
+}
+
+/// The scheduler wakes a stage late now and then: others wait for it, or it would have waited
+/// anyway and counts as computing.
+bool near(double measured, double expected) {
+  return measured > expected - 0.03 && measured < 1.2 * expected + 0.05;
+}
+
+/// What is true in a round is true; what is true in none is wrong if others left the cores alone in
+/// half of the rounds.
+TEST(PipelineBubble, IsThatOfTheFormula) {
+  constexpr int kRounds = 5;
+  int disturbed = 0;
+  std::cout << "schedule stages microbatches measured formula\n";
+  for (const Case& test : cases()) {
+    const double expected = computed_bubble(test);
+    double measured = 0;
+    int quiet = 0;
+    bool found = false;
+    for (int round = 0; round < kRounds && !found; ++round) {
+      const OthersWatch others(available_cores());
+      measured = measured_bubble(test);
+      found = near(measured, expected);
+      quiet += others.share() <= kOthers ? 1 : 0;
+    }
+    std::cout << test.schedule << ' ' << test.stages << ' ' << test.microbatches << ' ' << measured
+              << ' ' << expected << '\n';
+    if (!found && 2 * quiet < kRounds) {
+      ++disturbed;
+      continue;
+    }
+    EXPECT_PRED2(near, measured, expected);
+  }
+  if (disturbed > 0) {
+    GTEST_SKIP() << "others used more than " << 100 * kOthers << " % of the cores beside "
+                 << disturbed << " cases, which were not as computed";
   }
 }
 

@@ -9,7 +9,6 @@
 // besides the delay, in terms of that clock, is held to a tenth beside another worker: behind a
 // sleep the executor's own code is cold, which shows where kernels are short.
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -27,6 +26,7 @@
 namespace regatta {
 namespace {
 
+using testing_support::available_cores;
 using testing_support::ComputeWatch;
 using testing_support::data_of;
 using testing_support::identifier_of;
@@ -64,18 +64,6 @@ std::int64_t steps_of(const Case& test) {
 std::int64_t batch_of(const Case& test) {
   if (test.workload == "parabola") return 50;
   return test.workload == "airbench94_narrow" ? 64 : 32;
-}
-
-/// That this process may use.
-std::vector<int> available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(core, &set)) cores.push_back(core);
-  }
-  return cores;
 }
 
 /// Two workers that compute, or one.
