@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a worker's step goes: a bar for each cell, cut into compute, exposed communication, waiting
-for others, input and update.
+"""Where a worker's step goes: a bar for each cell, cut into compute, exposed communication, bubble
+(a stage waits for other stages of its replica), waiting for others, input and update.
 
 Bars show the step's time or, if the times differ too much, shares of the step; the time stands
 above the bar. Means over all steps of all workers.
 """
+
+from collections.abc import Iterable
 
 import matplotlib
 
@@ -24,15 +26,22 @@ from wording import time_text, time_unit  # noqa: E402
 LOOKS = {
     "compute": ("#33507A", ""),
     "exposed_communication": ("#D9822B", "////"),
+    "bubble": ("#C9CDD2", "xxxx"),
     "wait": ("#F3DC8E", "...."),
     "input": ("#8FBFA8", "\\\\\\\\"),
     "update": ("#8C72AF", ""),
 }
 
 
+def looks_of(steps: Iterable[dict[str, float]]) -> dict[str, tuple[str, str]]:
+    """Of the parts that these steps are drawn with: bubbles are pipelines' alone."""
+    bubbles = any(step["bubble"] for step in steps)
+    return {part: look for part, look in LOOKS.items() if part != "bubble" or bubbles}
+
+
 def _draw_bars(rows: Rows, parts: list[dict[str, float]], scales: list[float]) -> None:
     left = [0.0] * len(parts)
-    for part, (colour, hatch) in LOOKS.items():
+    for part, (colour, hatch) in looks_of(parts).items():
         name = part.replace("_", " ")
         widths = [row[part] * scale for row, scale in zip(parts, scales)]
         bars = rows.axes.barh([row + rows.below for row in range(len(parts))], widths, left=left,

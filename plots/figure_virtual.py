@@ -36,7 +36,7 @@ def _words(study: Study, point: Point) -> str:
     if point.seconds_to_target:
         text += f", {time_text(point.seconds_to_target)} to the target"
     return (f"{text}; communication {100 * point.share('exposed_communication'):.0f} %, waiting "
-            f"{100 * point.share('wait'):.0f} %")
+            f"{100 * point.waiting:.0f} %")
 
 
 def _draw_way(axes: Axes, study: Study, points: list[Point], value: Value) -> None:

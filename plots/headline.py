@@ -185,7 +185,8 @@ def _unoccupied(cell: Json) -> float | None:
     """The share of a worker's step spent on communication and waiting."""
     parts = cell["step_seconds"]
     whole = sum(parts.values())
-    return (parts["exposed_communication"] + parts["wait"]) / whole if whole > 0 else None
+    idle = parts["exposed_communication"] + parts["bubble"] + parts["wait"]
+    return idle / whole if whole > 0 else None
 
 
 def why_of(judged: Json, names: list[str]) -> str:

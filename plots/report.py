@@ -49,8 +49,8 @@ RESULT = {
 WHY = {
     "race": "The target's metric against training time, a line for each strategy, bands over runs; "
             "a mark on the target's line: the mean time of the first evaluation that was there.",
-    "time_split": "A worker's step, split into compute, exposed communication, wait, input and "
-                  "update.",
+    "time_split": "A worker's step, split into compute, exposed communication, bubble, wait, "
+                  "input and update.",
     "efficiency": "Examples to the target against time per example; dashed lines join equal times.",
     "scaling": "Examples per second against workers.",
     "bytes": "Bytes on the wire in a step, computed from the graph and counted.",

@@ -66,6 +66,11 @@ class Point(NamedTuple):
         whole = sum(self.parts.values())
         return self.parts[part] / whole if whole else 0.0
 
+    @property
+    def waiting(self) -> float:
+        """The share of a worker's step, bubbles of pipelines among it."""
+        return self.share("bubble") + self.share("wait")
+
 
 class Overtaking(NamedTuple):
     measure: str

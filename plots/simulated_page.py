@@ -169,15 +169,16 @@ def _overtakings(study: Study) -> list[OvertakingGroup]:
 
 
 def _point_row(study: Study, point: Point) -> PointRow:
-    def percent(part: str) -> str:
-        return f"{100 * point.share(part):.0f} %"
+    def percent(share: float) -> str:
+        return f"{100 * share:.0f} %"
 
     stale = point.staleness
     metric = ("–" if point.metric is None
               else metric_text(point.metric, study.target["metric"]))
     values = [str(point.workers), count_text(point.examples_per_s),
-              time_text(point.step_seconds), *map(percent, (
-                  "compute", "update", "input", "exposed_communication", "wait")),
+              time_text(point.step_seconds),
+              *map(percent, map(point.share, (
+                  "compute", "update", "input", "exposed_communication"))), percent(point.waiting),
               f"{stale['mean']:.2f}, at most {stale['max']}" if stale else "–",
               _target(study, point) or "–", metric]
     return PointRow(_name(study, point.way), study.links[point.link].text, values, point.command)

@@ -86,6 +86,6 @@ def render_table(runs: list[Run]) -> str:
     workloads = dict.fromkeys(run.workload for run in runs)
     note = ("to target: training time, geometric mean; the median where a run missed it (-)\n"
             "vs single: how many times as fast as single\n"
-            "step %: compute / exposed communication / wait / input / update of a worker")
+            "step %: compute / exposed communication / bubble / wait / input / update")
     return "\n\n".join([*(render_workload(name, [run for run in runs if run.workload == name])
                           for name in workloads), note])

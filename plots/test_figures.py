@@ -114,6 +114,11 @@ class Figures(unittest.TestCase):
         self.assertEqual(len(axes.patches), 4 * 5)
         self.assertEqual(axes.get_xlabel(), "a worker's step (microseconds)")
         self.assertAlmostEqual(sum(bar.get_width() for bar in axes.patches[::4]), 0.1)
+        stages = made_up_record("parabola", "pipeline", 1, workers=[
+            {"compute_ns": 800, "wait_ns": 200, "bubble_ns": 150, "steps": 10}])
+        (axes,) = figure_time_split.draw(runs_of(stages)).axes
+        self.assertEqual([bar.get_width() for bar in axes.patches],
+                         [80, 0, 15, 5, 0, 0])
         slow = made_up_record("resnet9_thin", "in_graph", 1, workers=[
             {"compute_ns": 10**6, "wait_ns": 10**6, "steps": 10}])
         (axes,) = figure_time_split.draw([*runs, *runs_of(slow)]).axes
@@ -255,7 +260,8 @@ def judged(certainty: str, *cells: tuple[str, float | None, float], **first: Any
                                "examples": factor / 0.8, "each": 0.8, "low": factor - 0.1,
                                "high": factor + 0.1},
              "typical_seconds": median, "seconds_per_example": {"median": 1e-3},
-             "step_seconds": {"compute": 3, "exposed_communication": 1, "wait": 0}}
+             "step_seconds": {"compute": 3, "exposed_communication": 1, "bubble": 0,
+                              "wait": 0}}
             for standing, median, factor in cells]
     return {"target": {"metric": "accuracy", "value": 60.0}, "cells": rows,
             "first": {"certainty": certainty, "ahead": 2.0, "detectable": None, "seeds": None,

@@ -53,7 +53,7 @@ def print_table(study: Study) -> None:
         for way, one in enumerate(study.ways):
             print(f"  {one.label:<34}" + "  ".join(
                 f"{point.workers}: {point.examples_per_s / study.one_worker:.2f} "
-                f"({100 * (point.share('exposed_communication') + point.share('wait')):.0f} %)"
+                f"({100 * (point.share('exposed_communication') + point.waiting):.0f} %)"
                 for point in study.line(way, number)))
 
 

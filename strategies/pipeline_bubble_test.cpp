@@ -58,7 +58,7 @@ struct Case {
   std::int64_t microbatches;
 };
 
-/// The time that stages wait in terms of the time that they compute.
+/// The time that stages wait for others in terms of the time that they compute.
 double measured_bubble(const Case& test) {
   Lasting watch;
   TrialOptions options;
@@ -69,12 +69,14 @@ double measured_bubble(const Case& test) {
   options.steps = 3;
   options.watch = &watch;
   Trial run(chain(kWidth, kBatch), data_of("parabola"), options);
-  double computed = 0, all = 0;
+  double computed = 0, waited = 0;
   for (const WorkerReport& worker : run.executor().workers()) {
     computed += static_cast<double>(worker.compute_ns);
-    all += static_cast<double>(worker.total_ns);
+    waited += static_cast<double>(worker.bubble_ns);
+    EXPECT_LE(worker.bubble_ns, worker.wait_ns);
+    EXPECT_LE(worker.wait_ns, worker.total_ns - worker.compute_ns);
   }
-  return all / computed - 1;
+  return waited / computed;
 }
 
 double computed_bubble(const Case& test) {

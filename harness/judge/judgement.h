@@ -69,9 +69,10 @@ struct CurvePoint {
   double high = 0;     ///< the highest
 };
 
-/// Parts of a worker's step, in the order of CellJudgement::step_seconds.
-inline constexpr std::array<std::string_view, 5> kStepParts = {"compute", "exposed_communication",
-                                                               "wait", "input", "update"};
+/// Parts of a worker's step, in the order of CellJudgement::step_seconds. The wait is without the
+/// bubble.
+inline constexpr std::array<std::string_view, 6> kStepParts = {
+    "compute", "exposed_communication", "bubble", "wait", "input", "update"};
 
 /// How a cell stands to the first of its workload.
 enum class Standing {
@@ -109,8 +110,9 @@ struct CellJudgement {
   std::vector<CurvePoint> curve;         ///< over the runs that did not fail
   double typical_seconds = kInfinity;    ///< to the target: ranks cells (typical_seconds_of)
   AgainstFirst against_first;
-  std::optional<double> times_single;    ///< as fast as the fastest cell of `single`
-  std::array<double, 5> step_seconds{};  ///< means over steps of all workers and runs
+  std::optional<double> times_single;  ///< as fast as the fastest cell of `single`
+  std::array<double, kStepParts.size()>
+      step_seconds{};  ///< means over steps of all workers and runs
   double bytes_per_step_computed = 0;
   double bytes_per_step_counted = 0;          ///< median
   std::optional<LastWorker> last_worker;      ///< empty where arrivals are not known

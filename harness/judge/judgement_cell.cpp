@@ -120,8 +120,10 @@ void measure_workers(CellJudgement& cell) {
   for (const Record* run : cell.runs) {
     cell.lost_updates += run->lost_updates;
     for (const WorkerRecord& worker : run->workers) {
-      const std::array<std::int64_t, 5> parts = {worker.compute_ns, worker.exposed_communication_ns,
-                                                 worker.wait_ns, worker.input_ns, worker.update_ns};
+      const std::array<std::int64_t, kStepParts.size()> parts = {
+          worker.compute_ns, worker.exposed_communication_ns,
+          worker.bubble_ns,  worker.wait_ns - worker.bubble_ns,
+          worker.input_ns,   worker.update_ns};
       if (computes(worker)) steps += worker.steps;
       for (std::size_t i = 0; i < parts.size() && computes(worker); ++i) {
         cell.step_seconds[i] += static_cast<double>(parts[i]) * kNs;

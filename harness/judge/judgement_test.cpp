@@ -246,7 +246,16 @@ TEST(Judgement, LeavesServersAndTheHostOutOfAWorkersStep) {
                  {.place = "host", .steps = 10, .wait_ns = 9 * kSecond}};
   const CellJudgement cell = judge_cell({&run});
   EXPECT_DOUBLE_EQ(cell.step_seconds[0], 0.8);
-  EXPECT_DOUBLE_EQ(cell.step_seconds[2], 0);
+  EXPECT_DOUBLE_EQ(cell.step_seconds[3], 0);
+}
+
+TEST(Judgement, TellsBubblesFromOtherWaiting) {
+  Record run = made_up("pipeline", 1, 1);
+  run.workers = {
+      {.place = "replica0", .steps = 10, .wait_ns = 9 * kSecond, .bubble_ns = 7 * kSecond}};
+  const CellJudgement cell = judge_cell({&run});
+  EXPECT_DOUBLE_EQ(cell.step_seconds[2], 0.7);
+  EXPECT_DOUBLE_EQ(cell.step_seconds[3], 0.2);
 }
 
 TEST(Judgement, SumsUpWhatWorkersDid) {

@@ -129,6 +129,7 @@ struct WorkerRecord {
   std::optional<double> straggler_factor;  ///< true factor on its compute time; empty: no delay
   std::int64_t exposed_communication_ns = 0;
   std::int64_t wait_ns = 0;
+  std::int64_t bubble_ns = 0;  ///< for other stages of its replica, a part of wait_ns
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
   std::int64_t planned_bytes = 0;  ///< for its variables and values; 0 in older records
@@ -221,7 +222,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 7;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 8;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z

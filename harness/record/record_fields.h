@@ -117,6 +117,7 @@ void for_each_field(T& part, Field&& field) {
   field("straggler_factor", part.straggler_factor);
   field("exposed_communication_ns", part.exposed_communication_ns);
   field("wait_ns", part.wait_ns);
+  field("bubble_ns", part.bubble_ns);
   field("input_ns", part.input_ns);
   field("update_ns", part.update_ns);
   field("planned_bytes", part.planned_bytes);

@@ -56,6 +56,7 @@ Record sample_record() {
                             .straggler_factor = 2.5,
                             .exposed_communication_ns = 40'000'000,
                             .wait_ns = 30'000'000,
+                            .bubble_ns = 10'000'000,
                             .input_ns = 5'000'000,
                             .update_ns = 25'000'000,
                             .planned_bytes = 15'000'000,

@@ -21,9 +21,6 @@ namespace {
 }
 
 void require_trained(const RaceRequest& request, const Placement& placement) {
-  if (is_gpu(request.device)) {
-    refuse("--virtual train computes on this machine's CPU; leave --device out");
-  }
   if (placement.facts.has_quorum) {
     refuse("backup workers train in real time only; leave --virtual or --backup-workers out");
   }
@@ -49,6 +46,11 @@ VirtualMode virtual_mode_of(const RaceRequest& request) {
 }
 
 void require_virtual(const RaceRequest& request, const Placement& placement) {
+  if (is_gpu(request.device)) {
+    refuse(
+        "calibrations hold costs of kernels, whatever computes them, and --virtual train computes on "
+        "this machine's CPU; leave --device out");
+  }
   if (!request.trace.empty()) refuse("there is no timeline of virtual time yet; leave --trace out");
   if (request.checkpoint_every || !request.resume.empty()) {
     refuse("virtual time has no checkpoints; leave --checkpoint-every and --resume out");

@@ -46,6 +46,10 @@ void Lane::finish_building(std::vector<Lane*> all_lanes, std::vector<Lane*> loop
   all_lanes_ = std::move(all_lanes);
   loop_ = std::move(loop);
   std::erase(loop_, this);
+  const auto stages = std::stable_partition(loop_.begin(), loop_.end(), [this](const Lane* other) {
+    return are_stages(plan_.place, other->plan_.place);
+  });
+  stages_ = static_cast<std::size_t>(stages - loop_.begin());
   build_segments();
   if (options_.queue == nullptr) return;
   make_room_for_losses();
@@ -78,9 +82,11 @@ void Lane::build_segments() {
                            .category = category,
                            .waits = waits,
                            .publishes = false,
+                           .of_stage = false,
                            .probe = -1});
     }
     Segment& segment = segments_.back();
+    segment.of_stage |= comes_from_stage(graph_, graph_.node(instruction.node));
     segment.end = i + 1;
     segment.publishes = instruction.awaited;
     for (std::size_t p = 0; p < probes_.size(); ++p) {
@@ -156,6 +162,7 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
 std::uint64_t Lane::run_segments(const StepContext& context, std::uint64_t begin) {
   std::uint64_t now = begin;
   if (!loop_.empty()) wait_for_loop();
+  if (stages_ > 0) bubble_ += stages_ended_ - begin;
   if (options_.queue != nullptr) options_.queue->begin_step(context);
   if (waits_to_begin()) {
     now = ticks();
@@ -179,9 +186,12 @@ void Lane::end_step(const StepContext& context, std::uint64_t span) {
 
 /// No lane begins a step before all lanes of its loop have finished the one before.
 void Lane::wait_for_loop() {
-  for (Lane* other : loop_) {
-    wait_for(*other, static_cast<std::uint64_t>(step_) * other->plan_.instructions.size(),
+  for (std::size_t i = 0; i < loop_.size(); ++i) {
+    wait_for(*loop_[i], static_cast<std::uint64_t>(step_) * loop_[i]->plan_.instructions.size(),
              "the end of the step before");
+    if (i + 1 != stages_ || stages_ended_step_ == step_) continue;
+    stages_ended_step_ = step_;
+    stages_ended_ = ticks();
   }
 }
 
@@ -202,6 +212,7 @@ std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::u
     const std::uint64_t others =
         own_messages ? std::min(span, other.counters_.peer_waits.until(end) - idle) : span;
     waited_ += others;
+    if (wait.of_stage) bubble_ += others;
     exposed_ += span - others;
     if (options_.trace_events > 0) {
       trace_.add({.instruction = -1, .step = step_, .begin = now, .end = end});
@@ -247,6 +258,7 @@ std::uint64_t Lane::run_segment(const Segment& segment, const StepContext& conte
   if (segment.category == Category::Communication) {
     const std::uint64_t others = std::min(span, counters_.peer_waits.until(end) - idle);
     waited_ += others;
+    if (segment.of_stage) bubble_ += others;
     span -= others;
     exposed_ += span;
   }

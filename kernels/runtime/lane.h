@@ -125,6 +125,7 @@ class Lane {
   }
   std::uint64_t delayed() const { return delay_ ? delay_->total() : 0; }
   std::uint64_t waited() const { return waited_; }
+  std::uint64_t bubble() const { return bubble_; }  ///< of it, for other stages of the replica
   std::uint64_t exposed() const { return exposed_; }
   std::uint64_t total() const { return total_; }
   const std::vector<std::uint64_t>& step_ticks() const { return step_ticks_; }
@@ -140,6 +141,7 @@ class Lane {
     Category category = Category::Compute;
     bool waits = false;      ///< the first instruction's dependencies
     bool publishes = false;  ///< another lane awaits the last instruction
+    bool of_stage = false;   ///< brings messages from another stage of the replica
     int probe = -1;          ///< the last instruction makes this loss
   };
 
@@ -188,7 +190,8 @@ class Lane {
   std::vector<LossProbe> probes_;
   std::vector<Segment> segments_;
   std::vector<Lane*> all_lanes_;
-  std::vector<Lane*> loop_;
+  std::vector<Lane*> loop_;  ///< the others, first those of other stages of the replica
+  std::size_t stages_ = 0;   ///< how many these are
 
   Gate* gate_ = nullptr;
   CapturedLoop* captured_ = nullptr;
@@ -202,6 +205,9 @@ class Lane {
   std::int64_t examples_before_ = 0;
   std::array<std::uint64_t, kCategories> spent_{};
   std::uint64_t waited_ = 0;
+  std::uint64_t bubble_ = 0;
+  std::int64_t stages_ended_step_ = -1;  ///< when the other stages had ended the one before it
+  std::uint64_t stages_ended_ = 0;
   std::uint64_t exposed_ = 0;
   std::uint64_t total_ = 0;
   std::vector<std::uint64_t> step_ticks_;

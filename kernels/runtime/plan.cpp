@@ -64,6 +64,19 @@ Value what_is_viewed(const Graph& graph, Value value) {
   return value;
 }
 
+bool are_stages(const Place& one, const Place& other) {
+  return one.role == Role::Worker && other.role == Role::Worker && one.replica == other.replica &&
+         one.stage != other.stage;
+}
+
+bool comes_from_stage(const Graph& graph, const Node& node) {
+  if (!op_info(node.op).crosses) return false;
+  if (node.op == Op::Receive) return are_stages(node.place, sender_of(node));
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value input) {
+    return are_stages(node.place, graph.node(input.node).place);
+  });
+}
+
 Plan::Plan(const Step& step, const PlanOptions& options) {
   resolve_storage(step.graph);
   deal_to_lanes(step, options);
@@ -73,6 +86,7 @@ Plan::Plan(const Step& step, const PlanOptions& options) {
   }
   find_dependencies(step.graph);
   find_waits_for_memory(step.graph);
+  find_waits_for_stages(step.graph);
   for (const Value loss : step.losses) look_at(step.graph, loss);
 }
 
@@ -265,6 +279,20 @@ void Plan::find_waits_for_memory(const Graph& graph) {
     if (node.op == Op::Sent && storage(node.inputs[0]).variable < 0) ended[key] = id;
     if (!sent.contains(id)) continue;
     if (const auto found = ended.find(key); found != ended.end()) depend(id, found->second);
+  }
+}
+
+/// By what another lane of theirs brings, or by the other stage's lane itself.
+void Plan::find_waits_for_stages(const Graph& graph) {
+  for (LanePlan& lane : lanes_) {
+    for (Instruction& instruction : lane.instructions) {
+      for (Dependency& wait : instruction.waits) {
+        const LanePlan& other = lanes_[static_cast<std::size_t>(wait.lane)];
+        const NodeId awaited = other.instructions[static_cast<std::size_t>(wait.index)].node;
+        wait.of_stage = are_stages(lane.place, other.place) ||
+                        (lane.place == other.place && comes_from_stage(graph, graph.node(awaited)));
+      }
+    }
   }
 }
 

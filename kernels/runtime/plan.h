@@ -22,6 +22,8 @@ namespace regatta {
 struct Dependency {
   int lane = 0;
   int index = 0;
+  /// Another stage of the waiting lane's replica makes what is awaited.
+  bool of_stage = false;
 };
 
 struct Instruction {
@@ -76,6 +78,7 @@ class Plan {
   void gather_casts(const Graph& graph, LanePlan& lane);
   void find_dependencies(const Graph& graph);
   void find_waits_for_memory(const Graph& graph);
+  void find_waits_for_stages(const Graph& graph);
   std::map<NodeId, std::vector<NodeId>> readers_elsewhere(const Graph& graph) const;
   void look_at(const Graph& graph, Value loss);
   void depend(NodeId later, NodeId earlier);
@@ -87,6 +90,12 @@ class Plan {
   std::vector<Value> looked_at_;
   int loop_count_ = 0;
 };
+
+/// Whether they are stages of one replica.
+bool are_stages(const Place& one, const Place& other);
+
+/// Whether the node is a message from another stage of the replica at its place.
+bool comes_from_stage(const Graph& graph, const Node& node);
 
 /// True for nodes that no lane runs: views, and reads of variables that are not shared.
 bool is_view(const Graph& graph, const Node& node);

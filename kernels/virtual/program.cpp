@@ -68,13 +68,28 @@ class Maker {
                        .loop = loop.number,
                        .place = planned.place,
                        .communication = planned.communication,
-                       .instructions = {}};
+                       .instructions = {},
+                       .stages = {}};
       enter(loop, number, lane);
       for (const Instruction& instruction : planned.instructions) {
         lane.instructions.push_back(
             compile(graph, instruction, {first_lane, first_variable, number}));
       }
       program_.lanes.push_back(std::move(lane));
+    }
+    find_stages(first_lane);
+  }
+
+  void find_stages(int first_lane) {
+    const int end = static_cast<int>(program_.lanes.size());
+    for (int l = first_lane; l < end; ++l) {
+      ProgramLane& lane = program_.lanes[static_cast<std::size_t>(l)];
+      for (int other = first_lane; other < end; ++other) {
+        const ProgramLane& each = program_.lanes[static_cast<std::size_t>(other)];
+        if (lane.loop == each.loop && are_stages(lane.place, each.place)) {
+          lane.stages.push_back(other);
+        }
+      }
     }
   }
 
@@ -127,7 +142,9 @@ class Maker {
     for (const Dependency& wait : instruction.waits) {
       program_.lists.push_back(bases.lane + wait.lane);
       program_.lists.push_back(wait.index);
+      program_.lists.push_back(wait.of_stage ? 1 : 0);
     }
+    made.of_stage = comes_from_stage(graph, node);
     const Period period = period_of(node);
     if (period != Period{}) made.period = number_in(program_.periods, period);
     const std::int64_t expiry = expiry_[static_cast<std::size_t>(instruction.node)];

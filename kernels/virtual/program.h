@@ -26,6 +26,9 @@ enum class Work : std::uint8_t { Compute, Copy, Send, Sent, Receive, Collective 
 /// Of an instruction at a server whose steps take the first pushes only (loops/quorum.h).
 enum class QuorumPart : std::uint8_t { None, Decides, Follows, Behind };
 
+/// Numbers of Program::lists for each wait.
+inline constexpr std::int32_t kListedOfWait = 3;
+
 struct LaneInstruction {
   Work work = Work::Compute;
   Category category = Category::Compute;
@@ -33,6 +36,7 @@ struct LaneInstruction {
   bool is_a_read = false;     ///< of shared variables: their versions are noted
   bool is_an_update = false;  ///< of shared variables
   bool adds = false;          ///< receive: onto its inputs
+  bool of_stage = false;      ///< brings messages from another stage of the replica
   QuorumPart quorum = QuorumPart::None;
   std::int32_t period = -1;  ///< index of Program::periods; -1: every step
   std::int32_t expiry = -1;  ///< index of Program::expiries; -1: never
@@ -52,6 +56,7 @@ struct ProgramLane {
   bool communication = false;
   bool leads = false;  ///< its loop's first lane that computes; with a quorum at the first server
   std::vector<LaneInstruction> instructions;
+  std::vector<int> stages;  ///< lanes of its loop and process that are other stages of its replica
 };
 
 struct ProgramMessage {
@@ -91,8 +96,9 @@ struct Program {
   std::vector<Period> periods;
   std::vector<std::int64_t> expiries;  ///< examples seen, from which on a node is skipped
   std::vector<Place> senders;          ///< of copies
-  std::vector<std::int32_t> lists;     ///< pairs (lane, index) of waits, messages, shared variables
-  std::int32_t shared_variables = 0;   ///< over all processes
+  std::vector<std::int32_t>
+      lists;  ///< (lane, index, of_stage) of waits, messages, shared variables
+  std::int32_t shared_variables = 0;         ///< over all processes
   std::map<std::int32_t, Variable> shared;   ///< those that several loops read and update
   std::vector<std::string> unknown_kernels;  ///< without a cost, each once
 };

@@ -163,6 +163,7 @@ void Simulation::wait_for_peers(int l) {
   Lane& own = lane(l);
   if (now_ == own.since) return;
   own.waited += now_ - own.since;
+  if (instruction(l).of_stage) own.bubble += now_ - own.since;
   own.peer_waits.emplace_back(own.since, now_);
   own.since = now_;
 }
@@ -172,7 +173,7 @@ bool Simulation::await_dependencies(int l) {
   Lane& own = lane(l);
   const LaneInstruction& each = instruction(l);
   for (; own.met < each.waits; ++own.met) {
-    const auto list = static_cast<std::size_t>(each.first + 2 * own.met);
+    const auto list = static_cast<std::size_t>(each.first + kListedOfWait * own.met);
     const int behind = program_.lists[list];
     const auto index = static_cast<std::size_t>(program_.lists[list + 1]);
     const Lane& other = lane(behind);
@@ -183,6 +184,7 @@ bool Simulation::await_dependencies(int l) {
       const double span = now_ - own.since;
       const double others = own_messages ? overlap(other, own.since, now_) : span;
       own.waited += others;
+      if (program_.lists[list + 2] != 0) own.bubble += others;
       own.exposed += span - others;
       if (planned(l).communication && planned(behind).place != planned(l).place) {
         own.peer_waits.emplace_back(own.since, now_);
@@ -268,6 +270,7 @@ std::vector<std::pair<int, WorkerReport>> Simulation::workers() const {
     report.delay_ns = rounded(own.delayed);
     report.exposed_communication_ns = rounded(own.exposed);
     report.wait_ns = rounded(own.waited);
+    report.bubble_ns = rounded(own.bubble);
     report.input_ns = spent(Category::Input);
     report.update_ns = spent(Category::Update);
     report.total_ns = rounded(own.total);

@@ -75,6 +75,7 @@ class Simulation {
     std::array<double, kCategories> spent{};
     double delayed = 0;
     double waited = 0;
+    double bubble = 0;  ///< of it, for other stages of the replica
     double exposed = 0;
     double total = 0;
     std::vector<int> watchers;                          ///< lanes that wait for its progress
@@ -137,6 +138,7 @@ class Simulation {
     return quorum.seats[static_cast<std::size_t>(planned(l).place.replica)];
   }
   void begin_step(int l);
+  double stages_ended(int l) const;
   void end_step(int l);
   void go_on_to(int l, std::size_t at);
   void wait_for_peers(int l);

@@ -89,7 +89,7 @@ double Simulation::time_in_process(std::int64_t bytes) const {
 
 /// Of shared variables a lane reads or updates: staleness is counted as real runs do.
 void Simulation::note_versions(int l, const LaneInstruction& each) {
-  const auto begin = static_cast<std::size_t>(each.first + 2 * each.waits);
+  const auto begin = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
   for (std::size_t i = begin; i < begin + static_cast<std::size_t>(each.listed); ++i) {
     const std::int64_t variable = program_.lists[i];
     auto& version = versions_[static_cast<std::size_t>(variable)];

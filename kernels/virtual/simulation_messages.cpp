@@ -52,7 +52,7 @@ bool Simulation::send(int l) {
 
 bool Simulation::sent(int l) {
   const LaneInstruction& each = instruction(l);
-  const auto begin = static_cast<std::size_t>(each.first + 2 * each.waits);
+  const auto begin = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
   for (std::size_t i = begin; i < begin + static_cast<std::size_t>(each.listed); ++i) {
     Mailbox& mailbox = mailboxes_[static_cast<std::size_t>(program_.lists[i])];
     if (mailbox.left == mailbox.begun) continue;

@@ -87,8 +87,20 @@ bool Simulation::bound_holds(int l) {
   return false;
 }
 
+/// When the last of the replica's other stages in the lane's process ended its last step, if that
+/// was after the lane's own end.
+double Simulation::stages_ended(int l) const {
+  const ProgramLane& plan = planned(l);
+  double end = lanes_[static_cast<std::size_t>(l)].since;
+  for (const int other : plan.stages) {
+    end = std::max(end, lanes_[static_cast<std::size_t>(other)].began);
+  }
+  return end;
+}
+
 void Simulation::begin_step(int l) {
   Lane& own = lane(l);
+  own.bubble += stages_ended(l) - own.since;
   own.in_step = true;
   go_on_to(l, 0);
   own.waited += now_ - own.since;

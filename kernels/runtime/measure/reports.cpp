@@ -25,6 +25,7 @@ std::vector<WorkerReport> worker_reports(const RunState& run) {
     report.delay_ns = ticks_to_ns(lane->delayed());
     report.exposed_communication_ns = ticks_to_ns(lane->exposed());
     report.wait_ns = ticks_to_ns(lane->waited());
+    report.bubble_ns = ticks_to_ns(lane->bubble());
     report.input_ns = ticks_to_ns(lane->spent(Category::Input));
     report.update_ns = ticks_to_ns(lane->spent(Category::Update));
     report.total_ns = ticks_to_ns(lane->total());

@@ -27,7 +27,8 @@ struct WorkerReport {
   std::int64_t compute_ns = 0;
   std::int64_t delay_ns = 0;  ///< a straggler's delays, a part of compute_ns
   std::int64_t exposed_communication_ns = 0;
-  std::int64_t wait_ns = 0;  ///< for others to arrive, to make a value or to end a step
+  std::int64_t wait_ns = 0;    ///< for others to arrive, to make a value or to end a step
+  std::int64_t bubble_ns = 0;  ///< for other stages of its replica, a part of wait_ns
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
   std::int64_t total_ns = 0;             ///< inside steps
@@ -47,6 +48,7 @@ void for_each_field(T& worker, Field&& field) {
   field("delay_ns", worker.delay_ns, Merging<AddUp>());
   field("exposed_communication_ns", worker.exposed_communication_ns, Merging<AddUp>());
   field("wait_ns", worker.wait_ns, Merging<AddUp>());
+  field("bubble_ns", worker.bubble_ns, Merging<AddUp>());
   field("input_ns", worker.input_ns, Merging<AddUp>());
   field("update_ns", worker.update_ns, Merging<AddUp>());
   field("total_ns", worker.total_ns, Merging<AddUp>());
