@@ -117,7 +117,7 @@ class Figures(unittest.TestCase):
         stages = made_up_record("parabola", "pipeline", 1, workers=[
             {"compute_ns": 800, "wait_ns": 200, "bubble_ns": 150, "steps": 10}])
         (axes,) = figure_time_split.draw(runs_of(stages)).axes
-        self.assertEqual([bar.get_width() for bar in axes.patches],
+        self.assertEqual([round(1000 * bar.get_width()) for bar in axes.patches],
                          [80, 0, 15, 5, 0, 0])
         slow = made_up_record("resnet9_thin", "in_graph", 1, workers=[
             {"compute_ns": 10**6, "wait_ns": 10**6, "steps": 10}])

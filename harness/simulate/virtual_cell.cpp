@@ -48,8 +48,9 @@ VirtualMode virtual_mode_of(const RaceRequest& request) {
 void require_virtual(const RaceRequest& request, const Placement& placement) {
   if (is_gpu(request.device)) {
     refuse(
-        "calibrations hold costs of kernels, whatever computes them, and --virtual train computes on "
-        "this machine's CPU; leave --device out");
+        "a calibration holds costs of kernels wherever they run, and --virtual train computes on "
+        "the "
+        "CPU; leave --device out");
   }
   if (!request.trace.empty()) refuse("there is no timeline of virtual time yet; leave --trace out");
   if (request.checkpoint_every || !request.resume.empty()) {
