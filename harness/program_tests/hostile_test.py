@@ -54,11 +54,27 @@ class Outputs(Hostile):
                                     *more, says="holds records, which no command replaces")
                 self.assert_refused("run", *SHORT, "--trace", str(file), *more, "--out",
                                     str(folder), says="holds records, which no command replaces")
-        fresh = fresh_folder() / "new"
-        self.assert_refused("run", *SHORT, "--trace", str(fresh / "records.jsonl"), "--out",
-                            str(fresh), says="is the name of a file of records")
         self.assertEqual(records.read_bytes(), before)
         self.assertEqual((folder / "copy.txt").read_bytes(), before)
+
+    def test_of_all_commands_never_have_the_name_of_records(self) -> None:
+        folder, here = str(folder_of_runs()), fresh_folder()
+        (here / "link").symlink_to("records.jsonl")
+        matrix = fresh_folder() / "matrix.toml"
+        matrix.write_text("[[race]]\nworkload = 'parabola'\nsteps = 5\n")
+        commands = (("run", *SHORT, "--out", str(here), "--trace"), ("run", *SHORT, "--out"),
+                    ("matrix", str(matrix), "--seeds", "1", "--out"), ("report", folder, "--out"),
+                    ("export", folder, "--format", "csv", "--out"),
+                    ("export", folder, "--format", "github", "--out"),
+                    ("calibrate", *SHORT[:2], "--out"),
+                    ("graph", *SHORT[:2], "--format", "chakra", "--out"))
+        names = ("records.jsonl", "simulated.jsonl", "records.damaged", "./x/../Records.JSONL",
+                 "link", "new/records.jsonl")
+        for command in commands:
+            for name in names:
+                self.assert_refused(*command, str(here / name),
+                                    says="is the name of a file of records")
+        self.assertEqual([path.name for path in here.iterdir()], ["link"])
 
     def test_take_the_place_of_another_file_only_where_that_was_asked_for(self) -> None:
         folder = folder_of_runs()
