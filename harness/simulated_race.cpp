@@ -71,10 +71,11 @@ Record simulated_race(const RaceRequest& request) {
                    "by the calibration nothing takes any time; fix: regatta "
                    "calibrate, or times above 0");
   }
+  const TrainingReport report = report_of(simulation, cell.program);
   record.training_ns = record.full_ns = std::llround(simulation.now());
   record.examples_per_s =
       static_cast<double>(simulation.examples_seen()) / (simulation.now() * 1e-9);
-  summarize(report_of(simulation, cell.program), simulation.examples_seen(), record);
+  summarize(report, simulation.examples_seen(), record);
   record.checksums = {};
   for (WorkerRecord& worker : record.workers) worker.host = cell.host_of(worker.rank);
   record.simulated = simulated_facts(cell, VirtualMode::Time, simulation.events());
