@@ -25,7 +25,7 @@ constexpr std::uintmax_t kMostCluster = 64 << 10;
 constexpr std::int64_t kMostHosts = 4096;
 constexpr std::int64_t kMostCores = 4096;
 constexpr std::size_t kMostLine = 4096;  // characters: toml++ follows brackets by recursion
-constexpr double kLeastSpread = 1e-6;  // but 0: a gamma distribution's shape is 1 / spread^2
+constexpr double kLeastSpread = 1e-6;    // but 0: a gamma distribution's shape is 1 / spread^2
 constexpr double kMostSpread = 10;
 constexpr double kMostLatency = 1e8;                        // us
 constexpr double kLeastGbit = 1e-6, kMostGbit = 1e6;        // a second
@@ -220,10 +220,9 @@ void require_fitting(const Calibration& calibration, const std::string& path,
 
 ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,
                          const std::string& git_commit) {
-  ClusterFile file =
-      parse_cluster(text_of(path, kMostCluster), path.string(), [&](const std::string& name) {
-        return read_calibration(path.parent_path() / name);
-      });
+  ClusterFile file = parse_cluster(
+      text_of(path, kMostCluster), path.string(),
+      [&](const std::string& name) { return read_calibration(path.parent_path() / name); });
   require_fitting(file.calibration, path.string(), cpu, git_commit);
   return file;
 }

@@ -64,7 +64,8 @@ void check_cluster(const ClusterFile& file) {
         "ways between hosts are in their range");
   check(cluster.threads_per_worker >= 1 && cluster.server_cores >= 1, "all have a core");
   for (std::uint32_t step = 0; step < 4; ++step) {
-    const double factor = virtual_time::compute_factor(cluster.compute_times, cluster.seed, 0, step);
+    const double factor =
+        virtual_time::compute_factor(cluster.compute_times, cluster.seed, 0, step);
     check(is_within(factor, 0, 1e300), "a time can be drawn");
   }
   check(std::isfinite(hardware_of(file).latency_ns), "a record can say what hardware it was");

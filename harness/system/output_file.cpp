@@ -2,7 +2,6 @@
 #include "harness/system/output_file.h"
 
 #include <fcntl.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // --overwrite was given, and never in place of records. Unless it is committed it leaves nothing
 // behind, and a file that is replaced stays as it was until the new one is complete. No file and no
 // folder is written under the name of a file of records, in whatever case, also where there is none
-// yet, and also behind a link: the next run could not add its record, or would add it to the output.
+// yet, and also behind a link: the next run would add its record to the output, or could not.
 #pragma once
 
 #include <cerrno>

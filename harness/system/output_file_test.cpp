@@ -77,10 +77,17 @@ TEST_F(OutputFileTest, NeverHasTheNameOfRecords) {
   const fs::path folder = folder_.path();
   fs::create_symlink("new/records.jsonl", folder / "dangling");
   fs::create_symlink("dangling", folder / "twice");
-  const char* const names[] = {"records.jsonl",  "simulated.jsonl", "new/records.damaged",
-                               "Records.JSONL",  "a/../records.jsonl", ".//records.jsonl/.",
-                               "records.jsonl/", "records.jsonl/a",    "dangling",
-                               "twice",          "twice/",
+  const char* const names[] = {"records.jsonl",
+                               "simulated.jsonl",
+                               "new/records.damaged",
+                               "Records.JSONL",
+                               "a/../records.jsonl",
+                               ".//records.jsonl/.",
+                               "records.jsonl/",
+                               "records.jsonl/a",
+                               "dangling",
+                               "twice",
+                               "twice/",
                                "twice/index.html"};
   for (const char* name : names) {
     for (const IfThere if_there : {IfThere::Refuse, IfThere::Replace}) {

@@ -21,24 +21,41 @@ namespace regatta::exchange {
 namespace {
 
 constexpr std::chrono::seconds kCheckLimit{5};
+constexpr std::uintmax_t kMostPem = 1 << 20;  // bytes of a file
 
 /// What every message about TLS that does not work ends with.
 constexpr const char* kRemedy =
     "; cert.pem must name the address (subjectAltName), belong to key.pem and be signed by ca.pem, "
     "the same for all processes: ci/make_certificates makes such files";
 
-std::string contents(const std::string& path, const std::string& kind) {
+struct SmallFile {
+  std::string text;
+  std::string reason;  ///< why there is none
+};
+
+/// Of what keeps us waiting, such as a FIFO, or has no end, such as a device, nothing is read.
+SmallFile read_small_file(const std::string& path) {
   std::error_code error;
-  std::ifstream file;
-  errno = 0;
-  if (std::filesystem::is_fifo(path, error)) {
-    errno = EINVAL;  // it would keep us waiting
-  } else {
-    file.open(path, std::ios::binary);
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::none ||
+      status.type() == std::filesystem::file_type::not_found) {
+    return {"", error.message()};
   }
+  if (status.type() == std::filesystem::file_type::directory) return {"", "Is a directory"};
+  if (!std::filesystem::is_regular_file(status)) return {"", "it is no regular file"};
+  if (std::filesystem::file_size(path, error) > kMostPem || error) {
+    return {"", "it has more than " + std::to_string(kMostPem) + " bytes"};
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || text.empty()) {
-    const std::string reason = errno != 0 ? std::strerror(errno) : "it is empty";
+  if (file && !text.empty()) return {std::move(text), ""};
+  return {"", errno != 0 ? std::strerror(errno) : "it is empty"};
+}
+
+std::string contents(const std::string& path, const std::string& kind) {
+  const auto [text, reason] = read_small_file(path);
+  if (text.empty()) {
     throw RunError(ErrorKind::Usage, "TLS: cannot read '" + path + "': " + reason +
                                          "; a folder for --tls holds ca.pem, cert.pem and key.pem");
   }

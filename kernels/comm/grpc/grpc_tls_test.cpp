@@ -3,7 +3,10 @@
 // The exchange over TLS, and what is said where files or certificates are not what they must be.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
+#include <utility>
 
 #include "kernels/comm/grpc/certificates_for_test.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
@@ -73,6 +76,26 @@ TEST_F(GrpcTls, NamesAFileThatIsMissing) {
                         "': No such file or directory; a folder for --tls"),
               0U)
         << error.what();
+  }
+}
+
+TEST_F(GrpcTls, ReadsNoFileThatHasNoEnd) {
+  const std::string large = path("large");
+  std::ofstream(large).close();
+  std::filesystem::resize_file(large, std::uintmax_t{1} << 40);
+  for (const auto& [key, why] :
+       {std::pair<std::string, std::string>{"/dev/zero", "it is no regular file"},
+        {large, "it has more than 1048576 bytes"}}) {
+    ExchangeOptions options = options_of(0, "process");
+    options.tls.key = key;
+    End server(options);
+    try {
+      server.exchange.serve();
+      FAIL() << key << " was read";
+    } catch (const RunError& error) {
+      EXPECT_EQ(std::string(error.what()).find("TLS: cannot read '" + key + "': " + why), 0U)
+          << error.what();
+    }
   }
 }
 
