@@ -180,6 +180,44 @@ class Outputs(Hostile):
                                    "40 runs are kept")
 
 
+class ControlCharacters(Hostile):
+    """Of names, files and records do not reach the terminal."""
+
+    def assert_plain(self, *arguments: str, shows: str) -> None:
+        with self.subTest(arguments=arguments):
+            done = subprocess.run([REGATTA, *arguments], capture_output=True, timeout=60)
+            said = done.stdout + done.stderr
+            self.assertNotRegex(said, rb"[\0-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+            self.assertIn(shows.encode(), said)
+
+    def test_of_arguments_and_files(self) -> None:
+        folder = fresh_folder()
+        (folder / "matrix.toml").write_text("[[race]]\nworkload = 'parabola'\n"
+                                            '"\\u001b[31mworkers" = 2\n')
+        (folder / "cluster.toml").write_text('"\\u009b2J" = 1\n')
+        red = "\x1b[31m"
+        self.assert_plain("run", "--workload", f"para{red}bola", shows=r"para\x1b[31mbola")
+        self.assert_plain("run", *SHORT, "--straggler", red, shows=r"\x1b[31m")
+        self.assert_plain("run", *SHORT, "--out", str(folder / f"a{red}"), shows=r"a\x1b[31m")
+        self.assert_plain("export", f"{red}\x07", "--format", "csv", shows=r"\x1b[31m\x07")
+        self.assert_plain("matrix", str(folder / "matrix.toml"), "--dry-run", shows=r"\x1b[31mw")
+        self.assert_plain("run", *SHORT, "--cluster", str(folder / "cluster.toml"),
+                          shows=r"\x9b2J")
+
+    def test_of_records(self) -> None:
+        good, bad = folder_of_runs(), fresh_folder()
+        line = (good / "records.jsonl").read_text()
+        line = line.replace('"workload":"parabola"', '"workload":"para\\u001b[31mbola"')
+        (bad / "records.jsonl").write_text(line + '{"schema":7,"\\u001b[2J":1}\n')
+        shown = r"para\x1b[31mbola"
+        self.assert_plain("compare", str(bad), str(good), shows=shown)
+        self.assert_plain("compare", str(good), str(bad), "--format", "markdown", shows=shown)
+        self.assert_plain("report", str(bad), "--format", "json", shows="para")
+        self.assert_plain("export", str(bad), "--format", "github", "--out",
+                          str(fresh_folder() / "new"), shows=shown)
+        self.assert_plain("matrix", "--tier", "quick", "--dry-run", "--out", str(bad), shows="runs")
+
+
 class Values(Hostile):
     def test_are_never_empty(self) -> None:
         for flag in ("--tls", "--resume", "--steps", "--bucket-bytes", "--checkpoint-every",

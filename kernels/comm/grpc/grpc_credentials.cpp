@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/grpc/grpc_credentials.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -8,6 +9,7 @@
 #include <grpcpp/server_builder.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +29,16 @@ constexpr std::uintmax_t kMostPem = 1 << 20;  // bytes of a file
 constexpr const char* kRemedy =
     "; cert.pem must name the address (subjectAltName), belong to key.pem and be signed by ca.pem, "
     "the same for all processes: ci/make_certificates makes such files";
+
+/// gRPC logs what peers say and what fails, line by line on stderr; what matters comes as an error.
+/// Those who ask for its log by GRPC_VERBOSITY get it.
+void silence_grpc() {
+  static const bool once = [] {
+    if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+    return true;
+  }();
+  static_cast<void>(once);
+}
 
 struct SmallFile {
   std::string text;
@@ -135,6 +147,7 @@ void check_tls(const TlsFiles& files, const std::string& address) {
 }
 
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsFiles& files) {
+  silence_grpc();
   if (files.certificate.empty()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
@@ -144,6 +157,7 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsFiles& file
 }
 
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const TlsFiles& files) {
+  silence_grpc();
   if (files.certificate.empty()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = certificate_in(files.authority);

@@ -110,6 +110,17 @@ std::string error_of(const TlsFiles& files, const std::string& address = "127.0.
   return "no error";
 }
 
+TEST_F(GrpcTls, SaysWhatIsWrongInTheErrorAlone) {
+  const std::string noise = path("noise");
+  std::ofstream(noise) << "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+  TlsFiles files = certificates_.files_of("process");
+  files.key = noise;
+  testing::internal::CaptureStderr();
+  const std::string error = error_of(files);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_NE(error.find("no server starts with it"), error.npos) << error;
+}
+
 TEST_F(GrpcTls, AcceptsFilesThatBelongTogether) {
   EXPECT_EQ(error_of(certificates_.files_of("process")), "no error");
   EXPECT_EQ(error_of({}), "no error");
