@@ -31,7 +31,8 @@ RULES = (
     Rule("kernels/cuda", ("kernels/graph", "kernels/runtime"), CUDA),
     Rule("kernels/virtual", ("kernels/graph", "kernels/runtime")),
     Rule("kernels/comm", ("kernels/graph", "kernels/runtime"),
-         ("mpi.h", "nccl.h", "grpc/grpc.h", "grpcpp/", "google/protobuf/", "cuda_runtime.h")),
+         ("mpi.h", "nccl.h", "grpc/grpc.h", "grpc/support/log.h", "grpcpp/", "google/protobuf/",
+          "cuda_runtime.h")),
     Rule("workloads", ("kernels/graph",), ("openssl/",)),
     Rule("strategies", ("kernels/graph",)),
     # The rooms of the harness, each of which stands on those above it.

@@ -195,7 +195,7 @@ void LiveLine::show(const RaceProgress& progress) {
 void LiveLine::tell(const std::string& line) {
   const std::lock_guard lock(mutex_);
   clear();
-  if (!line.empty()) fmt::print("{}\n", line);
+  if (!line.empty()) fmt::print("{}\n", one_line(line));
   if (!line.empty() && terminal_) draw();
   std::fflush(stdout);
 }
@@ -204,9 +204,12 @@ void LiveLine::conclude(const Record& record, const std::string& folder) {
   ticker_.reset();
   const std::lock_guard lock(mutex_);
   clear();
-  std::string verdict(to_string(record.status));
-  if (color_) verdict = colored(verdict, record.status == Status::Reached ? "32" : "31");
-  const std::string text = name_ + ": " + verdict_text(record, verdict, folder);
+  const std::string verdict(to_string(record.status));
+  std::string text = one_line(name_ + ": " + verdict_text(record, verdict, folder));
+  if (const std::size_t begin = text.find(": " + verdict); color_ && begin != text.npos) {
+    text.replace(begin + 2, verdict.size(),
+                 colored(verdict, record.status == Status::Reached ? "32" : "31"));
+  }
   if (!terminal_) {
     fmt::print("{}\n", text);
     return;

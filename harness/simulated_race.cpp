@@ -15,6 +15,7 @@
 #include "harness/summary.h"
 #include "harness/system/machine.h"
 #include "harness/system/run_id.h"
+#include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/graph/period.h"
@@ -71,10 +72,11 @@ Record simulated_race(const RaceRequest& request) {
                    "by the calibration nothing takes any time; fix: regatta "
                    "calibrate, or times above 0");
   }
+  const TrainingReport report = report_of(simulation, cell.program);
   record.training_ns = record.full_ns = std::llround(simulation.now());
   record.examples_per_s =
       static_cast<double>(simulation.examples_seen()) / (simulation.now() * 1e-9);
-  summarize(report_of(simulation, cell.program), simulation.examples_seen(), record);
+  summarize(report, simulation.examples_seen(), record);
   record.checksums = {};
   for (WorkerRecord& worker : record.workers) worker.host = cell.host_of(worker.rank);
   record.simulated = simulated_facts(cell, VirtualMode::Time, simulation.events());
@@ -111,8 +113,9 @@ void print_simulated(std::ostream& out, const Record& record, const std::string&
       static_cast<double>(record.step_time_ns.p50) * 1e-6, record.step_time_ns.count,
       record.examples_per_s, share(&WorkerRecord::compute_ns), share(&WorkerRecord::update_ns),
       share(&WorkerRecord::exposed_communication_ns), share(&WorkerRecord::wait_ns));
-  out << fmt::format("in virtual time, by costs of {}; record in {}/{}\n", record.simulated->source,
-                     folder, file_of(Kept::Simulated));
+  out << one_line(fmt::format("in virtual time, by costs of {}; record in {}/{}",
+                              record.simulated->source, folder, file_of(Kept::Simulated)))
+      << '\n';
 }
 
 }  // namespace regatta

@@ -12,7 +12,7 @@ import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .folder import RECORDS, State
+from .folder import RECORDS, SIMULATED, State
 from .processes import Done
 from .subject import Subject
 
@@ -22,6 +22,7 @@ FRACTION = re.compile(r"--(?:alpha|[a-z-]+-effect)")  # of flags that are a part
 HELP = {"--help", "--version"}
 SHORT_HELP = "-h"  # and what is written behind it
 FLAGS_END = "--"
+SEEDS = {"--seed", "--seeds"}
 RUN_FAILED = 2
 UNTOLD = {"auto"}  # values that the record answers by another
 
@@ -160,41 +161,80 @@ def other_work(asked: Asked, words: list[str], record: dict[str, Any]) -> list[s
         whole = False
     if not whole and not any("\udc80" <= letter <= "\udcff" for letter in "".join(words)):
         found.append("the record's command is another than the one that was given")
-    if asked.has("--steps") and record["status"] != "failed":
+    if asked.has("--steps") and record["status"] != "failed" and record["evaluations"]:
         batch, steps = record["cell"]["global_batch"], int(asked.values("--steps")[0])
         if record["evaluations"][-1]["examples"] < batch * steps:
             found.append("fewer steps than asked for")
     return found
 
 
-def wrong_record(asked: Asked, words: list[str], file: Path) -> list[str]:
-    """The last one of the file, which goes."""
+def wrong_records(asked: Asked, words: list[str], lines: list[bytes]) -> list[str]:
+    """Of the runs of a command, one a seed."""
+    seeds = int(asked.values("--seeds")[0]) if asked.has("--seeds") else 1
+    if len(lines) != seeds:
+        return [f"{len(lines)} lines were added for {seeds} seeds"]
+    try:
+        records = [json.loads(line) for line in lines]
+    except ValueError as error:
+        return [f"{len(lines)} lines were added: {str(error)[:80]}"]
+    if seeds == 1:
+        return other_work(asked, words, records[0])
+    first = int(asked.values("--seed")[0]) if asked.has("--seed") else 1
+    found = []
+    for seed, record in enumerate(records, start=first):
+        one, rest = of_one_seed(asked, words, seed)
+        found += other_work(one, rest, record)
+    return found
+
+
+def of_one_seed(asked: Asked, words: list[str], seed: int) -> tuple[Asked, list[str]]:
+    """What the command would be for a run of it."""
+    left, waits = [], False
+    for word in words:
+        flag, equals, _ = word.partition("=")
+        if not waits and flag not in SEEDS:
+            left.append(word)
+        waits = not waits and flag in SEEDS and not equals
+    flags = [(name, value) for name, value in asked.flags if name not in SEEDS]
+    return (asked._replace(flags=[*flags, ("--seed", str(seed))]), [*left, "--seed", str(seed)])
+
+
+def outside(asked: Asked, words: list[str], file: Path) -> list[str]:
+    """Records of a file outside of the folder, where nothing is kept from before; it goes."""
     try:
         lines = file.read_bytes().splitlines()
         file.unlink()
-        return other_work(asked, words, json.loads(lines[-1]))
-    except (OSError, ValueError, IndexError) as error:
+    except OSError as error:
         return [f"no record in {file}: {error}"]
+    return wrong_records(asked, words, lines)
 
 
 def wrong_run(asked: Asked, words: list[str], folder: Folder) -> list[str]:
     """Of a run that ended with a record, it says."""
     out = (asked.values("--out") or ["out"])[0]
-    file = os.path.realpath(folder.here / out / RECORDS)
+    kept = SIMULATED if asked.has("--cluster") else RECORDS
+    file = os.path.realpath(folder.here / out / kept)
     name = os.path.relpath(file, folder.root)
-    if name.startswith("../"):  # where nothing is kept from before
-        return wrong_record(asked, words, Path(file))
+    if name.startswith("../"):
+        return outside(asked, words, Path(file))
     kind, content = folder.after.get(name, ("", b""))
     if kind != "file":
         instead = f"a {kind}" if kind else "not there"
         return [f"no record was added to {file[:80]}, which is {instead}"]
     former = folder.before.get(name, ("", b""))[1]
     lines = [line for line in content.removeprefix(former).splitlines() if line]
+    return wrong_records(asked, words, lines)
+
+
+def wrong_calibration(asked: Asked, words: list[str], folder: Folder) -> list[str]:
+    out = (asked.values("--out") or ["calibration.json"])[0]
     try:
-        (record,) = [json.loads(line) for line in lines]
-    except ValueError as error:
-        return [f"{len(lines)} lines were added to {name[:80]}: {str(error)[:80]}"]
-    return other_work(asked, words, record)
+        made = json.loads((folder.here / out).read_bytes())
+        if made["kernels"] and shlex.split(made["command"]) == ["regatta", *words]:
+            return []
+        return ["a calibration of another command, or of nothing"]
+    except (OSError, ValueError, KeyError) as error:
+        return [f"no calibration in {out[:80]}: {str(error)[:80]}"]
 
 
 def prints(asked: Asked) -> bool:
@@ -205,6 +245,8 @@ def prints(asked: Asked) -> bool:
         return "json" in asked.values("--format")
     if asked.subcommand == "matrix":
         return asked.has("--dry-run")
+    if asked.subcommand == "graph":
+        return "chakra" not in asked.values("--format")
     return asked.is_help or asked.subcommand != "run"
 
 
@@ -226,4 +268,6 @@ def wrong_work(words: list[str], subject: Subject, done: Done, stdout: str,
             return ["exit code 0 with nothing said"]
     if asked.subcommand == "run" and not asked.is_help:
         return wrong_run(asked, words, folder)
+    if asked.subcommand == "calibrate" and not asked.is_help:
+        return wrong_calibration(asked, words, folder)
     return []

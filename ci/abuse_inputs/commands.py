@@ -9,16 +9,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from . import known, values
-from .asked import REAL, Folder, read, wrong_work
+from .asked import REAL, WHOLE, Folder, read, why_to_refuse, wrong_work
 from .folder import ABSOLUTE, Treasures, devices_lost, lost
 from .oracle import Verdict, broken, quoted
 from .processes import run
-from .subject import Flag, Subject
+from .subject import CALIBRATED, Flag, Subject
 
 KIND = "commands"
 SERVED = "parameter_server"  # with processes of their own, which take a second to start
 RARE = 100  # of as many lines one may take seconds
 ATTEMPTS = 50
+# Where `regatta calibrate`, which measures for seconds, cannot write.
+CLOSED = {"notes.txt", "g/trace.json", "g/old.csv", "g/records.jsonl", "new/records.jsonl", "link",
+          "empty/link", "new/simulated.jsonl", "h/records.damaged", "g", "h", "out", "loop",
+          "loop/x", "notes.txt/below", *ABSOLUTE}
+FEW_SEEDS, MOST_SEEDS = 5, 1_000
 EXPORTS = ("dawnbench", "mllog", "gbench", "github", "bmf", "csv")
 
 
@@ -45,10 +50,19 @@ def cell(rng: random.Random, subject: Subject, rare: bool) -> list[str]:
 
 def sensible(rng: random.Random, subject: Subject, rare: bool) -> list[str]:
     kind = rng.random()
+    if kind < 0.04 and subject.calibration:
+        words = rng.choice((["run"], ["run", "--virtual", "train"],
+                            ["graph", "--format", "chakra"]))
+        return [*words, *CALIBRATED, "--cluster", "cluster.toml", "--out", "new"]
+    if kind < 0.07:
+        return ["calibrate", *cell(rng, subject, rare), "--out",
+                "new/calibration.json" if rare else rng.choice(sorted(CLOSED))]
     if kind < 0.5:
-        return ["run", *cell(rng, subject, rare), "--out", rng.choice(("g", "new", "with spaces"))]
+        words = ["run", *cell(rng, subject, rare), "--out", rng.choice(("g", "new", "with spaces"))]
+        return words + (["--seeds", rng.choice("123")] if rng.random() < 0.1 else [])
     if kind < 0.7:
-        return ["graph", *cell(rng, subject, rare), "--format", rng.choice(("text", "dot"))]
+        words = ["graph", *cell(rng, subject, rare), "--format"]
+        return words + rng.choice((["text"], ["dot"], ["chakra", "--out", "new"]))
     if kind < 0.8:
         words = ["export", rng.choice(("g", "h")), "--format", rng.choice(EXPORTS)]
         return words + rng.choice(([], ["--out", "new"], ["--author", "me", "--out", "new/new"]))
@@ -139,8 +153,14 @@ def takes_long(words: list[str], subject: Subject) -> bool:
         return not dry and not (small and asked.values("--seeds") == ["1"])
     if asked.subcommand == "report":
         return "json" not in asked.values("--format")
+    if asked.subcommand == "calibrate":
+        is_closed = set(asked.values("--out")) & CLOSED and not asked.has("--overwrite")
+        return not (is_closed or why_to_refuse(asked, subject))
     if asked.subcommand not in ("run", "graph"):
         return False
+    if any(WHOLE.fullmatch(seeds) and FEW_SEEDS < int(seeds) <= MOST_SEEDS
+           for seeds in asked.values("--seeds")):
+        return True
     others = set(subject.workloads) - {"parabola"}
     if any(word.strip() in others for word in rest) and asked.subcommand == "run":
         return True
@@ -199,5 +219,5 @@ def judged(subject: Subject, number: int, treasures: Treasures) -> Verdict:
 
 
 def judge(subject: Subject, numbers: Sequence[int], folder: Path) -> list[Verdict]:
-    treasures = Treasures(folder / KIND, subject.records)
+    treasures = Treasures(folder / KIND, subject.records, subject.calibration)
     return [judged(subject, number, treasures) for number in numbers]

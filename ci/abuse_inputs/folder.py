@@ -9,14 +9,20 @@ import stat
 from pathlib import Path
 
 RECORDS = "records.jsonl"
+SIMULATED = "simulated.jsonl"
+KEPT = (RECORDS, SIMULATED, "records.damaged")  # what may grow, and nothing else
 DEVICES = ("zero", "full", "null")
 # Where nothing can be written, whoever asks. No other absolute path may be tried.
 ABSOLUTE = ("/proc/regatta", "/proc/nonesuch/x")
 # Relative to the folder; made by Treasures.
 PATHS = ("g", "h", "out", "empty", "with spaces", "g/records.jsonl", "g/trace.json", "g/old.csv",
-         "notes.txt", "matrix.toml", "bench.json", "deep.json", "loop", "loop/x", "fifo", "link",
+         "notes.txt", "matrix.toml", "cluster.toml", "calibration.json", "bench.json", "deep.json",
+         "loop", "loop/x", "fifo", "link",
          "dangling", "zero", "full", "null", "records_is_a_folder", "records_is_a_fifo",
-         "records_is_zero", "notes.txt/below", "new", "new/deeper", ".", "..", "./g/", "../here/g",
+         "records_is_zero", "g/simulated.jsonl", "new/simulated.jsonl",
+         "h/records.damaged", "empty/link", "new/RECORDS.jsonl", "notes.txt/below", "new",
+         "new/deeper",
+         ".", "..", "./g/", "../here/g",
          "-", "~", "$HOME", "*", "new\nline", "'quoted'", '"quoted"', "a,b", "[g]", "name\udcff",
          "ünïcode", "n" * 300, "n/" * 2100, "n" * 100_000, *ABSOLUTE)
 MATRIX = """seeds = 1
@@ -29,14 +35,19 @@ BENCH = """{"context": {"executable": "./bench"}, "benchmarks": [
 {"name": "BM_Add/1", "run_name": "BM_Add/1", "run_type": "iteration", "real_time": 2.0,
  "cpu_time": 2.0, "time_unit": "ns"}]}
 """
+CLUSTER = """calibration = "calibration.json"
+[[host]]
+count = 2
+processes = 1
+"""
 DEPTH = 100_000
 
 Entry = tuple[str, bytes]  # what it is, and its bytes or what it links to
 State = dict[str, Entry]
 
 
-def state_of(root: Path) -> State:
-    """All below it, by path. Follows no link and opens nothing but files."""
+def state_of(root: Path, most_bytes: int = 1 << 40) -> State:
+    """All below it, by path. Follows no link and opens nothing but files, of no more bytes."""
     state: State = {}
     folders = [(str(root), "")]
     while folders:
@@ -49,6 +60,9 @@ def state_of(root: Path) -> State:
                 state[name] = ("folder", b"")
                 folders.append((entry.path, name + "/"))
             elif entry.is_file(follow_symlinks=False):
+                if entry.stat(follow_symlinks=False).st_size > most_bytes:
+                    state[name] = ("large file", b"")
+                    continue
                 with open(entry.path, "rb") as file:
                     state[name] = ("file", file.read())
             else:
@@ -57,7 +71,7 @@ def state_of(root: Path) -> State:
 
 
 def is_records(name: str) -> bool:
-    return name.rpartition("/")[2] == RECORDS
+    return name.rpartition("/")[2] in KEPT
 
 
 def lost(before: State, after: State, overwrite: bool) -> list[str]:
@@ -88,10 +102,11 @@ class Treasures:
     """A folder `here` below `root` to be the working directory; made anew when something in it has
     changed."""
 
-    def __init__(self, root: Path, records: bytes) -> None:
+    def __init__(self, root: Path, records: bytes, calibration: bytes = b"") -> None:
         self.root = root
         self.here = root / "here"
         self.records = records
+        self.calibration = calibration
         self.before: State = {}
 
     def ready(self) -> State:
@@ -115,12 +130,16 @@ class Treasures:
             (self.here / folder).mkdir(parents=True)
         for folder in ("g", "h", "out", "with spaces"):
             (self.here / folder / RECORDS).write_bytes(self.records)
+        (self.here / "g" / SIMULATED).touch()
+        (self.here / "h" / KEPT[2]).write_text("{\n")
         for name, text in (("g/trace.json", "[]\n"), ("g/old.csv", "a,b\r\n"),
                            ("notes.txt", "do not lose me\n"), ("matrix.toml", MATRIX),
-                           ("bench.json", BENCH), ("deep.json", "[" * DEPTH)):
+                           ("bench.json", BENCH), ("deep.json", "[" * DEPTH),
+                           ("cluster.toml", CLUSTER)):
             (self.here / name).write_text(text)
+        (self.here / "calibration.json").write_bytes(self.calibration)
         for name, target in (("loop", "loop"), ("link", "g/" + RECORDS), ("dangling", "nowhere"),
-                             ("records_is_zero/" + RECORDS, "/dev/zero"),
+                             ("records_is_zero/" + RECORDS, "/dev/zero"), ("empty/link", RECORDS),
                              *((name, f"/dev/{name}") for name in DEVICES)):
             (self.here / name).symlink_to(target)
         os.mkfifo(self.here / "fifo")

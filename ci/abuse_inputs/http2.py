@@ -203,5 +203,27 @@ def element(rng: random.Random, stream: int) -> bytes:
     return rng.choice(FRAMES if rng.random() < 0.95 else FLOODS)(rng, stream)
 
 
+def request(rng: random.Random, _: int) -> bytes:
+    """An input of the kind `doors`: what a client of gRPC says first, with a key that is guessed;
+    then bytes of it changed, more of it, or what a client that is let in would say."""
+    key = rng.choice(("0" * 32, "", "x", "0" * 31, "0" * 33, "f" * 64, "%00", "\0" * 32,
+                      "0" * 2000))
+    name = rng.choice(("Proxy-Authorization", "Proxy-Authorization", "proxy-authorization",
+                       "Authorization", "X"))
+    scheme = rng.choice(("Bearer", "Bearer", "bearer", "Basic", ""))
+    target = rng.choice(("127.0.0.1:80", "[::1]:80", "", "x" * 3000, "/", "a b"))
+    method = rng.choice(("CONNECT",) * 5 + ("GET", "connect", "CONNEC", "CONNECT\t", "PRI"))
+    header = f"{name}: {scheme} {key}\r\n" * rng.choice((1, 1, 1, 2, 0, 30))
+    text = f"{method} {target} HTTP/1.{rng.choice('019')}\r\nHost: x\r\n{header}\r\n".encode()
+    draw = rng.random()
+    if draw < 0.4:
+        return values.damaged(rng, text, (b"\r\n", b"\r", b"\n", b"\r\n\r\n", b"\0", b" ", b":"))
+    if draw < 0.6:
+        return text[:rng.randrange(len(text))]
+    if draw < 0.8:
+        return text + rng.choice((text, SOUND_OPENING, rng.randbytes(100_000), b"\0"))
+    return text
+
+
 def opening(rng: random.Random) -> bytes:
     return rng.choice(OPENINGS) if rng.random() < 0.1 else SOUND_OPENING

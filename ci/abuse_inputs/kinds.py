@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from . import checkpoints, commands, data, matrices, records, strangers
+from . import checkpoints, clusters, commands, data, keys, matrices, records, strangers
 from .oracle import Verdict
 from .subject import Subject
 
@@ -20,19 +20,23 @@ class Kind(NamedTuple):
     batch: int
     first: float
     later: float
-    needs: str = ""  # a program that has to be there
+    needs: tuple[str, ...] = ()  # programs that have to be there
 
 
 FIRST = 10_000
+MPI = ("mpirun",)
 # Those that take longest come first.
 KINDS = (
-    Kind("http2", strangers.judge_http2, strangers.BATCH, first=0.2, later=0.2, needs="mpirun"),
-    Kind("frames", strangers.judge_frames, strangers.BATCH, first=0.1, later=0.1, needs="mpirun"),
+    Kind("http2", strangers.judge_http2, strangers.BATCH, first=0.15, later=0.15, needs=MPI),
+    Kind("frames", strangers.judge_frames, strangers.BATCH, first=0.07, later=0.07, needs=MPI),
+    Kind("doors", strangers.judge_doors, strangers.BATCH, first=0.08, later=0.1, needs=MPI),
+    Kind("keys", keys.judge, 2, first=0.006, later=0.001, needs=(*MPI, "openssl")),
     Kind("data", data.judge, 1, first=0.004, later=0.001),
-    Kind("commands", commands.judge, 20, first=0.2, later=0.12),
-    Kind("matrices", matrices.judge, 10, first=0.06, later=0.02),
-    Kind("checkpoints", checkpoints.judge, 20, first=0.06, later=0.03),
-    Kind("records", records.judge, records.BATCH, first=0.376, later=0.529),
+    Kind("commands", commands.judge, 20, first=0.19, later=0.11),
+    Kind("clusters", clusters.judge, 20, first=0.06, later=0.03, needs=MPI),
+    Kind("matrices", matrices.judge, 10, first=0.05, later=0.02),
+    Kind("checkpoints", checkpoints.judge, 20, first=0.05, later=0.03),
+    Kind("records", records.judge, records.BATCH, first=0.34, later=0.488),
 )
 
 

@@ -69,7 +69,8 @@ def with_line_more(rng: random.Random, text: str) -> str:
     line = rng.choice(("workers = 3", "seeds = 3", "race = 1", "[race]", "[[race]]", "[[exclude]]",
                        "[exclude]", "[[race.race]]", "exclude = []", "race.workload = 'parabola'",
                        "# \x01", "strategy = 'nonesuch'", "workload = 'parabla'", "out = 'g'",
-                       "seed = 1", "data_dir = 'x'", "global-batch = 10", "a.b.c = 1", "'' = 1",
+                       "seed = 1", "cluster = 'c'", "overwrite = true", "data_dir = 'x'",
+                       "global-batch = 10", "a.b.c = 1", "'' = 1",
                        "\"workers\" = 2", "continue_on_loss = true", "help = 1", "\ufeff"))
     lines = text.splitlines()
     lines.insert(rng.randrange(len(lines) + 1), line)

@@ -3,9 +3,10 @@
 there were none: exit code 0, the same losses, little more memory, nothing left.
 
 An input of the kind `http2` is a frame of HTTP/2 or a flood of one; of the kind `frames` it is a
-call with a message in it. Up to ten are sent over one connection, and what follows one that was
-hung up on over another. How it ends is drawn, too: closed, reset, or left open to the end of the
-race. Thousands come to one race; what is wrong with it is traced to the fewest that are enough.
+call with a message in it; of the kind `doors` it is a request to be let in. Up to ten are sent over
+one connection, and what follows one that was hung up on over another. How it ends is drawn, too:
+closed, reset, or left open to the end of the race. Thousands come to one race; what is wrong with
+it is traced to the fewest that are enough.
 """
 
 import collections
@@ -42,6 +43,10 @@ ENDS = ("close", "close", "reset", "open")
 LINGER = struct.pack("ii", 1, 0)
 
 
+MAKERS = {"http2": http2.element, "frames": http2.message_in_call, "doors": http2.request}
+OPENINGS = {"http2": http2.SOUND_OPENING, "frames": http2.SOUND_OPENING, "doors": b""}
+
+
 class Connection(NamedTuple):
     """All that one stranger does. `parts`: what it sends, by the number of the input."""
 
@@ -52,8 +57,7 @@ class Connection(NamedTuple):
 
 
 def connections(subject: Subject, kind: str, numbers: Sequence[int]) -> list[Connection]:
-    make: Callable[[random.Random, int], bytes] = (
-        http2.element if kind == "http2" else http2.message_in_call)
+    make: Callable[[random.Random, int], bytes] = MAKERS[kind]
     groups: dict[int, list[int]] = {}
     for number in numbers:
         groups.setdefault(number // PER_CONNECTION, []).append(number)
@@ -69,7 +73,7 @@ def connections(subject: Subject, kind: str, numbers: Sequence[int]) -> list[Con
             end = "open"
             known_parts = enumerate(known.frames(), start=group * PER_CONNECTION)
             parts |= {number: part for number, part in known_parts if number in parts}
-        opening = http2.opening(rng) if kind == "http2" else http2.SOUND_OPENING
+        opening = http2.opening(rng) if kind == "http2" else OPENINGS[kind]
         found.append(Connection(opening, parts, end, rng.random() < 0.5))
     return found
 
@@ -127,7 +131,8 @@ def speak(connection: Connection, port: int) -> Spoken:
 class Crowd:
     """Strangers, some at a time. What one could not send, another sends."""
 
-    def __init__(self, strangers: list[Connection]) -> None:
+    def __init__(self, strangers: list[Connection], opening: bytes) -> None:
+        self.opening = opening  # of those who come for others
         self.waiting = collections.deque(strangers)
         self.lock = threading.Lock()  # guards all
         self.sent: set[int] = set()
@@ -161,8 +166,7 @@ class Crowd:
                 self.taken |= spoken.taken
                 self.left_open += [spoken.peer] if spoken.peer else []
                 if rest:
-                    self.waiting.appendleft(connection._replace(opening=http2.SOUND_OPENING,
-                                                                parts=rest))
+                    self.waiting.appendleft(connection._replace(opening=self.opening, parts=rest))
 
     def go(self) -> None:
         for peer in self.left_open:
@@ -205,7 +209,7 @@ class Meeting:
         """And what was wrong with the race."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        crowd = Crowd(strangers)
+        crowd = Crowd(strangers, OPENINGS[self.kind])
         done, wrong = disturbed(self.subject, [*self.words, "--out", "."], crowd, self.folder)
         wrong += broken(done)
         if done.code != 0 and not wrong:
@@ -269,3 +273,7 @@ def judge_http2(subject: Subject, numbers: Sequence[int], folder: Path) -> list[
 
 def judge_frames(subject: Subject, numbers: Sequence[int], folder: Path) -> list[Verdict]:
     return judged(subject, "frames", numbers, folder / "frames")
+
+
+def judge_doors(subject: Subject, numbers: Sequence[int], folder: Path) -> list[Verdict]:
+    return judged(subject, "doors", numbers, folder / "doors")

@@ -5,6 +5,7 @@ it wrote, so that a new flag or strategy is tried without a word here.
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -12,9 +13,13 @@ from typing import NamedTuple
 LIMIT_S = 60
 RECORDED = (("--steps", "3"), ("--steps", "3", "--seed", "2"),
             ("--steps", "60", "--strategy", "async_shared", "--workers", "2"))
+# A cell whose kernels are measured once, and how many processes it has.
+CALIBRATED = ("--workload", "parabola", "--strategy", "all_reduce", "--workers", "2", "--processes",
+              "2")
+CALIBRATED_PROCESSES = 2
 SUBCOMMAND = re.compile(r"(?m)^  ([a-z]+)  ")
 FLAG = re.compile(r"^(?:-\w,)?(--[\w-]+)(?: ([A-Z]+)\b)?")
-PATH = re.compile(r"file|folder|checkpoint", re.IGNORECASE)
+PATH = re.compile(r"file|folder|checkpoint|TOML", re.IGNORECASE)
 POSITIONAL = re.compile(r"(?m)^  ([a-z]+) [A-Z]+\b(.*)$")
 MANY = 1_000
 
@@ -44,6 +49,7 @@ class Subject(NamedTuple):
     strategies: tuple[str, ...]
     words: tuple[str, ...]  # that options and flags may be set to
     records: bytes
+    calibration: bytes = b""  # empty: none was asked for, or there is no mpirun
 
 
 class Unusable(Exception):
@@ -83,7 +89,14 @@ def made_records(program: Path, scratch: Path) -> bytes:
     return (out / "records.jsonl").read_bytes()
 
 
-def subject_of(program: Path, seed: int, limit_s: float, scratch: Path) -> Subject:
+def made_calibration(program: Path, scratch: Path) -> bytes:
+    out = scratch / "calibration.json"
+    output_of(program, "calibrate", *CALIBRATED, "--out", str(out))
+    return out.read_bytes()
+
+
+def subject_of(program: Path, seed: int, limit_s: float, scratch: Path,
+               calibrates: bool) -> Subject:
     """Throws: Unusable."""
     names = SUBCOMMAND.findall(output_of(program, "--help"))
     subcommands = {name: subcommand_in(output_of(program, name, "--help")) for name in names}
@@ -97,4 +110,6 @@ def subject_of(program: Path, seed: int, limit_s: float, scratch: Path) -> Subje
                    subcommands=subcommands, words=tuple(sorted(words)),
                    workloads=tuple(one["name"] for one in listed["workloads"]),
                    strategies=tuple(one["name"] for one in listed["strategies"]),
-                   records=made_records(program, scratch))
+                   records=made_records(program, scratch),
+                   calibration=(made_calibration(program, scratch)
+                                if calibrates and shutil.which("mpirun") else b""))

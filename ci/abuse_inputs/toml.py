@@ -15,8 +15,8 @@ MOST_CELLS = MOST_SEEDS = 1_000  # limits of the program, as are those of a file
 MOST_BYTES, MOST_LINE = 65_536, 4_096
 MOST_DOTS = 1_000  # in a line: a key of many parts takes Python more memory than there is
 # Flags of a seed, of a folder or without a value, which are no keys.
-NO_KEYS = {"help", "seed", "data_dir", "out", "trace", "resume", "checkpoint_every",
-           "continue_on_loss"}
+NO_KEYS = {"help", "seed", "seeds", "cluster", "virtual", "data_dir", "out", "trace", "overwrite",
+           "resume", "checkpoint_every", "continue_on_loss"}
 
 
 class Refused(Exception):

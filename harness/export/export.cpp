@@ -12,6 +12,7 @@
 
 #include "harness/record/record_reader.h"
 #include "harness/system/output_file.h"
+#include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
 
@@ -92,8 +93,8 @@ void tell(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     if (!told.insert(line).second) continue;
     const int count = counts[line];
-    std::cerr << "regatta: " << line << (count > 1 ? fmt::format(" ({} times)", count) : "")
-              << '\n';
+    std::cerr << "regatta: " << one_line(line)
+              << (count > 1 ? fmt::format(" ({} times)", count) : "") << '\n';
   }
 }
 

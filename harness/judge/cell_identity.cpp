@@ -12,6 +12,8 @@
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
+#include "harness/system/terminal.h"
+
 namespace regatta {
 namespace {
 
@@ -125,7 +127,8 @@ std::string cell_name(const Record& record) {
       settings.push_back(fmt::format("{}={}", trait.name, trait.value));
     }
   }
-  return fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(settings, ", "));
+  return one_line(
+      fmt::format("{} {} ({})", cell.workload, cell.strategy, fmt::join(settings, ", ")));
 }
 
 std::string cell_key(const Record& record) {

@@ -9,6 +9,7 @@
 
 #include "harness/judge/compare.h"
 #include "harness/system/input_file.h"
+#include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -184,7 +185,8 @@ Measurements measurements_in(const std::string& path) {
                        " holds no record and no JSON of benchmarks; name a folder that regatta "
                        "run, regatta matrix or ci/regression wrote to");
   }
-  for (const std::string& line : records.warnings) fmt::print(stderr, "regatta: {}\n", line);
+  for (const std::string& line : records.warnings)
+    fmt::print(stderr, "regatta: {}\n", one_line(line));
   return found;
 }
 

@@ -13,6 +13,7 @@
 #include "harness/system/child.h"
 #include "harness/system/output_file.h"
 #include "harness/system/program_files.h"
+#include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -75,7 +76,7 @@ int run_report(const ReportRequest& request) {
   Judgement judgement = judge(records);
   judgement.warnings.insert(judgement.warnings.begin(), warnings.begin(), warnings.end());
   for (const std::string& warning : judgement.warnings) {
-    fmt::print(stderr, "regatta: warning: {}\n", warning);
+    fmt::print(stderr, "regatta: warning: {}\n", one_line(warning));
   }
   const std::string json = to_json(judgement, judge_simulated(simulated), request.folders);
   if (request.format == ReportFormat::Json) {

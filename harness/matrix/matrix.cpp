@@ -202,7 +202,7 @@ std::string Matrix::left_text() const {
 void Matrix::describe() {
   fmt::print("{} cells x {} seeds = {} runs, into {}\n", plan_.cells.size(), plan_.seeds.size(),
              planned(), request_.out);
-  for (const MatrixCell& cell : plan_.cells) fmt::print("  {}\n", cell.name);
+  for (const MatrixCell& cell : plan_.cells) fmt::print("  {}\n", one_line(cell.name));
   if (!rejected_.empty()) fmt::print("cannot run, and why:\n");
   for (const RejectedCell& each : rejected_) {
     fmt::print("  {}\n", one_line(each.cell.name + ": " + each.reason));

@@ -54,11 +54,27 @@ class Outputs(Hostile):
                                     *more, says="holds records, which no command replaces")
                 self.assert_refused("run", *SHORT, "--trace", str(file), *more, "--out",
                                     str(folder), says="holds records, which no command replaces")
-        fresh = fresh_folder() / "new"
-        self.assert_refused("run", *SHORT, "--trace", str(fresh / "records.jsonl"), "--out",
-                            str(fresh), says="is the name of a file of records")
         self.assertEqual(records.read_bytes(), before)
         self.assertEqual((folder / "copy.txt").read_bytes(), before)
+
+    def test_of_all_commands_never_have_the_name_of_records(self) -> None:
+        folder, here = str(folder_of_runs()), fresh_folder()
+        (here / "link").symlink_to("records.jsonl")
+        matrix = fresh_folder() / "matrix.toml"
+        matrix.write_text("[[race]]\nworkload = 'parabola'\nsteps = 5\n")
+        commands = (("run", *SHORT, "--out", str(here), "--trace"), ("run", *SHORT, "--out"),
+                    ("matrix", str(matrix), "--seeds", "1", "--out"), ("report", folder, "--out"),
+                    ("export", folder, "--format", "csv", "--out"),
+                    ("export", folder, "--format", "github", "--out"),
+                    ("calibrate", *SHORT[:2], "--out"),
+                    ("graph", *SHORT[:2], "--format", "chakra", "--out"))
+        names = ("records.jsonl", "simulated.jsonl", "records.damaged", "./x/../Records.JSONL",
+                 "link", "new/records.jsonl")
+        for command in commands:
+            for name in names:
+                self.assert_refused(*command, str(here / name),
+                                    says="is the name of a file of records")
+        self.assertEqual([path.name for path in here.iterdir()], ["link"])
 
     def test_take_the_place_of_another_file_only_where_that_was_asked_for(self) -> None:
         folder = folder_of_runs()
@@ -162,6 +178,44 @@ class Outputs(Hostile):
             out.rename(out.with_name("gone"))
         self.end_of_matrix(remove, "out was removed or replaced, with the records in it; [01] of "
                                    "40 runs are kept")
+
+
+class ControlCharacters(Hostile):
+    """Of names, files and records do not reach the terminal."""
+
+    def assert_plain(self, *arguments: str, shows: str) -> None:
+        with self.subTest(arguments=arguments):
+            done = subprocess.run([REGATTA, *arguments], capture_output=True, timeout=60)
+            said = done.stdout + done.stderr
+            self.assertNotRegex(said, rb"[\0-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+            self.assertIn(shows.encode(), said)
+
+    def test_of_arguments_and_files(self) -> None:
+        folder = fresh_folder()
+        (folder / "matrix.toml").write_text("[[race]]\nworkload = 'parabola'\n"
+                                            '"\\u001b[31mworkers" = 2\n')
+        (folder / "cluster.toml").write_text('"\\u009b2J" = 1\n')
+        red = "\x1b[31m"
+        self.assert_plain("run", "--workload", f"para{red}bola", shows=r"para\x1b[31mbola")
+        self.assert_plain("run", *SHORT, "--straggler", red, shows=r"\x1b[31m")
+        self.assert_plain("run", *SHORT, "--out", str(folder / f"a{red}"), shows=r"a\x1b[31m")
+        self.assert_plain("export", f"{red}\x07", "--format", "csv", shows=r"\x1b[31m\x07")
+        self.assert_plain("matrix", str(folder / "matrix.toml"), "--dry-run", shows=r"\x1b[31mw")
+        self.assert_plain("run", *SHORT, "--cluster", str(folder / "cluster.toml"),
+                          shows=r"\x9b2J")
+
+    def test_of_records(self) -> None:
+        good, bad = folder_of_runs(), fresh_folder()
+        line = (good / "records.jsonl").read_text()
+        line = line.replace('"workload":"parabola"', '"workload":"para\\u001b[31mbola"')
+        (bad / "records.jsonl").write_text(line + '{"schema":7,"\\u001b[2J":1}\n')
+        shown = r"para\x1b[31mbola"
+        self.assert_plain("compare", str(bad), str(good), shows=shown)
+        self.assert_plain("compare", str(good), str(bad), "--format", "markdown", shows=shown)
+        self.assert_plain("report", str(bad), "--format", "json", shows="para")
+        self.assert_plain("export", str(bad), "--format", "github", "--out",
+                          str(fresh_folder() / "new"), shows=shown)
+        self.assert_plain("matrix", "--tier", "quick", "--dry-run", "--out", str(bad), shows="runs")
 
 
 class Values(Hostile):

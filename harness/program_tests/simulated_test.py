@@ -227,7 +227,15 @@ class BadInput(unittest.TestCase):
                 ('[compute_times]\nkind = "gama"\n' + HOSTS, r"did you mean 'gamma'"),
                 ('[compute_times]\nkind = "samples"\n' + HOSTS, r"samples belong to"),
                 ("[compute_times]\nkind = 3\n" + HOSTS, r"kind is a word"),
-                ('[compute_times]\nkind = "gamma"\nspread = 1e160\n' + HOSTS, r"at most 10"),
+                ('[compute_times]\nkind = "gamma"\nspread = 1e160\n' + HOSTS, r"from 0 to 10"),
+                ('[compute_times]\nkind = "gamma"\nspread = 1e-200\n' + HOSTS, r"is 0, or from"),
+                ('[compute_times]\nsamples = 5\n' + HOSTS, r"samples are a list"),
+                ('[compute_times]\nkind = "samples"\nsamples = [1, 1e308]\n' + HOSTS,
+                 r"one of samples is a number from"),
+                ("latency_us = 1e306\n" + HOSTS, r"latency_us is a number from 0 to"),
+                ("latency_us = true\n" + HOSTS, r"latency_us is a number from 0 to"),
+                ("core_gbit_per_s = 1e-320\n" + HOSTS, r"core_gbit_per_s is a number from"),
+                ("[[host]]\ngbit_per_s = 1\nin_gbit_per_s = 2\n", r"gbit_per_s or in_gbit_per_s"),
                 ("[[host]\n", r"line 2: ")):
             with self.subTest(text=text):
                 self.refused(cluster(text), says)

@@ -25,6 +25,7 @@
 #include "harness/system/child.h"
 #include "harness/system/slurm_end.h"
 #include "harness/system/slurm_job.h"
+#include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -261,6 +262,7 @@ class Launcher::Impl {
     const int rank = tagged < 0 || tagged >= ranks_ ? ranks_ : tagged;
     const std::lock_guard lock(mutex_);
     const auto index = static_cast<std::size_t>(rank);
+    line = one_line(line);  // a log is looked at in a terminal
     write(rank, line);
     if (rank == ranks_) {
       const std::optional<RankDeath> death = notice_.take(line);

@@ -5,12 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/record/record_fields.h"
+#include "harness/system/output_file.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
 
 const char* file_of(Kept kept) {
-  return kept == Kept::Simulated ? "simulated.jsonl" : "records.jsonl";
+  return kept == Kept::Simulated ? kSimulatedRecords : kRealRecords;
 }
 
 namespace {

@@ -120,7 +120,7 @@ void append_record(const fs::path& folder, const Record& record) {
   if (nlohmann::json::accept(partial)) {
     line.insert(0, "\n");
   } else if (!partial.empty()) {
-    LockedFile(folder / "records.damaged").append(partial + "\n");
+    LockedFile(folder / kDamagedRecords).append(partial + "\n");
     file.cut_to(file.size() - static_cast<off_t>(partial.size()));
   }
   file.append(line);

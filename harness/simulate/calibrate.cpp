@@ -49,9 +49,10 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
                    "regatta calibrate measures kernels of the CPU; write those of a GPU by hand, "
                    "with a `source` that says where they come from");
   }
-  const std::filesystem::path folder = std::filesystem::path(wanted.out).parent_path();
-  if (!folder.empty()) create_folder(folder);
-  OutputFile out({.path = wanted.out, .if_there = wanted.if_there});
+  const OutputOptions options{.path = wanted.out, .if_there = wanted.if_there};
+  require_free(options);
+  if (options.path.has_parent_path()) create_folder(options.path.parent_path());
+  OutputFile out(options);
   const auto tell = [](const std::string& what) { std::cerr << "measures " << what << std::endl; };
   const Workload& workload = find_workload(request.workload);
   const DataSets data = load_data(workload, dataset_of(request, workload), files_of(request));

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "harness/system/input_file.h"
@@ -21,6 +21,7 @@ using virtual_time::Way;
 
 constexpr int kFormat = 1;
 constexpr std::uintmax_t kMostCalibration = 64 << 20;
+constexpr std::size_t kShownKey = 100;  // characters
 
 /// The fields of a transport by name: one list for writer and reader.
 template <typename T, typename Field>
@@ -72,12 +73,14 @@ class CalibrationReader {
       read(member(transports, name), transport);
     });
     const json& steps = member(file, "step_ns");
-    if (!steps.is_array()) throw wrong("step_ns is no list");
-    for (const json& ns : steps) made.step_ns.push_back(number(ns, "step_ns", 1));
+    if (!steps.is_array() || steps.size() > kMostStepTimes) {
+      throw wrong(fmt::format("step_ns is no list of at most {} times", kMostStepTimes));
+    }
+    for (const json& ns : steps) made.step_ns.push_back(number(ns, "step_ns", {1, kMostNs}));
     const json& kernels = member(file, "kernels");
     if (!kernels.is_object()) throw wrong("kernels is no table");
     for (const auto& [key, ns] : kernels.items()) {
-      made.kernels[key] = number(ns, key, 0);
+      made.kernels[key] = number(ns, "the kernel " + key.substr(0, kShownKey), {0, kMostNs});
     }
     return made;
   }
@@ -90,22 +93,18 @@ class CalibrationReader {
     }
     return object.at(name);
   }
-  double number(const json& value, const std::string& name, double least) const {
+  double number(const json& value, const std::string& name, std::array<double, 2> range) const {
     if (!value.is_number()) throw wrong(name + " is no number");
     const double given = value.get<double>();
-    if (!std::isfinite(given) || given < least) {
-      throw wrong(fmt::format("{} is {}, and at least {} is possible", name, given, least));
-    }
-    return given;
+    if (given >= range[0] && given <= range[1]) return given;
+    throw wrong(fmt::format("{} is {}, and {} to {} is possible", name, given, range[0], range[1]));
   }
   double rate(const json& value, const std::string& name) const {
     if (value.is_null()) return kNoLimit;
-    const double given = number(value, name, 0);
-    if (given == 0) throw wrong(name + " is 0: nothing would ever arrive");
-    return given;
+    return number(value, name, {kLeastBytesPerNs, kMostBytesPerNs});
   }
   void read(const json& object, Way& way) const {
-    way.message_ns = number(member(object, "message_ns"), "message_ns", 0);
+    way.message_ns = number(member(object, "message_ns"), "message_ns", {0, kMostNs});
     way.bytes_per_ns = rate(member(object, "bytes_per_ns"), "bytes_per_ns");
   }
   void read(const json& object, MessageCosts& transport) const {
@@ -143,15 +142,17 @@ std::string to_json(const Calibration& calibration) {
 }
 
 CalibrationFile read_calibration(const std::filesystem::path& path) {
-  const std::string text = text_of(path, kMostCalibration);
-  const json file = json::parse(text, nullptr, false);
-  if (file.is_discarded()) {
-    throw RunError(ErrorKind::Data, path.string() + ": it is no JSON; fix: regatta calibrate");
-  }
-  return {.calibration = CalibrationReader(path.string()).read(file),
-          .digest = digest_of_text(text)};
+  return parse_calibration(text_of(path, kMostCalibration), path.string());
 }
 
-std::string digest_of_text(const std::string& text) { return fmt::format("{:016x}", fnv1a(text)); }
+CalibrationFile parse_calibration(std::string_view text, const std::string& name) {
+  const json file = json::parse(text, nullptr, false);
+  if (file.is_discarded()) {
+    throw RunError(ErrorKind::Data, name + ": it is no JSON; fix: regatta calibrate");
+  }
+  return {.calibration = CalibrationReader(name).read(file), .digest = digest_of_text(text)};
+}
+
+std::string digest_of_text(std::string_view text) { return fmt::format("{:016x}", fnv1a(text)); }
 
 }  // namespace regatta

@@ -8,11 +8,14 @@
 //                                  "between_hosts": {...}, "adding_bytes_per_ns": 9,
 //                                  "sending_bytes_per_ns": null}, "open_mpi": ..., "grpc": ...},
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
-// KEY is kernel_key() of kernels/virtual/kernel_costs.h; null is no limit.
+// KEY is kernel_key() of kernels/virtual/kernel_costs.h; null is no limit. Times and rates stay in
+// the ranges below, so that no sum of a run's times leaves a double.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/virtual/cluster.h"
@@ -33,6 +36,10 @@ struct Calibration {
 
 inline const std::string kCalibrated = "regatta calibrate";
 
+inline constexpr double kMostNs = 1e13;  ///< of a message, a kernel or a step: three hours
+inline constexpr double kLeastBytesPerNs = 1e-9, kMostBytesPerNs = 1e9;
+inline constexpr std::size_t kMostStepTimes = 100'000;  ///< whose mean is taken at each step
+
 std::string to_json(const Calibration& calibration);
 
 struct CalibrationFile {
@@ -40,10 +47,13 @@ struct CalibrationFile {
   std::string digest;  ///< of the file, sixteen hexadecimal digits
 };
 
-/// Throws: RunError(Usage, Data) that names the file and what is wrong with it.
+/// Throws: RunError(Data) that names the file and what is wrong with it.
 CalibrationFile read_calibration(const std::filesystem::path& path);
 
+/// `name`: of the text, for errors.
+CalibrationFile parse_calibration(std::string_view text, const std::string& name);
+
 /// FNV-1a of a text, sixteen hexadecimal digits.
-std::string digest_of_text(const std::string& text);
+std::string digest_of_text(std::string_view text);
 
 }  // namespace regatta

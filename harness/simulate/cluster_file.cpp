@@ -25,14 +25,20 @@ constexpr std::uintmax_t kMostCluster = 64 << 10;
 constexpr std::int64_t kMostHosts = 4096;
 constexpr std::int64_t kMostCores = 4096;
 constexpr std::size_t kMostLine = 4096;  // characters: toml++ follows brackets by recursion
+constexpr double kLeastSpread = 1e-6;    // but 0: a gamma distribution's shape is 1 / spread^2
 constexpr double kMostSpread = 10;
+constexpr double kMostLatency = 1e8;                        // us
+constexpr double kLeastGbit = 1e-6, kMostGbit = 1e6;        // a second
+constexpr double kLeastSample = 1e-12, kMostSample = 1e13;  // only their ratios count
 constexpr double kBytesPerNsOfGbit = 0.125;
+
+using CalibrationAt = std::function<CalibrationFile(const std::string& path)>;
 
 class ClusterReader {
  public:
   explicit ClusterReader(std::string source) : source_(std::move(source)) {}
 
-  ClusterFile read(const toml::table& table, const std::filesystem::path& folder) {
+  ClusterFile read(const toml::table& table, const CalibrationAt& calibration_at) {
     allow(table, {"calibration", "threads_per_worker", "server_cores", "latency_us",
                   "core_gbit_per_s", "seed", "compute_times", "host"});
     ClusterFile file;
@@ -43,7 +49,7 @@ class ClusterReader {
           "calibration is missing; fix: regatta calibrate ... --out calibration.json, and "
           "calibration = \"calibration.json\" here");
     }
-    CalibrationFile costs = read_calibration(folder / *calibration);
+    CalibrationFile costs = calibration_at(*calibration);
     file.calibration = std::move(costs.calibration);
     file.calibration_digest = costs.digest;
     cluster.transports = file.calibration.transports;
@@ -51,7 +57,7 @@ class ClusterReader {
         static_cast<int>(whole(table, "threads_per_worker", 1, {1, kMostCores}));
     cluster.server_cores = static_cast<int>(whole(table, "server_cores", 1, {1, kMostCores}));
     cluster.seed = static_cast<std::uint64_t>(whole(table, "seed", 1, {0, 1'000'000'000}));
-    cluster.latency_ns = 1e3 * real(table, "latency_us").value_or(0);
+    cluster.latency_ns = 1e3 * real(table, "latency_us", {0, kMostLatency}).value_or(0);
     cluster.core_bytes_per_ns = link(table, "core_gbit_per_s");
     if (const toml::node* times = table.get("compute_times")) {
       read_times(*times, cluster);
@@ -88,26 +94,36 @@ class ClusterReader {
     return *value;
   }
 
-  std::optional<double> real(const toml::table& table, const char* key) const {
+  std::optional<double> real(const toml::table& table, const char* key,
+                             std::array<double, 2> range) const {
     const toml::node* node = table.get(key);
     if (node == nullptr) return std::nullopt;
-    const auto value = node->value<double>();
-    if (!value || node->is_string() || !std::isfinite(*value) || *value < 0) {
-      throw error(fmt::format("{} is a number from 0", key));
-    }
-    return value;
+    return in_range(*node, key, range);
+  }
+
+  double in_range(const toml::node& node, const char* what, std::array<double, 2> range) const {
+    const auto value = node.is_number() ? node.value<double>() : std::nullopt;
+    if (value && *value >= range[0] && *value <= range[1]) return *value;
+    throw error(fmt::format("{} is a number from {} to {}", what, range[0], range[1]));
   }
 
   double link(const toml::table& table, const char* key) const {
-    const std::optional<double> gbit = real(table, key);
-    if (!gbit) return virtual_time::kNoLimit;
-    if (*gbit == 0) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return virtual_time::kNoLimit;
+    if (node->value<double>() == 0.0) {
       throw error(
           fmt::format("{} is 0, so that nothing would ever arrive; fix: a bandwidth above "
                       "0, or none for a link without a limit",
                       key));
     }
-    return *gbit * kBytesPerNsOfGbit;
+    return in_range(*node, key, {kLeastGbit, kMostGbit}) * kBytesPerNsOfGbit;
+  }
+
+  /// One way of a host's link.
+  double link(const toml::table& host, const char* key, const char* of_both) const {
+    if (!host.contains(key)) return link(host, of_both);
+    if (host.contains(of_both)) throw error(fmt::format("a host has {} or {}", of_both, key));
+    return link(host, key);
   }
 
   void read_times(const toml::node& node, Cluster& cluster) const {
@@ -128,18 +144,17 @@ class ClusterReader {
     if (std::find(names.begin(), names.end(), kind) == names.end()) {
       throw error(unknown_name("kind", kind, names).what());
     }
-    times.spread = real(*table, "spread").value_or(0);
-    if (times.spread > kMostSpread) throw error(fmt::format("spread is at most {}", kMostSpread));
+    times.spread = real(*table, "spread", {0, kMostSpread}).value_or(0);
+    if (times.spread > 0 && times.spread < kLeastSpread) {
+      throw error(fmt::format("spread is 0, or from {}", kLeastSpread));
+    }
     if (times.kind == ComputeTimes::Kind::ShiftedExponential && times.spread > 1) {
       throw error("spread of shifted_exponential is the part that varies, 0 to 1");
     }
-    if (const toml::array* samples = (*table)["samples"].as_array()) {
-      for (const toml::node& each : *samples) {
-        const auto span = each.value<double>();
-        if (!span || !(*span > 0) || !std::isfinite(*span)) {
-          throw error("samples are numbers above 0");
-        }
-        times.samples.push_back(*span);
+    if (const toml::node* samples = table->get("samples")) {
+      if (!samples->is_array()) throw error("samples are a list");
+      for (const toml::node& each : *samples->as_array()) {
+        times.samples.push_back(in_range(each, "one of samples", {kLeastSample, kMostSample}));
       }
     }
     if ((times.kind == ComputeTimes::Kind::Samples) == times.samples.empty()) {
@@ -157,10 +172,8 @@ class ClusterReader {
       allow(each, {"count", "cores", "gbit_per_s", "out_gbit_per_s", "in_gbit_per_s", "processes"});
       VirtualHost host;
       host.cores = static_cast<int>(whole(each, "cores", 1, {1, kMostCores}));
-      host.out_bytes_per_ns =
-          link(each, each.contains("out_gbit_per_s") ? "out_gbit_per_s" : "gbit_per_s");
-      host.in_bytes_per_ns =
-          link(each, each.contains("in_gbit_per_s") ? "in_gbit_per_s" : "gbit_per_s");
+      host.out_bytes_per_ns = link(each, "out_gbit_per_s", "gbit_per_s");
+      host.in_bytes_per_ns = link(each, "in_gbit_per_s", "gbit_per_s");
       const std::int64_t count = whole(each, "count", 1, {1, kMostHosts});
       const std::int64_t processes = whole(each, "processes", 0, {1, kMostCores});
       for (std::int64_t i = 0; i < count; ++i) {
@@ -207,16 +220,23 @@ void require_fitting(const Calibration& calibration, const std::string& path,
 
 ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,
                          const std::string& git_commit) {
-  const std::string text = text_of(path, kMostCluster);
-  require_shallow(text, path.string());
+  ClusterFile file = parse_cluster(
+      text_of(path, kMostCluster), path.string(),
+      [&](const std::string& name) { return read_calibration(path.parent_path() / name); });
+  require_fitting(file.calibration, path.string(), cpu, git_commit);
+  return file;
+}
+
+ClusterFile parse_cluster(const std::string& text, const std::string& name,
+                          const CalibrationAt& calibration_at) {
+  require_shallow(text, name);
   try {
-    ClusterFile file = ClusterReader(path.string()).read(toml::parse(text), path.parent_path());
+    ClusterFile file = ClusterReader(name).read(toml::parse(text), calibration_at);
     file.digest = digest_of_text(text);
-    require_fitting(file.calibration, path.string(), cpu, git_commit);
     return file;
   } catch (const toml::parse_error& error) {
-    throw RunError(ErrorKind::Usage, fmt::format("{}, line {}: {}", path.string(),
-                                                 error.source().begin.line, error.description()));
+    throw RunError(ErrorKind::Usage, fmt::format("{}, line {}: {}", name, error.source().begin.line,
+                                                 error.description()));
   }
 }
 

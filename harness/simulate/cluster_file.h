@@ -15,10 +15,11 @@
 //   cores = 2
 //   gbit_per_s = 10                    # each way; or out_gbit_per_s and in_gbit_per_s
 //   processes = 1                      # default: as many as have cores
-// A link without a bandwidth has no limit.
+// A link without a bandwidth has no limit. All numbers have a range, which an error names.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,12 @@ struct ClusterFile {
 /// or commit than this program's, unless it was written by hand.
 ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,
                          const std::string& git_commit);
+
+/// `name`: of the text, for errors. `calibration_at`: reads what the text names, beside it.
+/// Throws: RunError(Usage), and what `calibration_at` throws.
+ClusterFile parse_cluster(
+    const std::string& text, const std::string& name,
+    const std::function<CalibrationFile(const std::string& path)>& calibration_at);
 
 /// What a record says of it.
 HardwareRecord hardware_of(const ClusterFile& file);

@@ -16,6 +16,8 @@
 namespace regatta {
 namespace {
 
+constexpr double kMostRunNs = 1e18;
+
 [[noreturn]] void refuse(const std::string& what) {
   throw RunError(ErrorKind::Unsupported, "--cluster: " + what);
 }
@@ -93,6 +95,11 @@ VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
 
 TrainingReport report_of(const virtual_time::Simulation& simulation,
                          const virtual_time::Program& program) {
+  if (!(simulation.now() < kMostRunNs)) {
+    throw RunError(ErrorKind::Usage,
+                   "by the cluster and its calibration the run takes more than thirty years; fix: "
+                   "fewer steps, or shorter times");
+  }
   TrainingReport report;
   for (auto& [process, worker] : simulation.workers()) {
     report.workers.push_back({.rank = process, .report = worker});

@@ -40,7 +40,7 @@ struct VirtualCell {
 VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
                          std::span<const Step> parts);
 
-/// Times, bytes and staleness; no losses.
+/// Times, bytes and staleness; no losses. Throws: RunError(Usage) for a run that takes decades.
 TrainingReport report_of(const virtual_time::Simulation& simulation,
                          const virtual_time::Program& program);
 

@@ -20,6 +20,9 @@ namespace fs = std::filesystem;
 }  // namespace
 
 std::ifstream open_input(const fs::path& path, std::uintmax_t most_bytes) {
+  if (path.native().find('\0') != std::string::npos) {  // the system would read what stands before
+    fail(path, "a zero byte is in its name");
+  }
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::directory) fail(path, "it is a folder");

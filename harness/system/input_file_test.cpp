@@ -45,6 +45,13 @@ TEST_F(InputFileTest, IsRefusedAtOnceWhateverStandsThere) {
   expect_refused("/dev/null/below", "Not a directory");
 }
 
+TEST_F(InputFileTest, IsNotCutAtAZeroByte) {
+  std::ofstream(folder_.path() / "file") << "text";
+  const std::string name = (folder_.path() / "file").string() + std::string("\0x", 2);
+  EXPECT_THAT([&] { text_of(name, 100); },
+              ThrowsMessage<RunError>(HasSubstr("a zero byte is in its name")));
+}
+
 TEST_F(InputFileTest, AsksForAnythingWithoutAnError) {
   const fs::path loop = folder_.path() / "loop", endless(std::string(100'000, 'x'));
   fs::create_symlink(loop, loop);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -18,6 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRecordBegin = R"({"schema":)";  // of each line of records
+constexpr std::string_view kReserved = "is the name of a file of records";
+constexpr int kMostLinks = 40;  // as Linux follows
 
 RunError refusal(const OutputOptions& options, const std::string& why, const std::string& advice) {
   return {ErrorKind::Usage, options.path.string() + " " + why + "; " + advice + options.flag};
@@ -41,10 +44,33 @@ void require_reader(const OutputOptions& options) {
   close(descriptor);
 }
 
+/// Some file systems take RECORDS.JSONL for the same file.
+bool is_name_of_records(const fs::path& name) {
+  const auto is = [&name](const char* other) { return strcasecmp(name.c_str(), other) == 0; };
+  return is(kRealRecords) || is(kSimulatedRecords) || is(kDamagedRecords);
+}
+
+/// Whether a part of the path has such a name, or of what it leads to over so many links.
+bool leads_to_records(const fs::path& path, int& links) {
+  const fs::path plain = path.lexically_normal();
+  if (std::any_of(plain.begin(), plain.end(), is_name_of_records)) return true;
+  fs::path parent;
+  for (const fs::path& part : plain) {
+    std::error_code error;
+    const fs::path target = fs::read_symlink(parent / part, error);
+    if (!error && --links > 0 && leads_to_records(parent / target, links)) return true;
+    parent /= part;
+  }
+  return false;
+}
+bool leads_to_records(const fs::path& path) {
+  int links = kMostLinks;
+  return leads_to_records(path, links);
+}
+
+/// A copy of records under another name, too.
 bool holds_records(const fs::path& path) {
-  const std::filesystem::path name = path.filename();
-  if (name == "records.jsonl" || name == "simulated.jsonl" || name == "records.damaged")
-    return true;
+  if (leads_to_records(path)) return true;
   std::array<char, kRecordBegin.size()> begin{};
   std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
   return std::string_view(begin.data(), begin.size()) == kRecordBegin;
@@ -65,8 +91,8 @@ void require_free(const OutputOptions& options) {
   const std::string other = "choose another file for ";
   if (is_stream(options.path)) return;
   if (status.type() == fs::file_type::not_found) {
-    if (options.path.filename() != "records.jsonl") return;
-    throw refusal(options, "is the name of a file of records", other);
+    if (!leads_to_records(options.path)) return;
+    throw refusal(options, std::string(kReserved), other);
   }
   if (status.type() == fs::file_type::none) fail(options, error.message());
   if (status.type() == fs::file_type::directory) fail(options, "it is a directory");
@@ -119,6 +145,10 @@ void write_output(const OutputOptions& options, std::string_view text) {
 }
 
 void create_folder(const fs::path& folder) {
+  if (leads_to_records(folder)) {
+    throw RunError(ErrorKind::Usage, folder.string() + " " + std::string(kReserved) +
+                                         "; choose another folder with --out");
+  }
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error) return;

@@ -2,7 +2,9 @@
 //
 // A file that a command writes for its user: a new one, or one in place of another where
 // --overwrite was given, and never in place of records. Unless it is committed it leaves nothing
-// behind, and a file that is replaced stays as it was until the new one is complete.
+// behind, and a file that is replaced stays as it was until the new one is complete. No file and no
+// folder is written under the name of a file of records, in whatever case, also where there is none
+// yet, and also behind a link: the next run would add its record to the output, or could not.
 #pragma once
 
 #include <cerrno>
@@ -12,6 +14,10 @@
 #include <string_view>
 
 namespace regatta {
+
+inline constexpr const char* kRealRecords = "records.jsonl";
+inline constexpr const char* kSimulatedRecords = "simulated.jsonl";
+inline constexpr const char* kDamagedRecords = "records.damaged";
 
 /// What to do with a file that is there already.
 enum class IfThere { Refuse, Replace };
@@ -51,7 +57,8 @@ void require_free(const OutputOptions& options);
 
 void write_output(const OutputOptions& options, std::string_view text);
 
-/// Creates the folder and those above it, where they are missing. Throws: RunError(Io).
+/// Creates the folder and those above it, where they are missing.
+/// Throws: RunError(Usage) for a name of records, RunError(Io).
 void create_folder(const std::filesystem::path& folder);
 
 }  // namespace regatta

@@ -71,8 +71,50 @@ TEST_F(OutputFileTest, NeverTakesThePlaceOfRecords) {
   }
   EXPECT_EQ(text_of(records), before);
   EXPECT_EQ(text_of(copy), before);
-  EXPECT_THAT([] { require_free({.path = "new/records.jsonl"}); },
-              ThrowsMessage<RunError>(HasSubstr("is the name of a file of records")));
+}
+
+TEST_F(OutputFileTest, NeverHasTheNameOfRecords) {
+  const fs::path folder = folder_.path();
+  fs::create_symlink("new/records.jsonl", folder / "dangling");
+  fs::create_symlink("dangling", folder / "twice");
+  const char* const names[] = {"records.jsonl",
+                               "simulated.jsonl",
+                               "new/records.damaged",
+                               "Records.JSONL",
+                               "a/../records.jsonl",
+                               ".//records.jsonl/.",
+                               "records.jsonl/",
+                               "records.jsonl/a",
+                               "dangling",
+                               "twice",
+                               "twice/",
+                               "twice/index.html"};
+  for (const char* name : names) {
+    for (const IfThere if_there : {IfThere::Refuse, IfThere::Replace}) {
+      EXPECT_THAT(([&] { OutputFile file({.path = folder / name, .if_there = if_there}); }),
+                  ThrowsMessage<RunError>(HasSubstr("is the name of a file of records")))
+          << name;
+    }
+    EXPECT_THAT([&] { create_folder(folder / name); },
+                ThrowsMessage<RunError>(HasSubstr("is the name of a file of records")))
+        << name;
+  }
+  EXPECT_EQ(files(), 2);
+  for (const char* name : {"records.jsonl.txt", "my_records.jsonl", "records"}) {
+    require_free({.path = folder / name});
+  }
+}
+
+TEST_F(OutputFileTest, SparesRecordsThatAreEmptyOrDamaged) {
+  fs::create_symlink("records.damaged", folder_.path() / "link");
+  std::ofstream(folder_.path() / "records.damaged") << "{\"sch";
+  std::ofstream(folder_.path() / "simulated.jsonl").close();
+  for (const char* name : {"link", "records.damaged", "simulated.jsonl"}) {
+    EXPECT_THAT(
+        ([&] { write_output({.path = folder_.path() / name, .if_there = IfThere::Replace}, ""); }),
+        ThrowsMessage<RunError>(HasSubstr("holds records, which no command replaces")));
+  }
+  EXPECT_EQ(text_of(folder_.path() / "link"), "{\"sch");
 }
 
 TEST_F(OutputFileTest, SaysWhatKeepsItFromBeingWritten) {

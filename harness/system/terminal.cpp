@@ -42,11 +42,14 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
 
 std::string one_line(std::string_view text) {
   std::string line;
+  unsigned char former = 0;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
+    const bool is_c1 = former == 0xc2 && byte >= 0x80 && byte < 0xa0;
+    former = byte;
     if (c == '\n') {
       line += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
+    } else if (byte < 0x20 || byte == 0x7f || is_c1) {
       line += fmt::format("\\x{:02x}", byte);
     } else {
       line += c;

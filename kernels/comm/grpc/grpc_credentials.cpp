@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/grpc/grpc_credentials.h"
 
+#include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -8,6 +9,7 @@
 #include <grpcpp/server_builder.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -21,24 +23,51 @@ namespace regatta::exchange {
 namespace {
 
 constexpr std::chrono::seconds kCheckLimit{5};
+constexpr std::uintmax_t kMostPem = 1 << 20;  // bytes of a file
 
 /// What every message about TLS that does not work ends with.
 constexpr const char* kRemedy =
     "; cert.pem must name the address (subjectAltName), belong to key.pem and be signed by ca.pem, "
     "the same for all processes: ci/make_certificates makes such files";
 
-std::string contents(const std::string& path, const std::string& kind) {
+/// gRPC logs what peers say and what fails, line by line on stderr; what matters comes as an error.
+/// Those who ask for its log by GRPC_VERBOSITY get it.
+void silence_grpc() {
+  static const bool once = [] {
+    if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+struct SmallFile {
+  std::string text;
+  std::string reason;  ///< why there is none
+};
+
+/// Of what keeps us waiting, such as a FIFO, or has no end, such as a device, nothing is read.
+SmallFile read_small_file(const std::string& path) {
   std::error_code error;
-  std::ifstream file;
-  errno = 0;
-  if (std::filesystem::is_fifo(path, error)) {
-    errno = EINVAL;  // it would keep us waiting
-  } else {
-    file.open(path, std::ios::binary);
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::none ||
+      status.type() == std::filesystem::file_type::not_found) {
+    return {"", error.message()};
   }
+  if (status.type() == std::filesystem::file_type::directory) return {"", "Is a directory"};
+  if (!std::filesystem::is_regular_file(status)) return {"", "it is no regular file"};
+  if (std::filesystem::file_size(path, error) > kMostPem || error) {
+    return {"", "it has more than " + std::to_string(kMostPem) + " bytes"};
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || text.empty()) {
-    const std::string reason = errno != 0 ? std::strerror(errno) : "it is empty";
+  if (file && !text.empty()) return {std::move(text), ""};
+  return {"", errno != 0 ? std::strerror(errno) : "it is empty"};
+}
+
+std::string contents(const std::string& path, const std::string& kind) {
+  const auto [text, reason] = read_small_file(path);
+  if (text.empty()) {
     throw RunError(ErrorKind::Usage, "TLS: cannot read '" + path + "': " + reason +
                                          "; a folder for --tls holds ca.pem, cert.pem and key.pem");
   }
@@ -118,6 +147,7 @@ void check_tls(const TlsFiles& files, const std::string& address) {
 }
 
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsFiles& files) {
+  silence_grpc();
   if (files.certificate.empty()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
@@ -127,6 +157,7 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const TlsFiles& file
 }
 
 std::shared_ptr<grpc::ChannelCredentials> channel_credentials(const TlsFiles& files) {
+  silence_grpc();
   if (files.certificate.empty()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = certificate_in(files.authority);

@@ -3,7 +3,10 @@
 // The exchange over TLS, and what is said where files or certificates are not what they must be.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <thread>
+#include <utility>
 
 #include "kernels/comm/grpc/certificates_for_test.h"
 #include "kernels/comm/grpc/exchange_for_test.h"
@@ -76,6 +79,26 @@ TEST_F(GrpcTls, NamesAFileThatIsMissing) {
   }
 }
 
+TEST_F(GrpcTls, ReadsNoFileThatHasNoEnd) {
+  const std::string large = path("large");
+  std::ofstream(large).close();
+  std::filesystem::resize_file(large, std::uintmax_t{1} << 40);
+  for (const auto& [key, why] :
+       {std::pair<std::string, std::string>{"/dev/zero", "it is no regular file"},
+        {large, "it has more than 1048576 bytes"}}) {
+    ExchangeOptions options = options_of(0, "process");
+    options.tls.key = key;
+    End server(options);
+    try {
+      server.exchange.serve();
+      FAIL() << key << " was read";
+    } catch (const RunError& error) {
+      EXPECT_EQ(std::string(error.what()).find("TLS: cannot read '" + key + "': " + why), 0U)
+          << error.what();
+    }
+  }
+}
+
 /// The error that check_tls() ends with.
 std::string error_of(const TlsFiles& files, const std::string& address = "127.0.0.1") {
   try {
@@ -85,6 +108,17 @@ std::string error_of(const TlsFiles& files, const std::string& address = "127.0.
     return error.what();
   }
   return "no error";
+}
+
+TEST_F(GrpcTls, SaysWhatIsWrongInTheErrorAlone) {
+  const std::string noise = path("noise");
+  std::ofstream(noise) << "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+  TlsFiles files = certificates_.files_of("process");
+  files.key = noise;
+  testing::internal::CaptureStderr();
+  const std::string error = error_of(files);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_NE(error.find("no server starts with it"), error.npos) << error;
 }
 
 TEST_F(GrpcTls, AcceptsFilesThatBelongTogether) {
