@@ -26,7 +26,8 @@ CELL_FLAGS = {
 }
 FLAGS = {
     "run": {
-        **CELL_FLAGS, "--seed": "=1", "--dataset": "(default: the workload's)",
+        **CELL_FLAGS, "--seed": "=1", "--seeds": "=1",
+        "--dataset": "(default: the workload's)",
         "--data-dir": "=cifar-10-batches-bin", "--target": "(default: the workload's)",
         "--normalization-group": "(default: the workload's)", "--rate-scale": "=1",
         "--threads": "=0", "--straggler": "(default: none)",
@@ -109,7 +110,8 @@ class Help(unittest.TestCase):
                 groups[list(groups)[-1]].append(flag[1])
         self.assertEqual(groups.pop("Options"), [])  # --help
         self.assertEqual(groups["What races"],
-                         ["--workload", "--strategy", "--workers", "--stages", "--seed"])
+                         ["--workload", "--strategy", "--workers", "--stages", "--seed",
+                          "--seeds"])
         options = [flag for title, flags in groups.items() if title.startswith("Options of str")
                    for flag in flags]
         self.assertEqual(sorted(options), sorted(option_flags()))
