@@ -221,6 +221,10 @@ class BadInput(unittest.TestCase):
                 ("", r"there is no host"),
                 ("[[host]]\ncount = 2\n", r"no room for process 2 of 4.*more hosts"),
                 ("[[host]]\ncount = 4\ngbit_per_s = 0\n", r"gbit_per_s is 0"),
+                ("[[host]]\ncount = 4\nin_gbit_per_s = 0\n", r"in_gbit_per_s is 0"),
+                ("[[host]]\ncount = 4\nout_gbit_per_s = 0\n", r"out_gbit_per_s is 0"),
+                ("core_gbit_per_s = 0\n" + HOSTS, r"core_gbit_per_s is 0.*above 0, or none"),
+                ("threads_per_worker = 2\n[[host]]\ncount = 4\n", r"process 0 of 4.*2 cores"),
                 ("[[host]]\ncores = 0\n", r"cores is a whole number from 1"),
                 ("[[host]]\ncoers = 2\n", r"did you mean 'cores'"),
                 ("latency_us = -1\n" + HOSTS, r"latency_us is a number from 0"),
@@ -267,6 +271,37 @@ class BadInput(unittest.TestCase):
         self.refused(cluster(), r"leave --threads out", *train, "--threads", "1")
         self.refused(cluster(), r"unknown virtual 'trian'; did you mean 'train'", "--virtual",
                      "trian")
+
+    def test_of_a_gpu_by_costs_of_a_cpu(self) -> None:
+        gpu = ("--device", "cuda")
+        self.refused(cluster(), r"kernels of the CPU only; fix: leave --device out", *gpu)
+        self.refused(cluster(source="regatta calibrate, at commit 0123456789"),
+                     r"kernels of the CPU only", *gpu)
+        by_hand = cluster(cpu="", git_commit="", source="made up: a GPU twice as fast")
+        record = simulated(by_hand, *gpu)
+        self.assertEqual((record["cell"]["device"], record["simulated"]["source"]),
+                         ("cuda", "made up: a GPU twice as fast"))
+        self.refused(by_hand, r"train computes on this machine's CPU", *gpu, "--virtual", "train")
+        self.refused(cluster(), r"unknown device 'gpu'.*valid: cpu cuda", "--device", "gpu")
+        traces = fresh_folder() / "traces"
+        done = regatta("graph", *CELL, *gpu, "--format", "chakra", "--cluster", str(cluster()),
+                       "--out", str(traces))
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+        self.assertIn("kernels of the CPU only", done.stderr)
+        self.assertFalse(traces.exists())
+        done = regatta("calibrate", *CELL, *gpu, "--out", str(fresh_folder() / "gpu.json"))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^regatta: .*kernels of the CPU; write those of a GPU by")
+
+    def test_of_backup_workers_that_would_train(self) -> None:
+        cell = ("--workload", "parabola", "--strategy", "parameter_server", "--workers", "3",
+                "--backup-workers", "1", "--global-batch", "24")
+        out = fresh_folder() / "out"
+        done = regatta("run", *cell, "--cluster", str(cluster("[[host]]\ncount = 5\n")),
+                       "--virtual", "train", "--out", str(out))
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+        self.assertIn("leave --virtual or --backup-workers out", done.stderr)
+        self.assertFalse(out.exists())
 
     def test_of_training_without_a_cluster(self) -> None:
         done = regatta("run", *CELL, "--virtual", "train", "--out", str(fresh_folder() / "out"))

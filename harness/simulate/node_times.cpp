@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "harness/plan/device_name.h"
 #include "kernels/graph/error.h"
 #include "kernels/virtual/kernel_costs.h"
 
@@ -12,6 +13,7 @@ namespace regatta {
 
 std::vector<std::vector<double>> node_times_ns(std::span<const Step> parts, const ClusterFile& file,
                                                const RaceRequest& request) {
+  require_device(file.calibration, request);
   const virtual_time::Way& inside = file.cluster.transports.in_process.on_host;
   std::set<std::string> unknown;
   std::vector<std::vector<double>> all;
@@ -37,6 +39,13 @@ std::vector<std::vector<double>> node_times_ns(std::span<const Step> parts, cons
   }
   require_costs(std::vector(unknown.begin(), unknown.end()), request);
   return all;
+}
+
+void require_device(const Calibration& calibration, const RaceRequest& request) {
+  if (!is_gpu(request.device) || !calibration.source.starts_with(kCalibrated)) return;
+  throw RunError(ErrorKind::Unsupported,
+                 "--cluster: its calibration has kernels of the CPU only; fix: leave --device out, "
+                 "or write those of a GPU by hand, with a `source` that says where they come from");
 }
 
 void require_costs(std::span<const std::string> unknown_kernels, const RaceRequest& request) {

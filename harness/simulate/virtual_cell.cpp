@@ -74,6 +74,7 @@ VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
                          std::span<const Step> parts) {
   ClusterFile file =
       read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit);
+  require_device(file.calibration, request);
   const int threads = file.cluster.threads_per_worker;
   std::vector<ProcessNeeds> needs;
   for (int p = 0; p < placement.processes; ++p) {
