@@ -33,8 +33,8 @@ class ClusterReader {
   explicit ClusterReader(std::string source) : source_(std::move(source)) {}
 
   ClusterFile read(const toml::table& table, const std::filesystem::path& folder) {
-    allow(table, {"calibration", "threads_per_worker", "server_cores", "latency_us",
-                  "core_gbit_per_s", "seed", "compute_times", "host"});
+    allow(table, {"calibration", "threads_per_worker", "server_cores", "machine_cores",
+                  "latency_us", "core_gbit_per_s", "seed", "compute_times", "host"});
     ClusterFile file;
     Cluster& cluster = file.cluster;
     const auto calibration = table["calibration"].value<std::string>();
@@ -50,6 +50,7 @@ class ClusterReader {
     cluster.threads_per_worker =
         static_cast<int>(whole(table, "threads_per_worker", 1, {1, kMostCores}));
     cluster.server_cores = static_cast<int>(whole(table, "server_cores", 1, {1, kMostCores}));
+    cluster.machine_cores = static_cast<int>(whole(table, "machine_cores", 0, {1, kMostCores}));
     cluster.seed = static_cast<std::uint64_t>(whole(table, "seed", 1, {0, 1'000'000'000}));
     cluster.latency_ns = 1e3 * real(table, "latency_us").value_or(0);
     cluster.core_bytes_per_ns = link(table, "core_gbit_per_s");
@@ -60,6 +61,10 @@ class ClusterReader {
                                .samples = file.calibration.step_ns};
     }
     read_hosts(table, file);
+    const auto has_one = [](const VirtualHost& host) { return host.cores == 1; };
+    if (cluster.machine_cores > 0 && !std::ranges::all_of(cluster.hosts, has_one)) {
+      throw error("with machine_cores each host has one of them; leave cores of [[host]] out");
+    }
     return file;
   }
 

@@ -4,10 +4,10 @@
 //   calibration = "calibration.json"   # beside this file; what kernels and messages cost
 //   threads_per_worker = 1
 //   server_cores = 1                   # of a parameter server
-//   latency_us = 25                    # from one host to another
-//   core_gbit_per_s = 40               # of the link that all traffic between hosts shares
-//   seed = 1                           # of compute times
-//   [compute_times]                    # default: as steps differed when they were calibrated
+//   machine_cores = 2                  # that hosts share, one each in turn, as those of ci/hosts
+//   do latency_us = 25                    # from one host to another core_gbit_per_s = 40 # of the
+//   link that all traffic between hosts shares seed = 1                           # of compute
+//   times [compute_times]                    # default: as steps differed when they were calibrated
 //   kind = "gamma"                     # constant, gamma, log_normal, shifted_exponential, samples
 //   spread = 0.2
 //   [[host]]
@@ -15,7 +15,8 @@
 //   cores = 2
 //   gbit_per_s = 10                    # each way; or out_gbit_per_s and in_gbit_per_s
 //   processes = 1                      # default: as many as have cores
-// A link without a bandwidth has no limit.
+// A link without a bandwidth has no limit. A host with more workers than cores, by its `processes`,
+// lets them share these evenly.
 #pragma once
 
 #include <filesystem>

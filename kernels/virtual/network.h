@@ -31,8 +31,9 @@ struct Route {
 
 class Network {
  public:
-  /// Completions are events of `events`, which outlives this.
-  explicit Network(EventQueue& events) : events_(events) {}
+  /// Completions are events of this kind in `events`, which outlives this.
+  explicit Network(EventQueue& events, EventKind ends = EventKind::FlowEnds)
+      : events_(events), ends_(ends) {}
 
   /// Returns the link's number. `capacity` above 0.
   int add_link(double capacity);
@@ -76,6 +77,7 @@ class Network {
   void settle_at(int number, double rate);
 
   EventQueue& events_;
+  EventKind ends_;
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   std::vector<int> free_;

@@ -3,6 +3,7 @@
 // Computing in a simulation: spans of it, the cores of servers, and which versions of shared
 // variables a worker has seen.
 #include <algorithm>
+#include <map>
 
 #include "kernels/virtual/simulation.h"
 
@@ -68,12 +69,51 @@ void Simulation::leave_core(int l) {
   ready(next);
 }
 
+/// Of hosts whose lanes may compute on more cores than they have.
+void Simulation::find_shared_cores() {
+  const auto machine = [this](int process) {
+    const int host = options_.host_of[static_cast<std::size_t>(process)];
+    return cluster_.machine_cores > 0 ? host % cluster_.machine_cores : host;
+  };
+  std::map<int, int> wanted;  // by machine
+  std::map<int, int> cores;
+  std::vector<bool> is_server(static_cast<std::size_t>(program_.processes));
+  for (const ProgramLane& each : program_.lanes) {
+    if (each.communication) continue;
+    const bool serves = each.place.role == Role::Server;
+    if (serves) is_server[static_cast<std::size_t>(each.process)] = true;
+    if (!serves) wanted[machine(each.process)] += cluster_.threads_per_worker;
+  }
+  for (int p = 0; p < program_.processes; ++p) {
+    const auto host = static_cast<std::size_t>(options_.host_of[static_cast<std::size_t>(p)]);
+    if (is_server[static_cast<std::size_t>(p)]) wanted[machine(p)] += cluster_.server_cores;
+    cores[machine(p)] = cluster_.machine_cores > 0 ? 1 : cluster_.hosts[host].cores;
+  }
+  std::map<int, int> links;
+  for (const auto& [number, count] : wanted) {
+    if (count <= cores.at(number)) continue;
+    links[number] =
+        shared_cores_.add_link(static_cast<double>(cores.at(number)) / cluster_.threads_per_worker);
+  }
+  for (int p = 0; p < program_.processes; ++p) {
+    const auto link = links.find(machine(p));
+    shared_core_of_.push_back(link == links.end() ? -1 : link->second);
+  }
+}
+
 void Simulation::compute(int l, double ns) {
   Lane& own = lane(l);
   own.state = State::Busy;
   own.waited += now_ - own.since;
   own.since = now_;
-  events_.add({.time = now_ + ns, .kind = EventKind::LaneGoesOn, .index = l});
+  own.planned = ns;
+  const int core = shared_core_of_[static_cast<std::size_t>(planned(l).process)];
+  if (core < 0) return events_.add({.time = now_ + ns, .kind = EventKind::LaneGoesOn, .index = l});
+  Route route;
+  route.add(core);
+  const auto flow = static_cast<std::size_t>(shared_cores_.begin(now_, route, 1, ns));
+  if (lane_of_flow_.size() <= flow) lane_of_flow_.resize(flow + 1);
+  lane_of_flow_[flow] = l;
 }
 
 /// On one instruction of communication.
@@ -119,6 +159,7 @@ void Simulation::finish_run(int l) {
   Lane& own = lane(l);
   const auto& all = planned(l).instructions;
   const double span = now_ - own.since;
+  const double shared = own.planned > 0 ? span / own.planned : 1;  // of cores with others
   if (all[own.at].work != Work::Compute) {
     finish(l, span);
   } else {
@@ -126,10 +167,10 @@ void Simulation::finish_run(int l) {
       if (!is_due(l, all[i])) continue;
       if (all[i].quorum == QuorumPart::Behind && !runs_behind(l)) continue;
       const bool is_delayed = all[i].category == Category::Compute;
-      const double factor = is_delayed ? own.factor : 1;
+      const double factor = (is_delayed ? own.factor : 1) * shared;
       own.spent[static_cast<std::size_t>(all[i].category)] += all[i].ns * factor;
       if (is_delayed) own.delayed += all[i].ns * factor * (1 - 1 / own.slowdown);
-      if (all[i].category == Category::Communication) own.exposed += all[i].ns;
+      if (all[i].category == Category::Communication) own.exposed += all[i].ns * factor;
       if (all[i].quorum == QuorumPart::Behind) {
         note_versions(l, all[i]);
         has_updated(l);
