@@ -22,7 +22,7 @@ constexpr double kMostRunNs = 1e18;
   throw RunError(ErrorKind::Unsupported, "--cluster: " + what);
 }
 
-void require_trained(const RaceRequest& request, const Placement& placement) {
+void require_trained(const Placement& placement) {
   if (placement.facts.has_quorum) {
     refuse("backup workers train in real time only; leave --virtual or --backup-workers out");
   }
@@ -51,8 +51,7 @@ void require_virtual(const RaceRequest& request, const Placement& placement) {
   if (is_gpu(request.device)) {
     refuse(
         "a calibration holds costs of kernels wherever they run, and --virtual train computes on "
-        "the "
-        "CPU; leave --device out");
+        "the CPU; leave --device out");
   }
   if (!request.trace.empty()) refuse("there is no timeline of virtual time yet; leave --trace out");
   if (request.checkpoint_every || !request.resume.empty()) {
@@ -66,7 +65,7 @@ void require_virtual(const RaceRequest& request, const Placement& placement) {
     refuse("no process can be lost; leave --continue-on-loss out");
   }
   if (!request.hosts.empty()) refuse("hosts are the file's; leave --hosts out");
-  if (virtual_mode_of(request) == VirtualMode::Train) return require_trained(request, placement);
+  if (virtual_mode_of(request) == VirtualMode::Train) return require_trained(placement);
   if (request.epochs) refuse("a few steps tell the speed; give --steps in place of --epochs");
 }
 
