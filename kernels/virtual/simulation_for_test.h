@@ -3,6 +3,7 @@
 // For tests of virtual time: real steps under real strategies on clusters made up for the test.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -31,6 +32,58 @@ struct VirtualCase {
 
 inline void PrintTo(const VirtualCase& test, std::ostream* out) {
   *out << test.strategy << ", " << test.workers << " workers, " << test.stages << " stages";
+}
+
+/// Every kind of exchange, over the processes of its strategy.
+inline std::vector<VirtualCase> all_kinds() {
+  return {VirtualCase{.strategy = "single", .workers = 1},
+          VirtualCase{.strategy = "independent"},
+          VirtualCase{.strategy = "in_graph", .workers = 3},
+          VirtualCase{.strategy = "central_storage", .workers = 3},
+          VirtualCase{.strategy = "all_reduce", .workers = 3},
+          VirtualCase{.strategy = "all_reduce", .workers = 4, .processes = 2},
+          VirtualCase{.strategy = "all_reduce",
+                      .workers = 4,
+                      .options = {{"all_reduce", "hierarchical_copy"}},
+                      .processes = 2},
+          VirtualCase{
+              .strategy = "all_reduce", .workers = 5, .options = {{"all_reduce", "double_tree"}}},
+          VirtualCase{.strategy = "all_reduce", .workers = 6, .options = {{"all_reduce", "torus"}}},
+          VirtualCase{
+              .strategy = "all_reduce", .workers = 3, .options = {{"all_reduce", "reduce_to_one"}}},
+          VirtualCase{.strategy = "all_reduce", .workers = 3, .processes = 1},
+          VirtualCase{.strategy = "sharded", .workers = 3, .options = {{"shard", "parameters"}}},
+          VirtualCase{.strategy = "local_sgd", .options = {{"sync_every", std::int64_t{2}}}},
+          VirtualCase{.strategy = "diloco", .options = {{"sync_every", std::int64_t{3}}}},
+          VirtualCase{.strategy = "gossip", .workers = 4},
+          VirtualCase{.strategy = "all_reduce+powersgd"},
+          VirtualCase{.strategy = "all_reduce+top_k"},
+          VirtualCase{.strategy = "all_reduce+bf16_compress"},
+          VirtualCase{.strategy = "parameter_server", .workers = 3, .servers = 1},
+          VirtualCase{.strategy = "parameter_server",
+                      .workers = 3,
+                      .options = {{"servers", std::int64_t{2}}},
+                      .servers = 2},
+          VirtualCase{.strategy = "parameter_server_async", .workers = 2, .servers = 1},
+          VirtualCase{.strategy = "async_shared", .workers = 2, .processes = 1},
+          VirtualCase{.strategy = "model_parallel", .workers = 1, .stages = 2},
+          VirtualCase{.strategy = "pipeline",
+                      .workers = 1,
+                      .stages = 2,
+                      .options = {{"microbatches", std::int64_t{2}}}},
+          VirtualCase{.strategy = "all_reduce+pipeline",
+                      .workers = 2,
+                      .stages = 2,
+                      .options = {{"microbatches", std::int64_t{2}}}}};
+}
+
+/// As a part of a test's name.
+inline std::string name_of(const VirtualCase& test) {
+  std::string name = test.strategy;
+  std::replace(name.begin(), name.end(), '+', '_');
+  for (const auto& [option, value] : test.options) name += "_" + to_text(value);
+  return name + "_" + std::to_string(test.workers) + "x" + std::to_string(test.stages) + "_" +
+         std::to_string(test.processes);
 }
 
 /// By process: servers first, then shares of the replicas, each with its stages.

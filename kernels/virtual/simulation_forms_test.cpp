@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Virtual time against formulas of the literature, within a thousandth: ring, star, asynchronous
+// server, order statistics. K of P workers with a server are in simulation_quorum_test.cpp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "kernels/virtual/simulation.h"
+#include "kernels/virtual/simulation_for_test.h"
+
+namespace regatta::virtual_time {
+namespace {
+
+using testing_support::cluster_of;
+using testing_support::parts_of;
+using testing_support::Simulated;
+using testing_support::VirtualCase;
+
+constexpr double kKernelNs = 1000;
+
+std::int64_t parameter_bytes(const std::vector<Step>& parts) {
+  std::int64_t bytes = 0;
+  for (const Variable& variable : parts.back().graph.variables()) {
+    if (variable.kind == VariableKind::Parameter) bytes += variable.type.bytes();
+  }
+  return bytes;
+}
+
+/// Of the lanes of a part, all of it.
+double compute_ns(const Simulated& run) {
+  double ns = 0;
+  for (const ProgramLane& lane : run.program.lanes) {
+    if (lane.process != run.program.processes - 1) continue;
+    for (const LaneInstruction& each : lane.instructions) ns += each.ns;
+  }
+  return ns;
+}
+
+/// 2 (n - 1) (latency + M / (n rate)) + (n - 1) M / (n adding).
+TEST(VirtualTime, ARingTakesWhatItsFormulaSays) {
+  for (const std::int64_t n : {2, 3, 8, 32}) {
+    Cluster cluster = cluster_of(static_cast<std::size_t>(n), 1.25, 25'000);
+    cluster.transports.open_mpi.adding_bytes_per_ns = 4;
+    cluster.transports.open_mpi.between_hosts.message_ns = 3'000;
+    const Simulated run({.workers = n, .options = {{"bucket_bytes", std::int64_t{1} << 30}}}, 3,
+                        cluster);
+    const auto members = static_cast<double>(n);
+    const auto bytes = static_cast<double>(parameter_bytes(run.parts));
+    const double ring =
+        2 * (members - 1) * (28'000 + bytes / members / 1.25) + (members - 1) * bytes / members / 4;
+    EXPECT_NEAR(run.ns_of_step() / (compute_ns(run) + ring), 1, 1e-3) << n;
+  }
+}
+
+/// Of two members, a reduction and a broadcast, each behind a way there and back: 2 (3 latency + M
+/// / rate). Of more, a root's messages share its link.
+TEST(VirtualTime, OpenMpisOwnSumsGoToOneMemberAndBack) {
+  const Cluster cluster = cluster_of(2, 1.25, 25'000);
+  const OptionValues options = {{"all_reduce", "mpi"}, {"bucket_bytes", std::int64_t{1} << 30}};
+  const Simulated run({.options = options}, 3, cluster);
+  const double sums = 2 * (75'000 + static_cast<double>(parameter_bytes(run.parts)) / 1.25);
+  EXPECT_NEAR(run.ns_of_step() / (compute_ns(run) + sums), 1, 1e-3);
+}
+
+/// What n workers push and pull passes through the server's link: 2 n M / rate.
+TEST(VirtualTime, AServersLinkCarriesEveryWorkersBytes) {
+  for (const std::int64_t n : {2, 5, 16}) {
+    const Cluster cluster = cluster_of(static_cast<std::size_t>(n) + 1, 0.125, 0);
+    const Simulated run({.strategy = "parameter_server", .workers = n, .servers = 1}, 3, cluster,
+                        0);
+    const auto bytes = static_cast<double>(parameter_bytes({run.parts.front()}));
+    EXPECT_NEAR(run.ns_of_step() / (2 * static_cast<double>(n) * bytes / 0.125), 1, 1e-3) << n;
+  }
+}
+
+/// min(N / (Z + S), 1 / S), where a worker is away for Z and the server takes S for each of N
+/// workers; the knee is at N* = (Z + S) / S.
+TEST(VirtualTime, AnAsynchronousServerIsFullFromItsKneeOn) {
+  for (const double server_kernel_ns : {500, 1000, 4000}) {
+    double knee = 0;
+    std::map<std::int64_t, double> rates;
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 8, 12, 16, 64}) {
+      Cluster cluster = cluster_of(static_cast<std::size_t>(n) + 1, kNoLimit, 0);
+      cluster.server_cores = 1;
+      const VirtualCase test{
+          .workload = "parabola", .strategy = "parameter_server_async", .workers = n, .servers = 1};
+      const std::vector<Step> parts = parts_of(test);
+      KernelCosts costs = testing_support::costs_of(parts, kKernelNs);
+      for (auto& [key, ns] : costs) {
+        if (key.starts_with("sgd ") || key.starts_with("read ")) ns = server_kernel_ns;
+      }
+      const Program program = make_program(parts, costs, 1);
+      double server = 0;
+      double worker = 0;
+      for (const ProgramLane& lane : program.lanes) {
+        double& sum = lane.place.role == Role::Server ? server : worker;
+        if (lane.place.replica != 0) continue;
+        for (const LaneInstruction& each : lane.instructions) {
+          if (each.category != Category::Input) sum += each.ns;  // comes while the server updates
+        }
+      }
+      SimulationOptions options;
+      for (int p = 0; p < program.processes; ++p) options.host_of.push_back(p);
+      Simulation simulation(program, cluster, options);
+      const std::int64_t steps = 5000;
+      simulation.advance_to(steps * program.global_batch);
+      const auto workers = static_cast<double>(n);
+      knee = (worker + server) / server;
+      rates[n] = static_cast<double>(steps) * workers / simulation.now();
+      const double rate = std::min(workers / (worker + server), 1 / server);
+      EXPECT_NEAR(rates[n] / rate, 1, 1e-3) << n << " workers, " << server_kernel_ns << " ns";
+    }
+    EXPECT_NEAR(rates.at(64) / rates.at(1) / knee, 1, 1e-3) << server_kernel_ns;
+  }
+}
+
+/// A step takes as long as the slowest of its workers: of the same draws, exactly.
+TEST(VirtualTime, AStepWaitsForTheLastOfItsWorkers) {
+  constexpr std::int64_t n = 8;
+  constexpr std::int64_t kSteps = 500;
+  Cluster cluster = cluster_of(n, kNoLimit, 0);
+  cluster.compute_times = {.kind = ComputeTimes::Kind::ShiftedExponential, .spread = 0.5};
+  const Simulated run({.workload = "parabola", .workers = n}, kSteps, cluster, kKernelNs);
+  double delayed = 0;  // what a factor multiplies
+  double others = 0;
+  for (const ProgramLane& lane : run.program.lanes) {
+    if (lane.process != 0) continue;
+    for (const LaneInstruction& each : lane.instructions) {
+      (each.category == Category::Compute ? delayed : others) += each.ns;
+    }
+  }
+  double expected = 0;
+  for (std::uint32_t k = 0; k < kSteps; ++k) {
+    double slowest = 0;
+    for (std::uint32_t w = 0; w < n; ++w) {
+      slowest = std::max(slowest, compute_factor(cluster.compute_times, cluster.seed, w, k));
+    }
+    expected += delayed * slowest + others;
+  }
+  EXPECT_NEAR(run.simulation->now() / expected, 1, 1e-9);
+}
+
+/// E[the K-th of P] = shift + (H_P - H_{P-K}) / mu with exponential times. Source: Renyi, "On the
+/// theory of order statistics", 1953.
+TEST(VirtualForms, TheFirstWorkersOfASetTakeWhatTheirOrderStatisticSays) {
+  constexpr std::uint32_t kWorkers = 8;
+  constexpr std::uint32_t kSteps = 1'000'000;
+  const ComputeTimes times{.kind = ComputeTimes::Kind::ShiftedExponential, .spread = 0.5};
+  std::array<double, kWorkers> sums{};
+  for (std::uint32_t k = 0; k < kSteps; ++k) {
+    std::array<double, kWorkers> factors{};
+    for (std::uint32_t w = 0; w < kWorkers; ++w) factors[w] = compute_factor(times, 1, w, k);
+    std::sort(factors.begin(), factors.end());
+    for (std::uint32_t i = 0; i < kWorkers; ++i) sums[i] += factors[i];
+  }
+  double harmonic = 0;  // H_P - H_{P-K}
+  for (std::uint32_t i = 0; i < kWorkers; ++i) {
+    harmonic += 1.0 / (kWorkers - i);
+    const double expected = 1 - times.spread + times.spread * harmonic;
+    EXPECT_NEAR(sums[i] / kSteps / expected, 1, 1e-3) << i + 1 << " of " << kWorkers;
+  }
+}
+
+}  // namespace
+}  // namespace regatta::virtual_time

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Nothing gets faster by more bytes, a narrower link, a longer way, dearer messages or a slower
+// worker: on one cluster strictly slower where it matters, on random ones never faster.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "kernels/virtual/simulation.h"
+#include "kernels/virtual/simulation_for_test.h"
+
+namespace regatta::virtual_time {
+namespace {
+
+using testing_support::all_kinds;
+using testing_support::cluster_of;
+using testing_support::parts_of;
+using testing_support::VirtualCase;
+
+constexpr std::int64_t kSteps = 6;
+
+struct Took {
+  double ns = 0;        ///< of a few steps
+  double slack_ns = 0;  ///< of loops that take their steps from one count, the longest step: who is
+                        ///< slow may no longer get the last one
+};
+
+Took time_of(const std::vector<Step>& parts, const Cluster& cluster, double kernel_ns,
+             const std::map<int, double>& stragglers = {}) {
+  const Program program = make_program(parts, testing_support::costs_of(parts, kernel_ns), 1);
+  SimulationOptions options{.stragglers = stragglers};
+  for (int p = 0; p < program.processes; ++p) {
+    options.host_of.push_back(p % static_cast<int>(cluster.hosts.size()));
+  }
+  Simulation simulation(program, cluster, options);
+  simulation.advance_to(kSteps * program.global_batch);
+  Took took{.ns = simulation.now()};
+  if (program.loops.size() == 1) return took;
+  for (const SimulatedLoop& loop : simulation.loops()) {
+    for (const double ns : loop.step_ns) took.slack_ns = std::max(took.slack_ns, ns);
+  }
+  return took;
+}
+
+std::size_t lanes_of(const std::vector<Step>& parts) {
+  return make_program(parts, {}, 1).lanes.size();
+}
+
+bool crosses_hosts(const std::vector<Step>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [](const Step& part) {
+    const auto& nodes = part.graph.nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+      return node.op == Op::Send || node.attributes.has("processes");
+    });
+  });
+}
+
+class WorseClusters : public testing::TestWithParam<VirtualCase> {};
+
+TEST_P(WorseClusters, AreSlowerWhereItMatters) {
+  constexpr double kKernelNs = 1000;
+  const std::vector<Step> parts = parts_of(GetParam());
+  const Cluster cluster = cluster_of(4, 1, 10'000);
+  const double base = time_of(parts, cluster, kKernelNs).ns;
+  EXPECT_GT(time_of(parts, cluster, 2 * kKernelNs).ns, base);
+  Cluster narrow = cluster;
+  narrow.core_bytes_per_ns = 0.25;
+  const std::vector<Cluster> worse = {cluster_of(4, 0.5, 10'000), cluster_of(4, 1, 40'000), narrow};
+  for (const Cluster& each : worse) {
+    if (crosses_hosts(parts)) {
+      EXPECT_GT(time_of(parts, each, kKernelNs).ns, base);
+    } else {
+      EXPECT_EQ(time_of(parts, each, kKernelNs).ns, base);
+    }
+  }
+}
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  double between(double low, double high) {
+    return low + (high - low) * static_cast<double>(engine_()) * 0x1p-64;
+  }
+  /// Evenly by its logarithm.
+  double scaled(double low, double high) {
+    return std::exp(between(std::log(low), std::log(high)));
+  }
+  std::int64_t below(std::int64_t most) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(most));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// How what is on its way at once shares the way.
+enum class Sharing : std::uint8_t {
+  Never,  ///< each channel has its own link, each server's lane its core
+  Often,  ///< links of hosts and a core that all pass, few cores at servers
+};
+
+Cluster random_cluster(Random& random, Sharing sharing) {
+  Cluster cluster = cluster_of(static_cast<std::size_t>(2 + random.below(4)), kNoLimit, 0);
+  if (random.below(3) > 0) cluster.latency_ns = random.scaled(1'000, 1'000'000);
+  for (MessageCosts* each :
+       {&cluster.transports.in_process, &cluster.transports.open_mpi, &cluster.transports.grpc}) {
+    each->between_hosts = {random.scaled(100, 100'000), random.scaled(0.02, 10)};
+    each->on_host = {random.scaled(100, 10'000), random.scaled(1, 50)};
+    each->adding_bytes_per_ns = random.scaled(1, 50);
+  }
+  cluster.transports.grpc.sending_bytes_per_ns = random.scaled(0.5, 10);
+  if (random.below(2) == 0) {
+    cluster.compute_times = {.kind = ComputeTimes::Kind::Gamma, .spread = 0.3};
+  }
+  if (sharing == Sharing::Never) return cluster;
+  for (VirtualHost& host : cluster.hosts) {
+    host.out_bytes_per_ns = random.scaled(0.02, 10);
+    if (random.below(2) == 0) host.in_bytes_per_ns = random.scaled(0.02, 10);
+  }
+  if (random.below(2) == 0) cluster.core_bytes_per_ns = random.scaled(0.05, 10);
+  cluster.server_cores = static_cast<int>(1 + random.below(4));
+  return cluster;
+}
+
+void scale_bandwidths(Cluster& cluster, double factor) {
+  for (VirtualHost& host : cluster.hosts) {
+    host.out_bytes_per_ns *= factor;
+    host.in_bytes_per_ns *= factor;
+  }
+  cluster.core_bytes_per_ns *= factor;
+  cluster.transports.open_mpi.between_hosts.bytes_per_ns *= factor;
+  cluster.transports.grpc.between_hosts.bytes_per_ns *= factor;
+}
+
+void expect_never_faster(const VirtualCase& given, Sharing sharing, double tolerance) {
+  VirtualCase test = given;
+  test.batch = 64 * test.workers;
+  const std::vector<Step> parts = parts_of(test);
+  VirtualCase wider = test;
+  wider.workload = "resnet9";  // the same graph with more channels
+  const std::vector<Step> more_bytes = parts_of(wider);
+  // Small exchanges run where a worker computes, large ones beside it.
+  const bool is_alike = lanes_of(more_bytes) == lanes_of(parts);
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    Random random(seed);
+    const Cluster cluster = random_cluster(random, sharing);
+    const double kernel_ns = random.scaled(100, 100'000);
+    const Took base = time_of(parts, cluster, kernel_ns);
+    const auto expect = [&](const Took& worse, const char* what) {
+      EXPECT_GE(worse.ns, base.ns * (1 - tolerance) - base.slack_ns) << what << ", seed " << seed;
+    };
+    if (is_alike) expect(time_of(more_bytes, cluster, kernel_ns), "more bytes");
+    Cluster narrow = cluster;
+    scale_bandwidths(narrow, random.between(0.2, 0.95));
+    expect(time_of(parts, narrow, kernel_ns), "narrower links");
+    Cluster longer = cluster;
+    longer.latency_ns += random.scaled(1'000, 1'000'000);
+    expect(time_of(parts, longer, kernel_ns), "a longer way");
+    Cluster dearer = cluster;
+    for (MessageCosts* each : {&dearer.transports.open_mpi, &dearer.transports.grpc}) {
+      each->between_hosts.message_ns *= 3;
+      each->on_host.message_ns *= 3;
+    }
+    expect(time_of(parts, dearer, kernel_ns), "dearer messages");
+    const int worker = static_cast<int>(random.below(test.workers * test.stages));
+    const std::map<int, double> straggler = {{worker, random.between(1.1, 4)}};
+    expect(time_of(parts, cluster, kernel_ns, straggler), "a slower worker");
+  }
+}
+
+TEST(VirtualTime, MoreBytesAreTriedOnMostKinds) {
+  int alike = 0;
+  for (VirtualCase test : all_kinds()) {
+    test.batch = 64 * test.workers;
+    const std::size_t lanes = lanes_of(parts_of(test));
+    test.workload = "resnet9";
+    if (lanes_of(parts_of(test)) == lanes) ++alike;
+  }
+  EXPECT_GT(alike, 15);
+}
+
+TEST_P(WorseClusters, AreNeverFasterAtRandom) {
+  expect_never_faster(GetParam(), Sharing::Never, 1e-9);
+}
+
+/// Here who comes later may find a link free that two would have shared until both are late, so
+/// that all end sooner: fair sharing allows for it, by less than a fiftieth.
+TEST_P(WorseClusters, AreHardlyFasterWhereLinksAreShared) {
+  expect_never_faster(GetParam(), Sharing::Often, 0.02);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WorseClusters, testing::ValuesIn(all_kinds()),
+                         [](const auto& test) { return testing_support::name_of(test.param); });
+
+}  // namespace
+}  // namespace regatta::virtual_time
