@@ -95,9 +95,27 @@ class Staleness(unittest.TestCase):
                           (Path(name) / "staleness.svg").read_text())
 
 
+HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None
+
+
+class Calibration(unittest.TestCase):
+    @unittest.skipIf(not HAS_HOSTS, "network namespaces need root and iproute2")
+    def test_measures_messages_between_hosts(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            file = Path(name) / "calibration.json"
+            output_of(str(ROOT / "ci/hosts"), "2", "0", "2", REGATTA, "calibrate", "--workload",
+                      "parabola", "--strategy", "all_reduce", "--workers", "2", "--processes", "2",
+                      "--hosts", "@hosts", "--listen", "@address", "--out", str(file))
+            transports = json.loads(file.read_text())["transports"]
+        for name in ("open_mpi", "grpc"):  # a link of 2 ms
+            message_ns = transports[name]["between_hosts"]["message_ns"]
+            self.assertGreater(message_ns, 2e6, name)
+            self.assertLess(message_ns, 10e6, name)
+        self.assertLess(transports["grpc"]["on_host"]["message_ns"], 2e6)
+
+
 class Check(unittest.TestCase):
-    @unittest.skipIf(os.geteuid() != 0 or shutil.which("ip") is None,
-                     "network namespaces need root and iproute2")
+    @unittest.skipIf(not HAS_HOSTS, "network namespaces need root and iproute2")
     def test_holds_virtual_steps_against_real_ones(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             said = output_of(str(ROOT / "ci/simulation_check"), "--workload", "parabola", "--steps",

@@ -124,6 +124,7 @@ void declare_export(CLI::App& app, ExportRequest& request) {
 
 void declare_calibrate(CLI::App& app, RaceRequest& request, CalibrateRequest& wanted) {
   declare_cell(app, request);
+  declare_reach(app, request);
   add_value(app, "--threads", wanted.threads, "of a worker's kernels",
             NumberRange<std::int64_t>{.least = 1});
   add_value(app, "--data-dir", request.data_dir, "folder of the CIFAR-10 binary files");

@@ -158,7 +158,7 @@ int checked(int exit_code) {
 int main(int argc, char** argv) {
   try {
     if (regatta::is_keeper()) return regatta::keep({argv + 1, argv + argc});
-    if (regatta::measures_as_rank()) return regatta::measure_open_mpi_as_rank();
+    if (regatta::measures_as_rank()) return regatta::measure_as_rank();
     return checked(execute(regatta::parse_command_line(argc, argv)));
   } catch (const regatta::NotKept& error) {
     say(error.what());

@@ -123,8 +123,7 @@ void declare_data(CLI::App& app, RaceRequest& request) {
 
 void declare_hosts(CLI::App& app, RaceRequest& request) {
   begin_group(app, kHosts);
-  add_value(app, "--hosts", request.hosts,
-            "Open MPI hostfile of the machines to run on (default: this one)");
+  declare_reach(app, request);
   add_value(app, "--cluster", request.cluster,
             "TOML of hosts and links: the run takes its virtual time there, by costs that regatta "
             "calibrate has measured (default: a real run)");
@@ -132,8 +131,6 @@ void declare_hosts(CLI::App& app, RaceRequest& request) {
             "with --cluster, time: nothing is computed, for 200 steps, or 8 where all are alike, "
             "without --steps; train: this process computes all of it, in the order of virtual "
             "time");
-  add_value(app, "--listen", request.listen,
-            "address of this machine that ranks on others reach (default: loopback)");
   add_value(app, "--tls", request.tls,
             "folder of ca.pem, cert.pem and key.pem by which processes talk over TLS; what "
             "Open MPI carries stays plain (default: no TLS)");
@@ -214,6 +211,13 @@ void declare_cell(CLI::App& app, RaceRequest& request) {
   declare_compute(app, request);
   declare_processes(app, request);
   begin_group(app, kOwn);
+}
+
+void declare_reach(CLI::App& app, RaceRequest& request) {
+  add_value(app, "--hosts", request.hosts,
+            "Open MPI hostfile of the machines to run on (default: this one)");
+  add_value(app, "--listen", request.listen,
+            "address of this machine that ranks on others reach (default: loopback)");
 }
 
 void declare_run(CLI::App& app, RaceRequest& request, RunTexts& texts) {

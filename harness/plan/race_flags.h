@@ -14,6 +14,9 @@ namespace regatta {
 /// Declares the flags that `run` and `graph` share. The request outlives parsing.
 void declare_cell(CLI::App& app, RaceRequest& request);
 
+/// Declares which hosts ranks run on, for `run` and `calibrate`. The request outlives parsing.
+void declare_reach(CLI::App& app, RaceRequest& request);
+
 /// Flags of `regatta run` as text, which complete() converts for the request.
 struct RunTexts {
   std::string stragglers;

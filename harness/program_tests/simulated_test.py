@@ -76,6 +76,13 @@ class Calibration(unittest.TestCase):
         (line,) = (folder / "simulated.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(line)["step_time_ns"]["count"], 600)
 
+    def test_between_hosts_needs_an_address_that_they_reach(self) -> None:
+        file = fresh_folder() / "mine.json"
+        done = regatta("calibrate", *CELL, "--hosts", "two_machines", "--out", str(file))
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+        self.assertIn("--hosts needs --listen", done.stderr)
+        self.assertFalse(file.exists())
+
     def test_does_not_replace_a_file(self) -> None:
         file = fresh_folder() / "mine.json"
         file.write_text("mine")

@@ -66,14 +66,16 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
                               .seed = request.seed,
                               .tell = tell});
   const LogFolder logs;
-  const Calibration made{.source = kCalibrated,
-                         .cpu = machine_facts().cpu,
-                         .git_commit = software_facts().git_commit,
-                         .timestamp = utc_timestamp(),
-                         .command = request.command,
-                         .transports = measure_transports({.logs = logs.path(), .tell = tell}),
-                         .kernels = std::move(measured.costs),
-                         .step_ns = std::move(measured.step_ns)};
+  const Calibration made{
+      .source = kCalibrated,
+      .cpu = machine_facts().cpu,
+      .git_commit = software_facts().git_commit,
+      .timestamp = utc_timestamp(),
+      .command = request.command,
+      .transports = measure_transports(
+          {.logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell}),
+      .kernels = std::move(measured.costs),
+      .step_ns = std::move(measured.step_ns)};
   out.stream() << to_json(made);
   out.commit();
   std::cout << made.kernels.size() << " kernels and three transports in " << wanted.out << '\n';

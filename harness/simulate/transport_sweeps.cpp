@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/transport_sweeps.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <sstream>
+#include <thread>
+
+#include "harness/ranks/own_address.h"
+#include "harness/system/run_id.h"
+#include "kernels/comm/collective/all_reduce.h"
+#include "kernels/comm/mpi/mpi_transport.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr std::array<std::int64_t, 7> kSizes = {64,        4 << 10, 16 << 10, 64 << 10,
+                                                256 << 10, 1 << 20, 4 << 20};  // bytes
+constexpr int kWarmUp = 5;
+constexpr int kSpins = 400;  // of a wait between lanes that have a core each (executor.cpp)
+
+int calls_of(std::int64_t bytes) {
+  return static_cast<int>(std::clamp<std::int64_t>(100'000'000 / bytes, 25, 100));
+}
+
+double middle_of(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// A message from or to process `peer`.
+std::unique_ptr<Kernel> message_kernel(const KernelTable& table, Node& node, const Tensor& tensor) {
+  KernelRequest request{.node = node};
+  (node.op == Op::Send ? request.inputs : request.outputs) = {&tensor, 1};
+  return table.build(request);
+}
+
+/// An end of a pair of exchanges, with a message each way.
+struct GrpcEnd {
+  GrpcEnd(const RunIdentity& run, int process, const std::string& listen = kLoopback)
+      : exchange({.run = run, .process = process, .processes = 2, .listen = listen}) {
+    exchange.add_kernels(table);
+  }
+  void build(int own, std::int64_t bytes) {
+    memory.resize(static_cast<std::size_t>(bytes / 4));
+    tensor = {.type = {ElementType::F32, {bytes / 4}}, .data = memory.data()};
+    out = {.op = Op::Send, .attributes = {{"message", std::int64_t{own}}, {"peer", 1L - own}}};
+    in = {.op = Op::Receive, .attributes = {{"message", 1L - own}, {"peer", 1L - own}}};
+    send = message_kernel(table, out, tensor);
+    receive = message_kernel(table, in, tensor);
+  }
+
+  GrpcExchange exchange;
+  KernelTable table{"cpu"};
+  std::vector<float> memory;
+  Tensor tensor;
+  Node out, in;
+  LaneCounters counters;
+  std::unique_ptr<Kernel> send, receive;
+};
+
+/// What the other end of measure_one_way() does.
+void answer(GrpcEnd& end, int calls) {
+  for (std::int64_t step = 0; step < kWarmUp + calls; ++step) {
+    const StepContext context{.step = step, .counters = &end.counters};
+    end.receive->run(context);
+    end.send->run(context);
+  }
+}
+
+/// Half of a way there and back.
+void measure_one_way(GrpcEnd& end, std::int64_t bytes, GrpcSweeps& sweeps) {
+  std::vector<double> rounds, sends;
+  for (std::int64_t step = 0; step < kWarmUp + calls_of(bytes); ++step) {
+    const StepContext context{.step = step, .counters = &end.counters};
+    const std::int64_t begin = now_ns();
+    end.send->run(context);
+    const std::int64_t sent = now_ns();
+    end.receive->run(context);
+    if (step < kWarmUp) continue;
+    rounds.push_back(static_cast<double>(now_ns() - begin) / 2);
+    sends.push_back(static_cast<double>(sent - begin));
+  }
+  sweeps.one_way.push_back({.bytes = bytes, .ns = middle_of(rounds)});
+  sweeps.sending.push_back({.bytes = bytes, .ns = middle_of(sends)});
+}
+
+RunIdentity new_identity() {
+  return {.run_id = random_hexadecimal(16), .token = random_hexadecimal(32)};
+}
+
+}  // namespace
+
+Sweep sweep_in_process(Op op) {
+  Sweep sweep;
+  for (const std::int64_t bytes : kSizes) {
+    AllReduceGroup group({.op = op, .algorithm = "ring", .members = 2});
+    std::vector<std::vector<float>> buffers(
+        2, std::vector<float>(static_cast<std::size_t>(bytes / 4)));
+    for (int m = 0; m < 2; ++m) {
+      group.join(m, buffers[static_cast<std::size_t>(m)].data(), bytes / 4);
+    }
+    const int calls = calls_of(bytes);
+    std::vector<double> spans;
+    AbortFlag abort;
+    const auto run = [&](int member) {
+      WaitClock waits;
+      const AllReduceGroup::Observer observer{.peer_waits = &waits,
+                                              .received = [](std::int64_t, std::int64_t) {}};
+      for (int call = 0; call < kWarmUp + calls; ++call) {
+        const std::int64_t begin = now_ns();
+        group.run(member, {.abort = &abort, .spins = kSpins}, observer);
+        if (member == 0 && call >= kWarmUp) {
+          spans.push_back(static_cast<double>(now_ns() - begin));
+        }
+      }
+    };
+    std::thread other(run, 1);
+    run(0);
+    other.join();
+    sweep.push_back({.bytes = bytes, .ns = middle_of(spans)});
+  }
+  return sweep;
+}
+
+GrpcSweeps sweep_grpc() {
+  GrpcSweeps sweeps;
+  for (const std::int64_t bytes : kSizes) {
+    const RunIdentity run = new_identity();
+    GrpcEnd server(run, 0);
+    GrpcEnd worker(run, 1);
+    worker.exchange.connect(0, server.exchange.serve());
+    server.build(0, bytes);
+    worker.build(1, bytes);
+    std::thread answers([&] { answer(server, calls_of(bytes)); });
+    measure_one_way(worker, bytes, sweeps);
+    answers.join();
+  }
+  return sweeps;
+}
+
+Sweep sweep_rings(MpiSession& session) {
+  Sweep sweep;
+  for (const std::int64_t bytes : kSizes) {
+    MpiTransport transport(session);
+    KernelTable table("cpu");
+    transport.add_kernels(table);
+    std::vector<float> buffer(static_cast<std::size_t>(bytes / 4));
+    const Tensor tensor{.type = {ElementType::F32, {bytes / 4}}, .data = buffer.data()};
+    std::vector<std::int64_t> processes(static_cast<std::size_t>(session.size()));
+    std::iota(processes.begin(), processes.end(), 0);
+    Node node;
+    node.op = Op::AllReduce;
+    node.attributes = {{"group", std::int64_t{0}},
+                       {"member", std::int64_t{session.rank()}},
+                       {"members", std::int64_t{session.size()}},
+                       {"algorithm", "ring"},
+                       {"processes", processes}};
+    LaneCounters counters;
+    const std::unique_ptr<Kernel> kernel = table.build({.node = node,
+                                                        .inputs = {&tensor, 1},
+                                                        .outputs = {&tensor, 1},
+                                                        .variables = {},
+                                                        .versions_seen = {},
+                                                        .spins = kSpins});
+    transport.connect();
+    const StepContext context{.counters = &counters};
+    std::vector<double> spans;
+    const int calls = calls_of(bytes);
+    for (int call = 0; call < kWarmUp + calls; ++call) {
+      session.barrier();
+      const std::int64_t begin = now_ns();
+      kernel->run(context);
+      if (call >= kWarmUp) spans.push_back(static_cast<double>(now_ns() - begin));
+    }
+    sweep.push_back({.bytes = bytes, .ns = middle_of(spans)});
+  }
+  return sweep;
+}
+
+GrpcSweeps sweep_grpc_between(MpiSession& session, const std::string& listen) {
+  GrpcSweeps sweeps;
+  const int process = session.rank();
+  for (const std::int64_t bytes : kSizes) {
+    RunIdentity run = new_identity();
+    run = {.run_id = session.broadcast(run.run_id), .token = session.broadcast(run.token)};
+    GrpcEnd end(run, process, listen);
+    const std::string address = session.broadcast(process == 0 ? end.exchange.serve() : "");
+    if (process > 0) end.exchange.connect(0, address);
+    end.build(process, bytes);
+    session.barrier();
+    if (process == 0) {
+      answer(end, calls_of(bytes));
+    } else {
+      measure_one_way(end, bytes, sweeps);
+    }
+    session.barrier();
+  }
+  return sweeps;
+}
+
+}  // namespace regatta

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sweeps over sizes: what one exchange takes by its bytes, between threads, by gRPC, and by Open
+// MPI in a rank.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/comm/grpc/grpc_exchange.h"
+#include "kernels/comm/mpi/mpi_session.h"
+#include "kernels/graph/graph.h"
+#include "kernels/runtime/kernel.h"
+
+namespace regatta {
+
+/// The time of one exchange of so many bytes.
+struct SweepPoint {
+  std::int64_t bytes = 0;
+  double ns = 0;
+};
+using Sweep = std::vector<SweepPoint>;  ///< in the order of bytes
+
+/// Rings between two threads, or one half of them.
+Sweep sweep_in_process(Op op);
+
+/// One way of a message, and how long a send takes its lane.
+struct GrpcSweeps {
+  Sweep one_way;
+  Sweep sending;
+};
+
+/// Of two exchanges on loopback.
+GrpcSweeps sweep_grpc();
+
+/// Rings between all ranks, each from a barrier on, by this rank's clock.
+Sweep sweep_rings(MpiSession& session);
+
+/// Of two ranks: rank 0 serves at `listen`, an address without port, and answers; rank 1 measures,
+/// whose sweeps are returned; those of rank 0 are empty.
+GrpcSweeps sweep_grpc_between(MpiSession& session, const std::string& listen);
+
+}  // namespace regatta
