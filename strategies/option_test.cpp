@@ -50,7 +50,7 @@ TEST(Options, HaveOneDeclarationANameAndAFlag) {
 
 TEST(Options, OfACompositionAreThoseOfItsParts) {
   const auto options = options_of(find_strategies("all_reduce+model_parallel"));
-  EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kTorusColumns, &kBucketBytes,
+  EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kTorusSides, &kBucketBytes,
                                                  &kStagesPerProcess}));
   EXPECT_TRUE(options_of(find_strategies("single")).empty());
 }
@@ -69,8 +69,6 @@ TEST(Options, OutsideTheirRangeAreRefused) {
             "--backup-workers is 1025; 0 to 1024 are possible");
   EXPECT_EQ(refusal("async_shared", {{"staleness_bound", -1}}),
             "--staleness-bound is -1; 0 or more is possible");
-  EXPECT_EQ(refusal("all_reduce", {{"torus_columns", 0}}),
-            "--torus-columns is 0; 1 or more is possible");
   EXPECT_EQ(refusal("async_shared", {{"sharing", "lockd"}}),
             "unknown sharing 'lockd'; did you mean 'locked'? (valid: relaxed locked)");
 }
@@ -86,12 +84,27 @@ TEST(Options, OfRealNumbersHaveARange) {
   EXPECT_EQ(to_text(OptionValue(1.0)), "1");
 }
 
+TEST(Options, OfATorusAreTwoSides) {
+  for (const std::string sides : {"1x1", "4x2", "2x300"}) {
+    EXPECT_EQ(refusal("all_reduce", {{"torus", sides}}), "");
+  }
+  for (const std::string sides :
+       {"", "4", "4x", "x2", "0x4", "4x0", "-4x2", "4x-2", "04x2", "4 x2", "4X2", "4x2x1", "4.0x2",
+        "4x2 ", "9223372036854775808x1", "4x2y"}) {
+    EXPECT_EQ(refusal("all_reduce", {{"torus", sides}}),
+              "--torus is '" + sides + "'; columns by rows are possible, such as 4x2");
+  }
+  const StrategyOptions given{.given = {{"torus", "2x300"}}};
+  EXPECT_EQ(given.sides_if_any(kTorusSides)->columns, 2);
+  EXPECT_EQ(given.sides_if_any(kTorusSides)->rows, 300);
+}
+
 TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {
   const StrategyOptions none;
   EXPECT_EQ(none.count(kServers), 1);
   EXPECT_EQ(none.choice(kAlgorithm), "ring");
   EXPECT_EQ(none.count_if_any(kStalenessBound), std::nullopt);
-  EXPECT_EQ(none.count_if_any(kTorusColumns), std::nullopt);
+  EXPECT_FALSE(none.sides_if_any(kTorusSides));
   const StrategyOptions some{.given = {{"servers", 3}, {"staleness_bound", 0}}};
   EXPECT_EQ(some.count(kServers), 3);
   EXPECT_EQ(some.count_if_any(kStalenessBound), 0);

@@ -49,6 +49,9 @@ inline std::vector<VirtualCase> all_kinds() {
           VirtualCase{
               .strategy = "all_reduce", .workers = 5, .options = {{"all_reduce", "double_tree"}}},
           VirtualCase{.strategy = "all_reduce", .workers = 6, .options = {{"all_reduce", "torus"}}},
+          VirtualCase{.strategy = "all_reduce",
+                      .workers = 6,
+                      .options = {{"all_reduce", "torus"}, {"torus", "1x6"}}},
           VirtualCase{
               .strategy = "all_reduce", .workers = 3, .options = {{"all_reduce", "reduce_to_one"}}},
           VirtualCase{.strategy = "all_reduce", .workers = 3, .processes = 1},
