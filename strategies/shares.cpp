@@ -164,8 +164,9 @@ class Shares {
       }
     }
     for (const auto& [key, use] : uses) uses_.push_back(use);
-    std::sort(uses_.begin(), uses_.end(),
-              [](const Use& a, const Use& b) { return a.first < b.first; });
+    // Uses by one node stay in the order of the sums, the same at every worker.
+    std::stable_sort(uses_.begin(), uses_.end(),
+                     [](const Use& a, const Use& b) { return a.first < b.first; });
     join_uses();
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       uses_at_[source_.graph.node(uses_[i].sum).place].push_back(i);
