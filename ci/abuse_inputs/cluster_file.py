@@ -19,8 +19,8 @@ MOST_NS = 1e13
 RATES = (1e-9, 1e9)  # bytes a nanosecond
 MOST_STEP_TIMES = 100_000
 BYTES_PER_S_OF_GBIT = 1.25e8
-KEYS = {"calibration", "threads_per_worker", "server_cores", "latency_us", "core_gbit_per_s",
-        "seed", "compute_times", "host"}
+KEYS = {"calibration", "threads_per_worker", "server_cores", "machine_cores", "latency_us",
+        "core_gbit_per_s", "seed", "compute_times", "host"}
 HOST_KEYS = {"count", "cores", "gbit_per_s", "out_gbit_per_s", "in_gbit_per_s", "processes"}
 KINDS = ("constant", "gamma", "log_normal", "shifted_exponential", "samples")
 TEXTS = ("source", "cpu", "git_commit", "timestamp", "command")
@@ -166,6 +166,7 @@ def facts_in(table: dict[str, Any], costs: Costs, processes: int) -> Facts:
     """`processes`: of a worker each. Throws: Refused, Unsure."""
     threads = whole(table, "threads_per_worker", 1, 1, MOST_CORES)
     servers = whole(table, "server_cores", 1, 1, MOST_CORES)
+    machine = whole(table, "machine_cores", 0, 1, MOST_CORES)
     whole(table, "seed", 1, 0, 1_000_000_000)
     latency_us = number(table.get("latency_us", 0), "latency_us", 0, MOST_LATENCY_US)
     core = gbit(table, "core_gbit_per_s")
@@ -183,6 +184,8 @@ def facts_in(table: dict[str, Any], costs: Costs, processes: int) -> Facts:
         hosts += [host] * whole(block, "count", 1, 1, MOST_HOSTS)
         if len(hosts) > MOST_HOSTS:
             raise Refused("too many hosts")
+    if machine > 0 and any(cores != 1 for cores, _ in hosts):
+        raise Refused("a machine's cores, and hosts of several")
     require_room(hosts, [threads] * processes)
     if threads != 1:
         raise Unsure  # whether kernels are known

@@ -141,6 +141,17 @@ class SimulatedRun(unittest.TestCase):
         self.assertGreater(slow["workers"][0]["wait_ns"],
                            usual["workers"][0]["wait_ns"] + slow["workers"][1]["delay_ns"] / 2)
 
+    def test_shares_the_cores_of_a_machine(self) -> None:
+        """Of two cores each has two of the hosts, whose workers compute at about the same time."""
+        even = f"[compute_times]\n{HOSTS}"
+        computing = {cores: simulated(cluster(f"machine_cores = {cores}\n{even}"))
+                     ["workers"][0]["compute_ns"] for cores in (1, 2, 4)}
+        own = simulated(cluster(even))["workers"][0]["compute_ns"]
+        self.assertAlmostEqual(computing[4], own, delta=1e3)
+        for cores, most in ((2, 2), (1, 4)):
+            self.assertLess(computing[cores] / own, 1.001 * most)
+            self.assertGreater(computing[cores] / own, 0.75 * most)
+
     def test_is_not_ranked_with_real_runs(self) -> None:
         out = fresh_folder()
         output_of("run", *CELL, "--cluster", str(cluster()), "--out", str(out))
@@ -230,6 +241,9 @@ class BadInput(unittest.TestCase):
                 ("[[host]]\ncount = 4\ngbit_per_s = 0\n", r"gbit_per_s is 0"),
                 ("[[host]]\ncores = 0\n", r"cores is a whole number from 1"),
                 ("[[host]]\ncoers = 2\n", r"did you mean 'cores'"),
+                ("machine_cores = 0\n" + HOSTS, r"machine_cores is a whole number from 1"),
+                ("machine_cores = 2\n[[host]]\ncount = 4\ncores = 2\n",
+                 r"with machine_cores a host has one core"),
                 ("latency_us = -1\n" + HOSTS, r"latency_us is a number from 0"),
                 ('[compute_times]\nkind = "gama"\n' + HOSTS, r"did you mean 'gamma'"),
                 ('[compute_times]\nkind = "samples"\n' + HOSTS, r"samples belong to"),

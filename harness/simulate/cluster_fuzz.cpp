@@ -63,6 +63,8 @@ void check_cluster(const ClusterFile& file) {
   check(is_within(cluster.latency_ns, 0, 1e12) && is_rate(cluster.core_bytes_per_ns),
         "ways between hosts are in their range");
   check(cluster.threads_per_worker >= 1 && cluster.server_cores >= 1, "all have a core");
+  check(cluster.machine_cores == 0 || cluster.hosts.front().cores == 1,
+        "hosts that share a machine's cores have one each");
   for (std::uint32_t step = 0; step < 4; ++step) {
     const double factor =
         virtual_time::compute_factor(cluster.compute_times, cluster.seed, 0, step);

@@ -62,8 +62,7 @@ void Channels::begin_flow(const Event& event) {
   channel_of_flow_[static_cast<std::size_t>(flow)] = event.index;
 }
 
-std::optional<Delivery> Channels::end_flow(const Event& event) {
-  if (!network_.ends(event)) return std::nullopt;
+Delivery Channels::end_flow(const Event& event) {
   network_.end(event.index);
   const int number = channel_of_flow_[static_cast<std::size_t>(event.index)];
   Channel& channel = channels_[static_cast<std::size_t>(number)];

@@ -49,7 +49,8 @@ struct Cluster {
   double latency_ns = 0;                ///< between two hosts, one way
   double core_bytes_per_ns = kNoLimit;  ///< of the link that all hosts' traffic shares
   int threads_per_worker = 1;
-  int server_cores = 1;  ///< of a server's process
+  int server_cores = 1;   ///< of a server's process
+  int machine_cores = 0;  ///< dealt to hosts in turn, one each; 0: they have their own
   ComputeTimes compute_times;
   Transports transports;
   std::uint64_t seed = 1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nothing gets faster by more bytes, a narrower link, a longer way, dearer messages or a slower
-// worker: on one cluster strictly slower where it matters, on random ones never faster.
+// Nothing gets faster by more bytes, a narrower link, a longer way, dearer messages, a slower
+// worker or fewer cores: on one cluster strictly slower where it matters, on random ones never
+// faster.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,7 +100,7 @@ class Random {
 /// How what is on its way at once shares the way.
 enum class Sharing : std::uint8_t {
   Never,  ///< each channel has its own link, each server's lane its core
-  Often,  ///< links of hosts and a core that all pass, few cores at servers
+  Often,  ///< links of hosts and a core that all pass, few cores of hosts and at servers
 };
 
 Cluster random_cluster(Random& random, Sharing sharing) {
@@ -119,6 +120,7 @@ Cluster random_cluster(Random& random, Sharing sharing) {
   for (VirtualHost& host : cluster.hosts) {
     host.out_bytes_per_ns = random.scaled(0.02, 10);
     if (random.below(2) == 0) host.in_bytes_per_ns = random.scaled(0.02, 10);
+    host.cores = static_cast<int>(1 + random.below(4));
   }
   if (random.below(2) == 0) cluster.core_bytes_per_ns = random.scaled(0.05, 10);
   cluster.server_cores = static_cast<int>(1 + random.below(4));
@@ -168,6 +170,11 @@ void expect_never_faster(const VirtualCase& given, Sharing sharing, double toler
     const int worker = static_cast<int>(random.below(test.workers * test.stages));
     const std::map<int, double> straggler = {{worker, random.between(1.1, 4)}};
     expect(time_of(parts, cluster, kernel_ns, straggler), "a slower worker");
+    Cluster fewer = cluster;
+    for (VirtualHost& host : fewer.hosts) host.cores = 1;
+    expect(time_of(parts, fewer, kernel_ns), "fewer cores");
+    fewer.machine_cores = 1;
+    expect(time_of(parts, fewer, kernel_ns), "one core for all");
   }
 }
 
