@@ -62,6 +62,10 @@ class Calibration(unittest.TestCase):
                 if way in ways:
                     self.assertGreater(ways[way]["message_ns"], 0, (transport, way))
                     self.assertGreater(ways[way]["bytes_per_ns"], 0, (transport, way))
+                    points = ways[way]["points"]
+                    self.assertEqual(points, sorted(points), (transport, way))
+                    self.assertEqual(points[0][1], ways[way]["message_ns"], (transport, way))
+                    self.assertGreater(points[-1][0], 1e6, (transport, way))
         self.assertGreater(made["transports"]["open_mpi"]["between_hosts"]["message_ns"], 1000)
         self.assertGreater(len(made["step_ns"]), 10)
 
@@ -265,12 +269,22 @@ class BadInput(unittest.TestCase):
         made = json.loads(calibration())
         slow = made["transports"] | {"open_mpi": made["transports"]["open_mpi"]
                                      | {"adding_bytes_per_ns": 0}}
+
+        def with_points(points: Any) -> dict[str, Any]:
+            changed = json.loads(calibration())["transports"]
+            changed["grpc"]["on_host"]["points"] = points
+            return changed
+
         for changes, says in (
                 ({"cpu": "another"}, r"of the processor 'another'.*regatta calibrate anew"),
                 ({"git_commit": "0" * 40}, r"of commit '0+'.*regatta calibrate anew"),
                 ({"kernels": {}}, r"lacks \d+ kernels of this cell, such as '.*regatta calibrate"),
                 ({"calibration": 2}, r"no calibration of format 1"),
                 ({"transports": slow}, r"adding_bytes_per_ns is 0"),
+                ({"transports": with_points([[10, 1e9], [20, 1e8]])}, r"points do not rise"),
+                ({"transports": with_points([[0, 1e9]])}, r"bytes of points is 0, and 1 to"),
+                ({"transports": with_points([10, 1e9])}, r"one of points is no pair"),
+                ({"transports": with_points(3)}, r"points is no list"),
                 ({"kernels": {"dense": "long"}}, r"dense is no number")):
             with self.subTest(changes=list(changes)):
                 self.refused(cluster(**changes), says)

@@ -137,8 +137,7 @@ void Simulation::spend(int l, double ns) {
 }
 
 double Simulation::time_in_process(std::int64_t bytes) const {
-  const Way& way = cluster_.transports.in_process.on_host;
-  return way.message_ns + static_cast<double>(bytes) / way.bytes_per_ns;
+  return cluster_.transports.in_process.on_host.ns_of(static_cast<double>(bytes));
 }
 
 /// Of shared variables a lane reads or updates: staleness is counted as real runs do.
