@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "kernels/graph/collective_messages.h"
 
@@ -43,6 +44,9 @@ struct Choice {
   std::span<const std::string_view> words;
 };
 
+/// Whole numbers of at least 1, separated by commas. There is no default.
+struct Counts {};
+
 /// Columns by rows of a torus, as `4x2`, each 1 or more. It has no default.
 struct Sides {};
 
@@ -50,12 +54,13 @@ struct Option {
   std::string_view name;  ///< such as `staleness_bound`; the flag is `--staleness-bound`
   std::string_view help;  ///< without words, range and default, which are added
   std::string_view unit;  ///< of a count; empty: it counts what the name says
-  std::variant<Count, Real, Choice, Sides> type;
+  std::variant<Count, Real, Choice, Counts, Sides> type;
 
   std::string flag() const;
   /// The default; empty if there is none.
   std::optional<OptionValue> usual() const;
-  /// Throws: RunError(Usage) for a value out of range, a word outside the choice, or no sides.
+  /// Throws: RunError(Usage) for a value out of range, a word outside the choice, or what is no
+  /// list of counts or no sides.
   void check(const OptionValue& value) const;
 };
 
@@ -77,6 +82,8 @@ struct StrategyOptions {
   std::int64_t count(const Option& option) const;
   /// The value of a count without a default; empty if none was given.
   std::optional<std::int64_t> count_if_any(const Option& option) const;
+  /// Empty if none were given.
+  std::vector<std::int64_t> counts(const Option& option) const;
   double real(const Option& option) const;
   std::string choice(const Option& option) const;
   /// The given sides; empty if there are none.

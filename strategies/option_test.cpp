@@ -51,7 +51,7 @@ TEST(Options, HaveOneDeclarationANameAndAFlag) {
 TEST(Options, OfACompositionAreThoseOfItsParts) {
   const auto options = options_of(find_strategies("all_reduce+model_parallel"));
   EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kTorusSides, &kBucketBytes,
-                                                 &kStagesPerProcess}));
+                                                 &kStagesPerProcess, &kStageParts}));
   EXPECT_TRUE(options_of(find_strategies("single")).empty());
 }
 
@@ -84,19 +84,18 @@ TEST(Options, OfRealNumbersHaveARange) {
   EXPECT_EQ(to_text(OptionValue(1.0)), "1");
 }
 
-TEST(Options, OfATorusAreTwoSides) {
-  for (const std::string sides : {"1x1", "4x2", "2x300"}) {
-    EXPECT_EQ(refusal("all_reduce", {{"torus", sides}}), "");
+TEST(Options, OfSeveralCountsAreAListOfThem) {
+  StrategyOptions options{.given = {{"stage_parts", "8,5"}}};
+  EXPECT_EQ(options.counts(kStageParts), (std::vector<std::int64_t>{8, 5}));
+  EXPECT_TRUE(StrategyOptions{}.counts(kStageParts).empty());
+  for (const char* wrong :
+       {"", "8,", ",5", "8,,5", "8;5", "8, 5", "0,13", "-1,2", "1e2", "99999999999999999999"}) {
+    EXPECT_EQ(refusal("pipeline", {{"stage_parts", wrong}}),
+              "--stage-parts is '" + std::string(wrong) +
+                  "'; whole numbers of at least 1 are possible, with commas between them, such as "
+                  "8,5");
   }
-  for (const std::string sides :
-       {"", "4", "4x", "x2", "0x4", "4x0", "-4x2", "4x-2", "04x2", "4 x2", "4X2", "4x2x1", "4.0x2",
-        "4x2 ", "9223372036854775808x1", "4x2y"}) {
-    EXPECT_EQ(refusal("all_reduce", {{"torus", sides}}),
-              "--torus is '" + sides + "'; columns by rows are possible, such as 4x2");
-  }
-  const StrategyOptions given{.given = {{"torus", "2x300"}}};
-  EXPECT_EQ(given.sides_if_any(kTorusSides)->columns, 2);
-  EXPECT_EQ(given.sides_if_any(kTorusSides)->rows, 300);
+  EXPECT_EQ(refusal("pipeline", {{"stage_parts", "13"}}), "");
 }
 
 TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {

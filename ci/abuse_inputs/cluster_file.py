@@ -18,9 +18,11 @@ SAMPLES = (1e-12, 1e13)
 MOST_NS = 1e13
 RATES = (1e-9, 1e9)  # bytes a nanosecond
 MOST_STEP_TIMES = 100_000
+MOST_POINT_BYTES = 1e12
+MOST_POINTS = 100
 BYTES_PER_S_OF_GBIT = 1.25e8
-KEYS = {"calibration", "threads_per_worker", "server_cores", "latency_us", "core_gbit_per_s",
-        "seed", "compute_times", "host"}
+KEYS = {"calibration", "threads_per_worker", "server_cores", "machine_cores", "latency_us",
+        "core_gbit_per_s", "seed", "compute_times", "host"}
 HOST_KEYS = {"count", "cores", "gbit_per_s", "out_gbit_per_s", "in_gbit_per_s", "processes"}
 KINDS = ("constant", "gamma", "log_normal", "shifted_exponential", "samples")
 TEXTS = ("source", "cpu", "git_commit", "timestamp", "command")
@@ -77,6 +79,20 @@ def member(value: Any, name: str) -> Any:
     return value[name]
 
 
+def require_rising(points: Any, message_ns: float) -> None:
+    if not isinstance(points, list) or len(points) > MOST_POINTS:
+        raise Refused("points is no list, or too long")
+    before = (0.0, message_ns)
+    for point in points:
+        if not isinstance(point, list) or len(point) != 2:
+            raise Refused("one of points is no pair")
+        size = number(point[0], "bytes", 1, MOST_POINT_BYTES)
+        ns = number(point[1], "ns", 0, MOST_NS)
+        if size <= before[0] or ns < before[1]:
+            raise Refused("points that fall")
+        before = (size, ns)
+
+
 def costs_in(content: bytes, known: dict[str, Any]) -> Costs:
     """`known`: the calibration that was made here, for this cell. Throws: Refused, Unsure."""
     try:
@@ -94,6 +110,7 @@ def costs_in(content: bytes, known: dict[str, Any]) -> Costs:
         for way in (member(transport, name) for name in WAYS):
             number(member(way, "message_ns"), "message_ns", 0, MOST_NS)
             rate(member(way, "bytes_per_ns"), "bytes_per_ns")
+            require_rising(way.get("points", []), way["message_ns"])
         for name in TRANSPORT_RATES:
             rate(member(transport, name), name)
     steps, kernels = member(made, "step_ns"), member(made, "kernels")
@@ -166,6 +183,7 @@ def facts_in(table: dict[str, Any], costs: Costs, processes: int) -> Facts:
     """`processes`: of a worker each. Throws: Refused, Unsure."""
     threads = whole(table, "threads_per_worker", 1, 1, MOST_CORES)
     servers = whole(table, "server_cores", 1, 1, MOST_CORES)
+    machine = whole(table, "machine_cores", 0, 1, MOST_CORES)
     whole(table, "seed", 1, 0, 1_000_000_000)
     latency_us = number(table.get("latency_us", 0), "latency_us", 0, MOST_LATENCY_US)
     core = gbit(table, "core_gbit_per_s")
@@ -183,6 +201,8 @@ def facts_in(table: dict[str, Any], costs: Costs, processes: int) -> Facts:
         hosts += [host] * whole(block, "count", 1, 1, MOST_HOSTS)
         if len(hosts) > MOST_HOSTS:
             raise Refused("too many hosts")
+    if machine > 0 and any(cores != 1 for cores, _ in hosts):
+        raise Refused("a machine's cores, and hosts of several")
     require_room(hosts, [threads] * processes)
     if threads != 1:
         raise Unsure  # whether kernels are known

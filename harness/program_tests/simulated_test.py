@@ -6,6 +6,7 @@ usage: simulated_test.py REGATTA SCHEMA [unittest arguments]
 
 import functools
 import json
+import re
 import unittest
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,10 @@ class Calibration(unittest.TestCase):
                 if way in ways:
                     self.assertGreater(ways[way]["message_ns"], 0, (transport, way))
                     self.assertGreater(ways[way]["bytes_per_ns"], 0, (transport, way))
+                    points = ways[way]["points"]
+                    self.assertEqual(points, sorted(points), (transport, way))
+                    self.assertEqual(points[0][1], ways[way]["message_ns"], (transport, way))
+                    self.assertGreater(points[-1][0], 1e6, (transport, way))
         self.assertGreater(made["transports"]["open_mpi"]["between_hosts"]["message_ns"], 1000)
         self.assertGreater(len(made["step_ns"]), 10)
 
@@ -75,6 +80,22 @@ class Calibration(unittest.TestCase):
                   "--out", str(folder))
         (line,) = (folder / "simulated.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(line)["step_time_ns"]["count"], 600)
+
+    def test_says_how_even_stages_are_and_what_would_be_more_even(self) -> None:
+        stages = ("--workload", "parabola", "--strategy", "all_reduce+pipeline", "--workers", "4",
+                  "--stages", "2", "--stage-parts", "5,1")
+        file = str(fresh_folder() / "calibration.json")
+        now, even = output_of("calibrate", *stages, "--out", file).splitlines()[1:]
+        found = re.fullmatch(r"stages compute by --stage-parts 5,1: ([\d.e-]+), ([\d.e-]+) ms", now)
+        assert found, now
+        self.assertGreater(float(found[1]), float(found[2]))
+        again = re.fullmatch(r"more evenly by +--stage-parts (\d,\d): ([\d.e-]+), ([\d.e-]+) ms", even)
+        assert again, even
+        self.assertLess(max(float(again[2]), float(again[3])), float(found[1]))
+        self.assertAlmostEqual(float(again[2]) + float(again[3]), float(found[1]) + float(found[2]),
+                               delta=0.02 * float(found[1]))
+        record = record_of(*stages[:-1], again[1], "--steps", "3")
+        self.assertEqual(record["cell"]["options"]["stage_parts"], again[1])
 
     def test_between_hosts_needs_an_address_that_they_reach(self) -> None:
         file = fresh_folder() / "mine.json"
@@ -140,6 +161,17 @@ class SimulatedRun(unittest.TestCase):
         self.assertIsNone(slow["workers"][0]["straggler_factor"])
         self.assertGreater(slow["workers"][0]["wait_ns"],
                            usual["workers"][0]["wait_ns"] + slow["workers"][1]["delay_ns"] / 2)
+
+    def test_shares_the_cores_of_a_machine(self) -> None:
+        """Of two cores each has two of the hosts, whose workers compute at about the same time."""
+        even = f"[compute_times]\n{HOSTS}"
+        computing = {cores: simulated(cluster(f"machine_cores = {cores}\n{even}"))
+                     ["workers"][0]["compute_ns"] for cores in (1, 2, 4)}
+        own = simulated(cluster(even))["workers"][0]["compute_ns"]
+        self.assertAlmostEqual(computing[4], own, delta=1e3)
+        for cores, most in ((2, 2), (1, 4)):
+            self.assertLess(computing[cores] / own, 1.001 * most)
+            self.assertGreater(computing[cores] / own, 0.75 * most)
 
     def test_is_not_ranked_with_real_runs(self) -> None:
         out = fresh_folder()
@@ -230,6 +262,9 @@ class BadInput(unittest.TestCase):
                 ("[[host]]\ncount = 4\ngbit_per_s = 0\n", r"gbit_per_s is 0"),
                 ("[[host]]\ncores = 0\n", r"cores is a whole number from 1"),
                 ("[[host]]\ncoers = 2\n", r"did you mean 'cores'"),
+                ("machine_cores = 0\n" + HOSTS, r"machine_cores is a whole number from 1"),
+                ("machine_cores = 2\n[[host]]\ncount = 4\ncores = 2\n",
+                 r"with machine_cores a host has one core"),
                 ("latency_us = -1\n" + HOSTS, r"latency_us is a number from 0"),
                 ('[compute_times]\nkind = "gama"\n' + HOSTS, r"did you mean 'gamma'"),
                 ('[compute_times]\nkind = "samples"\n' + HOSTS, r"samples belong to"),
@@ -251,12 +286,22 @@ class BadInput(unittest.TestCase):
         made = json.loads(calibration())
         slow = made["transports"] | {"open_mpi": made["transports"]["open_mpi"]
                                      | {"adding_bytes_per_ns": 0}}
+
+        def with_points(points: Any) -> dict[str, Any]:
+            changed = json.loads(calibration())["transports"]
+            changed["grpc"]["on_host"]["points"] = points
+            return changed
+
         for changes, says in (
                 ({"cpu": "another"}, r"of the processor 'another'.*regatta calibrate anew"),
                 ({"git_commit": "0" * 40}, r"of commit '0+'.*regatta calibrate anew"),
                 ({"kernels": {}}, r"lacks \d+ kernels of this cell, such as '.*regatta calibrate"),
                 ({"calibration": 2}, r"no calibration of format 1"),
                 ({"transports": slow}, r"adding_bytes_per_ns is 0"),
+                ({"transports": with_points([[10, 1e9], [20, 1e8]])}, r"points do not rise"),
+                ({"transports": with_points([[0, 1e9]])}, r"bytes of points is 0, and 1 to"),
+                ({"transports": with_points([10, 1e9])}, r"one of points is no pair"),
+                ({"transports": with_points(3)}, r"points is no list"),
                 ({"kernels": {"dense": "long"}}, r"dense is no number")):
             with self.subTest(changes=list(changes)):
                 self.refused(cluster(**changes), says)
@@ -275,9 +320,11 @@ class BadInput(unittest.TestCase):
         self.refused(cluster(), r"give --steps", "--epochs", "2")
         self.refused(cluster(), r"leave --threads out", "--threads", "1")
         self.refused(cluster(), r"no process is started", "--listen", "127.0.0.1")
+        self.refused(cluster(), r"--cluster: .*leave --device out", "--device", "cuda")
         self.refused(cluster(), r"--continue-on-loss is for", "--continue-on-loss")
         train = ("--virtual", "train")
         self.refused(cluster(), r"--all-reduce ring", *train, "--all-reduce", "mpi")
+        self.refused(cluster(), r"--cluster: .*leave --device out", *train, "--device", "cuda")
         self.refused(cluster(), r"has no checkpoints", *train, "--checkpoint-every", "5")
         self.refused(cluster(), r"leave --threads out", *train, "--threads", "1")
         self.refused(cluster(), r"unknown virtual 'trian'; did you mean 'train'", "--virtual",

@@ -17,6 +17,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 using virtual_time::kNoLimit;
 using virtual_time::MessageCosts;
+using virtual_time::MessageTime;
 using virtual_time::Way;
 
 constexpr int kFormat = 1;
@@ -40,7 +41,9 @@ void for_each_transport(T& transports, Field&& field) {
 
 ordered_json written(double rate) { return rate < kNoLimit ? ordered_json(rate) : nullptr; }
 ordered_json written(const Way& way) {
-  return {{"message_ns", way.message_ns}, {"bytes_per_ns", written(way.bytes_per_ns)}};
+  ordered_json all = {{"message_ns", way.message_ns}, {"bytes_per_ns", written(way.bytes_per_ns)}};
+  for (const MessageTime& point : way.points) all["points"].push_back({point.bytes, point.ns});
+  return all;
 }
 ordered_json written(const MessageCosts& transport) {
   ordered_json all;
@@ -106,6 +109,22 @@ class CalibrationReader {
   void read(const json& object, Way& way) const {
     way.message_ns = number(member(object, "message_ns"), "message_ns", {0, kMostNs});
     way.bytes_per_ns = rate(member(object, "bytes_per_ns"), "bytes_per_ns");
+    if (!object.contains("points")) return;
+    const json& points = object["points"];
+    if (!points.is_array() || points.size() > kMostPoints) {
+      throw wrong(fmt::format("points is no list of at most {} pairs", kMostPoints));
+    }
+    MessageTime least{.bytes = 0, .ns = way.message_ns};
+    for (const json& pair : points) {
+      if (!pair.is_array() || pair.size() != 2) throw wrong("one of points is no pair");
+      const MessageTime point{.bytes = number(pair[0], "bytes of points", {1, kMostBytes}),
+                              .ns = number(pair[1], "ns of points", {0, kMostNs})};
+      if (point.bytes <= least.bytes || point.ns < least.ns) {
+        throw wrong("points do not rise from message_ns on");
+      }
+      way.points.push_back(point);
+      least = point;
+    }
   }
   void read(const json& object, MessageCosts& transport) const {
     for_each_rate(transport, [&]<typename T>(const char* name, T& value) {

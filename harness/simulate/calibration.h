@@ -5,11 +5,13 @@
 //   {"calibration": 1, "source": "regatta calibrate", "cpu": "...", "git_commit": "...",
 //    "timestamp": "...", "command": "...",
 //    "transports": {"in_process": {"on_host": {"message_ns": 900, "bytes_per_ns": 4.2},
-//                                  "between_hosts": {...}, "adding_bytes_per_ns": 9,
+//                                  "between_hosts": {..., "points": [[BYTES, NS], ...]},
+//                                  "adding_bytes_per_ns": 9,
 //                                  "sending_bytes_per_ns": null}, "open_mpi": ..., "grpc": ...},
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
-// KEY is kernel_key() of kernels/virtual/kernel_costs.h; null is no limit. Times and rates stay in
-// the ranges below, so that no sum of a run's times leaves a double.
+// KEY is kernel_key() of kernels/virtual/kernel_costs.h; null is no limit; points, which may be
+// left out, are sizes whose time was measured (Way in kernels/virtual/cluster.h). Times and rates
+// stay in the ranges below, so that no sum of a run's times leaves a double.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +40,8 @@ inline const std::string kCalibrated = "regatta calibrate";
 
 inline constexpr double kMostNs = 1e13;  ///< of a message, a kernel or a step: three hours
 inline constexpr double kLeastBytesPerNs = 1e-9, kMostBytesPerNs = 1e9;
+inline constexpr double kMostBytes = 1e12;              ///< of a point
+inline constexpr std::size_t kMostPoints = 100;         ///< of a way
 inline constexpr std::size_t kMostStepTimes = 100'000;  ///< whose mean is taken at each step
 
 std::string to_json(const Calibration& calibration);

@@ -39,8 +39,8 @@ class ClusterReader {
   explicit ClusterReader(std::string source) : source_(std::move(source)) {}
 
   ClusterFile read(const toml::table& table, const CalibrationAt& calibration_at) {
-    allow(table, {"calibration", "threads_per_worker", "server_cores", "latency_us",
-                  "core_gbit_per_s", "seed", "compute_times", "host"});
+    allow(table, {"calibration", "threads_per_worker", "server_cores", "machine_cores",
+                  "latency_us", "core_gbit_per_s", "seed", "compute_times", "host"});
     ClusterFile file;
     Cluster& cluster = file.cluster;
     const auto calibration = table["calibration"].value<std::string>();
@@ -56,6 +56,7 @@ class ClusterReader {
     cluster.threads_per_worker =
         static_cast<int>(whole(table, "threads_per_worker", 1, {1, kMostCores}));
     cluster.server_cores = static_cast<int>(whole(table, "server_cores", 1, {1, kMostCores}));
+    cluster.machine_cores = static_cast<int>(whole(table, "machine_cores", 0, {1, kMostCores}));
     cluster.seed = static_cast<std::uint64_t>(whole(table, "seed", 1, {0, 1'000'000'000}));
     cluster.latency_ns = 1e3 * real(table, "latency_us", {0, kMostLatency}).value_or(0);
     cluster.core_bytes_per_ns = link(table, "core_gbit_per_s");
@@ -66,6 +67,11 @@ class ClusterReader {
                                .samples = file.calibration.step_ns};
     }
     read_hosts(table, file);
+    const bool all_have_one =
+        std::ranges::all_of(cluster.hosts, [](const VirtualHost& host) { return host.cores == 1; });
+    if (cluster.machine_cores > 0 && !all_have_one) {
+      throw error("with machine_cores a host has one core; fix: leave cores of [[host]] out");
+    }
     return file;
   }
 

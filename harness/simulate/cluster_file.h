@@ -4,6 +4,7 @@
 //   calibration = "calibration.json"   # beside this file; what kernels and messages cost
 //   threads_per_worker = 1
 //   server_cores = 1                   # of a parameter server
+//   machine_cores = 2                  # of the machine whose cores the hosts get in turn, one each
 //   latency_us = 25                    # from one host to another
 //   core_gbit_per_s = 40               # of the link that all traffic between hosts shares
 //   seed = 1                           # of compute times
@@ -15,7 +16,10 @@
 //   cores = 2
 //   gbit_per_s = 10                    # each way; or out_gbit_per_s and in_gbit_per_s
 //   processes = 1                      # default: as many as have cores
-// A link without a bandwidth has no limit. All numbers have a range, which an error names.
+// A link without a bandwidth has no limit. All numbers have a range, which an error names. Without
+// machine_cores hosts have cores of their own. Workers and servers with fewer cores than they use
+// share them evenly: hosts of one core of a machine, and more `processes` than a host has cores
+// for.
 #pragma once
 
 #include <filesystem>

@@ -26,6 +26,13 @@ bool is_rate(double rate) {
 void check_way(const Way& way) {
   check(is_within(way.message_ns, 0, kMostNs), "a message takes no more than it may");
   check(is_rate(way.bytes_per_ns), "a way's rate is in its range");
+  double ns = way.message_ns;
+  for (const double bytes : {0.0, 1.0, 1e3, 1e6, 1e9}) {
+    const double longer = way.ns_of(bytes);
+    check(is_within(longer, ns * (1 - 1e-9), 1e19), "a longer message takes no less");
+    check(way.rate_of(bytes + 1) > 0, "it gets on");
+    ns = longer;
+  }
 }
 
 void check_costs(const MessageCosts& costs) {
@@ -63,6 +70,8 @@ void check_cluster(const ClusterFile& file) {
   check(is_within(cluster.latency_ns, 0, 1e12) && is_rate(cluster.core_bytes_per_ns),
         "ways between hosts are in their range");
   check(cluster.threads_per_worker >= 1 && cluster.server_cores >= 1, "all have a core");
+  check(cluster.machine_cores == 0 || cluster.hosts.front().cores == 1,
+        "hosts that share a machine's cores have one each");
   for (std::uint32_t step = 0; step < 4; ++step) {
     const double factor =
         virtual_time::compute_factor(cluster.compute_times, cluster.seed, 0, step);

@@ -47,8 +47,15 @@ double rate_of(const Sweep& sweep) {
   return ns > 0 ? static_cast<double>(large.bytes - less.bytes) / ns : kNoLimit;
 }
 
-Way way_of_messages(const Sweep& one_way) {
-  return {.message_ns = one_way.front().ns, .bytes_per_ns = rate_of(one_way)};
+/// `bytes_per_ns`: beyond the largest. Noise must not make a longer message faster.
+Way way_of_messages(const Sweep& one_way, double bytes_per_ns) {
+  Way way{.message_ns = one_way.front().ns, .bytes_per_ns = bytes_per_ns};
+  double least = way.message_ns;
+  for (const SweepPoint& point : one_way) {
+    least = std::max(least, point.ns);
+    way.points.push_back({.bytes = static_cast<double>(point.bytes), .ns = least});
+  }
+  return way;
 }
 
 using Environment = std::map<std::string, std::string>;
@@ -115,8 +122,12 @@ std::string points_text(const Sweep& sweep) {
 
 Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns) {
   const double ns_a_byte = 1 / rate_of(sweep) - 0.5 / adding_bytes_per_ns;
-  const double message_ns = sweep.front().ns / 2;
-  return {.message_ns = message_ns, .bytes_per_ns = ns_a_byte > 0 ? 1 / ns_a_byte : kNoLimit};
+  Sweep one_way;
+  for (const SweepPoint& ring : sweep) {
+    const double adding_ns = static_cast<double>(ring.bytes) / 2 / adding_bytes_per_ns;
+    one_way.push_back({.bytes = ring.bytes / 2, .ns = (ring.ns - adding_ns) / 2});
+  }
+  return way_of_messages(one_way, ns_a_byte > 0 ? 1 / ns_a_byte : kNoLimit);
 }
 
 Transports measure_transports(const TransportMeasuring& options) {
@@ -136,7 +147,8 @@ Transports measure_transports(const TransportMeasuring& options) {
   tell("messages by gRPC");
   GrpcSweeps grpc = sweep_grpc();
   all.grpc.adding_bytes_per_ns = adding;
-  all.grpc.on_host = way_of_messages(grpc.one_way);
+  all.grpc.on_host = way_of_messages(grpc.one_way, rate_of(grpc.one_way));
+  const double sending = rate_of(grpc.sending);
   LaunchOptions there = here;
   if (options.hosts.empty()) {
     there.environment = kOverTcp;
@@ -153,8 +165,8 @@ Transports measure_transports(const TransportMeasuring& options) {
     tell("gRPC's messages: " + points_text(grpc.one_way));
   }
   all.open_mpi.between_hosts = way_of_rings(between.rings, adding);
-  all.grpc.between_hosts = way_of_messages(grpc.one_way);
-  all.grpc.sending_bytes_per_ns = rate_of(grpc.sending);
+  all.grpc.between_hosts = way_of_messages(grpc.one_way, rate_of(grpc.one_way));
+  all.grpc.sending_bytes_per_ns = sending;
   return all;
 }
 

@@ -3,8 +3,8 @@
 // What messages cost on this machine: between threads, between processes by Open MPI, over memory
 // and over TCP, and to a server by gRPC; over TCP on loopback or, where hosts are given, between
 // the first two of them. A transport's sweep gives the time of an exchange by its bytes; its cost
-// of a message is that of the smallest, with the latency of the hosts' link, its rate that between
-// the two largest.
+// of a message is that of the smallest, with the latency of the hosts' link, its rate beyond the
+// largest that between the two largest.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace regatta {
 
-/// The way that rings of two members with these times take: 2 message_ns + bytes / bytes_per_ns,
-/// and bytes / 2 that are added up at `adding_bytes_per_ns`.
+/// The way that rings of two members with these times take: two messages of half the bytes, of
+/// which one is added up at `adding_bytes_per_ns`.
 virtual_time::Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns);
 
 struct TransportMeasuring {

@@ -53,17 +53,17 @@ void Channels::start(double now, int number) {
 void Channels::begin_flow(const Event& event) {
   const Channel& channel = channels_[static_cast<std::size_t>(event.index)];
   const auto bytes = static_cast<double>(channel.waiting.front().message.bytes);
-  const bool is_limited = channel.route.count > 0 || channel.way.bytes_per_ns < kNoLimit;
-  const int flow = network_.begin(
-      event.time, channel.route, is_limited ? channel.way.bytes_per_ns : 1, is_limited ? bytes : 0);
+  const double rate = channel.way.rate_of(bytes);
+  const bool is_limited = channel.route.count > 0 || rate < kNoLimit;
+  const int flow =
+      network_.begin(event.time, channel.route, is_limited ? rate : 1, is_limited ? bytes : 0);
   if (channel_of_flow_.size() <= static_cast<std::size_t>(flow)) {
     channel_of_flow_.resize(static_cast<std::size_t>(flow) + 1);
   }
   channel_of_flow_[static_cast<std::size_t>(flow)] = event.index;
 }
 
-std::optional<Delivery> Channels::end_flow(const Event& event) {
-  if (!network_.ends(event)) return std::nullopt;
+Delivery Channels::end_flow(const Event& event) {
   network_.end(event.index);
   const int number = channel_of_flow_[static_cast<std::size_t>(event.index)];
   Channel& channel = channels_[static_cast<std::size_t>(number)];

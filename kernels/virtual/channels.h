@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,8 +41,10 @@ class Channels {
   /// MessageArrives follows, with the delivery.
   void post(double now, int from, int to, const Posted& message, const Delivery& delivery);
   void begin_flow(const Event& event);
-  /// What has left; nothing where the event is out of date.
-  std::optional<Delivery> end_flow(const Event& event);
+  /// Whether the event is a flow's end, and not one that was foreseen before its rate changed.
+  bool ends(const Event& event) const { return network_.ends(event); }
+  /// Of an event that ends a flow: what has left.
+  Delivery end_flow(const Event& event);
   void settle(double now) { network_.settle(now); }
 
  private:

@@ -14,11 +14,26 @@
 
 namespace regatta::virtual_time {
 
+/// What one message of so many bytes takes.
+struct MessageTime {
+  double bytes = 0;
+  double ns = 0;
+  bool operator==(const MessageTime&) const = default;
+};
+
 /// A way that messages take, apart from the links on it.
 struct Way {
   double message_ns = 0;           ///< of each message: it occupies the channel for so long
   double bytes_per_ns = kNoLimit;  ///< of one message at a time, where no link is narrower
+  /// As measured, if it was: times between these are interpolated, beyond the last `bytes_per_ns`
+  /// counts. Bytes rise, times never fall, and none is below message_ns.
+  std::vector<MessageTime> points = {};
   bool operator==(const Way&) const = default;
+
+  /// Of a message that has the way to itself.
+  double ns_of(double bytes) const;
+  /// Of its bytes, behind message_ns.
+  double rate_of(double bytes) const;
 };
 
 /// Costs of messages by who carries them.
@@ -49,7 +64,8 @@ struct Cluster {
   double latency_ns = 0;                ///< between two hosts, one way
   double core_bytes_per_ns = kNoLimit;  ///< of the link that all hosts' traffic shares
   int threads_per_worker = 1;
-  int server_cores = 1;  ///< of a server's process
+  int server_cores = 1;   ///< of a server's process
+  int machine_cores = 0;  ///< dealt to hosts in turn, one each; 0: they have their own
   ComputeTimes compute_times;
   Transports transports;
   std::uint64_t seed = 1;

@@ -15,6 +15,7 @@ enum class EventKind : std::uint8_t {
   MessageBegins,  ///< a channel has paid a message's own cost: its bytes may travel
   FlowEnds,       ///< the last byte of a flow has left
   MessageArrives,
+  ComputeEnds,   ///< of a flow of computing, on cores that are shared
   MemberGoesOn,  ///< a member of a collective has added up what it received
 };
 

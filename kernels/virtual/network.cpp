@@ -116,10 +116,8 @@ void Network::settle(double now) {
   for (const int f : alone_) {
     Flow& one = flow(f);
     one.rate = one.most;
-    events_.add({.time = now + one.bytes / one.rate,
-                 .kind = EventKind::FlowEnds,
-                 .index = f,
-                 .detail = one.version});
+    events_.add(
+        {.time = now + one.bytes / one.rate, .kind = ends_, .index = f, .detail = one.version});
   }
   alone_.clear();
   if (changed_links_.empty()) return;
@@ -133,10 +131,8 @@ void Network::settle(double now) {
   fill();
   for (const int f : connected_) {
     Flow& one = flow(f);
-    events_.add({.time = now + one.bytes / one.rate,
-                 .kind = EventKind::FlowEnds,
-                 .index = f,
-                 .detail = ++one.version});
+    events_.add(
+        {.time = now + one.bytes / one.rate, .kind = ends_, .index = f, .detail = ++one.version});
   }
   for (const int l : changed_links_) link(l).is_changed = false;
   changed_links_.clear();

@@ -31,13 +31,14 @@ struct Route {
 
 class Network {
  public:
-  /// Completions are events of `events`, which outlives this.
-  explicit Network(EventQueue& events) : events_(events) {}
+  /// Completions are events of this kind in `events`, which outlives this.
+  explicit Network(EventQueue& events, EventKind ends = EventKind::FlowEnds)
+      : events_(events), ends_(ends) {}
 
   /// Returns the link's number. `capacity` above 0.
   int add_link(double capacity);
   /// Begins a flow, whose rate is at most `most`; at least one of both limits it. Returns its
-  /// number, which FlowEnds names; numbers are used again.
+  /// number, which its end names; numbers are used again.
   int begin(double now, const Route& route, double most, double bytes);
   /// Gives all flows that are concerned by beginnings and ends their new rates. Called when
   /// everything of time `now` has happened, before time goes on.
@@ -76,6 +77,7 @@ class Network {
   void settle_at(int number, double rate);
 
   EventQueue& events_;
+  EventKind ends_;
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   std::vector<int> free_;

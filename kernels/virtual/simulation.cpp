@@ -25,6 +25,7 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
       cores_(static_cast<std::size_t>(program.processes), {.free = cluster.server_cores}),
       versions_(static_cast<std::size_t>(program.shared_variables)),
       histories_(program.loops.size()) {
+  find_shared_cores();
   for (const ProgramCollective& each : program.collectives) {
     collectives_.emplace_back(each.schedule);
   }
@@ -70,9 +71,13 @@ void Simulation::advance_to(std::int64_t examples) {
       ready_.pop_front();
       go(l);
     }
-    if (events_.empty() || events_.next().time > now_) channels_.settle(now_);
+    if (events_.empty() || events_.next().time > now_) {
+      channels_.settle(now_);
+      shared_cores_.settle(now_);
+    }
     if (events_.empty()) break;
     const Event event = events_.take();
+    if (is_outdated(event)) continue;
     now_ = event.time;
     happen(event);
   }
@@ -81,13 +86,23 @@ void Simulation::advance_to(std::int64_t examples) {
   if (!is_done) stand_still();
 }
 
+/// The end of a flow whose rate has changed since it was foreseen.
+bool Simulation::is_outdated(const Event& event) const {
+  if (event.kind == EventKind::FlowEnds) return !channels_.ends(event);
+  return event.kind == EventKind::ComputeEnds && !shared_cores_.ends(event);
+}
+
 void Simulation::happen(const Event& event) {
   switch (event.kind) {
     case EventKind::LaneGoesOn: finish_run(event.index); break;
+    case EventKind::ComputeEnds:
+      shared_cores_.end(event.index);
+      happen(behind_flows_[static_cast<std::size_t>(event.index)]);
+      break;
     case EventKind::MessageBegins: channels_.begin_flow(event); break;
     case EventKind::FlowEnds:
-      if (const auto left = channels_.end_flow(event); left && left->index >= 0) {
-        Mailbox& mailbox = mailboxes_[static_cast<std::size_t>(left->index)];
+      if (const Delivery left = channels_.end_flow(event); left.index >= 0) {
+        Mailbox& mailbox = mailboxes_[static_cast<std::size_t>(left.index)];
         ++mailbox.left;
         if (mailbox.sender >= 0) ready(std::exchange(mailbox.sender, -1));
       }

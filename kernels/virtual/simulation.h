@@ -4,9 +4,10 @@
 // instructions in order, dependencies, no step before the lanes of the loop in a process (where an
 // executor follows: in all processes) have ended the one before; loops of a model claim their steps
 // from one count; a bound on staleness holds leaders back. Compute of a server's process takes
-// turns on its cores, first come, first served. Nothing is computed; what is reported are times,
-// bytes and staleness, and the order in which loops come to what they share, by which an executor
-// can compute what the cluster would. Two runs are alike to the bit.
+// turns on its cores, first come, first served. Where workers and servers use more cores than there
+// are, those who compute at a time share them evenly. Nothing is computed; what is reported are
+// times, bytes and staleness, and the order in which loops come to what they share, by which an
+// executor can compute what the cluster would. Two runs are alike to the bit.
 #pragma once
 
 #include <array>
@@ -70,6 +71,7 @@ class Simulation {
     double began = 0;     ///< the step, or the wait for it
     double since = 0;     ///< what it did last
     double factor = 1;    ///< on computing, in this step
+    double alone_ns = 0;  ///< what it computes would take, were its cores its own
     double slowdown = 1;  ///< of a straggler, which the factor has
     std::uint32_t worker = 0;
     std::array<double, kCategories> spent{};
@@ -121,6 +123,7 @@ class Simulation {
   const ProgramLane& planned(int l) const { return program_.lanes[static_cast<std::size_t>(l)]; }
   const LaneInstruction& instruction(int l) { return planned(l).instructions[lane(l).at]; }
   bool is_at_server(int l) const { return planned(l).place.role == Role::Server; }
+  bool is_outdated(const Event& event) const;
   void happen(const Event& event);
   void arrive(const Event& event);
   void go(int l);
@@ -148,6 +151,9 @@ class Simulation {
   bool start(int l);
   bool take_core(int l);
   void leave_core(int l);
+  void find_shared_cores();
+  bool shares_cores(int l) const;
+  void occupy(int l, double ns, Event then);
   void compute(int l, double ns);
   void spend(int l, double ns);
   double time_in_process(std::int64_t bytes) const;
@@ -173,6 +179,9 @@ class Simulation {
   SimulationOptions options_;
   EventQueue events_;
   Channels channels_;
+  Network shared_cores_{events_, EventKind::ComputeEnds};  ///< computing as flows through cores
+  std::vector<int> shared_cores_of_;  ///< by process: their link; -1: it has enough of its own
+  std::vector<Event> behind_flows_;   ///< by flow of computing
   double now_ = 0;
   std::vector<Lane> lanes_;
   std::vector<Loop> loops_;

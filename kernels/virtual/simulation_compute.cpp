@@ -3,6 +3,9 @@
 // Computing in a simulation: spans of it, the cores of servers, and which versions of shared
 // variables a worker has seen.
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "kernels/virtual/simulation.h"
 
@@ -68,12 +71,63 @@ void Simulation::leave_core(int l) {
   ready(next);
 }
 
+/// Of hosts whose workers and servers may compute on more cores than there are.
+void Simulation::find_shared_cores() {
+  const auto cores_of = [this](int process) {  // whose they are
+    const int host = options_.host_of[static_cast<std::size_t>(process)];
+    return cluster_.machine_cores > 0 ? host % cluster_.machine_cores : host;
+  };
+  std::map<int, int> wanted;
+  std::set<std::pair<int, Place>> seen;
+  for (const ProgramLane& each : program_.lanes) {
+    const bool serves = each.place.role == Role::Server;
+    if (!serves && each.place.role != Role::Worker) continue;
+    const Place place = serves ? Place{.role = Role::Server} : each.place;
+    if (!seen.insert({each.process, place}).second) continue;
+    wanted[cores_of(each.process)] += serves ? cluster_.server_cores : cluster_.threads_per_worker;
+  }
+  std::map<int, int> links;
+  for (int p = 0; p < program_.processes; ++p) {
+    const auto host = static_cast<std::size_t>(options_.host_of[static_cast<std::size_t>(p)]);
+    const int cores = cluster_.machine_cores > 0 ? 1 : cluster_.hosts[host].cores;
+    int link = -1;
+    if (wanted[cores_of(p)] > cores) {
+      const auto [entry, is_new] = links.try_emplace(cores_of(p), -1);
+      if (is_new) entry->second = shared_cores_.add_link(cores);
+      link = entry->second;
+    }
+    shared_cores_of_.push_back(link);
+  }
+}
+
+bool Simulation::shares_cores(int l) const {
+  return shared_cores_of_[static_cast<std::size_t>(planned(l).process)] >= 0;
+}
+
+/// `then` happens once the lane has computed for `ns` of a time in which its cores are its own.
+void Simulation::occupy(int l, double ns, Event then) {
+  if (!shares_cores(l)) {
+    then.time = now_ + ns;
+    return events_.add(then);
+  }
+  const ProgramLane& plan = planned(l);
+  const bool is_wide = !plan.communication && plan.place.role != Role::Server;
+  const int threads = is_wide ? cluster_.threads_per_worker : 1;
+  Route route;
+  route.add(shared_cores_of_[static_cast<std::size_t>(plan.process)]);
+  const auto flow =
+      static_cast<std::size_t>(shared_cores_.begin(now_, route, threads, ns * threads));
+  if (behind_flows_.size() <= flow) behind_flows_.resize(flow + 1);
+  behind_flows_[flow] = then;
+}
+
 void Simulation::compute(int l, double ns) {
   Lane& own = lane(l);
   own.state = State::Busy;
   own.waited += now_ - own.since;
   own.since = now_;
-  events_.add({.time = now_ + ns, .kind = EventKind::LaneGoesOn, .index = l});
+  own.alone_ns = ns;
+  occupy(l, ns, {.kind = EventKind::LaneGoesOn, .index = l});
 }
 
 /// On one instruction of communication.
@@ -83,8 +137,7 @@ void Simulation::spend(int l, double ns) {
 }
 
 double Simulation::time_in_process(std::int64_t bytes) const {
-  const Way& way = cluster_.transports.in_process.on_host;
-  return way.message_ns + static_cast<double>(bytes) / way.bytes_per_ns;
+  return cluster_.transports.in_process.on_host.ns_of(static_cast<double>(bytes));
 }
 
 /// Of shared variables a lane reads or updates: staleness is counted as real runs do.
@@ -119,6 +172,7 @@ void Simulation::finish_run(int l) {
   Lane& own = lane(l);
   const auto& all = planned(l).instructions;
   const double span = now_ - own.since;
+  const double longer = shares_cores(l) && own.alone_ns > 0 ? span / own.alone_ns : 1;
   if (all[own.at].work != Work::Compute) {
     finish(l, span);
   } else {
@@ -126,10 +180,10 @@ void Simulation::finish_run(int l) {
       if (!is_due(l, all[i])) continue;
       if (all[i].quorum == QuorumPart::Behind && !runs_behind(l)) continue;
       const bool is_delayed = all[i].category == Category::Compute;
-      const double factor = is_delayed ? own.factor : 1;
+      const double factor = (is_delayed ? own.factor : 1) * longer;
       own.spent[static_cast<std::size_t>(all[i].category)] += all[i].ns * factor;
       if (is_delayed) own.delayed += all[i].ns * factor * (1 - 1 / own.slowdown);
-      if (all[i].category == Category::Communication) own.exposed += all[i].ns;
+      if (all[i].category == Category::Communication) own.exposed += all[i].ns * factor;
       if (all[i].quorum == QuorumPart::Behind) {
         note_versions(l, all[i]);
         has_updated(l);

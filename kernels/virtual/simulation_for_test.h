@@ -128,12 +128,12 @@ inline KernelCosts costs_of(const std::vector<Step>& parts, double ns) {
   return costs;
 }
 
-/// A host for each process. Rates in bytes a nanosecond.
+/// Of hosts with cores for all. Rates in bytes a nanosecond.
 inline Cluster cluster_of(std::size_t hosts, double rate, double latency_ns) {
   Cluster cluster;
   for (std::size_t h = 0; h < hosts; ++h) {
     cluster.hosts.push_back({.name = "host" + std::to_string(h),
-                             .cores = 1,
+                             .cores = 256,
                              .out_bytes_per_ns = rate,
                              .in_bytes_per_ns = rate});
   }

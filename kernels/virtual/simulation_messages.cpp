@@ -106,11 +106,9 @@ void Simulation::advance_member(int collective, std::int64_t member) {
         }
         break;
       case CollectiveRun::Next::Kind::Add:
-        events_.add({.time = now_ + static_cast<double>(next.work->adds_bytes) / rate,
-                     .kind = EventKind::MemberGoesOn,
-                     .index = collective,
-                     .detail = member});
-        return;
+        return occupy(lanes[static_cast<std::size_t>(member)],
+                      static_cast<double>(next.work->adds_bytes) / rate,
+                      {.kind = EventKind::MemberGoesOn, .index = collective, .detail = member});
       case CollectiveRun::Next::Kind::Leave: leave(collective, member); return;
     }
   }

@@ -110,6 +110,44 @@ TEST(VirtualTime, UpdatesMissThoseOfTheOtherWorkers) {
   }
 }
 
+/// Hosts that get a machine's cores in turn, as those of ci/hosts, and workers with too few.
+TEST(VirtualTime, LanesShareTheCoresOfTheirHost) {
+  Cluster cluster = cluster_of(4, kNoLimit, 0);
+  const VirtualCase four{.workload = "parabola", .workers = 4};
+  const Simulated alone(four, 5, cluster, 10'000);
+  cluster.machine_cores = 4;
+  EXPECT_EQ(Simulated(four, 5, cluster, 10'000).simulation->now(), alone.simulation->now());
+  for (const int cores : {1, 2}) {
+    cluster.machine_cores = cores;
+    const Simulated shared(four, 5, cluster, 10'000);
+    EXPECT_NEAR(shared.simulation->now() / alone.simulation->now(), 4.0 / cores, 1e-6);
+    const auto& [process, worker] = shared.simulation->workers().front();
+    EXPECT_NEAR(static_cast<double>(worker.compute_ns + worker.input_ns + worker.update_ns +
+                                    worker.exposed_communication_ns + worker.wait_ns),
+                static_cast<double>(worker.total_ns), 10);
+  }
+  cluster = cluster_of(1, kNoLimit, 0);
+  cluster.hosts.front().cores = 2;
+  EXPECT_NEAR(Simulated(four, 5, cluster, 10'000).simulation->now() / alone.simulation->now(), 2,
+              1e-6);
+}
+
+/// A straggler has a core to itself once the other that shares it is done: of work w and 3 w, each
+/// at half of the core's speed until 2 w, the whole takes 4 w.
+TEST(VirtualTime, ACoreIsWholeAgainForWhoIsLeft) {
+  Cluster cluster = cluster_of(2, kNoLimit, 0);
+  const std::vector<Step> parts = parts_of({.workload = "parabola", .workers = 2});
+  KernelCosts costs = testing_support::costs_of(parts, 0);
+  for (auto& [key, ns] : costs) {
+    if (key.starts_with("tanh ")) ns = 1e6;
+  }
+  const Program program = make_program(parts, costs, 1);
+  cluster.machine_cores = 1;
+  Simulation simulation(program, cluster, {.host_of = {0, 1}, .stragglers = {{1, 3}}});
+  simulation.advance_to(program.global_batch);
+  EXPECT_NEAR(simulation.now(), 4e6, 1e-3);
+}
+
 /// Each model takes its own steps, however uneven their shares are.
 TEST(VirtualTime, ModelsApartTakeEquallyManySteps) {
   const Simulated run(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nothing gets faster by more bytes, a narrower link, a longer way, dearer messages or a slower
-// worker: on one cluster strictly slower where it matters, on random ones never faster.
+// Nothing gets faster by more bytes, a narrower link, a longer way, dearer messages, a slower
+// worker or fewer cores: on one cluster strictly slower where it matters, on random ones never
+// faster.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,8 +100,18 @@ class Random {
 /// How what is on its way at once shares the way.
 enum class Sharing : std::uint8_t {
   Never,  ///< each channel has its own link, each server's lane its core
-  Often,  ///< links of hosts and a core that all pass, few cores at servers
+  Often,  ///< links of hosts and a core that all pass, few cores of hosts and at servers
 };
+
+/// Sizes that took some time, in order.
+void measure(Way& way, Random& random) {
+  MessageTime point{.bytes = 1, .ns = way.message_ns};
+  for (int i = 0; i < 5; ++i) {
+    point.bytes *= random.scaled(2, 50);
+    point.ns *= random.scaled(1, 10);
+    way.points.push_back(point);
+  }
+}
 
 Cluster random_cluster(Random& random, Sharing sharing) {
   Cluster cluster = cluster_of(static_cast<std::size_t>(2 + random.below(4)), kNoLimit, 0);
@@ -109,6 +120,7 @@ Cluster random_cluster(Random& random, Sharing sharing) {
        {&cluster.transports.in_process, &cluster.transports.open_mpi, &cluster.transports.grpc}) {
     each->between_hosts = {random.scaled(100, 100'000), random.scaled(0.02, 10)};
     each->on_host = {random.scaled(100, 10'000), random.scaled(1, 50)};
+    if (random.below(2) == 0) measure(each->between_hosts, random);
     each->adding_bytes_per_ns = random.scaled(1, 50);
   }
   cluster.transports.grpc.sending_bytes_per_ns = random.scaled(0.5, 10);
@@ -119,10 +131,19 @@ Cluster random_cluster(Random& random, Sharing sharing) {
   for (VirtualHost& host : cluster.hosts) {
     host.out_bytes_per_ns = random.scaled(0.02, 10);
     if (random.below(2) == 0) host.in_bytes_per_ns = random.scaled(0.02, 10);
+    host.cores = static_cast<int>(1 + random.below(4));
   }
   if (random.below(2) == 0) cluster.core_bytes_per_ns = random.scaled(0.05, 10);
   cluster.server_cores = static_cast<int>(1 + random.below(4));
   return cluster;
+}
+
+/// The times of bytes, not those of messages.
+void scale_rate(Way& way, double factor) {
+  way.bytes_per_ns *= factor;
+  for (MessageTime& point : way.points) {
+    point.ns = way.message_ns + (point.ns - way.message_ns) / factor;
+  }
 }
 
 void scale_bandwidths(Cluster& cluster, double factor) {
@@ -131,8 +152,8 @@ void scale_bandwidths(Cluster& cluster, double factor) {
     host.in_bytes_per_ns *= factor;
   }
   cluster.core_bytes_per_ns *= factor;
-  cluster.transports.open_mpi.between_hosts.bytes_per_ns *= factor;
-  cluster.transports.grpc.between_hosts.bytes_per_ns *= factor;
+  scale_rate(cluster.transports.open_mpi.between_hosts, factor);
+  scale_rate(cluster.transports.grpc.between_hosts, factor);
 }
 
 void expect_never_faster(const VirtualCase& given, Sharing sharing, double tolerance) {
@@ -161,13 +182,21 @@ void expect_never_faster(const VirtualCase& given, Sharing sharing, double toler
     expect(time_of(parts, longer, kernel_ns), "a longer way");
     Cluster dearer = cluster;
     for (MessageCosts* each : {&dearer.transports.open_mpi, &dearer.transports.grpc}) {
-      each->between_hosts.message_ns *= 3;
-      each->on_host.message_ns *= 3;
+      for (Way* way : {&each->between_hosts, &each->on_host}) {
+        const double more = 2 * way->message_ns;
+        way->message_ns += more;
+        for (MessageTime& point : way->points) point.ns += more;
+      }
     }
     expect(time_of(parts, dearer, kernel_ns), "dearer messages");
     const int worker = static_cast<int>(random.below(test.workers * test.stages));
     const std::map<int, double> straggler = {{worker, random.between(1.1, 4)}};
     expect(time_of(parts, cluster, kernel_ns, straggler), "a slower worker");
+    Cluster fewer = cluster;
+    for (VirtualHost& host : fewer.hosts) host.cores = 1;
+    expect(time_of(parts, fewer, kernel_ns), "fewer cores");
+    fewer.machine_cores = 1;
+    expect(time_of(parts, fewer, kernel_ns), "one core for all");
   }
 }
 
