@@ -2,47 +2,43 @@
 //
 // top_k by counting: the magnitude of the last element that is selected is found 11, 10 and 10 bits
 // at a time, each time among those that agree so far; then one pass takes what is larger, and of
-// what is equal the first ones. Four passes over x, which most blocks of the last three leave after
-// one comparison by vector, and one copy. Of one thread.
+// what is equal the first ones. Where few of many elements are selected, candidates.h finds those
+// that counting is left with. Of one thread.
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/cpu/candidates.h"
 #include "kernels/cpu/elementwise.h"
 
 namespace regatta::cpu {
 namespace {
 
-constexpr std::uint32_t kMagnitude = 0x7fffffffU;
 constexpr std::int64_t kBlock = 64;
 constexpr std::size_t kBuckets = 2048;
 
-/// The bits of a tensor's magnitudes, and of which the first `selected` are looked for.
+/// Of elements given by their bits, of which those of the `selected` largest magnitudes are looked
+/// for.
 class Selection {
  public:
-  Selection(const Tensor& x, std::int64_t count)
-      : bits_(x.as<std::uint32_t>()), elements_(x.elements()), left_(count) {}
+  Selection(Bits elements, std::int64_t selected)
+      : bits_(elements.first), elements_(elements.count), left_(selected) {}
 
-  /// The least magnitude that is selected; left() elements of just this one are.
-  std::uint32_t least() {
+  /// visit(index) for each that is selected, by ascending index.
+  template <typename Visit>
+  void each(const Visit& visit) {
     first_digits();
     next_digits(20, 10);
     next_digits(10, 0);
-    return found_;
-  }
-  std::int64_t left() const { return left_; }
-
-  /// visit(index) for each element that is at least `least` large, by ascending index.
-  template <typename Visit>
-  void each_from(std::uint32_t least, const Visit& visit) const {
     for (std::int64_t begin = 0; begin < elements_; begin += kBlock) {
       const std::int64_t end = std::min(begin + kBlock, elements_);
       std::uint32_t any = 0;
-      for (std::int64_t i = begin; i < end; ++i) any |= (bits_[i] & kMagnitude) >= least ? 1U : 0U;
+      for (std::int64_t i = begin; i < end; ++i) any |= (bits_[i] & kMagnitude) >= found_ ? 1U : 0U;
       if (any == 0) continue;
       for (std::int64_t i = begin; i < end; ++i) {
-        if ((bits_[i] & kMagnitude) >= least) visit(i);
+        const std::uint32_t magnitude = bits_[i] & kMagnitude;
+        if (magnitude > found_ || (magnitude == found_ && left_-- > 0)) visit(i);
       }
     }
   }
@@ -92,8 +88,8 @@ class Selection {
 
   const std::uint32_t* bits_;
   std::int64_t elements_;
-  std::int64_t left_;
-  std::uint32_t found_ = 0;
+  std::int64_t left_;        ///< in the end, of those whose magnitude is found_
+  std::uint32_t found_ = 0;  ///< in the end, the least magnitude that is selected
 };
 
 }  // namespace
@@ -101,20 +97,21 @@ class Selection {
 KernelPointer top_k(const KernelRequest& request) {
   const Tensor x = request.inputs[0], selected = request.outputs[0], rest = request.outputs[1];
   const std::int64_t count = request.node.attributes.integer("count");
-  return make_kernel([=](const StepContext&) {
-    Selection selection(x, count);
-    const std::uint32_t least = selection.least();
-    std::int64_t equals = selection.left();
+  const Bits bits{.first = x.as<std::uint32_t>(), .count = x.elements()};
+  return make_kernel([=, candidates = Candidates(bits, count)](const StepContext&) mutable {
     std::memcpy(rest.data, x.data, static_cast<std::size_t>(x.type.bytes()));
     float* value = selected.f32();
     std::uint32_t* index = selected.as<std::uint32_t>() + count;
-    selection.each_from(least, [&](std::int64_t i) {
-      const bool is_equal = (x.as<std::uint32_t>()[i] & kMagnitude) == least;
-      if (is_equal && equals-- <= 0) return;
+    const auto take = [&](std::int64_t i) {
       *value++ = x.f32()[i];
       *index++ = static_cast<std::uint32_t>(i);
       rest.f32()[i] = 0;
-    });
+    };
+    if (candidates.find()) {
+      Selection(candidates.bits(), count).each([&](std::int64_t c) { take(candidates.index(c)); });
+    } else {
+      Selection(bits, count).each(take);
+    }
   });
 }
 

@@ -43,6 +43,24 @@ TEST(Selection, AgreesWithTheReference) {
   }
 }
 
+/// Few of many: a sample says where to look. It may mislead: it sees every third element of
+/// `misleading` only, whose others are larger, and of `equal` none is larger than another.
+TEST(Selection, AgreesWithTheReferenceWhateverASampleSays) {
+  constexpr std::int64_t kMany = 16'384;
+  Array misleading = random_array({kMany}, 6), equal = random_array({kMany}, 7);
+  Array hidden = random_array({kMany}, 8);
+  for (std::int64_t i = 0; i < kMany; ++i) {
+    misleading.f32()[i] *= i % 3 == 0 ? 1e-3F : 1.0F;
+    hidden.f32()[i] *= i % 3 == 0 ? 1.0F : 1e-3F;
+    equal.f32()[i] = i % 2 == 0 ? 0.5F : -0.5F;
+  }
+  for (const Array& x : {random_array({kMany + 5}, 5), misleading, hidden, equal}) {
+    for (const std::int64_t count : {1, 164, 1638, 4096, 5461, 16'000}) {
+      expect_same_bits(top_k(x, count));
+    }
+  }
+}
+
 TEST(Selection, TakesTheFirstOfEqualMagnitudes) {
   Array x = random_array({300}, 2);
   for (std::int64_t i = 0; i < 300; ++i) x.f32()[i] = i % 3 == 0 ? -0.5F : 0.25F * float(i % 2);
