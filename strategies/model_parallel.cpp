@@ -15,7 +15,7 @@ namespace {
 
 Step model_parallel(const Step& step, const StrategyOptions& options) {
   const Stages stages =
-      divide_model(step.graph, options.stages,
+      divide_model(step.graph, {.stages = options.stages, .parts = options.counts(kStageParts)},
                    "strategy 'model_parallel' with " + std::to_string(options.stages) + " stages");
   Step result = step;
   for (NodeId id = 0; id < static_cast<NodeId>(result.graph.nodes().size()); ++id) {
@@ -37,7 +37,7 @@ extern constinit const Strategy kModelParallel = {
     .workers = WorkersAre::Stages,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
-    .options = options<kStagesPerProcess>,
+    .options = options<kStagesPerProcess, kStageParts>,
     .rewrite = model_parallel};
 
 }  // namespace regatta

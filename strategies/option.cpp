@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <system_error>
 #include <vector>
 
 #include "kernels/graph/error.h"
@@ -44,6 +45,25 @@ void check_choice(const Option& option, const Choice& choice, const std::string&
   throw unknown_name(std::string(option.name), word, words);
 }
 
+/// Empty if that is no list of counts.
+std::vector<std::int64_t> counts_in(std::string_view text) {
+  std::vector<std::int64_t> counts;
+  for (const char *at = text.data(), *end = at + text.size();; ++at) {
+    const auto [next, error] = std::from_chars(at, end, counts.emplace_back());
+    if (error != std::errc() || counts.back() < 1) return {};
+    if (next == end) return counts;
+    if (*next != ',') return {};
+    at = next;
+  }
+}
+
+void check_counts(const Option& option, const std::string& text) {
+  if (!counts_in(text).empty()) return;
+  throw RunError(ErrorKind::Usage, option.flag() + " is '" + text +
+                                       "'; whole numbers of at least 1 are possible, with commas "
+                                       "between them, such as 8,5");
+}
+
 }  // namespace
 
 std::string Option::flag() const {
@@ -55,6 +75,7 @@ std::string Option::flag() const {
 std::optional<OptionValue> Option::usual() const {
   if (const auto* choice = std::get_if<Choice>(&type)) return std::string(choice->usual);
   if (const auto* real = std::get_if<Real>(&type)) return real->usual;
+  if (std::holds_alternative<Counts>(type)) return std::nullopt;
   const std::optional<std::int64_t>& usual = std::get<Count>(type).usual;
   return usual ? std::optional<OptionValue>(*usual) : std::nullopt;
 }
@@ -64,6 +85,8 @@ void Option::check(const OptionValue& value) const {
     check_choice(*this, *choice, std::get<std::string>(value));
   } else if (const auto* real = std::get_if<Real>(&type)) {
     check_real(*this, *real, std::get<double>(value));
+  } else if (std::holds_alternative<Counts>(type)) {
+    check_counts(*this, std::get<std::string>(value));
   } else {
     check_count(*this, std::get<Count>(type), std::get<std::int64_t>(value));
   }
@@ -87,6 +110,11 @@ std::int64_t StrategyOptions::count(const Option& option) const {
 std::optional<std::int64_t> StrategyOptions::count_if_any(const Option& option) const {
   const std::optional<OptionValue> value = find(option);
   return value ? std::optional(std::get<std::int64_t>(*value)) : std::nullopt;
+}
+
+std::vector<std::int64_t> StrategyOptions::counts(const Option& option) const {
+  const std::optional<OptionValue> value = find(option);
+  return value ? counts_in(std::get<std::string>(*value)) : std::vector<std::int64_t>();
 }
 
 double StrategyOptions::real(const Option& option) const {

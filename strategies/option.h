@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace regatta {
 
@@ -41,16 +42,20 @@ struct Choice {
   std::span<const std::string_view> words;
 };
 
+/// Whole numbers of at least 1, separated by commas. There is no default.
+struct Counts {};
+
 struct Option {
   std::string_view name;  ///< such as `staleness_bound`; the flag is `--staleness-bound`
   std::string_view help;  ///< without words, range and default, which are added
   std::string_view unit;  ///< of a count; empty: it counts what the name says
-  std::variant<Count, Real, Choice> type;
+  std::variant<Count, Real, Choice, Counts> type;
 
   std::string flag() const;
   /// The default; empty if there is none.
   std::optional<OptionValue> usual() const;
-  /// Throws: RunError(Usage) for a value out of range or a word outside the choice.
+  /// Throws: RunError(Usage) for a value out of range, a word outside the choice, or what is no
+  /// list of counts.
   void check(const OptionValue& value) const;
 };
 
@@ -72,6 +77,8 @@ struct StrategyOptions {
   std::int64_t count(const Option& option) const;
   /// The value of a count without a default; empty if none was given.
   std::optional<std::int64_t> count_if_any(const Option& option) const;
+  /// Empty if none were given.
+  std::vector<std::int64_t> counts(const Option& option) const;
   double real(const Option& option) const;
   std::string choice(const Option& option) const;
 };

@@ -51,7 +51,7 @@ TEST(Options, HaveOneDeclarationANameAndAFlag) {
 TEST(Options, OfACompositionAreThoseOfItsParts) {
   const auto options = options_of(find_strategies("all_reduce+model_parallel"));
   EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kTorusColumns, &kBucketBytes,
-                                                 &kStagesPerProcess}));
+                                                 &kStagesPerProcess, &kStageParts}));
   EXPECT_TRUE(options_of(find_strategies("single")).empty());
 }
 
@@ -84,6 +84,20 @@ TEST(Options, OfRealNumbersHaveARange) {
   EXPECT_EQ(StrategyOptions{}.real(option_named("outer_rate")), 0.7);
   EXPECT_EQ(to_text(OptionValue(0.7)), "0.7");
   EXPECT_EQ(to_text(OptionValue(1.0)), "1");
+}
+
+TEST(Options, OfSeveralCountsAreAListOfThem) {
+  StrategyOptions options{.given = {{"stage_parts", "8,5"}}};
+  EXPECT_EQ(options.counts(kStageParts), (std::vector<std::int64_t>{8, 5}));
+  EXPECT_TRUE(StrategyOptions{}.counts(kStageParts).empty());
+  for (const char* wrong :
+       {"", "8,", ",5", "8,,5", "8;5", "8, 5", "0,13", "-1,2", "1e2", "99999999999999999999"}) {
+    EXPECT_EQ(refusal("pipeline", {{"stage_parts", wrong}}),
+              "--stage-parts is '" + std::string(wrong) +
+                  "'; whole numbers of at least 1 are possible, with commas between them, such as "
+                  "8,5");
+  }
+  EXPECT_EQ(refusal("pipeline", {{"stage_parts", "13"}}), "");
 }
 
 TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {

@@ -78,7 +78,10 @@ class Pipeline {
         shape_(shape_of(options)),
         passes_(in_one_order(pipeline_schedule(options.choice(kSchedule), shape_), shape_)),
         chunks_(divide_model(
-            source.graph, shape_.all_chunks(),
+            source.graph,
+            {.stages = shape_.stages,
+             .chunks = shape_.chunks,
+             .parts = options.counts(kStageParts)},
             "strategy 'pipeline' with " + std::to_string(shape_.stages) + " stages" +
                 (shape_.chunks > 1 ? " of " + std::to_string(shape_.chunks) + " chunks" : ""))),
         result_(source),
@@ -298,7 +301,7 @@ extern constinit const Strategy kPipeline = {
     .workers = WorkersAre::Stages,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfPlaces,
-    .options = options<kSchedule, kMicrobatches, kChunks, kStagesPerProcess>,
+    .options = options<kSchedule, kMicrobatches, kChunks, kStagesPerProcess, kStageParts>,
     .rewrite = pipeline};
 
 }  // namespace regatta

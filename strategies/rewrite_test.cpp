@@ -238,6 +238,29 @@ TEST(ModelParallel, RefusesMoreStagesThanParts) {
   EXPECT_THROW(rewritten("model_parallel", options), RunError);
 }
 
+TEST(ModelParallel, CutsWhereItsUserSays) {
+  const auto bytes_of_second = [](const char* parts) {
+    StrategyOptions options;
+    options.stages = 2;
+    if (*parts != 0) options.given = {{"stage_parts", parts}};
+    const Graph graph = part(rewritten("model_parallel", options));
+    return traffic(graph).at({.replica = 0, .stage = 1, .role = Role::Worker}).sent;
+  };
+  EXPECT_EQ(bytes_of_second("1,5"), 50 * 5 * 4);
+  EXPECT_EQ(bytes_of_second("5,1"), 50 * 4);  // only the loss is behind the cut
+  for (const char* wrong :
+       {"6", "5,2", "2,3", "1,4,1", "9223372036854775807,9223372036854775807"}) {
+    try {
+      bytes_of_second(wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const RunError& error) {
+      EXPECT_STREQ(error.what(),
+                   "strategy 'model_parallel' with 2 stages: --stage-parts takes 2 numbers with a "
+                   "sum of 6, the parts of this model");
+    }
+  }
+}
+
 TEST(Composition, StagesOfAllReducedReplicasExchangeTheirOwnGradients) {
   StrategyOptions options = replicas(2);
   options.stages = 2;

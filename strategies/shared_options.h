@@ -32,6 +32,15 @@ inline constexpr Option kStagesPerProcess = {
     .unit = "",
     .type = Count{.usual = std::nullopt, .least = 1}};
 
+/// For strategies that divide the model.
+inline constexpr Option kStageParts = {
+    .name = "stage_parts",
+    .help =
+        "parts of the model at each stage, or of each chunk, in order, such as 8,5; else as even "
+        "as their multiply-adds and bytes let them be; regatta calibrate says what is even by time",
+    .unit = "",
+    .type = Counts{}};
+
 /// For strategies whose workers do not wait for each other.
 inline constexpr Option kStalenessBound = {
     .name = "staleness_bound",

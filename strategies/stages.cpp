@@ -9,6 +9,7 @@
 
 #include "kernels/graph/error.h"
 #include "kernels/graph/traffic.h"
+#include "strategies/shared_options.h"
 
 namespace regatta {
 namespace {
@@ -173,6 +174,43 @@ std::vector<int> fill(const std::vector<std::int64_t>& costs, std::int64_t stage
   return stage_of;
 }
 
+bool fills_all(const std::vector<int>& chunk_of, std::int64_t chunks) {
+  for (std::size_t i = 1; i < chunk_of.size(); ++i) {
+    if (chunk_of[i] > chunk_of[i - 1] + 1) return false;
+  }
+  return chunk_of.front() == 0 && chunk_of.back() == chunks - 1;
+}
+
+/// The cost of the most expensive stage.
+std::int64_t dearest(const std::vector<std::int64_t>& costs, const std::vector<int>& chunk_of,
+                     std::int64_t stages) {
+  std::vector<std::int64_t> sums(static_cast<std::size_t>(stages));
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    sums[static_cast<std::size_t>(chunk_of[i] % stages)] += costs[i];
+  }
+  return *std::max_element(sums.begin(), sums.end());
+}
+
+/// Throws: RunError(Usage).
+void require_parts(const std::vector<std::int64_t>& given, std::int64_t stages, std::size_t parts,
+                   std::string_view what) {
+  std::int64_t missing = static_cast<std::int64_t>(parts);
+  for (const std::int64_t count : given) missing -= std::min(count, missing + 1);
+  if (missing == 0 && std::ssize(given) == stages) return;
+  throw RunError(ErrorKind::Usage, std::string(what) + ": " + kStageParts.flag() + " takes " +
+                                       std::to_string(stages) + " numbers with a sum of " +
+                                       std::to_string(parts) + ", the parts of this model");
+}
+
+std::vector<int> stage_of_each(const std::vector<std::int64_t>& given) {
+  std::vector<int> stage_of;
+  for (std::size_t stage = 0; stage < given.size(); ++stage) {
+    stage_of.insert(stage_of.end(), static_cast<std::size_t>(given[stage]),
+                    static_cast<int>(stage));
+  }
+  return stage_of;
+}
+
 bool has_stages(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(),
                      [](const Node& node) { return node.place.stage != 0; });
@@ -193,7 +231,30 @@ std::vector<int> deal_in_order(const std::vector<std::int64_t>& costs, std::int6
   return fill(costs, parts, high);
 }
 
-Stages divide_model(const Graph& graph, std::int64_t stages, std::string_view what) {
+std::vector<int> deal_in_turn(const std::vector<std::int64_t>& costs, std::int64_t stages,
+                              std::int64_t chunks) {
+  std::vector<int> best = deal_in_order(costs, stages * chunks);
+  std::int64_t least = dearest(costs, best, stages);
+  const auto try_it = [&](const std::vector<int>& other) {
+    if (!fills_all(other, stages * chunks) || dearest(costs, other, stages) >= least) return false;
+    best = other;
+    least = dearest(costs, best, stages);
+    return true;
+  };
+  for (bool is_better = chunks > 1; is_better;) {
+    is_better = false;
+    for (std::size_t i = 1; i < best.size(); ++i) {
+      std::vector<int> longer = best, shorter = best;  // the chunk of what is before i
+      longer[i] = best[i - 1];
+      shorter[i - 1] = best[i];
+      if (best[i] != best[i - 1] && (try_it(longer) || try_it(shorter))) is_better = true;
+    }
+  }
+  return best;
+}
+
+Stages divide_model(const Graph& graph, const Division& division, std::string_view what) {
+  const std::int64_t stages = division.stages * division.chunks;
   if (has_stages(graph)) {
     throw RunError(ErrorKind::Usage, std::string(what) +
                                          ": the step has stages already; fix: leave one of the "
@@ -206,12 +267,31 @@ Stages divide_model(const Graph& graph, std::int64_t stages, std::string_view wh
     throw RunError(ErrorKind::Usage, std::string(what) + ": this model has " + most +
                                          " parts, so 1 to " + most + " stages are possible");
   }
-  const std::vector<int> dealt = deal_in_order(costs, stages);
+  if (!division.parts.empty()) require_parts(division.parts, stages, costs.size(), what);
+  const std::vector<int> dealt = division.parts.empty()
+                                     ? deal_in_turn(costs, division.stages, division.chunks)
+                                     : stage_of_each(division.parts);
   const auto stages_of = [&](std::vector<int> all) {
     for (int& each : all) each = each == kNoPart ? 0 : dealt[static_cast<std::size_t>(each)];
     return all;
   };
   return {.of_node = stages_of(parts.of_nodes()), .of_variable = stages_of(parts.of_variables())};
+}
+
+ModelParts::ModelParts(const Graph& model) {
+  const Parts parts(model);
+  for (NodeId id = 0; id < static_cast<NodeId>(model.nodes().size()); ++id) {
+    const Node& node = model.node(id);
+    if (node.phase != Phase::Forward || parts.of_node(id) == kNoPart) continue;
+    numbers_[{node.layer, node.op}] = parts.of_node(id);
+    count_ = std::max<std::int64_t>(count_, parts.of_node(id) + 1);
+  }
+}
+
+std::optional<std::int64_t> ModelParts::find(const Node& node) const {
+  if (node.phase != Phase::Forward && node.phase != Phase::Backward) return std::nullopt;
+  const auto found = numbers_.find({node.layer, forward_of(node.op)});
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace regatta

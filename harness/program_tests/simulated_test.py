@@ -6,6 +6,7 @@ usage: simulated_test.py REGATTA SCHEMA [unittest arguments]
 
 import functools
 import json
+import re
 import unittest
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,23 @@ class Calibration(unittest.TestCase):
                   "--out", str(folder))
         (line,) = (folder / "simulated.jsonl").read_text().splitlines()
         self.assertEqual(json.loads(line)["step_time_ns"]["count"], 600)
+
+    def test_says_how_even_stages_are_and_what_would_be_more_even(self) -> None:
+        stages = ("--workload", "parabola", "--strategy", "all_reduce+pipeline", "--workers", "4",
+                  "--stages", "2", "--stage-parts", "5,1")
+        file = str(fresh_folder() / "calibration.json")
+        now, even = output_of("calibrate", *stages, "--out", file).splitlines()[1:]
+        found = re.fullmatch(r"stages compute by --stage-parts 5,1: ([\d.e-]+), ([\d.e-]+) ms", now)
+        assert found, now
+        self.assertGreater(float(found[1]), float(found[2]))
+        again = re.fullmatch(r"more evenly by +--stage-parts (\d,\d): ([\d.e-]+), ([\d.e-]+) ms",
+                             even)
+        assert again, even
+        self.assertLess(max(float(again[2]), float(again[3])), float(found[1]))
+        self.assertAlmostEqual(float(again[2]) + float(again[3]), float(found[1]) + float(found[2]),
+                               delta=0.02 * float(found[1]))
+        record = record_of(*stages[:-1], again[1], "--steps", "3")
+        self.assertEqual(record["cell"]["options"]["stage_parts"], again[1])
 
     def test_between_hosts_needs_an_address_that_they_reach(self) -> None:
         file = fresh_folder() / "mine.json"

@@ -13,6 +13,7 @@
 #include "harness/simulate/calibration.h"
 #include "harness/simulate/measure_kernels.h"
 #include "harness/simulate/measure_transports.h"
+#include "harness/simulate/stage_times.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
@@ -40,6 +41,16 @@ class LogFolder {
  private:
   std::filesystem::path path_;
 };
+
+void print_stages(const Placement& placement, const std::vector<Step>& parts,
+                  const virtual_time::KernelCosts& costs, std::int64_t threads) {
+  const Step model = as_computed(placement, placement.workload->training(placement.recipe));
+  const auto balance = stage_balance(model.graph, parts, costs, static_cast<int>(threads));
+  if (!balance) return;
+  std::cout << "stages compute by " << balance->now.text() << '\n';
+  if (balance->even.parts == balance->now.parts) return;
+  std::cout << "more evenly by      " << balance->even.text() << '\n';
+}
 
 }  // namespace
 
@@ -79,6 +90,7 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   out.stream() << to_json(made);
   out.commit();
   std::cout << made.kernels.size() << " kernels and three transports in " << wanted.out << '\n';
+  print_stages(placement, parts, made.kernels, wanted.threads);
 }
 
 }  // namespace regatta

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -14,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& path, const std::string& reason) {
-  throw RunError(ErrorKind::Data, "cannot read " + path.string() + ": " + reason);
+  throw RunError(ErrorKind::Data, "cannot read " + one_line(path.native()) + ": " + reason);
 }
 
 }  // namespace
