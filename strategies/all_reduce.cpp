@@ -26,7 +26,7 @@ extern constinit const Strategy kAllReduce = {
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Synchronous,
     .processes = Processes::OfWorkers,
-    .options = options<kAlgorithm, kTorusColumns, kBucketBytes>,
+    .options = options<kAlgorithm, kTorusSides, kBucketBytes>,
     .rewrite = all_reduce};
 
 }  // namespace regatta

@@ -46,7 +46,7 @@ TrialOptions options_of(const Case& test) {
   options.strategy = test.strategy;
   options.options.replicas = test.workers;
   options.options.stages = test.stages;
-  if (test.strategy == "sharded") {
+  if (test.strategy.starts_with("sharded")) {
     options.options.given["shard"] = test.shard;
   } else {
     options.options.given["all_reduce"] = test.algorithm;
@@ -126,6 +126,10 @@ std::vector<Case> cases(const std::string& algorithm) {
                    .workers = ranks,
                    .global_batch = 80,
                    .shard = shard});
+  }
+  for (const char* compressed : {"sharded+powersgd", "sharded+top_k"}) {
+    if (algorithm != kRing) continue;
+    all.push_back({.strategy = compressed, .workers = ranks + 1, .shard = "parameters"});
   }
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
     if (!why_cpu_lacks(element).empty()) continue;

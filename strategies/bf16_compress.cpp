@@ -12,7 +12,9 @@
 
 #include "kernels/graph/builder.h"
 #include "kernels/graph/copier.h"
+#include "kernels/graph/error.h"
 #include "strategies/gradient_sums.h"
+#include "strategies/shares.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -24,6 +26,11 @@ class Bf16Compress {
       : source_(source), result_(source), copier_(source.graph), builder_(result_.graph) {
     result_.graph = Graph();
     for (const GradientSum& sum : gradient_sums(source, "bf16_compress")) {
+      if (is_to_share(source.graph.node(sum.node))) {
+        throw RunError(ErrorKind::Usage,
+                       "strategy 'bf16_compress' casts sums that every worker has whole, and "
+                       "these are divided among workers; fix: put it behind all_reduce");
+      }
       const NodeId maker = source.graph.node(sum.node).inputs[0].node;
       made_by_[maker].push_back(sum.node);
       narrow_[sum.node] = {};

@@ -232,7 +232,7 @@ extern constinit const Strategy kDiloco = {
     .exchange = Exchange::Periodic,
     .processes = Processes::OfWorkers,
     .options = options<kSyncEvery, kOuterRate, kOuterMomentum, kFragments, kDelay, kMix, kAlgorithm,
-                       kTorusColumns, kBucketBytes>,
+                       kTorusSides, kBucketBytes>,
     .rewrite = diloco};
 
 }  // namespace regatta

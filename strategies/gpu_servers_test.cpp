@@ -76,21 +76,26 @@ class ServersOfGpus : public testing::TestWithParam<std::tuple<On, Deal>> {
 TEST_P(ServersOfGpus, FollowSingleOnTheCpu) {
   const Deal& deal = std::get<Deal>(GetParam());
   const bool small = std::string(deal.workload) == "parabola";
-  const TrialOptions options = options_of("parameter_server", small ? 20 : 2);
-  const On on = std::get<On>(GetParam());
-  const double bound = small ? cuda::testing_support::bound_of_small_sums(on) : 2e-3;
-  const Step step = training_of(deal.workload, small ? 49 : 48, options.steps);
+  const std::int64_t steps = small ? 20 : 2;
+  const double bound =
+      small ? cuda::testing_support::bound_of_small_sums(std::get<On>(GetParam())) : 2e-3;
+  const Step step = training_of(deal.workload, small ? 49 : 48, steps);
   TrialOptions alone;
-  alone.steps = options.steps;
+  alone.steps = steps;
   Trial expected(step, data_of(deal.workload), alone);
-  Cluster on_gpus = cluster(step, options);
-  on_gpus.run();
-  const std::vector<float> losses = on_gpus.losses(), wanted = expected.losses();
-  ASSERT_EQ(losses.size(), wanted.size());
-  for (std::size_t k = 0; k < losses.size(); ++k) {
-    EXPECT_NEAR(losses[k], wanted[k], bound * std::abs(wanted[k])) << "step " << k;
+  for (const char* strategy : {"parameter_server", "parameter_server+top_k"}) {
+    SCOPED_TRACE(strategy);
+    TrialOptions options = options_of(strategy, steps);
+    options.options.given["share"] = 1.0;
+    Cluster on_gpus = cluster(step, options);
+    on_gpus.run();
+    const std::vector<float> losses = on_gpus.losses(), wanted = expected.losses();
+    ASSERT_EQ(losses.size(), wanted.size());
+    for (std::size_t k = 0; k < losses.size(); ++k) {
+      EXPECT_NEAR(losses[k], wanted[k], bound * std::abs(wanted[k])) << "step " << k;
+    }
+    EXPECT_LT(relative_difference(on_gpus.parameters(), expected.parameters()), bound);
   }
-  EXPECT_LT(relative_difference(on_gpus.parameters(), expected.parameters()), bound);
 }
 
 TEST_P(ServersOfGpus, ApplyEveryAsynchronousPushAndCountItsStaleness) {

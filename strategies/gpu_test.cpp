@@ -80,8 +80,10 @@ std::vector<Way> all_ways() {
   }
   ways.push_back({.strategy = "all_reduce+powersgd"});
   ways.push_back({.strategy = "all_reduce+bf16_compress"});
-  ways.push_back(
-      {.strategy = "all_reduce+top_k", .options = {{"share", 0.5}}, .is_captured = false});
+  for (const char* strategy : {"all_reduce+top_k", "sharded+top_k"}) {
+    ways.push_back({.strategy = strategy, .options = {{"share", 0.5}}, .is_captured = false});
+  }
+  ways.push_back({.strategy = "sharded+powersgd", .is_captured = false});
   const OptionValues streaming{{"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
   for (const auto& [strategy, options] :
        std::vector<std::pair<std::string, OptionValues>>{{"local_sgd", {{"sync_every", 4}}},

@@ -16,7 +16,7 @@ std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strate
   for (const Trainable& each : step.trainables) parameters[each.gradient] = each.variable;
   std::vector<GradientSum> sums;
   for (NodeId id = 0; id < static_cast<NodeId>(step.graph.nodes().size()); ++id) {
-    if (step.graph.node(id).op != Op::AllReduce || is_to_share(step.graph.node(id))) continue;
+    if (step.graph.node(id).op != Op::AllReduce || is_made(step.graph.node(id))) continue;
     const auto found = parameters.find({id, 0});
     if (found != parameters.end()) sums.push_back({.node = id, .parameter = found->second});
   }
@@ -34,14 +34,6 @@ std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strate
   std::stable_sort(sums.begin(), sums.end(),
                    [&](const GradientSum& a, const GradientSum& b) { return group(a) < group(b); });
   return sums;
-}
-
-std::int64_t first_free_group(const Graph& graph) {
-  std::int64_t free = 0;
-  for (const Node& node : graph.nodes()) {
-    if (node.op == Op::AllReduce) free = std::max(free, node.attributes.integer("group") + 1);
-  }
-  return free;
 }
 
 void copy_without(const std::vector<GradientSum>& sums, const Graph& source, Copier& copier,

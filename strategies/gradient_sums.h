@@ -22,9 +22,6 @@ struct GradientSum {
 /// In the order of their groups. Throws: RunError(Usage) if there is none.
 std::vector<GradientSum> gradient_sums(const Step& step, std::string_view strategy);
 
-/// The first number that no all_reduce has as its group.
-std::int64_t first_free_group(const Graph& graph);
-
 /// Copies variables and nodes but these sums, and calls `exchange` behind the last of them: there
 /// all gradients are, and nothing has read a sum yet.
 void copy_without(const std::vector<GradientSum>& sums, const Graph& source, Copier& copier,

@@ -52,7 +52,7 @@ extern constinit const Strategy kLocalSgd = {
     .workers = WorkersAre::Replicas,
     .exchange = Exchange::Periodic,
     .processes = Processes::OfWorkers,
-    .options = options<kSyncEvery, kSyncFrom, kAlgorithm, kTorusColumns, kBucketBytes>,
+    .options = options<kSyncEvery, kSyncFrom, kAlgorithm, kTorusSides, kBucketBytes>,
     .rewrite = local_sgd};
 
 }  // namespace regatta

@@ -45,6 +45,22 @@ void check_choice(const Option& option, const Choice& choice, const std::string&
   throw unknown_name(std::string(option.name), word, words);
 }
 
+/// Empty for a text that is not what these sides are written as, `04x2` included.
+std::optional<TorusShape> sides_of(const std::string& text) {
+  TorusShape sides;
+  const char* const end = text.data() + text.size();
+  const char* const between = std::from_chars(text.data(), end, sides.columns).ptr;
+  if (between != end) std::from_chars(between + 1, end, sides.rows);
+  const bool is_it = text == std::to_string(sides.columns) + 'x' + std::to_string(sides.rows);
+  return is_it && sides.columns > 0 && sides.rows > 0 ? std::optional(sides) : std::nullopt;
+}
+
+void check_sides(const Option& option, const std::string& text) {
+  if (sides_of(text)) return;
+  throw RunError(ErrorKind::Usage,
+                 option.flag() + " is '" + text + "'; columns by rows are possible, such as 4x2");
+}
+
 /// Empty if that is no list of counts.
 std::vector<std::int64_t> counts_in(std::string_view text) {
   std::vector<std::int64_t> counts;
@@ -75,7 +91,9 @@ std::string Option::flag() const {
 std::optional<OptionValue> Option::usual() const {
   if (const auto* choice = std::get_if<Choice>(&type)) return std::string(choice->usual);
   if (const auto* real = std::get_if<Real>(&type)) return real->usual;
-  if (std::holds_alternative<Counts>(type)) return std::nullopt;
+  if (std::holds_alternative<Counts>(type) || std::holds_alternative<Sides>(type)) {
+    return std::nullopt;
+  }
   const std::optional<std::int64_t>& usual = std::get<Count>(type).usual;
   return usual ? std::optional<OptionValue>(*usual) : std::nullopt;
 }
@@ -87,6 +105,8 @@ void Option::check(const OptionValue& value) const {
     check_real(*this, *real, std::get<double>(value));
   } else if (std::holds_alternative<Counts>(type)) {
     check_counts(*this, std::get<std::string>(value));
+  } else if (std::holds_alternative<Sides>(type)) {
+    check_sides(*this, std::get<std::string>(value));
   } else {
     check_count(*this, std::get<Count>(type), std::get<std::int64_t>(value));
   }
@@ -123,6 +143,11 @@ double StrategyOptions::real(const Option& option) const {
 
 std::string StrategyOptions::choice(const Option& option) const {
   return std::get<std::string>(find(option).value());
+}
+
+std::optional<TorusShape> StrategyOptions::sides_if_any(const Option& option) const {
+  const std::optional<OptionValue> value = find(option);
+  return value ? sides_of(std::get<std::string>(*value)) : std::nullopt;
 }
 
 }  // namespace regatta

@@ -17,6 +17,8 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/graph/collective_messages.h"
+
 namespace regatta {
 
 using OptionValue = std::variant<std::int64_t, double, std::string>;
@@ -45,17 +47,20 @@ struct Choice {
 /// Whole numbers of at least 1, separated by commas. There is no default.
 struct Counts {};
 
+/// Columns by rows of a torus, as `4x2`, each 1 or more. It has no default.
+struct Sides {};
+
 struct Option {
   std::string_view name;  ///< such as `staleness_bound`; the flag is `--staleness-bound`
   std::string_view help;  ///< without words, range and default, which are added
   std::string_view unit;  ///< of a count; empty: it counts what the name says
-  std::variant<Count, Real, Choice, Counts> type;
+  std::variant<Count, Real, Choice, Counts, Sides> type;
 
   std::string flag() const;
   /// The default; empty if there is none.
   std::optional<OptionValue> usual() const;
   /// Throws: RunError(Usage) for a value out of range, a word outside the choice, or what is no
-  /// list of counts.
+  /// list of counts or no sides.
   void check(const OptionValue& value) const;
 };
 
@@ -81,6 +86,8 @@ struct StrategyOptions {
   std::vector<std::int64_t> counts(const Option& option) const;
   double real(const Option& option) const;
   std::string choice(const Option& option) const;
+  /// The given sides; empty if there are none.
+  std::optional<TorusShape> sides_if_any(const Option& option) const;
 };
 
 }  // namespace regatta

@@ -50,7 +50,7 @@ TEST(Options, HaveOneDeclarationANameAndAFlag) {
 
 TEST(Options, OfACompositionAreThoseOfItsParts) {
   const auto options = options_of(find_strategies("all_reduce+model_parallel"));
-  EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kTorusColumns, &kBucketBytes,
+  EXPECT_EQ(options, (std::vector<const Option*>{&kAlgorithm, &kTorusSides, &kBucketBytes,
                                                  &kStagesPerProcess, &kStageParts}));
   EXPECT_TRUE(options_of(find_strategies("single")).empty());
 }
@@ -69,8 +69,6 @@ TEST(Options, OutsideTheirRangeAreRefused) {
             "--backup-workers is 1025; 0 to 1024 are possible");
   EXPECT_EQ(refusal("async_shared", {{"staleness_bound", -1}}),
             "--staleness-bound is -1; 0 or more is possible");
-  EXPECT_EQ(refusal("all_reduce", {{"torus_columns", 0}}),
-            "--torus-columns is 0; 1 or more is possible");
   EXPECT_EQ(refusal("async_shared", {{"sharing", "lockd"}}),
             "unknown sharing 'lockd'; did you mean 'locked'? (valid: relaxed locked)");
 }
@@ -105,7 +103,7 @@ TEST(Options, ThatAreLeftOutHaveTheirUsualValue) {
   EXPECT_EQ(none.count(kServers), 1);
   EXPECT_EQ(none.choice(kAlgorithm), "ring");
   EXPECT_EQ(none.count_if_any(kStalenessBound), std::nullopt);
-  EXPECT_EQ(none.count_if_any(kTorusColumns), std::nullopt);
+  EXPECT_FALSE(none.sides_if_any(kTorusSides));
   const StrategyOptions some{.given = {{"servers", 3}, {"staleness_bound", 0}}};
   EXPECT_EQ(some.count(kServers), 3);
   EXPECT_EQ(some.count_if_any(kStalenessBound), 0);

@@ -82,6 +82,22 @@ TEST(ParameterServer, HoldsOneSumHoweverManyWorkersPush) {
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
+struct Ran {
+  int processes = 1;
+  std::int64_t steps = 1;
+};
+
+void expect_bytes_of_graph(Cluster& cluster, const Ran& ran) {
+  const auto counted = cluster.counted();
+  for (int process = 0; process < ran.processes; ++process) {
+    for (const auto& [place, expected] : traffic(cluster.part(process).graph)) {
+      EXPECT_EQ(counted.at(place).sent, ran.steps * expected.sent) << to_string(place);
+      EXPECT_EQ(counted.at(place).received, ran.steps * expected.received) << to_string(place);
+      EXPECT_EQ(counted.at(place).messages, ran.steps * expected.messages) << to_string(place);
+    }
+  }
+}
+
 class ParameterServerIn : public testing::TestWithParam<ElementType> {};
 
 TEST_P(ParameterServerIn, CountsTheBytesThatTheGraphSays) {
@@ -93,13 +109,21 @@ TEST_P(ParameterServerIn, CountsTheBytesThatTheGraphSays) {
   cluster.run();
   Trial together(step, data_of("resnet9_thin"), options);
   EXPECT_EQ(cluster.parameters(), together.parameters());
-  const auto counted = cluster.counted();
-  for (int process = 0; process < 4; ++process) {
-    for (const auto& [place, expected] : traffic(cluster.part(process).graph)) {
-      EXPECT_EQ(counted.at(place).sent, 3 * expected.sent) << to_string(place);
-      EXPECT_EQ(counted.at(place).received, 3 * expected.received) << to_string(place);
-      EXPECT_EQ(counted.at(place).messages, 3 * expected.messages) << to_string(place);
-    }
+  expect_bytes_of_graph(cluster, {.processes = 4, .steps = 3});
+}
+
+TEST(ParameterServer, OverGrpcTakesWhatTopKSelects) {
+  for (const Deal& deal : {Deal{2, 1, 2}, Deal{3, 2, 2}}) {
+    TrialOptions options = options_of("parameter_server+top_k", deal.workers, deal.servers);
+    options.options.given["share"] = 0.1;
+    options.steps = 3;
+    const Step step = training_of("resnet9_thin", 80, options.steps);
+    Cluster cluster(step, data_of("resnet9_thin"), options,
+                    servers_and_workers(deal.servers, deal.processes, deal.workers));
+    cluster.run();
+    Trial together(step, data_of("resnet9_thin"), options);
+    EXPECT_EQ(cluster.parameters(), together.parameters());
+    expect_bytes_of_graph(cluster, {.processes = deal.servers + deal.processes, .steps = 3});
   }
 }
 

@@ -9,6 +9,7 @@
 // Vectors, and matrices with a side shorter than r, are exchanged whole. Where r is a side of every
 // matrix nothing is left out but rounding.
 // Each of n workers sends 2 (n-1)/n r (a+b) numbers for a matrix by a ring, instead of a b.
+// Behind sharded every worker makes all of P Q^T and applies its share of it; e_i and Q stay whole.
 // Source: Vogels, Karimireddy, Jaggi 2019, arXiv 1905.13727, algorithms 1 and 2.
 #include <algorithm>
 #include <string>
@@ -20,6 +21,7 @@
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
 #include "strategies/gradient_sums.h"
+#include "strategies/shares.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -101,9 +103,11 @@ void PowerSgd::find_sums() {
   }
 }
 
-/// Sums of one round travel together; those of the second are made of those of the first.
+/// Sums of one round travel together; those of the second are made of those of the first. Sums that
+/// are to be divided have round 0 for themselves.
 Value PowerSgd::summed(const Sum& sum, Value value, std::int64_t round) {
   const Attributes& attributes = node_of(sum).attributes;
+  if (is_to_share(node_of(sum))) ++round;
   return at(sum).all_reduce(value, {.group = attributes.integer("group") + round * groups_,
                                     .member = attributes.integer("member"),
                                     .members = attributes.integer("members"),
@@ -128,11 +132,11 @@ void PowerSgd::add_variables(Sum& sum) {
 }
 
 void PowerSgd::exchange_left(Sum& sum) {
-  const Value gradient = copier_.value(node_of(sum).inputs[0]);
   if (sum.whole) {
-    copier_.map({sum.node, 0}, summed(sum, gradient, 0));
+    copier_.copy(sum.node, result_.graph);
     return;
   }
+  const Value gradient = copier_.value(node_of(sum).inputs[0]);
   const TensorType matrix = matrix_of(type_of(sum));
   Builder& builder = at(sum);
   const Value flat = builder.reshape(gradient, {matrix.dim(1)});
@@ -154,7 +158,7 @@ void PowerSgd::put_together(const Sum& sum) {
   builder.assign(sum.right, sum.factor);
   std::vector<std::int64_t> dims = type_of(sum).dims;
   dims.erase(dims.begin());
-  copier_.map({sum.node, 0}, builder.reshape(product, dims));
+  copier_.map({sum.node, 0}, in_place_of(node_of(sum), builder.reshape(product, dims), builder));
 }
 
 Step PowerSgd::rewritten() {
@@ -186,7 +190,7 @@ Step powersgd(const Step& step, const StrategyOptions& options) {
 extern constinit const Strategy kPowerSgd = {
     .name = "powersgd",
     .term = "PowerSGD",
-    .summary = "behind all_reduce: gradients as two thin matrices",
+    .summary = "behind all_reduce or sharded: gradients as two thin matrices",
     .colour = "#DDCC77",
     .workers = WorkersAre::OfOthers,
     .exchange = Exchange::Compressed,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // powersgd behind all_reduce: of full rank it follows `single`; of less it sends what its formula
-// says, leaves the same parameters at every worker, and what it leaves out comes later.
+// says, leaves the same parameters at every worker, and what it leaves out comes later. Behind
+// sharded it gives the same bits.
 #include <gtest/gtest.h>
 
 #include "kernels/graph/error.h"
@@ -45,29 +46,65 @@ TEST(PowerSgd, OfFullRankFollowsSingle) {
   }
 }
 
+/// A share of a bucket has a gradient's part, all of it, or none.
+TEST(PowerSgd, BehindShardedGivesTheBitsOfAllReduce) {
+  for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+    for (const std::int64_t workers : {1, 2, 3}) {
+      SCOPED_TRACE(std::string(shard) + ", " + std::to_string(workers));
+      Case whole = case_of("resnet9_thin", workers, 80, 2);
+      // A ring of three adds in an order that the place in a bucket decides.
+      whole.options["bucket_bytes"] = std::int64_t{workers < 3 ? 64 << 10 : 0};
+      Case shares = whole;
+      shares.strategy = "sharded+powersgd";
+      shares.options["shard"] = std::string(shard);
+      const Result found = result_of(shares);
+      EXPECT_EQ(found.losses, result_of(whole).losses);
+      EXPECT_EQ(found.parameters, result_of(whole).parameters);
+    }
+  }
+}
+
+/// Of a step's gradients. Units: bytes.
+struct Sizes {
+  std::int64_t whole = 0;  ///< of what is sent whole
+  std::int64_t thin = 0;   ///< of two matrices in the place of each other one
+  std::int64_t all = 0;    ///< of all gradients
+};
+
 /// As matrices [O, I K K] of resnet9_thin; those with a side below the rank are sent whole.
-std::int64_t bytes_by_formula(const Graph& source, std::int64_t rank) {
-  std::int64_t numbers = 0;
+Sizes sizes_of(const Graph& source, std::int64_t rank) {
+  Sizes sizes;
   for (const Variable& variable : source.variables()) {
-    if (variable.kind != VariableKind::Parameter || variable.place.replica != 0) continue;
+    if (variable.kind != VariableKind::Parameter) continue;
     const std::int64_t all = variable.type.elements();
     const std::int64_t rows = variable.type.rank() < 2 ? 0 : variable.type.dim(0);
     const bool whole = rows == 0 || std::min(rows, all / rows) < rank;
-    numbers += whole ? all : rank * (rows + all / rows);
+    (whole ? sizes.whole : sizes.thin) += 4 * (whole ? all : rank * (rows + all / rows));
+    sizes.all += 4 * all;
   }
-  return numbers * 4;
+  return sizes;
 }
 
+/// Of all workers, computed and counted.
+void expect_bytes(const Case& test, std::int64_t bytes) {
+  Trial trial(step_of(test), data_of(test.workload), options_of(test));
+  const std::int64_t steps = testing_support::steps_of(test);
+  EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes);
+  std::int64_t counted = 0;
+  for (const auto& [place, traffic] : trial.counted()) counted += traffic.sent;
+  EXPECT_EQ(counted, steps * bytes);
+}
+
+/// A ring of two sends all of a sum once, and a half of what it scatters or gathers.
 TEST(PowerSgd, SendsTheTwoMatricesInPlaceOfTheGradient) {
   for (const std::int64_t rank : {1, 2, 4}) {
-    const Case test = case_of("resnet9_thin", 2, 80, rank);
-    Trial trial(step_of(test), data_of(test.workload), options_of(test));
-    const std::int64_t steps = testing_support::steps_of(test);
-    // A ring of two sends all of a sum once.
-    EXPECT_EQ(bytes_per_step(trial.graph(), steps), 2 * bytes_by_formula(trial.graph(), rank));
-    std::int64_t counted = 0;
-    for (const auto& [place, traffic] : trial.counted()) counted += traffic.sent;
-    EXPECT_EQ(counted, steps * 2 * bytes_by_formula(trial.graph(), rank)) << rank;
+    SCOPED_TRACE(rank);
+    Case test = case_of("resnet9_thin", 2, 80, rank);
+    const Sizes sizes = sizes_of(step_of(test).graph, rank);
+    EXPECT_GT(sizes.all, 10 * (sizes.whole + sizes.thin));
+    expect_bytes(test, 2 * (sizes.whole + sizes.thin));
+    test.strategy = "sharded+powersgd";
+    expect_bytes(test, 2 * sizes.thin + sizes.whole + sizes.all);
   }
 }
 
@@ -94,9 +131,12 @@ TEST(PowerSgd, LeavesTheSameParametersAndFactorsButOtherErrorsAtEveryWorker) {
 TEST(PowerSgd, RefusesWhatItCannotCompress) {
   const Case alone{.workload = "parabola", .strategy = "powersgd", .global_batch = 50};
   EXPECT_THROW(Trial(step_of(alone), data_of("parabola"), options_of(alone)), RunError);
-  const Case behind{
-      .workload = "parabola", .strategy = "in_graph+powersgd", .replicas = 2, .global_batch = 50};
-  EXPECT_THROW(Trial(step_of(behind), data_of("parabola"), options_of(behind)), RunError);
+  for (const char* strategy : {"in_graph+powersgd", "parameter_server+powersgd",
+                               "sharded+powersgd+powersgd", "sharded+bf16_compress"}) {
+    const Case behind{
+        .workload = "parabola", .strategy = strategy, .replicas = 2, .global_batch = 50};
+    EXPECT_THROW(Trial(step_of(behind), data_of("parabola"), options_of(behind)), RunError);
+  }
   const Case large = case_of("parabola", 2, 50, 6);
   EXPECT_THROW(Trial(step_of(large), data_of("parabola"), options_of(large)), RunError);
 }

@@ -101,7 +101,8 @@ std::vector<Case> cases() {
   for (const char* strategy :
        {"single", "in_graph", "central_storage", "all_reduce", "sharded", "local_sgd", "diloco",
         "gossip", "all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress",
-        "parameter_server", "model_parallel", "all_reduce+model_parallel"}) {
+        "sharded+powersgd", "sharded+top_k", "parameter_server+top_k", "parameter_server",
+        "model_parallel", "all_reduce+model_parallel"}) {
     const std::string name = strategy;
     const std::int64_t replicas = name == "single" || name == "model_parallel" ? 1 : 3;
     const std::int64_t stages = name.ends_with("model_parallel") ? 2 : 1;

@@ -197,7 +197,7 @@ TEST(Sharded, RestsWhereAllReduceDoes) {
 
 TEST(Sharded, IsTheOnlyOneThatDealsOutTheStep) {
   for (const char* composed : {"sharded+all_reduce", "all_reduce+sharded", "sharded+sharded",
-                               "pipeline+sharded", "sharded+powersgd", "sharded+top_k"}) {
+                               "pipeline+sharded", "sharded+bf16_compress"}) {
     for (const int n : {1, 2}) {
       StrategyOptions options = replicas(n);
       options.stages = 2;

@@ -47,12 +47,12 @@ TEST(AllReduce, PutsOneCollectiveForTheBucketBetweenGradientsAndUpdates) {
       << text;
 }
 
-/// What --torus-columns and these other options are refused with.
-std::string refusal_of_columns(const std::string& strategy, std::int64_t columns,
-                               OptionValues others) {
+/// What --torus and these other options are refused with.
+std::string refusal_of_torus(const std::string& strategy, const std::string& sides,
+                             OptionValues others) {
   StrategyOptions options = replicas(6);
   options.given = std::move(others);
-  options.given["torus_columns"] = columns;
+  options.given["torus"] = sides;
   try {
     rewritten(strategy, options);
   } catch (const RunError& error) {
@@ -66,8 +66,8 @@ TEST(AllReduce, TellsTheColumnsOfItsTorusToEveryMember) {
   for (const char* strategy : {"all_reduce", "local_sgd", "diloco", "all_reduce+powersgd"}) {
     StrategyOptions options = replicas(6);
     options.given = {{"all_reduce", "torus"}};
-    const auto columns_of = [&](std::int64_t given) {
-      if (given != 0) options.given["torus_columns"] = given;
+    const auto columns_of = [&](const std::string& sides) {
+      if (!sides.empty()) options.given["torus"] = sides;
       std::vector<std::int64_t> all;
       const Graph graph = part(rewritten(strategy, options));
       for (const Node& node : graph.nodes()) {
@@ -77,20 +77,22 @@ TEST(AllReduce, TellsTheColumnsOfItsTorusToEveryMember) {
       EXPECT_EQ(std::count(all.begin(), all.end(), all[0]), std::ssize(all)) << strategy;
       return all[0];
     };
-    EXPECT_EQ(columns_of(0), 0) << strategy;
-    EXPECT_EQ(columns_of(2), 2) << strategy;
-    EXPECT_EQ(columns_of(6), 6) << strategy;
+    EXPECT_EQ(columns_of(""), 0) << strategy;
+    EXPECT_EQ(columns_of("2x3"), 2) << strategy;
+    EXPECT_EQ(columns_of("6x1"), 6) << strategy;
   }
 }
 
-TEST(AllReduce, RefusesColumnsThatNoTorusHas) {
+TEST(AllReduce, RefusesATorusThatDoesNotFitTheReplicas) {
   for (const char* strategy : {"all_reduce", "local_sgd", "diloco"}) {
-    EXPECT_EQ(refusal_of_columns(strategy, 4, {{"all_reduce", "torus"}}),
-              "--torus-columns is 4, which does not divide the 6 replicas; fix: give a divisor");
-    EXPECT_EQ(refusal_of_columns(strategy, 12, {{"all_reduce", "torus"}}),
-              "--torus-columns is 12, which does not divide the 6 replicas; fix: give a divisor");
-    EXPECT_EQ(refusal_of_columns(strategy, 3, {}),
-              "--torus-columns is for --all-reduce torus, and this is ring; fix: leave it out");
+    for (const std::string sides : {"4x2", "3x3", "2x2", "12x1", "1x12"}) {
+      EXPECT_EQ(refusal_of_torus(strategy, sides, {{"all_reduce", "torus"}}),
+                "--torus is " + sides +
+                    ", and there are 6 replicas; fix: give columns and rows "
+                    "whose product is that");
+    }
+    EXPECT_EQ(refusal_of_torus(strategy, "3x2", {}),
+              "--torus is for --all-reduce torus, and this is ring; fix: leave it out");
   }
 }
 

@@ -71,7 +71,7 @@ std::vector<Case> cases() {
     for (const std::int64_t bucket_bytes : {0, 24, 1 << 22}) {
       cases.push_back({.replicas = n, .bucket_bytes = bucket_bytes});
     }
-    for (const std::int64_t bucket_bytes : {64 << 10, 1 << 22}) {
+    for (const std::int64_t bucket_bytes : {0, 64 << 10, 1 << 22}) {
       cases.push_back({.workload = "resnet9_thin",
                        .replicas = n,
                        .global_batch = 80,

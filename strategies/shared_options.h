@@ -58,13 +58,12 @@ inline constexpr Option kAlgorithm = {
     .unit = "",
     .type = Choice{.usual = kRing, .words = kAlgorithms}};
 
-/// The rows follow from the replicas.
-inline constexpr Option kTorusColumns = {
-    .name = "torus_columns",
+inline constexpr Option kTorusSides = {
+    .name = "torus",
     .help =
-        "columns of --all-reduce torus, a divisor of the replicas; else rows and columns are as "
-        "near to a square as there are divisors",
+        "XxY, the columns by the rows of --all-reduce torus, such as 4x2 of 8 replicas; else "
+        "as near to a square as there are divisors",
     .unit = "",
-    .type = Count{.usual = std::nullopt, .least = 1}};
+    .type = Sides{}};
 
 }  // namespace regatta

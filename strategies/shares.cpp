@@ -20,13 +20,18 @@
 namespace regatta {
 namespace {
 
-/// What a sum that is to be divided frees: gradients, and gathered parameters.
+/// Of a sum that is to be divided: whether gradients are freed, whether gathered parameters are,
+/// and whether another exchange has made the sum.
 constexpr std::string_view kMark = "shares";
+/// Keeps sums that were made out of the buckets of others.
+constexpr std::string_view kRound = "round";
+constexpr std::int64_t kBehindAllRounds = 100;
 
+/// For the collectives that take the place of a marked sum.
 Attributes without_mark(const Attributes& marked) {
   Attributes others;
   for (const auto& [name, value] : marked.values()) {
-    if (name != kMark) others.set(name, value);
+    if (name != kMark && name != kRound) others.set(name, value);
   }
   return others;
 }
@@ -61,12 +66,15 @@ struct Use {
 class Shares {
  public:
   Shares(const Step& replicas, const Frees& frees)
-      : source_(replicas), frees_(frees), copier_(replicas.graph) {
+      : source_(replicas),
+        frees_(frees),
+        groups_(first_free_group(replicas.graph)),
+        copier_(replicas.graph) {
     result_.global_batch = replicas.global_batch;
     result_.normalization_group = replicas.normalization_group;
     for (std::size_t t = 0; t < source_.trainables.size(); ++t) find_state(t);
     for (NodeId id = 0; id < nodes(); ++id) {
-      if (source_.graph.node(id).op == Op::AllReduce) deal(id);
+      if (is_to_share(source_.graph.node(id))) deal(id);
     }
     find_uses();
   }
@@ -164,8 +172,9 @@ class Shares {
       }
     }
     for (const auto& [key, use] : uses) uses_.push_back(use);
-    std::sort(uses_.begin(), uses_.end(),
-              [](const Use& a, const Use& b) { return a.first < b.first; });
+    // Uses by one node stay in the order of the sums, the same at every worker.
+    std::stable_sort(uses_.begin(), uses_.end(),
+                     [](const Use& a, const Use& b) { return a.first < b.first; });
     join_uses();
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       uses_at_[source_.graph.node(uses_[i].sum).place].push_back(i);
@@ -210,7 +219,7 @@ class Shares {
     }
     Attributes attributes = without_mark(sum.attributes);
     const std::int64_t round = use.backward ? 2 : 1;
-    attributes.set("group", round * std::ssize(sums_) + sum.attributes.integer("group"));
+    attributes.set("group", round * groups_ + sum.attributes.integer("group"));
     list_types(attributes, sum.outputs);
     if (frees_.parameters) {
       attributes.set("frees", std::int64_t{1});
@@ -234,8 +243,8 @@ class Shares {
   void place(NodeId id) {
     const Node& node = source_.graph.node(id);
     if (sum_of_carrier_.contains(id)) return;
-    if (node.op == Op::AllReduce) {
-      scatter(id);
+    if (is_to_share(node)) {
+      is_made(node) ? divide(id) : scatter(id);
       return;
     }
     const auto gradient = gradient_of_.find(id);
@@ -270,6 +279,23 @@ class Shares {
     int output = 0;
     for (int k = 0; k < static_cast<int>(source_.graph.node(id).outputs.size()); ++k) {
       if (pieces_.contains({id, k})) copier_.map({id, k}, {scattered, output++});
+    }
+  }
+
+  /// The share of a sum that every worker has.
+  void divide(NodeId id) {
+    const Node& sum = source_.graph.node(id);
+    Builder builder(result_.graph);
+    builder.at(sum.place).in(sum.phase).layer(sum.layer);
+    for (int k = 0; k < static_cast<int>(sum.outputs.size()); ++k) {
+      const auto piece = pieces_.find({id, k});
+      if (piece == pieces_.end()) continue;
+      const auto& [begin, end] = piece->second;
+      Value own = copier_.value(sum.inputs[static_cast<std::size_t>(k)]);
+      if (end - begin < source_.graph.type({id, k}).elements()) {
+        own = builder.slice(builder.flatten(own), begin, end - begin);
+      }
+      copier_.map({id, k}, own);
     }
   }
 
@@ -315,6 +341,7 @@ class Shares {
 
   const Step& source_;
   Frees frees_;
+  std::int64_t groups_;
   Copier copier_;
   Step result_;
   std::map<std::int64_t, std::vector<NodeId>> sums_;  ///< by group
@@ -345,7 +372,7 @@ Step to_share(const Step& replicas, const Frees& frees) {
       continue;
     }
     Node sum = copier.translate(id);
-    sum.attributes.set(kMark, std::vector<std::int64_t>{frees.gradients, frees.parameters});
+    sum.attributes.set(kMark, std::vector<std::int64_t>{frees.gradients, frees.parameters, 0});
     copier.map_outputs(id, result.graph.add(std::move(sum)));
   }
   copier.rename(result);
@@ -354,13 +381,24 @@ Step to_share(const Step& replicas, const Frees& frees) {
 
 bool is_to_share(const Node& node) { return node.attributes.has(kMark); }
 
+Value in_place_of(const Node& sum, Value made, Builder& builder) {
+  if (!is_to_share(sum)) return made;
+  Attributes attributes = sum.attributes;
+  std::vector<std::int64_t> mark = sum.attributes.integers(kMark);
+  mark[2] = 1;
+  attributes.set(kMark, std::move(mark));
+  attributes.set(kRound, kBehindAllRounds);
+  return builder.node(Op::AllReduce, {made}, std::move(attributes));
+}
+
+bool is_made(const Node& node) {
+  return is_to_share(node) && node.attributes.integers(kMark)[2] != 0;
+}
+
 Step shared_out(const Step& step) {
   const auto& nodes = step.graph.nodes();
   const auto marked = std::find_if(nodes.begin(), nodes.end(), is_to_share);
   if (marked == nodes.end()) return step;
-  check(std::all_of(nodes.begin(), nodes.end(),
-                    [](const Node& node) { return node.op != Op::AllReduce || is_to_share(node); }),
-        "of a step's sums all are divided or none");
   const std::vector<std::int64_t>& frees = marked->attributes.integers(kMark);
   return Shares(step, {.gradients = frees[0] != 0, .parameters = frees[1] != 0}).run();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "strategies/summing.h"
 
+#include <cstdint>
 #include <optional>
 
 #include "kernels/graph/collective.h"
@@ -11,19 +12,20 @@ namespace regatta {
 
 Summing summing_of(const StrategyOptions& options) {
   Summing summing{.algorithm = options.choice(kAlgorithm)};
-  const std::optional<std::int64_t> columns = options.count_if_any(kTorusColumns);
-  if (!columns) return summing;
+  const std::optional<TorusShape> sides = options.sides_if_any(kTorusSides);
+  if (!sides) return summing;
   if (summing.algorithm != kTorus) {
-    throw RunError(ErrorKind::Usage, "--torus-columns is for --all-reduce torus, and this is " +
+    throw RunError(ErrorKind::Usage, "--torus is for --all-reduce torus, and this is " +
                                          summing.algorithm + "; fix: leave it out");
   }
-  if (options.replicas % *columns != 0) {
-    throw RunError(ErrorKind::Usage, "--torus-columns is " + std::to_string(*columns) +
-                                         ", which does not divide the " +
-                                         std::to_string(options.replicas) +
-                                         " replicas; fix: give a divisor");
+  const std::int64_t replicas = options.replicas;
+  if (replicas % sides->columns != 0 || replicas / sides->columns != sides->rows) {
+    throw RunError(ErrorKind::Usage,
+                   "--torus is " + options.choice(kTorusSides) + ", and there are " +
+                       std::to_string(replicas) +
+                       " replicas; fix: give columns and rows whose product is that");
   }
-  summing.columns = *columns;
+  summing.columns = sides->columns;
   return summing;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How `--all-reduce` and `--torus-columns` say that sums are taken, for the strategies that declare
-// both.
+// How `--all-reduce` and `--torus` say that sums are taken, for strategies that declare both.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,8 @@ struct Summing {
   std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the replicas allow
 };
 
-/// Throws: RunError(Usage) for columns that do not divide the replicas, or that no torus has.
+/// Throws: RunError(Usage) for a torus that does not have the replicas' number of members, or that
+/// nothing sums by.
 Summing summing_of(const StrategyOptions& options);
 
 }  // namespace regatta

@@ -6,7 +6,9 @@
 // k = max(1, round(share * elements)), gathers those of all workers, and adds them up in the order
 // of the gathered shares (collective.h), the same at every worker; e_i becomes the rest. Of all
 // elements (share 1) nothing is left out. Each of n workers sends 8 k (n - 1) bytes for a gradient:
-// values and indices. Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory).
+// values and indices. Behind sharded a worker applies its share of the sum. Behind parameter_server
+// a worker pushes them, 8 k bytes, and the server adds them up in the order of the workers.
+// Source: Stich, Cordonnier, Jaggi 2018, arXiv 1809.07599 (top-k with memory).
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -18,6 +20,7 @@
 #include "kernels/graph/copier.h"
 #include "kernels/graph/listed_types.h"
 #include "strategies/gradient_sums.h"
+#include "strategies/shares.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
@@ -34,12 +37,22 @@ std::int64_t selected_of(const TensorType& type, double share) {
   return std::max<std::int64_t>(1, count);
 }
 
+/// The sums of what workers push to servers.
+std::vector<GradientSum> sums_of_pushes(const Step& step) {
+  std::vector<GradientSum> sums;
+  for (const Trainable& each : step.trainables) {
+    const Node& node = step.graph.node(each.gradient.node);
+    if (node.op != Op::Sum || node.place.role != Role::Server) continue;
+    sums.push_back({.node = each.gradient.node, .parameter = each.variable});
+  }
+  return sums;
+}
+
 class TopK {
  public:
   TopK(const Step& source, double share)
       : source_(source),
         share_(share),
-        sums_(gradient_sums(source, "top_k")),
         groups_(first_free_group(source.graph)),
         result_(source),
         copier_(source.graph),
@@ -53,54 +66,86 @@ class TopK {
   Builder& at(const Node& node) {
     return builder_.at(node.place).in(Phase::Update).layer(node.layer);
   }
+  std::int64_t count_of(const Node& sum) const { return selected_of(sum.outputs[0], share_); }
+  Value select(const GradientSum& sum, Value gradient);
   Value gather(const GradientSum& sum);
-  void add_up(const GradientSum& sum, Value gathered);
+  void add_up(const GradientSum& sum, Value selected);
+  void exchange(const std::vector<GradientSum>& sums);
+  void push(const GradientSum& sum);
 
   const Step& source_;
   double share_;
-  std::vector<GradientSum> sums_;
   std::int64_t groups_;
   Step result_;
   Copier copier_;
   Builder builder_;
 };
 
-Value TopK::gather(const GradientSum& sum) {
+/// Of a worker's gradient and what it has left out so far.
+Value TopK::select(const GradientSum& sum, Value gradient) {
   const Node& node = source_.graph.node(sum.node);
   Variable slot = source_.graph.variable(sum.parameter);
   slot.kind = VariableKind::Slot;
   slot.name += ".top_k_error";
   slot.type = node.outputs[0];
   slot.initializer = {};
+  slot.part_of.reset();
+  slot.place = source_.graph.node(gradient.node).place;
   const VariableId error = result_.graph.add(slot);
 
-  Builder& builder = at(node);
-  const Value whole = builder.add(copier_.value(node.inputs[0]), builder.read(error));
-  const std::int64_t count = selected_of(slot.type, share_);
-  const TopKValues values = builder.top_k(whole, count);
+  Builder& builder = at(node).at(slot.place);
+  const Value whole = builder.add(copier_.value(gradient), builder.read(error));
+  const TopKValues values = builder.top_k(whole, count_of(node));
   builder.assign(values.rest, error);
+  return values.selected;
+}
+
+Value TopK::gather(const GradientSum& sum) {
+  const Node& node = source_.graph.node(sum.node);
+  const Value selected = select(sum, node.inputs[0]);
   const std::int64_t members = node.attributes.integer("members");
   Attributes attributes{{"group", groups_ + node.attributes.integer("group")},
                         {"member", node.attributes.integer("member")},
                         {"members", members},
                         {"algorithm", std::string(kRing)}};
-  const TensorType all{ElementType::F32, {members * 2 * count}};
+  const TensorType all{ElementType::F32, {members * 2 * count_of(node)}};
   list_types(attributes, {&all, 1});
-  return builder.node(Op::AllGather, {values.selected}, std::move(attributes));
+  return at(node).node(Op::AllGather, {selected}, std::move(attributes));
 }
 
-void TopK::add_up(const GradientSum& sum, Value gathered) {
+void TopK::add_up(const GradientSum& sum, Value selected) {
   const Node& node = source_.graph.node(sum.node);
-  const TensorType& type = node.outputs[0];
-  copier_.map({sum.node, 0}, at(node).scatter_add(gathered, selected_of(type, share_), type.dims));
+  Builder& builder = at(node);
+  const Value made = builder.scatter_add(selected, count_of(node), node.outputs[0].dims);
+  copier_.map({sum.node, 0}, in_place_of(node, made, builder));
+}
+
+void TopK::exchange(const std::vector<GradientSum>& sums) {
+  std::vector<Value> gathered;
+  for (const GradientSum& sum : sums) gathered.push_back(gather(sum));
+  for (std::size_t i = 0; i < sums.size(); ++i) add_up(sums[i], gathered[i]);
+}
+
+void TopK::push(const GradientSum& sum) {
+  const Node& node = source_.graph.node(sum.node);
+  std::vector<Value> selected;
+  for (Value gradient : node.inputs) selected.push_back(select(sum, gradient));
+  add_up(sum, at(node).concatenate(selected));
 }
 
 Step TopK::rewritten() {
-  copy_without(sums_, source_.graph, copier_, result_.graph, [this] {
-    std::vector<Value> gathered;
-    for (const GradientSum& sum : sums_) gathered.push_back(gather(sum));
-    for (std::size_t i = 0; i < sums_.size(); ++i) add_up(sums_[i], gathered[i]);
-  });
+  const std::vector<GradientSum> pushes = sums_of_pushes(source_);
+  if (pushes.empty()) {
+    const std::vector<GradientSum> sums = gradient_sums(source_, "top_k");
+    copy_without(sums, source_.graph, copier_, result_.graph, [&] { exchange(sums); });
+  } else {
+    copier_.copy_variables(result_.graph);
+    for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
+      const auto pushed = std::find_if(pushes.begin(), pushes.end(),
+                                       [id](const GradientSum& sum) { return sum.node == id; });
+      pushed == pushes.end() ? void(copier_.copy(id, result_.graph)) : push(*pushed);
+    }
+  }
   copier_.rename(result_);
   return std::move(result_);
 }
@@ -114,7 +159,7 @@ Step top_k(const Step& step, const StrategyOptions& options) {
 extern constinit const Strategy kTopK = {
     .name = "top_k",
     .term = "top-k sparsification with error feedback",
-    .summary = "behind all_reduce: the largest elements of gradients",
+    .summary = "behind all_reduce, sharded or parameter_server: the largest elements of gradients",
     .colour = "#BB33DD",
     .workers = WorkersAre::OfOthers,
     .exchange = Exchange::Compressed,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // top_k behind all_reduce: of all elements it follows `single`; of fewer it sends what its formula
-// says, leaves the same parameters at every worker, and what it leaves out comes later.
+// says, leaves the same parameters at every worker, and what it leaves out comes later. Behind
+// sharded it gives the same bits; behind a server that has all elements, those of the server.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,6 +21,7 @@ using testing_support::data_of;
 using testing_support::Deviation;
 using testing_support::deviation_from_single;
 using testing_support::options_of;
+using testing_support::Result;
 using testing_support::result_of;
 using testing_support::step_of;
 using testing_support::Trial;
@@ -48,28 +50,89 @@ TEST(TopK, OfAllElementsFollowsSingle) {
   EXPECT_LT(found.parameters, bounds_of(images).parameters);
 }
 
-/// Values and indices of each worker go to every other.
-std::int64_t bytes_by_formula(const Graph& graph, std::int64_t workers, double share) {
-  std::int64_t selected = 0;
-  for (const Variable& variable : graph.variables()) {
-    if (variable.kind != VariableKind::Parameter || variable.place.replica != 0) continue;
-    const double part = share * static_cast<double>(variable.type.elements());
-    selected += std::max<std::int64_t>(1, std::llround(part));
-  }
-  return workers * (workers - 1) * 8 * selected;
+Case with(Case test, const std::string& strategy, const OptionValues& options) {
+  test.strategy = strategy;
+  for (const auto& [name, value] : options) test.options[name] = value;
+  return test;
 }
 
+TEST(TopK, BehindShardedGivesTheBitsOfAllReduce) {
+  for (const std::int64_t workers : {1, 2, 3}) {
+    const Case whole = case_of("resnet9_thin", workers, 80, 0.1);
+    for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+      const Result found = result_of(with(whole, "sharded+top_k", {{"shard", std::string(shard)}}));
+      EXPECT_EQ(found.losses, result_of(whole).losses) << shard << ' ' << workers;
+      EXPECT_EQ(found.parameters, result_of(whole).parameters) << shard << ' ' << workers;
+    }
+  }
+}
+
+/// Parameters cut between servers, and uneven shares of examples, too.
+TEST(TopK, OfAllElementsPushedGivesTheBitsOfTheServer) {
+  for (const std::int64_t servers : {1, 2, 3}) {
+    for (const std::int64_t workers : {1, 2, 3}) {
+      for (const char* workload : {"parabola", "resnet9_thin"}) {
+        const std::int64_t batch = std::string(workload) == "parabola" ? 49 : 80;
+        const Case pushes = with(case_of(workload, workers, batch, 1), "parameter_server+top_k",
+                                 {{"servers", servers}});
+        Case server = with(pushes, "parameter_server", {});
+        server.options.erase("share");
+        EXPECT_EQ(result_of(pushes).losses, result_of(server).losses) << workload << workers;
+        EXPECT_EQ(result_of(pushes).parameters, result_of(server).parameters);
+      }
+    }
+  }
+}
+
+/// The server adds up in the order of the workers, a gather in that of the ring.
+TEST(TopK, PushedFollowsAllReduce) {
+  const Case whole = case_of("resnet9_thin", 3, 80, 0.1);
+  const Case pushes = with(whole, "parameter_server+top_k", {});
+  const Deviation found = testing_support::deviation(
+      result_of(pushes), result_of(whole), testing_support::first_parameters(step_of(whole)));
+  EXPECT_LT(found.losses, bounds_of(whole).losses);
+  EXPECT_LT(found.parameters, bounds_of(whole).parameters);
+}
+
+/// Of a step's gradients. Units: bytes.
+struct Sizes {
+  std::int64_t selected = 0;  ///< by a worker: values and indices
+  std::int64_t all = 0;
+};
+
+Sizes sizes_of(const Graph& graph, double share) {
+  Sizes sizes;
+  for (const Variable& variable : graph.variables()) {
+    if (variable.kind != VariableKind::Parameter) continue;
+    const double part = share * static_cast<double>(variable.type.elements());
+    sizes.selected += 8 * std::max<std::int64_t>(1, std::llround(part));
+    sizes.all += variable.type.bytes();
+  }
+  return sizes;
+}
+
+/// Of all places, computed and counted.
+void expect_bytes(const Case& test, std::int64_t bytes) {
+  Trial trial(step_of(test), data_of(test.workload), options_of(test));
+  const std::int64_t steps = testing_support::steps_of(test);
+  EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes);
+  std::int64_t counted = 0;
+  for (const auto& [place, traffic] : trial.counted()) counted += traffic.sent;
+  EXPECT_EQ(counted, steps * bytes);
+}
+
+/// What each worker selects goes to every other, or to the server, which sends the parameters.
 TEST(TopK, SendsValuesAndIndicesInPlaceOfTheGradient) {
   for (const std::int64_t workers : {2, 3}) {
     for (const double share : {0.01, 0.1}) {
+      SCOPED_TRACE(share);
       const Case test = case_of("resnet9_thin", workers, 80, share);
-      Trial trial(step_of(test), data_of(test.workload), options_of(test));
-      const std::int64_t steps = testing_support::steps_of(test);
-      const std::int64_t bytes = bytes_by_formula(trial.graph(), workers, share);
-      EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes) << share;
-      std::int64_t counted = 0;
-      for (const auto& [place, traffic] : trial.counted()) counted += traffic.sent;
-      EXPECT_EQ(counted, steps * bytes) << share;
+      const Sizes sizes = sizes_of(step_of(test).graph, share);
+      expect_bytes(test, workers * (workers - 1) * sizes.selected);
+      expect_bytes(with(test, "sharded+top_k", {}),
+                   workers * (workers - 1) * sizes.selected + (workers - 1) * sizes.all);
+      expect_bytes(with(test, "parameter_server+top_k", {}),
+                   workers * (sizes.selected + sizes.all));
     }
   }
 }
@@ -105,7 +168,8 @@ TEST(TopK, SendsLaterWhatItLeavesOut) {
 TEST(TopK, RefusesWhatItCannotCompress) {
   const Case alone{.workload = "parabola", .strategy = "top_k", .global_batch = 50};
   EXPECT_THROW(Trial(step_of(alone), data_of("parabola"), options_of(alone)), RunError);
-  for (const char* strategy : {"in_graph+top_k", "sharded+top_k", "all_reduce+top_k+powersgd"}) {
+  for (const char* strategy : {"in_graph+top_k", "all_reduce+top_k+powersgd", "sharded+top_k+top_k",
+                               "parameter_server+top_k+top_k", "parameter_server_async+top_k"}) {
     const Case behind{
         .workload = "parabola", .strategy = strategy, .replicas = 2, .global_batch = 50};
     EXPECT_THROW(Trial(step_of(behind), data_of("parabola"), options_of(behind)), RunError);

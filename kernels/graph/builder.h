@@ -205,6 +205,8 @@ class Builder {
   Value scale(Value x, double factor);
   /// A view with new dimensions for each example; dimension 0, the batch, stays.
   Value reshape(Value x, std::vector<std::int64_t> dims);
+  /// A view with one dimension.
+  Value flatten(Value x);
   /// Rows [offset, offset + count) of the slowest dimension.
   Value slice(Value x, std::int64_t offset, std::int64_t count);
   /// Joins the values along the slowest dimension. No gradient.

@@ -144,6 +144,14 @@ CollectiveShape collective_shape(const Graph& graph, const Node& node) {
   return shape;
 }
 
+std::int64_t first_free_group(const Graph& graph) {
+  std::int64_t free = 0;
+  for (const Node& node : graph.nodes()) {
+    if (is_collective(node.op)) free = std::max(free, node.attributes.integer("group") + 1);
+  }
+  return free;
+}
+
 std::int64_t torus_columns(const Node& node) {
   return node.attributes.has("columns") ? node.attributes.integer("columns") : 0;
 }

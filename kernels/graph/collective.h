@@ -140,6 +140,9 @@ bool has_addition_orders(std::string_view algorithm);
 std::vector<TensorType> bucket_of(const Graph& graph, const Node& node);
 CollectiveShape collective_shape(const Graph& graph, const Node& node);
 
+/// The first number that no collective has as its group.
+std::int64_t first_free_group(const Graph& graph);
+
 /// The node's attribute `columns`; 0 where it has none.
 std::int64_t torus_columns(const Node& node);
 

@@ -49,6 +49,9 @@ inline std::vector<VirtualCase> all_kinds() {
           VirtualCase{
               .strategy = "all_reduce", .workers = 5, .options = {{"all_reduce", "double_tree"}}},
           VirtualCase{.strategy = "all_reduce", .workers = 6, .options = {{"all_reduce", "torus"}}},
+          VirtualCase{.strategy = "all_reduce",
+                      .workers = 6,
+                      .options = {{"all_reduce", "torus"}, {"torus", "1x6"}}},
           VirtualCase{
               .strategy = "all_reduce", .workers = 3, .options = {{"all_reduce", "reduce_to_one"}}},
           VirtualCase{.strategy = "all_reduce", .workers = 3, .processes = 1},
@@ -58,6 +61,9 @@ inline std::vector<VirtualCase> all_kinds() {
           VirtualCase{.strategy = "gossip", .workers = 4},
           VirtualCase{.strategy = "all_reduce+powersgd"},
           VirtualCase{.strategy = "all_reduce+top_k"},
+          VirtualCase{.strategy = "sharded+powersgd", .workers = 3},
+          VirtualCase{.strategy = "sharded+top_k", .workers = 3},
+          VirtualCase{.strategy = "parameter_server+top_k", .workers = 3, .servers = 1},
           VirtualCase{.strategy = "all_reduce+bf16_compress"},
           VirtualCase{.strategy = "parameter_server", .workers = 3, .servers = 1},
           VirtualCase{.strategy = "parameter_server",
