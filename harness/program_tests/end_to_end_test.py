@@ -111,6 +111,16 @@ class Record(unittest.TestCase):
                         sum(worker["planned_bytes"] for worker in record["workers"]),
                         record["memory"]["planned_bytes"])
 
+    def test_says_what_each_process_held(self) -> None:
+        for workload in WORKLOADS:
+            for cell, record in records(workload).items():
+                with self.subTest(workload=workload, cell=cell):
+                    workers = record["workers"]
+                    held = {worker["process_peak_bytes"] for worker in workers}
+                    self.assertGreaterEqual(
+                        sum(held), sum(worker["planned_bytes"] for worker in workers))
+                    self.assertLessEqual(max(held), record["memory"]["peak_rss_bytes"])
+
     def test_says_what_was_asked_for(self) -> None:
         for workload in WORKLOADS:
             for cell, record in records(workload).items():

@@ -89,7 +89,8 @@ class Calibration(unittest.TestCase):
         found = re.fullmatch(r"stages compute by --stage-parts 5,1: ([\d.e-]+), ([\d.e-]+) ms", now)
         assert found, now
         self.assertGreater(float(found[1]), float(found[2]))
-        again = re.fullmatch(r"more evenly by +--stage-parts (\d,\d): ([\d.e-]+), ([\d.e-]+) ms", even)
+        again = re.fullmatch(r"more evenly by +--stage-parts (\d,\d): ([\d.e-]+), ([\d.e-]+) ms",
+                             even)
         assert again, even
         self.assertLess(max(float(again[2]), float(again[3])), float(found[1]))
         self.assertAlmostEqual(float(again[2]) + float(again[3]), float(found[1]) + float(found[2]),

@@ -132,7 +132,8 @@ struct WorkerRecord {
   std::int64_t bubble_ns = 0;  ///< for other stages of its replica, a part of wait_ns
   std::int64_t input_ns = 0;
   std::int64_t update_ns = 0;
-  std::int64_t planned_bytes = 0;  ///< for its variables and values; 0 in older records
+  std::int64_t planned_bytes = 0;       ///< for its variables and values; 0 in older records
+  std::int64_t process_peak_bytes = 0;  ///< the most that its process held; 0 in older records
   std::int64_t bytes_sent = 0;
   std::int64_t bytes_received = 0;
   std::vector<std::int64_t> staleness_histogram;    ///< element s: updates that missed s versions

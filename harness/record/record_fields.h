@@ -121,6 +121,7 @@ void for_each_field(T& part, Field&& field) {
   field("input_ns", part.input_ns);
   field("update_ns", part.update_ns);
   field("planned_bytes", part.planned_bytes);
+  field("process_peak_bytes", part.process_peak_bytes);
   field("bytes_sent", part.bytes_sent);
   field("bytes_received", part.bytes_received);
   field("staleness_histogram", part.staleness_histogram);

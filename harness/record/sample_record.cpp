@@ -60,6 +60,7 @@ Record sample_record() {
                             .input_ns = 5'000'000,
                             .update_ns = 25'000'000,
                             .planned_bytes = 15'000'000,
+                            .process_peak_bytes = 120'000'000,
                             .bytes_sent = 8'000'000,
                             .bytes_received = 8'000'000,
                             .staleness_histogram = {12, 8},

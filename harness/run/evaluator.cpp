@@ -62,8 +62,7 @@ Evaluator::Evaluator(const Workload& workload, const Step& evaluation, const Dat
   executor_->prepare();
 }
 
-void Evaluator::adopt_variables(Trainer& training, int model) {
-  std::vector<VariableCopy> all = training.variables(Copies::ForEvaluation);
+void Evaluator::adopt_variables(std::vector<VariableCopy> all, int model) {
   std::erase_if(all, [&](const VariableCopy& copy) { return copy.model != model; });
   const Graph& graph = executor_->step().graph;
   for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
@@ -120,8 +119,9 @@ double Evaluator::parameter_norm() {
 
 EvaluationResult Evaluator::judge(Trainer& training) {
   EvaluationResult mean;
+  std::vector<VariableCopy> fetched;
   for (int model = 0; model < models_; ++model) {
-    const EvaluationResult one = judge_model(training, model);
+    const EvaluationResult one = judge_model(training, model, fetched);
     mean.loss += one.loss / models_;
     mean.metric += one.metric / models_;
     mean.parameter_norm += one.parameter_norm / models_;
@@ -131,9 +131,13 @@ EvaluationResult Evaluator::judge(Trainer& training) {
   return mean;
 }
 
-EvaluationResult Evaluator::judge_model(Trainer& training, int model) {
+EvaluationResult Evaluator::judge_model(Trainer& training, int model,
+                                        std::vector<VariableCopy>& fetched) {
   const std::int64_t begin_ns = now_ns();
-  if (!copy_on_device(training, model)) adopt_variables(training, model);
+  if (!copy_on_device(training, model)) {
+    if (fetched.empty()) fetched = training.variables(Copies::ForEvaluation);
+    adopt_variables(fetched, model);
+  }
   const std::size_t done = executor_->loss_history(0).size();
   const std::int64_t all = executor_->examples_seen() + examples_;
   while (executor_->examples_seen() < all) {

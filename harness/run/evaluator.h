@@ -47,8 +47,9 @@ class Evaluator {
   std::int64_t planned_bytes() const { return executor_->planned_bytes(); }
 
  private:
-  EvaluationResult judge_model(Trainer& training, int model);
-  void adopt_variables(Trainer& training, int model);
+  /// `fetched`: variables of all models, fetched with the first that needs them.
+  EvaluationResult judge_model(Trainer& training, int model, std::vector<VariableCopy>& fetched);
+  void adopt_variables(std::vector<VariableCopy> all, int model);
   /// False where the host has to take part.
   bool copy_on_device(Trainer& training, int model);
   double parameter_norm();

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "harness/plan/layout.h"
@@ -36,6 +37,30 @@ double loss_of(const std::map<std::string, const float*>& parameters, const Data
   }
   return sum / static_cast<double>(points.targets.size());
 }
+
+/// Counts how often variables are asked for: over processes all of them travel each time.
+class CountedTrainer final : public Trainer {
+ public:
+  explicit CountedTrainer(Trainer& inner) : inner_(inner) {}
+  int fetches() const { return fetches_; }
+
+  void advance_to(std::int64_t examples) override { inner_.advance_to(examples); }
+  std::int64_t examples_seen() const override { return inner_.examples_seen(); }
+  std::optional<double> latest_loss() const override { return inner_.latest_loss(); }
+  std::vector<VariableCopy> variables(Copies which) override {
+    ++fetches_;
+    return inner_.variables(which);
+  }
+  void begin_at(const std::vector<VariableCopy>& variables, const Positions& at) override {
+    inner_.begin_at(variables, at);
+  }
+  TrainingReport report() override { return inner_.report(); }
+  std::vector<ProcessTrace> traces() override { return inner_.traces(); }
+
+ private:
+  Trainer& inner_;
+  int fetches_ = 0;
+};
 
 using ByReplica = std::map<int, std::map<std::string, const float*>>;
 
@@ -67,7 +92,12 @@ class Trained {
 
   const ByReplica& parameters() const { return parameters_; }
   const DataSet& points() const { return data_.test; }
-  double judged_loss() { return evaluator_->judge(*trainer_).loss; }
+  double judged_loss() {
+    CountedTrainer counted(*trainer_);
+    const double loss = evaluator_->judge(counted).loss;
+    EXPECT_EQ(counted.fetches(), 1);
+    return loss;
+  }
 
  private:
   RaceRequest request_;

@@ -123,7 +123,9 @@ std::vector<VariableId> CopyChooser::choose(const Step& part) {
 
 TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::int64_t rank) {
   TrainingReport report;
+  report.peak_rss_bytes = peak_rss_bytes();
   for (WorkerReport& worker : executor.workers()) {
+    worker.process_peak_bytes = report.peak_rss_bytes;
     report.workers.push_back({.rank = rank, .report = std::move(worker)});
   }
   for (LoopReport& loop : executor.loops()) {
@@ -139,7 +141,6 @@ TrainingReport report_of(const Executor& executor, TrafficByPlace counted, std::
   report.kernels = executor.kernel_choices();
   report.lost_updates = executor.lost_updates();
   report.planned_bytes = executor.planned_bytes();
-  report.peak_rss_bytes = peak_rss_bytes();
   return report;
 }
 

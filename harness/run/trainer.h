@@ -130,8 +130,8 @@ class Trainer {
   /// The loss of the last steps, summed over the parts of the step. Empty before the first step.
   virtual std::optional<double> latest_loss() const = 0;
 
-  /// In host memory. Copies of one variable stand in the order of their places. Valid until the
-  /// next call of anything but examples_seen(). Throws: RunError(PeerLost).
+  /// In host memory. Copies of one variable stand in the order of their places. Valid until
+  /// variables are asked for again or training goes on. Throws: RunError(PeerLost).
   virtual std::vector<VariableCopy> variables(Copies which) = 0;
 
   /// Those for an evaluation where devices with queues hold them; else none.

@@ -87,14 +87,14 @@ class Partitioner {
         sums_(message_sums(step.graph, messages_)),
         periods_(periods_of_travel(step.graph)),
         unsent_(messages_.size()),
-        under_way_(step.graph) {
+        under_way_(step.graph),
+        copier_(step.graph) {
     // What is not made any more would become a sum of all steps.
     std::erase_if(sums_, [this](const MessageSum& sum) {
       if (!binding_.adds_messages(messages_[sum.messages.front()].to)) return true;
       return sum.onto && expiries_[static_cast<std::size_t>(sum.onto->node)] != kNever;
     });
     for (int p = 0; p < binding.processes; ++p) {
-      copiers_.emplace_back(step.graph);
       parts_.emplace_back();
       parts_.back().global_batch = step.global_batch;
       parts_.back().normalization_group = step.normalization_group;
@@ -124,8 +124,7 @@ class Partitioner {
   std::vector<Step> run() {
     const Graph& graph = step_.graph;
     for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-      const int process = binding_.process_of(graph.variable(v).place);
-      copiers_.at(at(process)).map_variable(v, part(process).graph.add(graph.variable(v)));
+      copier_.map_variable(v, part(process_of_variable(v)).graph.add(graph.variable(v)));
     }
     for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
       for (const SendsToEnd& sends : under_way_.end_before(graph.node(id))) add_sent(sends);
@@ -136,7 +135,7 @@ class Partitioner {
     for (const Trainable& trainable : step_.trainables) add_trainable(trainable);
     for (Value loss : step_.losses) {
       const int process = process_of(loss.node);
-      part(process).losses.push_back(copiers_[at(process)].value(loss));
+      part(process).losses.push_back(copier_.value(loss));
     }
     for (Step& part : parts_) {
       if (shares_variables(part.graph)) part.staleness_bound = step_.staleness_bound;
@@ -150,6 +149,9 @@ class Partitioner {
   static std::size_t at(int process) { return static_cast<std::size_t>(process); }
   Step& part(int process) { return parts_.at(at(process)); }
   int process_of(NodeId id) const { return binding_.process_of(step_.graph.node(id).place); }
+  int process_of_variable(VariableId v) const {
+    return binding_.process_of(step_.graph.variable(v).place);
+  }
 
   /// Appends a node that belongs to loop `loop` of the whole graph. What travels goes on for ever,
   /// so that both sides agree.
@@ -172,7 +174,10 @@ class Partitioner {
     Node node = step_.graph.node(id);
     std::vector<Value> inputs;
     for (Value input : node.inputs) inputs.push_back(arrived(input, node.place));
-    for (VariableId& v : node.variables) v = copiers_[at(process)].variable(v);
+    for (VariableId& v : node.variables) {
+      check(process_of_variable(v) == process, "a node uses variables of its own process");
+      v = copier_.variable(v);
+    }
     node.inputs = std::move(inputs);
     if (is_collective(node.op)) {
       const auto& members = processes_of_group_.at(node.attributes.integer("group"));
@@ -182,7 +187,7 @@ class Partitioner {
     }
     nodes_[id] =
         add(process, std::move(node), loops_.of(id), expiries_[static_cast<std::size_t>(id)]);
-    copiers_[at(process)].map_outputs(id, nodes_[id]);
+    copier_.map_outputs(id, nodes_[id]);
   }
 
   /// Sends each message whose last value the node has made. Behind it the sender waits for what has
@@ -201,33 +206,31 @@ class Partitioner {
           under_way_.begin(value, static_cast<std::int64_t>(m), message.period);
         }
       }
-      const int process = process_of(id);
       Node node = communication(Op::Send, message.from, step_.graph.node(id).layer);
       for (Value value : message.values) {
-        node.inputs.push_back(copiers_[at(process)].value(value));
+        node.inputs.push_back(copier_.value(value));
       }
       node.attributes = {{"message", static_cast<std::int64_t>(m)},
                          {"peer", std::int64_t{binding_.process_of(message.to)}},
                          {"to", coordinates(message.to)}};
       set_period(node.attributes, message.period);
-      add(process, std::move(node), loops_.of(id));
+      add(process_of(id), std::move(node), loops_.of(id));
       for (const SendsToEnd& sends : under_way_.end_received(message.from)) add_sent(sends);
     }
   }
 
   void add_sent(const SendsToEnd& sends) {
     const NodeId first = sends.values.front().node;
-    const int process = process_of(first);
     Node node =
         communication(Op::Sent, step_.graph.node(first).place, step_.graph.node(first).layer);
-    for (Value value : sends.values) node.inputs.push_back(copiers_[at(process)].value(value));
+    for (Value value : sends.values) node.inputs.push_back(copier_.value(value));
     std::vector<std::int64_t> peers;
     for (std::int64_t m : sends.messages) {
       peers.push_back(binding_.process_of(messages_[static_cast<std::size_t>(m)].to));
     }
     node.attributes = {{"messages", sends.messages}, {"peers", std::move(peers)}};
     set_period(node.attributes, sends.period);
-    add(process, std::move(node), loops_.of(first));
+    add(process_of(first), std::move(node), loops_.of(first));
   }
 
   /// `onto`: sums that the message's values are added onto, in place; else they are values by
@@ -258,10 +261,10 @@ class Partitioner {
   void add_up(const MessageSum& sum) {
     const NodeId first = sum.sums.front().node;
     std::vector<Value> values;
-    if (sum.onto) values.push_back(copiers_[at(process_of(first))].value(*sum.onto));
+    if (sum.onto) values.push_back(copier_.value(*sum.onto));
     for (std::size_t m : sum.messages) values = receive(m, loops_.of(first), std::move(values));
     for (std::size_t i = 0; i < values.size(); ++i) {
-      copiers_[at(process_of(first))].map(sum.sums[i], values[i]);
+      copier_.map(sum.sums[i], values[i]);
       nodes_[sum.sums[i].node] = values[i].node;
     }
   }
@@ -270,7 +273,7 @@ class Partitioner {
   Value arrived(Value value, const Place& place) {
     const Place& source = step_.graph.node(value.node).place;
     const int process = binding_.process_of(place);
-    if (source == place) return copiers_[at(process)].value(value);
+    if (source == place) return copier_.value(value);
     const std::pair key{value, place};
     if (const auto found = travelled_.find(key); found != travelled_.end()) return found->second;
     if (const auto found = message_of_.find(key); found != message_of_.end()) {
@@ -279,8 +282,9 @@ class Partitioner {
       for (std::size_t i = 0; i < values.size(); ++i) travelled_[{values[i], place}] = received[i];
       return travelled_.at(key);
     }
+    check(process_of(value.node) == process, "a value travels between processes by a message");
     Node node = communication(Op::Copy, place, step_.graph.node(value.node).layer);
-    node.inputs = {copiers_[at(process)].value(value)};
+    node.inputs = {copier_.value(value)};
     node.attributes = {{"from", coordinates(source)}};
     set_period(node.attributes, periods_.at(key));
     return travelled_[key] = {add(process, std::move(node), loops_.of(value.node)), 0};
@@ -301,7 +305,8 @@ class Partitioner {
     const Place& place = step_.graph.node(trainable.updates.front()).place;
     const int process = binding_.process_of(place);
     Trainable local;
-    local.variable = copiers_[at(process)].variable(trainable.variable);
+    check(process_of_variable(trainable.variable) == process, "who updates a parameter has it");
+    local.variable = copier_.variable(trainable.variable);
     local.gradient = arrived(trainable.gradient, place);
     for (NodeId update : trainable.updates) local.updates.push_back(nodes_.at(update));
     part(process).trainables.push_back(local);
@@ -320,7 +325,7 @@ class Partitioner {
   std::map<NodeId, std::set<std::size_t>> leaves_in_;
   SendsUnderWay under_way_;
   std::map<std::int64_t, std::vector<std::int64_t>> processes_of_group_;
-  std::vector<Copier> copiers_;
+  Copier copier_;  ///< of each value and variable, in the part of its process
   std::vector<Step> parts_;
   std::map<NodeId, NodeId> nodes_;
   std::map<std::pair<Value, Place>, Value> travelled_;

@@ -44,16 +44,20 @@ void Channels::post(double now, int from, int to, const Posted& message, const D
 
 void Channels::start(double now, int number) {
   const Channel& channel = channels_[static_cast<std::size_t>(number)];
-  const int ways = 2 * channel.waiting.front().message.handshakes;
-  events_.add({.time = now + channel.way.message_ns + ways * channel.latency_ns,
+  const Posted& message = channel.waiting.front().message;
+  const int ways = 2 * message.handshakes;
+  const double message_ns = message.goes_on ? 0 : channel.way.message_ns;
+  events_.add({.time = now + message_ns + ways * channel.latency_ns,
                .kind = EventKind::MessageBegins,
                .index = number});
 }
 
 void Channels::begin_flow(const Event& event) {
   const Channel& channel = channels_[static_cast<std::size_t>(event.index)];
-  const auto bytes = static_cast<double>(channel.waiting.front().message.bytes);
-  const double rate = channel.way.rate_of(bytes);
+  const Posted& message = channel.waiting.front().message;
+  const auto bytes = static_cast<double>(message.bytes);
+  const double rate =
+      channel.way.rate_of(message.of_bytes > 0 ? static_cast<double>(message.of_bytes) : bytes);
   const bool is_limited = channel.route.count > 0 || rate < kNoLimit;
   const int flow =
       network_.begin(event.time, channel.route, is_limited ? rate : 1, is_limited ? bytes : 0);

@@ -30,7 +30,9 @@ struct Delivery {
 struct Posted {
   Carrier carrier = Carrier::OpenMpi;
   std::int64_t bytes = 0;
-  int handshakes = 0;  ///< ways there and back before its first byte leaves
+  std::int64_t of_bytes = 0;  ///< of a part of a message: the whole one's; 0: it is whole
+  bool goes_on = false;       ///< a part behind the first, which has paid the message's own cost
+  int handshakes = 0;         ///< ways there and back before its first byte leaves
 };
 
 class Channels {

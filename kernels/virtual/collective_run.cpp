@@ -2,13 +2,17 @@
 #include "kernels/virtual/collective_run.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace regatta::virtual_time {
 
-CollectiveRun::CollectiveRun(const CollectiveSchedule& schedule)
+CollectiveRun::CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes)
     : schedule_(schedule),
+      chunk_bytes_(chunk_bytes),
+      lag_(by_chunks() ? 1 : 0),
       members_(static_cast<std::size_t>(schedule.members())),
-      arrived_(static_cast<std::size_t>(2 * schedule.steps() * schedule.members())) {}
+      arrived_(static_cast<std::size_t>(2 * schedule.steps() * schedule.members())),
+      firsts_(by_chunks() ? arrived_.size() : 0) {}
 
 void CollectiveRun::enter(double now, std::int64_t number) {
   Member& member = at(number);
@@ -24,26 +28,48 @@ void CollectiveRun::enter(double now, std::int64_t number) {
   last_came_[parity] = std::max(last_came_[parity], now);
 }
 
+bool CollectiveRun::has_first(std::int64_t number, std::int64_t step) const {
+  return firsts_[index(number, slot(at(number), step))] > 0;
+}
+
+/// Into `work_`, whether or not.
+bool CollectiveRun::has_received(std::int64_t number, std::int64_t step) {
+  schedule_.work(number, step, work_);
+  const std::size_t here = index(number, slot(at(number), step));
+  if (arrived_[here] < work_.awaits) return false;
+  arrived_[here] = 0;
+  if (by_chunks()) firsts_[here] = 0;
+  work_.adds_bytes -= std::exchange(at(number).added, 0);
+  return true;
+}
+
 CollectiveRun::Next CollectiveRun::next(std::int64_t number) {
   Member& member = at(number);
   if (member.is_adding) return {.kind = Next::Kind::Await};
   for (;;) {
-    if (member.step == schedule_.steps()) {
+    if (member.step == schedule_.steps() + lag_) {
       member.is_inside = false;
       ++member.round;
       return {.kind = Next::Kind::Leave};
     }
-    schedule_.work(number, member.step, work_);
-    if (!member.has_sent) {
+    if (!member.has_sent && member.step < schedule_.steps()) {
+      if (by_chunks() && member.step > 0 && member.added == 0) {
+        if (!has_first(number, member.step - 1)) return {.kind = Next::Kind::Await};
+        schedule_.work(number, member.step - 1, work_);
+        work_.adds_bytes = member.added = std::min(chunk_bytes_, work_.adds_bytes);
+        if (member.added > 0) {
+          member.is_adding = true;
+          return {.kind = Next::Kind::Add, .work = &work_};
+        }
+      }
       member.has_sent = true;
+      schedule_.work(number, member.step, work_);
       if (!work_.sends.empty()) {
-        return {.kind = Next::Kind::Send, .work = &work_, .slot = slot(member)};
+        return {.kind = Next::Kind::Send, .work = &work_, .slot = slot(member, member.step)};
       }
     }
-    std::uint16_t& messages = arrived(number, slot(member));
-    if (!member.has_added) {
-      if (messages < work_.awaits) return {.kind = Next::Kind::Await};
-      messages = 0;
+    if (!member.has_added && member.step >= lag_) {
+      if (!has_received(number, member.step - lag_)) return {.kind = Next::Kind::Await};
       member.has_added = true;
       if (work_.adds_bytes > 0) {
         member.is_adding = true;

@@ -2,7 +2,9 @@
 //
 // A collective in virtual time: where each member is in its schedule. Members begin a round when
 // their lanes come to it; a member goes on when what it awaits in a step has arrived and is added
-// up. No member is more than a round ahead of another.
+// up. Where members forward chunks, the first one of a message, once it is added up, suffices for
+// the next step's send, whose other chunks go on as they come. No member is more than a round ahead
+// of another.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +16,16 @@ namespace regatta::virtual_time {
 
 class CollectiveRun {
  public:
-  explicit CollectiveRun(const CollectiveSchedule& schedule);
+  /// `chunk_bytes`: what a member must have of a step's message before it sends in the next step;
+  /// 0: all of it.
+  CollectiveRun(const CollectiveSchedule& schedule, std::int64_t chunk_bytes);
 
   void enter(double now, std::int64_t member);
-  /// A message of the member's step `slot` has arrived.
-  void arrive(std::int64_t member, std::int64_t slot) { ++arrived(member, slot); }
+  /// The rest of a message of the member's step `slot` has arrived.
+  void arrive(std::int64_t member, std::int64_t slot) { ++arrived_[index(member, slot)]; }
+  /// With chunks, before the rest: the first of them.
+  void first_arrives(std::int64_t member, std::int64_t slot) { ++firsts_[index(member, slot)]; }
+  std::int64_t chunk_bytes() const { return chunk_bytes_; }
   bool is_inside(std::int64_t member) const { return at(member).is_inside; }
 
   /// What a member has to do next.
@@ -43,22 +50,29 @@ class CollectiveRun {
     bool has_sent = false;  ///< in this step
     bool has_added = false;
     bool is_adding = false;
+    std::int64_t added = 0;  ///< bytes, of the message before, of which it sends the first chunk
     std::int64_t round = 0;
     std::int64_t step = 0;
     double came = 0;
   };
   Member& at(std::int64_t member) { return members_[static_cast<std::size_t>(member)]; }
   const Member& at(std::int64_t member) const { return members_[static_cast<std::size_t>(member)]; }
-  std::int64_t slot(const Member& member) const {
-    return (member.round & 1) * schedule_.steps() + member.step;
+  std::int64_t slot(const Member& member, std::int64_t step) const {
+    return (member.round & 1) * schedule_.steps() + step;
   }
-  std::uint16_t& arrived(std::int64_t member, std::int64_t slot) {
-    return arrived_[static_cast<std::size_t>(member * 2 * schedule_.steps() + slot)];
+  std::size_t index(std::int64_t member, std::int64_t slot) const {
+    return static_cast<std::size_t>(member * 2 * schedule_.steps() + slot);
   }
+  bool by_chunks() const { return chunk_bytes_ > 0; }
+  bool has_first(std::int64_t member, std::int64_t step) const;
+  bool has_received(std::int64_t member, std::int64_t step);
 
   const CollectiveSchedule& schedule_;
+  std::int64_t chunk_bytes_;
+  std::int64_t lag_;  ///< steps from a send to the receipt that is awaited behind it
   std::vector<Member> members_;
   std::vector<std::uint16_t> arrived_;  ///< by member, parity of the round, step
+  std::vector<std::uint16_t> firsts_;   ///< with chunks
   MemberWork work_;
   double last_came_[2] = {0, 0};  ///< by parity of the round
   std::int64_t round_of_last_[2] = {-1, -1};

@@ -37,6 +37,7 @@ class CollectiveSchedule {
 
   std::int64_t members() const { return members_; }
   std::int64_t steps() const { return steps_; }
+  bool is_ring() const { return is_ring_; }
   /// Into `work`, whose memory is used again.
   void work(std::int64_t member, std::int64_t step, MemberWork& work) const;
 

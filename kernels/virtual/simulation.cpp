@@ -9,6 +9,9 @@
 namespace regatta::virtual_time {
 namespace {
 
+/// Of a ring's messages between hosts (kernels/comm/mpi/mpi_transport.h).
+constexpr std::int64_t kChunkBytes = 63 << 10;
+
 std::int64_t rounded(double ns) { return std::llround(ns); }
 
 }  // namespace
@@ -27,7 +30,8 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
       histories_(program.loops.size()) {
   find_shared_cores();
   for (const ProgramCollective& each : program.collectives) {
-    collectives_.emplace_back(each.schedule);
+    const bool crosses = planned(each.lanes.front()).process != planned(each.lanes.back()).process;
+    collectives_.emplace_back(each.schedule, each.schedule.is_ring() && crosses ? kChunkBytes : 0);
   }
   for (const ProgramLoop& loop : program.loops) {
     claimed_.resize(std::max(claimed_.size(), static_cast<std::size_t>(loop.model) + 1));

@@ -163,6 +163,7 @@ class Simulation {
   bool receive(int l);
   void advance_member(int collective, std::int64_t member);
   void deliver(int collective, std::int64_t from, const MemberMessage& message, std::int64_t slot);
+  void add_arrival(double time, const Delivery& delivery);
   void leave(int collective, std::int64_t member);
   void finish_run(int l);
   void finish(int l, double span);

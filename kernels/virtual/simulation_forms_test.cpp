@@ -40,19 +40,56 @@ double compute_ns(const Simulated& run) {
   return ns;
 }
 
-/// 2 (n - 1) (latency + M / (n rate)) + (n - 1) M / (n adding).
-TEST(VirtualTime, ARingTakesWhatItsFormulaSays) {
-  for (const std::int64_t n : {2, 3, 8, 32}) {
-    Cluster cluster = cluster_of(static_cast<std::size_t>(n), 1.25, 25'000);
+/// A ring of one bucket, of messages that cost 3 us at 1.25 GB/s.
+struct Ring {
+  Ring(std::int64_t n, double latency_ns) {
+    Cluster cluster = cluster_of(static_cast<std::size_t>(n), 1.25, latency_ns);
     cluster.transports.open_mpi.adding_bytes_per_ns = 4;
     cluster.transports.open_mpi.between_hosts.message_ns = 3'000;
     const Simulated run({.workers = n, .options = {{"bucket_bytes", std::int64_t{1} << 30}}}, 3,
                         cluster);
-    const auto members = static_cast<double>(n);
-    const auto bytes = static_cast<double>(parameter_bytes(run.parts));
-    const double ring =
-        2 * (members - 1) * (28'000 + bytes / members / 1.25) + (members - 1) * bytes / members / 4;
-    EXPECT_NEAR(run.ns_of_step() / (compute_ns(run) + ring), 1, 1e-3) << n;
+    ns = run.ns_of_step() - compute_ns(run);
+    steps = 2 * (static_cast<double>(n) - 1);
+    bytes = static_cast<double>(parameter_bytes(run.parts)) / static_cast<double>(n);
+    message_ns = 3'000 + bytes / 1.25;
+  }
+  double ns = 0;
+  double steps = 0;
+  double bytes = 0;  ///< of a message
+  double message_ns = 0;
+};
+
+constexpr double kChunkBytes = 63 << 10;
+
+/// 2 (n - 1) (latency + M / (n rate)) + (n - 1) M / (n adding), where a message is one chunk.
+TEST(VirtualTime, ARingTakesWhatItsFormulaSays) {
+  for (const std::int64_t n : {32, 48, 64}) {
+    const Ring ring(n, 25'000);
+    ASSERT_LT(ring.bytes, kChunkBytes);
+    const double formula =
+        ring.steps * (25'000 + ring.message_ns) + ring.steps / 2 * ring.bytes / 4;
+    EXPECT_NEAR(ring.ns / formula, 1, 1e-3) << n;
+  }
+}
+
+/// Who forwards chunks as they come keeps its link busy: 2 (n - 1) M / (n rate) + latency.
+TEST(VirtualTime, ARingOfLongMessagesPaysOneLatency) {
+  for (const std::int64_t n : {2, 3, 6}) {
+    const Ring ring(n, 25'000);
+    ASSERT_GT(ring.bytes, kChunkBytes);
+    EXPECT_NEAR(ring.ns / (ring.steps * ring.message_ns + 25'000), 1, 1e-3) << n;
+  }
+}
+
+/// Where the way is longer than a message, each step but the last takes a chunk and the way; half
+/// of the steps add the chunk up.
+TEST(VirtualTime, ARingOfLongWaysPaysALatencyAStep) {
+  for (const std::int64_t n : {2, 3, 8}) {
+    const Ring ring(n, 1e6);
+    const double chunk_ns = 3'000 + kChunkBytes / 1.25;
+    const double formula = (ring.steps - 1) * (chunk_ns + 1e6) + ring.steps / 2 * kChunkBytes / 4 +
+                           ring.message_ns + 1e6;
+    EXPECT_NEAR(ring.ns / formula, 1, 1e-3) << n;
   }
 }
 

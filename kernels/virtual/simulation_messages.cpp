@@ -10,8 +10,11 @@ namespace regatta::virtual_time {
 
 namespace {
 
-/// Of a delivery to a member: the member stands above its slot.
+/// Of a delivery to a member: the member stands above its slot, between them two bits say whether
+/// it has the first chunk of a message and whether it has the rest.
 constexpr std::int64_t kSlotBits = 32;
+constexpr std::int64_t kHasFirst = std::int64_t{1} << (kSlotBits - 1);
+constexpr std::int64_t kHasRest = std::int64_t{1} << (kSlotBits - 2);
 
 }  // namespace
 
@@ -25,7 +28,9 @@ void Simulation::arrive(const Event& event) {
   const int collective = ~event.index;
   const std::int64_t member = event.detail >> kSlotBits;
   CollectiveRun& run = collectives_[static_cast<std::size_t>(collective)];
-  run.arrive(member, event.detail & ((std::int64_t{1} << kSlotBits) - 1));
+  const std::int64_t slot = event.detail & (kHasRest - 1);
+  if (run.chunk_bytes() > 0 && (event.detail & kHasFirst) != 0) run.first_arrives(member, slot);
+  if ((event.detail & kHasRest) != 0) run.arrive(member, slot);
   if (run.is_inside(member)) advance_member(collective, member);
 }
 
@@ -121,16 +126,32 @@ void Simulation::deliver(int collective, std::int64_t from, const MemberMessage&
   const int receiver = all.lanes[static_cast<std::size_t>(message.to)];
   traffic_[planned(sender).place].sent += message.bytes;
   traffic_[planned(receiver).place] += {.sent = 0, .received = message.bytes, .messages = 1};
-  const Delivery delivery{.index = ~collective, .detail = (message.to << kSlotBits) | slot};
+  const std::int64_t to = (message.to << kSlotBits) | slot;
+  const Delivery first{.index = ~collective, .detail = to | kHasFirst};
+  const Delivery rest{.index = ~collective, .detail = to | kHasRest};
+  const Delivery whole{.index = ~collective, .detail = to | kHasFirst | kHasRest};
+  const std::int64_t chunk = collectives_[static_cast<std::size_t>(collective)].chunk_bytes();
+  const bool is_cut = chunk > 0 && message.bytes > chunk;
   const int here = planned(sender).process;
   const int there = planned(receiver).process;
-  if (here != there) {
-    return channels_.post(
-        now_, here, there,
-        {.carrier = Carrier::OpenMpi, .bytes = message.bytes, .handshakes = message.handshakes},
-        delivery);
+  if (here == there) {
+    if (is_cut) add_arrival(now_ + time_in_process(chunk), first);
+    return add_arrival(now_ + time_in_process(message.bytes), is_cut ? rest : whole);
   }
-  events_.add({.time = now_ + time_in_process(message.bytes),
+  Posted part{.carrier = Carrier::OpenMpi,
+              .bytes = message.bytes,
+              .of_bytes = message.bytes,
+              .handshakes = message.handshakes};
+  if (!is_cut) return channels_.post(now_, here, there, part, whole);
+  part.bytes = chunk;
+  channels_.post(now_, here, there, part, first);
+  part.bytes = message.bytes - chunk;
+  part.goes_on = true;
+  channels_.post(now_, here, there, part, rest);
+}
+
+void Simulation::add_arrival(double time, const Delivery& delivery) {
+  events_.add({.time = time,
                .kind = EventKind::MessageArrives,
                .index = delivery.index,
                .detail = delivery.detail});

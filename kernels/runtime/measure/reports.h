@@ -38,6 +38,7 @@ struct WorkerReport {
   std::int64_t updates_dropped = 0;      ///< at the deciding server: they came too late
   std::uint64_t data_order = 0;          ///< digest of the consumed examples (data_order.h)
   std::int64_t planned_bytes = 0;        ///< for the place's variables and values
+  std::int64_t process_peak_bytes = 0;   ///< the most that its process, which may have others, held
 };
 
 template <FieldsOf<WorkerReport> T, typename Field>
@@ -58,6 +59,7 @@ void for_each_field(T& worker, Field&& field) {
   field("updates_dropped", worker.updates_dropped, Merging<AddUp>());
   field("data_order", worker.data_order, Merging<AddUp>());
   field("planned_bytes", worker.planned_bytes, Merging<KeepOwn>());
+  field("process_peak_bytes", worker.process_peak_bytes, Merging<KeepOwn>());
 }
 
 /// One loop's history. Entry k is step k of this executor.
