@@ -27,6 +27,7 @@ HOST_KEYS = {"count", "cores", "gbit_per_s", "out_gbit_per_s", "in_gbit_per_s", 
 KINDS = ("constant", "gamma", "log_normal", "shifted_exponential", "samples")
 TEXTS = ("source", "cpu", "git_commit", "timestamp", "command")
 TRANSPORTS = ("in_process", "open_mpi", "grpc")
+LATER_TRANSPORT = "open_mpi_sums"  # not in older files
 WAYS = ("on_host", "between_hosts")
 TRANSPORT_RATES = ("adding_bytes_per_ns", "sending_bytes_per_ns")
 CALIBRATED = "regatta calibrate"
@@ -106,7 +107,9 @@ def costs_in(content: bytes, known: dict[str, Any]) -> Costs:
     for name in TEXTS:
         if not isinstance(member(made, name), str):
             raise Refused(f"{name} is no text")
-    for transport in (member(member(made, "transports"), name) for name in TRANSPORTS):
+    transports = member(made, "transports")
+    later = (LATER_TRANSPORT,) if LATER_TRANSPORT in transports else ()
+    for transport in (member(transports, name) for name in (*TRANSPORTS, *later)):
         for way in (member(transport, name) for name in WAYS):
             number(member(way, "message_ns"), "message_ns", 0, MOST_NS)
             rate(member(way, "bytes_per_ns"), "bytes_per_ns")

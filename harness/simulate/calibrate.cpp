@@ -89,7 +89,7 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
       .step_ns = std::move(measured.step_ns)};
   out.stream() << to_json(made);
   out.commit();
-  std::cout << made.kernels.size() << " kernels and three transports in " << wanted.out << '\n';
+  std::cout << made.kernels.size() << " kernels and messages in " << wanted.out << '\n';
   print_stages(placement, parts, made.kernels, wanted.threads);
 }
 

@@ -22,7 +22,8 @@ using virtual_time::Way;
 
 constexpr int kFormat = 1;
 constexpr std::uintmax_t kMostCalibration = 64 << 20;
-constexpr std::size_t kShownKey = 100;  // characters
+constexpr const char* kLaterTransport = "open_mpi_sums";  // older files have those of open_mpi
+constexpr std::size_t kShownKey = 100;                    // characters
 
 /// The fields of a transport by name: one list for writer and reader.
 template <typename T, typename Field>
@@ -36,6 +37,7 @@ template <typename T, typename Field>
 void for_each_transport(T& transports, Field&& field) {
   field("in_process", transports.in_process);
   field("open_mpi", transports.open_mpi);
+  field(kLaterTransport, transports.open_mpi_sums);
   field("grpc", transports.grpc);
 }
 
@@ -73,7 +75,9 @@ class CalibrationReader {
     }
     const json& transports = member(file, "transports");
     for_each_transport(made.transports, [&](const char* name, MessageCosts& transport) {
-      read(member(transports, name), transport);
+      const bool is_older =
+          name == kLaterTransport && transports.is_object() && !transports.contains(name);
+      read(member(transports, is_older ? "open_mpi" : name), transport);
     });
     const json& steps = member(file, "step_ns");
     if (!steps.is_array() || steps.size() > kMostStepTimes) {

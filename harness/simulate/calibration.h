@@ -7,7 +7,8 @@
 //    "transports": {"in_process": {"on_host": {"message_ns": 900, "bytes_per_ns": 4.2},
 //                                  "between_hosts": {..., "points": [[BYTES, NS], ...]},
 //                                  "adding_bytes_per_ns": 9,
-//                                  "sending_bytes_per_ns": null}, "open_mpi": ..., "grpc": ...},
+//                                  "sending_bytes_per_ns": null},
+//                   "open_mpi": ..., "open_mpi_sums": ..., "grpc": ...},
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
 // KEY is kernel_key() of kernels/virtual/kernel_costs.h; null is no limit; points, which may be
 // left out, are sizes whose time was measured (Way in kernels/virtual/cluster.h). Times and rates

@@ -43,8 +43,8 @@ void check_costs(const MessageCosts& costs) {
 }
 
 void check_calibration(const Calibration& made) {
-  for (const MessageCosts* costs :
-       {&made.transports.in_process, &made.transports.open_mpi, &made.transports.grpc}) {
+  for (const MessageCosts* costs : {&made.transports.in_process, &made.transports.open_mpi,
+                                    &made.transports.open_mpi_sums, &made.transports.grpc}) {
     check_costs(*costs);
   }
   for (const auto& [key, ns] : made.kernels) {

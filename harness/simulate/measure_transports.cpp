@@ -15,6 +15,7 @@
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/open_mpi.h"
 #include "harness/ranks/own_address.h"
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 
 namespace regatta {
@@ -25,6 +26,7 @@ using virtual_time::Transports;
 using virtual_time::Way;
 
 constexpr const char* kRings = "rings";  // names of sweeps in a rank's output
+constexpr const char* kSums = "sums";
 constexpr const char* kOneWay = "one_way";
 constexpr const char* kSending = "sending";
 /// In a rank: the address of the first host, or loopback.
@@ -47,15 +49,31 @@ double rate_of(const Sweep& sweep) {
   return ns > 0 ? static_cast<double>(large.bytes - less.bytes) / ns : kNoLimit;
 }
 
-/// `bytes_per_ns`: beyond the largest. Noise must not make a longer message faster.
-Way way_of_messages(const Sweep& one_way, double bytes_per_ns) {
-  Way way{.message_ns = one_way.front().ns, .bytes_per_ns = bytes_per_ns};
+/// Noise must not make a longer message faster.
+Way way_of_messages(const Sweep& one_way) {
+  Way way{.message_ns = one_way.front().ns, .bytes_per_ns = rate_of(one_way)};
   double least = way.message_ns;
   for (const SweepPoint& point : one_way) {
     least = std::max(least, point.ns);
     way.points.push_back({.bytes = static_cast<double>(point.bytes), .ns = least});
   }
   return way;
+}
+
+/// Of exchanges that are two messages of a part of their bytes, one of which is added up.
+Way way_of_exchanges(const Sweep& sweep, std::int64_t parts, double adding_bytes_per_ns) {
+  Sweep one_way;
+  for (const SweepPoint& each : sweep) {
+    const std::int64_t bytes = each.bytes / parts;
+    const double adding_ns = static_cast<double>(bytes) / adding_bytes_per_ns;
+    one_way.push_back({.bytes = bytes, .ns = (each.ns - adding_ns) / 2});
+  }
+  return way_of_messages(one_way);
+}
+
+/// A reduction to one of two members, and back.
+Way way_of_sums(const Sweep& sweep, double adding_bytes_per_ns) {
+  return way_of_exchanges(sweep, 1, adding_bytes_per_ns);
 }
 
 using Environment = std::map<std::string, std::string>;
@@ -66,6 +84,7 @@ const Environment kOverTcp = {
 
 struct RankSweeps {
   Sweep rings;
+  Sweep sums;  ///< Open MPI's own
   GrpcSweeps grpc;
 };
 
@@ -76,6 +95,7 @@ void add_sweeps(const std::vector<std::string>& lines, RankSweeps& sweeps) {
     SweepPoint point;
     if (!(words >> name >> point.bytes >> point.ns)) continue;
     if (name == kRings) sweeps.rings.push_back(point);
+    if (name == kSums) sweeps.sums.push_back(point);
     if (name == kOneWay) sweeps.grpc.one_way.push_back(point);
     if (name == kSending) sweeps.grpc.sending.push_back(point);
   }
@@ -96,7 +116,9 @@ RankSweeps sweep_by_ranks(LaunchOptions launch, const std::string& name) {
   add_sweeps(launcher.last_lines(0), sweeps);
   const bool has_grpc = launch.reach == Reach::Hosts;
   if (has_grpc) add_sweeps(launcher.last_lines(1), sweeps);
-  if (sweeps.rings.size() > 1 && (sweeps.grpc.sending.size() > 1) == has_grpc) return sweeps;
+  if (sweeps.rings.size() > 1 && sweeps.sums.size() > 1 &&
+      (sweeps.grpc.sending.size() > 1) == has_grpc)
+    return sweeps;
   throw RunError(ErrorKind::Unsupported, "messages over " + name +
                                              " were not measured: " + launcher.last_words() +
                                              " (logs in " + launch.logs.string() + ")");
@@ -121,13 +143,7 @@ std::string points_text(const Sweep& sweep) {
 }  // namespace
 
 Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns) {
-  const double ns_a_byte = 1 / rate_of(sweep) - 0.5 / adding_bytes_per_ns;
-  Sweep one_way;
-  for (const SweepPoint& ring : sweep) {
-    const double adding_ns = static_cast<double>(ring.bytes) / 2 / adding_bytes_per_ns;
-    one_way.push_back({.bytes = ring.bytes / 2, .ns = (ring.ns - adding_ns) / 2});
-  }
-  return way_of_messages(one_way, ns_a_byte > 0 ? 1 / ns_a_byte : kNoLimit);
+  return way_of_exchanges(sweep, 2, adding_bytes_per_ns);
 }
 
 Transports measure_transports(const TransportMeasuring& options) {
@@ -143,11 +159,14 @@ Transports measure_transports(const TransportMeasuring& options) {
   all.in_process.between_hosts = all.in_process.on_host;
   tell("messages by Open MPI");
   all.open_mpi.adding_bytes_per_ns = adding;
-  all.open_mpi.on_host = way_of_rings(sweep_by_ranks(here, "memory").rings, adding);
+  const RankSweeps memory = sweep_by_ranks(here, "memory");
+  all.open_mpi.on_host = way_of_rings(memory.rings, adding);
+  all.open_mpi_sums.adding_bytes_per_ns = adding;
+  all.open_mpi_sums.on_host = way_of_sums(memory.sums, adding);
   tell("messages by gRPC");
   GrpcSweeps grpc = sweep_grpc();
   all.grpc.adding_bytes_per_ns = adding;
-  all.grpc.on_host = way_of_messages(grpc.one_way, rate_of(grpc.one_way));
+  all.grpc.on_host = way_of_messages(grpc.one_way);
   const double sending = rate_of(grpc.sending);
   LaunchOptions there = here;
   if (options.hosts.empty()) {
@@ -165,7 +184,8 @@ Transports measure_transports(const TransportMeasuring& options) {
     tell("gRPC's messages: " + points_text(grpc.one_way));
   }
   all.open_mpi.between_hosts = way_of_rings(between.rings, adding);
-  all.grpc.between_hosts = way_of_messages(grpc.one_way, rate_of(grpc.one_way));
+  all.open_mpi_sums.between_hosts = way_of_sums(between.sums, adding);
+  all.grpc.between_hosts = way_of_messages(grpc.one_way);
   all.grpc.sending_bytes_per_ns = sending;
   return all;
 }
@@ -179,8 +199,13 @@ int measure_as_rank() {
   choose_links(is_here ? Reach::ThisHost : Reach::Hosts, own);
   if (is_here) listen_only_at(kLoopback);
   MpiSession session;
-  const Sweep rings = sweep_rings(session);
-  if (session.rank() == 0) print(kRings, rings);
+  const Sweep rings = sweep_ranks(session, std::string(kRing), RankZero::InTime);
+  // Open MPI gets on only while it is called: so who looks seldom slows its sums down.
+  const Sweep sums = sweep_ranks(session, std::string(kMpi), RankZero::Late);
+  if (session.rank() == 0) {
+    print(kRings, rings);
+    print(kSums, sums);
+  }
   if (is_here) return 0;
   const GrpcSweeps grpc = sweep_grpc_between(session, own);
   print(kOneWay, grpc.one_way);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What messages cost on this machine: between threads, between processes by Open MPI, over memory
-// and over TCP, and to a server by gRPC; over TCP on loopback or, where hosts are given, between
-// the first two of them. A transport's sweep gives the time of an exchange by its bytes; its cost
-// of a message is that of the smallest, with the latency of the hosts' link, its rate beyond the
-// largest that between the two largest.
+// What messages cost on this machine: between threads, between processes by Open MPI, those of our
+// own schedules and those of its own sums, over memory and over TCP, and to a server by gRPC; over
+// TCP on loopback or, where hosts are given, between the first two of them. A transport's sweep
+// gives the time of an exchange by its bytes; its cost of a message is that of the smallest, with
+// the latency of the hosts' link, its rate beyond the largest that between the two largest.
 #pragma once
 
 #include <cstdint>

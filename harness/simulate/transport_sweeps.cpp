@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <numeric>
 #include <sstream>
 #include <thread>
@@ -19,6 +20,8 @@ namespace {
 constexpr std::array<std::int64_t, 7> kSizes = {64,        4 << 10, 16 << 10, 64 << 10,
                                                 256 << 10, 1 << 20, 4 << 20};  // bytes
 constexpr int kWarmUp = 5;
+constexpr std::chrono::milliseconds kLate{1};
+constexpr int kCallsOfRanks = 25;
 constexpr int kSpins = 400;  // of a wait between lanes that have a core each (executor.cpp)
 
 int calls_of(std::int64_t bytes) {
@@ -142,7 +145,7 @@ GrpcSweeps sweep_grpc() {
   return sweeps;
 }
 
-Sweep sweep_rings(MpiSession& session) {
+Sweep sweep_ranks(MpiSession& session, const std::string& algorithm, RankZero rank_0_comes) {
   Sweep sweep;
   for (const std::int64_t bytes : kSizes) {
     MpiTransport transport(session);
@@ -157,21 +160,23 @@ Sweep sweep_rings(MpiSession& session) {
     node.attributes = {{"group", std::int64_t{0}},
                        {"member", std::int64_t{session.rank()}},
                        {"members", std::int64_t{session.size()}},
-                       {"algorithm", "ring"},
+                       {"algorithm", algorithm},
                        {"processes", processes}};
     LaneCounters counters;
-    const std::unique_ptr<Kernel> kernel = table.build({.node = node,
-                                                        .inputs = {&tensor, 1},
-                                                        .outputs = {&tensor, 1},
-                                                        .variables = {},
-                                                        .versions_seen = {},
-                                                        .spins = kSpins});
+    const std::unique_ptr<Kernel> kernel =
+        table.build({.node = node,
+                     .inputs = {&tensor, 1},
+                     .outputs = {&tensor, 1},
+                     .variables = {},
+                     .versions_seen = {},
+                     .spins = rank_0_comes == RankZero::Late ? 0 : kSpins});
     transport.connect();
     const StepContext context{.counters = &counters};
     std::vector<double> spans;
-    const int calls = calls_of(bytes);
-    for (int call = 0; call < kWarmUp + calls; ++call) {
+    for (int call = 0; call < kWarmUp + kCallsOfRanks; ++call) {
       session.barrier();
+      const bool is_late = session.rank() == 0 && rank_0_comes == RankZero::Late;
+      if (is_late) std::this_thread::sleep_for(kLate);
       const std::int64_t begin = now_ns();
       kernel->run(context);
       if (call >= kWarmUp) spans.push_back(static_cast<double>(now_ns() - begin));

@@ -35,8 +35,12 @@ struct GrpcSweeps {
 /// Of two exchanges on loopback.
 GrpcSweeps sweep_grpc();
 
-/// Rings between all ranks, each from a barrier on, by this rank's clock.
-Sweep sweep_rings(MpiSession& session);
+/// When rank 0 comes to an all-reduce: with the others, or 1 ms later. In a step one is late, and
+/// the others look for it seldom by then, on lanes that do not spin (backoff.h).
+enum class RankZero : std::uint8_t { InTime, Late };
+
+/// All-reduces of an algorithm between all ranks, by this rank's clock.
+Sweep sweep_ranks(MpiSession& session, const std::string& algorithm, RankZero rank_0_comes);
 
 /// Of two ranks: rank 0 serves at `listen`, an address without port, and answers; rank 1 measures,
 /// whose sweeps are returned; those of rank 0 are empty.

@@ -15,12 +15,20 @@ Channels::Channels(const Cluster& cluster, const std::vector<int>& host_of, Even
   core_ = link(cluster.core_bytes_per_ns);
 }
 
+const MessageCosts& Channels::costs_of(Carrier carrier) const {
+  switch (carrier) {
+    case Carrier::OpenMpi: return cluster_.transports.open_mpi;
+    case Carrier::OpenMpiSums: return cluster_.transports.open_mpi_sums;
+    case Carrier::Grpc: break;
+  }
+  return cluster_.transports.grpc;
+}
+
 int Channels::channel_of(int from, int to, Carrier carrier) {
   const auto [entry, is_new] =
       numbers_.try_emplace({{from, to}, carrier}, static_cast<int>(channels_.size()));
   if (!is_new) return entry->second;
-  const MessageCosts& transport =
-      carrier == Carrier::Grpc ? cluster_.transports.grpc : cluster_.transports.open_mpi;
+  const MessageCosts& transport = costs_of(carrier);
   const auto sender = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(from)]);
   const auto receiver = static_cast<std::size_t>(host_of_[static_cast<std::size_t>(to)]);
   Channel channel;

@@ -19,7 +19,7 @@
 namespace regatta::virtual_time {
 
 /// What carries a message.
-enum class Carrier : std::uint8_t { OpenMpi, Grpc };
+enum class Carrier : std::uint8_t { OpenMpi, OpenMpiSums, Grpc };
 
 /// Of a message of the program, or of a collective's member.
 struct Delivery {
@@ -61,6 +61,7 @@ class Channels {
     std::deque<Waiting> waiting;  ///< the first is on its way
   };
 
+  const MessageCosts& costs_of(Carrier carrier) const;
   int channel_of(int from, int to, Carrier carrier);
   void start(double now, int channel);
 

@@ -48,7 +48,8 @@ struct MessageCosts {
 struct Transports {
   MessageCosts in_process;  ///< between the lanes of a process
   MessageCosts open_mpi;
-  MessageCosts grpc;  ///< to and from servers
+  MessageCosts open_mpi_sums;  ///< messages of an all-reduce that is Open MPI's own
+  MessageCosts grpc;           ///< to and from servers
   bool operator==(const Transports&) const = default;
 };
 

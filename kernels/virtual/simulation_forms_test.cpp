@@ -93,13 +93,16 @@ TEST(VirtualTime, ARingOfLongWaysPaysALatencyAStep) {
   }
 }
 
-/// Of two members, a reduction and a broadcast, each behind a way there and back: 2 (3 latency + M
-/// / rate). Of more, a root's messages share its link.
+/// Of two members, a reduction and a broadcast, each behind a way there and back: 2 (cost + 3
+/// latency
+/// + M / rate). Of more, a root's messages share its link.
 TEST(VirtualTime, OpenMpisOwnSumsGoToOneMemberAndBack) {
-  const Cluster cluster = cluster_of(2, 1.25, 25'000);
+  Cluster cluster = cluster_of(2, 1.25, 25'000);
+  cluster.transports.open_mpi.between_hosts.message_ns = 1e9;  // of other messages
+  cluster.transports.open_mpi_sums.between_hosts.message_ns = 200'000;
   const OptionValues options = {{"all_reduce", "mpi"}, {"bucket_bytes", std::int64_t{1} << 30}};
   const Simulated run({.options = options}, 3, cluster);
-  const double sums = 2 * (75'000 + static_cast<double>(parameter_bytes(run.parts)) / 1.25);
+  const double sums = 2 * (275'000 + static_cast<double>(parameter_bytes(run.parts)) / 1.25);
   EXPECT_NEAR(run.ns_of_step() / (compute_ns(run) + sums), 1, 1e-3);
 }
 

@@ -138,7 +138,7 @@ void Simulation::deliver(int collective, std::int64_t from, const MemberMessage&
     if (is_cut) add_arrival(now_ + time_in_process(chunk), first);
     return add_arrival(now_ + time_in_process(message.bytes), is_cut ? rest : whole);
   }
-  Posted part{.carrier = Carrier::OpenMpi,
+  Posted part{.carrier = all.by_library ? Carrier::OpenMpiSums : Carrier::OpenMpi,
               .bytes = message.bytes,
               .of_bytes = message.bytes,
               .handshakes = message.handshakes};
