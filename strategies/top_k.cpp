@@ -159,7 +159,7 @@ Step top_k(const Step& step, const StrategyOptions& options) {
 extern constinit const Strategy kTopK = {
     .name = "top_k",
     .term = "top-k sparsification with error feedback",
-    .summary = "behind all_reduce, sharded or parameter_server: the largest elements of gradients",
+    .summary = "behind all_reduce or servers: gradients as their largest elements",
     .colour = "#BB33DD",
     .workers = WorkersAre::OfOthers,
     .exchange = Exchange::Compressed,
