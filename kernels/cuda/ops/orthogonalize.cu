@@ -11,12 +11,12 @@
 namespace regatta::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kMatrixThreads = 256;
 constexpr double kNothingLeft = 1e-6;  // builder.h
 
 struct Orthogonalize {
   struct Shared {
-    double sums[kThreads];
+    double sums[kMatrixThreads];
     double square;  ///< of the column's length, before others are taken away
   };
 
@@ -60,7 +60,7 @@ struct Orthogonalize {
     each_row(block, [&](std::int64_t at, int thread) {
       sums[thread] += static_cast<double>(y[at + a]) * static_cast<double>(y[at + b]);
     });
-    for (int half = kThreads / 2; half > 0; half /= 2) {
+    for (int half = kMatrixThreads / 2; half > 0; half /= 2) {
       block.each([&](int thread) {
         if (thread < half) sums[thread] += sums[thread + half];
       });
@@ -71,7 +71,7 @@ struct Orthogonalize {
   template <class Visit>
   __host__ __device__ void each_row(const Block& block, const Visit& visit) const {
     block.each([&](int thread) {
-      for (std::int64_t row = thread; row < rows; row += kThreads) {
+      for (std::int64_t row = thread; row < rows; row += kMatrixThreads) {
         if constexpr (std::is_invocable_v<Visit, std::int64_t>) {
           visit(row * columns);
         } else {
@@ -94,7 +94,7 @@ KernelPointer orthogonalize(const KernelRequest& request) {
   const Orthogonalize body{
       .x = x.f32(), .y = y.f32(), .rows = x.type.dim(0), .columns = x.type.dim(1)};
   return make_kernel([=](const StepContext&) {
-    for_each_block(*queue, 1, kThreads, sizeof(Orthogonalize::Shared), body);
+    for_each_block(*queue, 1, kMatrixThreads, sizeof(Orthogonalize::Shared), body);
   });
 }
 

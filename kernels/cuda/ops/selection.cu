@@ -11,14 +11,14 @@
 namespace regatta::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kSelectionThreads = 256;
 constexpr int kDigitBits = 4;
 constexpr std::uint32_t kDigits = 1U << kDigitBits;
 constexpr int kMagnitudeBits = 31;
 
 struct TopK {
   struct Shared {
-    std::uint32_t counts[kDigits][kThreads];
+    std::uint32_t counts[kDigits][kSelectionThreads];
     std::uint32_t least;  ///< the least magnitude that is selected, as far as it is known
     std::uint32_t left;   ///< elements with what is known of `least` that are selected
   };
@@ -48,7 +48,7 @@ struct TopK {
   __host__ __device__ void find_digit(const Block& block, Shared& shared, int shift) const {
     block.each([&](int thread) {
       for (auto& counts : shared.counts) counts[thread] = 0;
-      for (std::int64_t i = thread; i < elements; i += kThreads) {
+      for (std::int64_t i = thread; i < elements; i += kSelectionThreads) {
         const std::uint32_t digit = (magnitude(i) ^ shared.least) >> shift;
         if (digit < kDigits) ++shared.counts[digit][thread];  // what is known agrees
       }
@@ -56,7 +56,7 @@ struct TopK {
     block.each([&](int thread) {
       if (thread >= static_cast<int>(kDigits)) return;
       std::uint32_t* const counts = shared.counts[thread];
-      for (int other = 1; other < kThreads; ++other) counts[0] += counts[other];
+      for (int other = 1; other < kSelectionThreads; ++other) counts[0] += counts[other];
     });
     block.each([&](int thread) {
       if (thread != 0) return;
@@ -69,7 +69,7 @@ struct TopK {
   /// visit(index) for the stretch of a thread.
   template <class Visit>
   __host__ __device__ void each_of_stretch(int thread, const Visit& visit) const {
-    const std::int64_t size = (elements + kThreads - 1) / kThreads;
+    const std::int64_t size = (elements + kSelectionThreads - 1) / kSelectionThreads;
     const std::int64_t end = (thread + 1) * size < elements ? (thread + 1) * size : elements;
     for (std::int64_t i = thread * size; i < end; ++i) visit(i);
   }
@@ -139,8 +139,9 @@ KernelPointer top_k(const KernelRequest& request) {
                   .rest = request.outputs[1].as<std::uint32_t>(),
                   .elements = x.elements(),
                   .count = static_cast<std::uint32_t>(request.node.attributes.integer("count"))};
-  return make_kernel(
-      [=](const StepContext&) { for_each_block(*queue, 1, kThreads, sizeof(TopK::Shared), body); });
+  return make_kernel([=](const StepContext&) {
+    for_each_block(*queue, 1, kSelectionThreads, sizeof(TopK::Shared), body);
+  });
 }
 
 KernelPointer scatter_add(const KernelRequest& request) {
