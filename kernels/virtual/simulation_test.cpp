@@ -121,7 +121,7 @@ TEST(VirtualTime, LanesShareTheCoresOfTheirHost) {
     cluster.machine_cores = cores;
     const Simulated shared(four, 5, cluster, 10'000);
     EXPECT_NEAR(shared.simulation->now() / alone.simulation->now(), 4.0 / cores, 1e-6);
-    const auto& [process, worker] = shared.simulation->workers().front();
+    const WorkerReport worker = shared.simulation->workers().front().second;
     EXPECT_NEAR(static_cast<double>(worker.compute_ns + worker.input_ns + worker.update_ns +
                                     worker.exposed_communication_ns + worker.wait_ns),
                 static_cast<double>(worker.total_ns), 10);

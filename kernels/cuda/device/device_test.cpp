@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
@@ -42,10 +41,10 @@ TEST_P(DeviceMemory, IsZeroedAndAligned) {
 
 TEST_P(DeviceMemory, IsReachedByTheHostThroughItsDeviceAlone) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const int* const memory = upload<int>({1, 2, 3});
-  EXPECT_EQ(read(memory, 3), (std::vector<int>{1, 2, 3}));
-  EXPECT_EXIT(std::exit(*const_cast<const volatile int*>(memory)), testing::KilledBySignal(SIGSEGV),
-              "");
+  const int* const memory = upload<int>({0, 2, 3});
+  EXPECT_EQ(read(memory, 3), (std::vector<int>{0, 2, 3}));
+  // By a signal, or with a sanitizer's report; who can read it exits with 0.
+  EXPECT_DEATH(std::exit(*const_cast<const volatile int*>(memory)), "");
 }
 
 TEST_P(DeviceMemory, IsRefusedWhereThereIsNotSoMuch) {
