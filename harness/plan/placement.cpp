@@ -250,8 +250,7 @@ Placement place(const RaceRequest& request, std::int64_t train_examples) {
   deal_workers(request, placement);
   placement.fuse_steps = request.fusion == "on" ? FuseSteps::Yes : FuseSteps::No;
   set_length(request, train_examples, placement);
-  const Step placed = apply(placement.strategies, placement.workload->training(placement.recipe),
-                            placement.options);
+  const Step placed = placed_step(placement);
   placement.facts = facts_of(placed.graph);
   check_drawn(placement, placed.normalization_group);
   placement.on_gpus = is_gpu(request.device);

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 
+#include "harness/plan/placement.h"
+#include "harness/plan/race_request.h"
+#include "kernels/graph/error.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
@@ -32,6 +36,22 @@ TEST(StepFacts, AreReadFromTheGraph) {
   for (const char* name :
        {"in_graph", "independent", "parameter_server", "parameter_server_async"}) {
     EXPECT_EQ(facts_of_strategy(name), "") << name;
+  }
+}
+
+/// fuse() makes one part of several: those that the user counts are of the step that is computed.
+TEST(StageParts, AreOfTheStepAsItIsComputed) {
+  RaceRequest request;
+  request.workload = "resnet9_thin";
+  request.strategy = "pipeline";
+  request.workers = 2;
+  for (const auto& [fusion, parts, other] :
+       {std::tuple("on", "7,14", "7,27"), std::tuple("off", "7,27", "7,14")}) {
+    request.fusion = fusion;
+    request.options = {{"stage_parts", parts}};
+    EXPECT_NO_THROW(placed_step(place(request, 2'048))) << parts;
+    request.options = {{"stage_parts", other}};
+    EXPECT_THROW(place(request, 2'048), RunError) << other;
   }
 }
 
