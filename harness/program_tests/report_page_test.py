@@ -16,7 +16,7 @@ from test_support import fresh_folder, output_of, run_tests, skip
 
 RECORDS = Path("results/xeon-no-amx-2-cores/quick")
 CLAIMS = Path("results/epyc-2-cores/claims")
-VIRTUAL = Path("results/epyc-zen3-2-cores/speedup/gbit_1")
+VIRTUAL = Path("results/epyc-2-cores/speedup/gbit_1")
 CLAIM_SEEDS = (1, 2)  # of five: figures of all claims, in half of the time
 WORKLOADS, STRATEGIES = 2, 9
 CELLS, FOLDED = 300, 40
