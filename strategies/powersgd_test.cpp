@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/graph/error.h"
-#include "kernels/graph/traffic.h"
 #include "strategies/equivalence_for_test.h"
 #include "strategies/replica_values_for_test.h"
 
@@ -85,14 +84,9 @@ Sizes sizes_of(const Graph& source, std::int64_t rank) {
   return sizes;
 }
 
-/// Of all workers, computed and counted.
 void expect_bytes(const Case& test, std::int64_t bytes) {
   Trial trial(step_of(test), data_of(test.workload), options_of(test));
-  const std::int64_t steps = testing_support::steps_of(test);
-  EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes);
-  std::int64_t counted = 0;
-  for (const auto& [place, traffic] : trial.counted()) counted += traffic.sent;
-  EXPECT_EQ(counted, steps * bytes);
+  testing_support::expect_bytes_of_a_step(trial, testing_support::steps_of(test), bytes);
 }
 
 /// A ring of two sends all of a sum once, and a half of what it scatters or gathers.

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests of strategies that compress gradients: what a replica's variable holds after a run.
+// For tests of strategies that compress gradients: what a replica's variable holds after a run, and
+// what the run has sent.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kernels/graph/traffic.h"
 #include "strategies/test_support.h"
 
 namespace regatta::testing_support {
@@ -23,6 +26,14 @@ inline std::vector<float> values_at(Trial& trial, const std::string& name, int r
   }
   ADD_FAILURE() << "there is no " << name;
   return {};
+}
+
+/// Of all places together: bytes of a step, as the graph computes them and as they were counted.
+inline void expect_bytes_of_a_step(Trial& trial, std::int64_t steps, std::int64_t bytes) {
+  EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes);
+  std::int64_t counted = 0;
+  for (const auto& [place, traffic] : trial.counted()) counted += traffic.sent;
+  EXPECT_EQ(counted, steps * bytes);
 }
 
 }  // namespace regatta::testing_support

@@ -143,7 +143,11 @@ Step TopK::rewritten() {
     for (NodeId id = 0; id < static_cast<NodeId>(source_.graph.nodes().size()); ++id) {
       const auto pushed = std::find_if(pushes.begin(), pushes.end(),
                                        [id](const GradientSum& sum) { return sum.node == id; });
-      pushed == pushes.end() ? void(copier_.copy(id, result_.graph)) : push(*pushed);
+      if (pushed == pushes.end()) {
+        copier_.copy(id, result_.graph);
+      } else {
+        push(*pushed);
+      }
     }
   }
   copier_.rename(result_);

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "kernels/graph/error.h"
-#include "kernels/graph/traffic.h"
 #include "strategies/equivalence_for_test.h"
 #include "strategies/replica_values_for_test.h"
 
@@ -111,14 +110,9 @@ Sizes sizes_of(const Graph& graph, double share) {
   return sizes;
 }
 
-/// Of all places, computed and counted.
 void expect_bytes(const Case& test, std::int64_t bytes) {
   Trial trial(step_of(test), data_of(test.workload), options_of(test));
-  const std::int64_t steps = testing_support::steps_of(test);
-  EXPECT_EQ(bytes_per_step(trial.graph(), steps), bytes);
-  std::int64_t counted = 0;
-  for (const auto& [place, traffic] : trial.counted()) counted += traffic.sent;
-  EXPECT_EQ(counted, steps * bytes);
+  testing_support::expect_bytes_of_a_step(trial, testing_support::steps_of(test), bytes);
 }
 
 /// What each worker selects goes to every other, or to the server, which sends the parameters.

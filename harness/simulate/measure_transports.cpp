@@ -116,9 +116,8 @@ RankSweeps sweep_by_ranks(LaunchOptions launch, const std::string& name) {
   add_sweeps(launcher.last_lines(0), sweeps);
   const bool has_grpc = launch.reach == Reach::Hosts;
   if (has_grpc) add_sweeps(launcher.last_lines(1), sweeps);
-  if (sweeps.rings.size() > 1 && sweeps.sums.size() > 1 &&
-      (sweeps.grpc.sending.size() > 1) == has_grpc)
-    return sweeps;
+  const bool has_sums = sweeps.rings.size() > 1 && sweeps.sums.size() > 1;
+  if (has_sums && (sweeps.grpc.sending.size() > 1) == has_grpc) return sweeps;
   throw RunError(ErrorKind::Unsupported, "messages over " + name +
                                              " were not measured: " + launcher.last_words() +
                                              " (logs in " + launch.logs.string() + ")");
