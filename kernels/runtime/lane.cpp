@@ -136,9 +136,11 @@ void Lane::run() {
     now = run_step(ticket, now);
   }
   if (loop_.empty() || captured_ != nullptr) return;
-  const std::uint64_t for_leader = ticks() - now;
-  waited_ += for_leader;
-  total_ += for_leader;
+  wait_for_loop();  // the end is that of all of its lanes
+  if (stages_ > 0) bubble_ += stages_ended_ - now;
+  const std::uint64_t for_loop = ticks() - now;
+  waited_ += for_loop;
+  total_ += for_loop;
 }
 
 /// From `begin`, when the lane began to wait for its ticket. Returns when the step ended.

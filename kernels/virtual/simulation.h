@@ -141,6 +141,8 @@ class Simulation {
     return quorum.seats[static_cast<std::size_t>(planned(l).place.replica)];
   }
   void begin_step(int l);
+  void end_wait(int l);
+  void end(int l);
   double stages_ended(int l) const;
   void end_step(int l);
   void go_on_to(int l, std::size_t at);

@@ -27,8 +27,7 @@ bool Simulation::may_begin(int l) {
     return true;
   }
   if (plan.leads || loops_[static_cast<std::size_t>(plan.loop)].is_over) {
-    lane(l).state = State::Done;
-    wake(lane(l).watchers);
+    end(l);
     return false;
   }
   lane(l).state = State::Parked;
@@ -98,13 +97,27 @@ double Simulation::stages_ended(int l) const {
   return end;
 }
 
-void Simulation::begin_step(int l) {
+/// What a lane waits for others of its loop after a step, until it begins the next or ends.
+void Simulation::end_wait(int l) {
   Lane& own = lane(l);
   own.bubble += stages_ended(l) - own.since;
-  own.in_step = true;
-  go_on_to(l, 0);
   own.waited += now_ - own.since;
   own.since = now_;
+}
+
+void Simulation::end(int l) {
+  Lane& own = lane(l);
+  end_wait(l);
+  own.total += now_ - own.began;
+  own.state = State::Done;
+  wake(own.watchers);
+}
+
+void Simulation::begin_step(int l) {
+  Lane& own = lane(l);
+  own.in_step = true;
+  go_on_to(l, 0);
+  end_wait(l);
   if (own.peer_waits.size() > 64) {
     own.peer_waits.erase(own.peer_waits.begin(), own.peer_waits.end() - 16);
   }
