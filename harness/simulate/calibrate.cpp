@@ -12,6 +12,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/simulate/calibration.h"
 #include "harness/simulate/measure_kernels.h"
+#include "harness/simulate/measure_sums.h"
 #include "harness/simulate/measure_transports.h"
 #include "harness/simulate/stage_times.h"
 #include "harness/system/machine.h"
@@ -77,16 +78,17 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
                               .seed = request.seed,
                               .tell = tell});
   const LogFolder logs;
-  const Calibration made{
-      .source = kCalibrated,
-      .cpu = machine_facts().cpu,
-      .git_commit = software_facts().git_commit,
-      .timestamp = utc_timestamp(),
-      .command = request.command,
-      .transports = measure_transports(
-          {.logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell}),
-      .kernels = std::move(measured.costs),
-      .step_ns = std::move(measured.step_ns)};
+  const TransportMeasuring transports{
+      .logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell};
+  const Calibration made{.source = kCalibrated,
+                         .cpu = machine_facts().cpu,
+                         .git_commit = software_facts().git_commit,
+                         .timestamp = utc_timestamp(),
+                         .command = request.command,
+                         .transports = measure_transports(transports),
+                         .kernels = std::move(measured.costs),
+                         .sums = measure_sums(parts, transports),
+                         .step_ns = std::move(measured.step_ns)};
   out.stream() << to_json(made);
   out.commit();
   std::cout << made.kernels.size() << " kernels and messages in " << wanted.out << '\n';
