@@ -5,6 +5,7 @@ were taken otherwise than they are meant.
 usage: ci/abuse_test.py
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -148,6 +149,13 @@ class Programs(unittest.TestCase):
                 hog.wait()
         self.assertEqual((done.code, done.overdue), (0, False))
         self.assertTrue(asleep.overdue)
+
+    def test_are_awaited_however_many_connections_are_open(self) -> None:
+        with contextlib.ExitStack() as opened:
+            for _ in range(1_100):
+                opened.enter_context(open(os.devnull, "rb"))
+            done = run(["/bin/true"], Path("/"), 10)
+        self.assertEqual((done.code, done.overdue), (0, False))
 
     def test_are_reported_with_the_way_to_try_them_again(self) -> None:
         done = subprocess.run([CI / "abuse", made_up_program(), "--only", "commands:1", "--jobs",
