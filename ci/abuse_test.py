@@ -5,6 +5,7 @@ were taken otherwise than they are meant.
 usage: ci/abuse_test.py
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -148,6 +149,13 @@ class Programs(unittest.TestCase):
                 hog.wait()
         self.assertEqual((done.code, done.overdue), (0, False))
         self.assertTrue(asleep.overdue)
+
+    def test_are_awaited_however_many_connections_are_open(self) -> None:
+        with contextlib.ExitStack() as opened:
+            for _ in range(1_100):
+                opened.enter_context(open(os.devnull, "rb"))
+            done = run(["/bin/true"], Path("/"), 10)
+        self.assertEqual((done.code, done.overdue), (0, False))
 
     def test_are_reported_with_the_way_to_try_them_again(self) -> None:
         done = subprocess.run([CI / "abuse", made_up_program(), "--only", "commands:1", "--jobs",
@@ -336,7 +344,7 @@ gbit_per_s = 8
             with self.subTest(new=new), self.assertRaises(toml.Refused):
                 self.facts(self.TEXT.replace(old, new, 1))
         for changes in ({"calibration": True}, {"step_ns": [0.5]}, {"kernels": {"dense": 1e14}},
-                        {"kernels": []}, {"cpu": 1}, {"transports": {}},
+                        {"kernels": []}, {"cpu": 1}, {"transports": {}}, {"transports": 5},
                         {"source": cluster_file.CALIBRATED, "cpu": "y"}):
             with self.subTest(changes=changes), self.assertRaises(toml.Refused):
                 self.facts(self.TEXT, **changes)

@@ -30,6 +30,7 @@ formatting and lint: clang-format-14 pyflakes3 shellcheck yamllint
 hosts made of network namespaces, for a test: iproute2
 certificates for a test of TLS: openssl
 a Debian package, for a test: dpkg-dev file
+a processor that has less than this one, for a test: qemu-user
 browser for a test of the page of the report: chromium
 serving an archive to the test of ci/fetch_cifar10: curl ca-certificates'
 # Debian 12 and 13 have both this version; from 16 on it compiles the library of g++ in C++20.

@@ -19,29 +19,12 @@
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
-#include "kernels/graph/period.h"
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
 namespace {
 
-using virtual_time::ComputeTimes;
 using virtual_time::Simulation;
-
-/// Steps until the estimate stands: of constant times all are alike once every node has taken part.
-constexpr std::int64_t kStepsAlike = 8;
-constexpr std::int64_t kStepsThatDiffer = 200;
-
-std::int64_t steps_of(const RaceRequest& request, const std::vector<Step>& parts,
-                      const virtual_time::Cluster& cluster) {
-  if (request.steps) return *request.steps;
-  std::int64_t steps =
-      cluster.compute_times.kind == ComputeTimes::Kind::Constant ? kStepsAlike : kStepsThatDiffer;
-  for (const Step& part : parts) {
-    steps = std::max(steps, 2 * steps_with_all_nodes(part.graph));
-  }
-  return steps;
-}
 
 }  // namespace
 
@@ -52,7 +35,8 @@ Record simulated_race(const RaceRequest& request) {
   pick_sums(request, placement);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   const VirtualCell cell = virtual_cell(request, placement, parts);
-  const std::int64_t steps = steps_of(request, parts, cell.file.cluster);
+  const std::int64_t steps =
+      request.steps.value_or(steps_to_estimate(parts, cell.file.cluster.compute_times));
   const int threads = cell.file.cluster.threads_per_worker;
 
   Record record;

@@ -108,6 +108,8 @@ def costs_in(content: bytes, known: dict[str, Any]) -> Costs:
         if not isinstance(member(made, name), str):
             raise Refused(f"{name} is no text")
     transports = member(made, "transports")
+    if not isinstance(transports, dict):
+        raise Refused("transports is no table")
     later = (LATER_TRANSPORT,) if LATER_TRANSPORT in transports else ()
     for transport in (member(transports, name) for name in (*TRANSPORTS, *later)):
         for way in (member(transport, name) for name in WAYS):

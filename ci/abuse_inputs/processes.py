@@ -63,8 +63,10 @@ def prepare_worker(sanitized: bool) -> None:
 
 def ends_within(pid: int, limit_s: float) -> bool:
     descriptor = os.pidfd_open(pid)
+    poll = select.poll()  # select() takes no descriptor beyond 1023
+    poll.register(descriptor, select.POLLIN)
     try:
-        return bool(select.select([descriptor], [], [], max(limit_s, 0))[0])
+        return bool(poll.poll(1000 * max(limit_s, 0)))
     finally:
         os.close(descriptor)
 

@@ -67,6 +67,20 @@ void require_no_flag_twice(int argc, const char* const* argv) {
   }
 }
 
+/// CLI11 hands what is too much for a subcommand to the program, which takes `--help` as a flag.
+void require_no_flag_behind_mark(int argc, const char* const* argv) {
+  bool behind = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (behind && word.starts_with('-')) {
+      throw RunError(ErrorKind::Usage, "behind -- there are no flags; fix: give " +
+                                           std::string(word) + " before it, or a path as ./" +
+                                           std::string(word));
+    }
+    behind |= word == "--";
+  }
+}
+
 }  // namespace
 
 void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what) {
@@ -78,6 +92,7 @@ void add_overwrite(CLI::App& app, IfThere& if_there, const std::string& what) {
 void parse_words(CLI::App& app, int argc, const char* const* argv) {
   require_no_empty_word(argc, argv);
   require_no_flag_as_value(app, argc, argv);
+  require_no_flag_behind_mark(argc, argv);
   require_no_flag_twice(argc, argv);
   try {
     app.parse(argc, argv);

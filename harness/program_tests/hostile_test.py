@@ -232,6 +232,12 @@ class Values(Hostile):
         for words in (("--dry-run", "--dry-run"), ("--seeds", "2", "--seeds=3")):
             self.assert_refused("matrix", "--tier", "quick", *words, says=" is given twice")
 
+    def test_are_no_flags_behind_the_mark(self) -> None:
+        folder = str(fresh_folder())
+        for word in ("--help", "--format", "-h"):
+            self.assert_refused("export", folder, "--format", "csv", "--", word,
+                                says=f"behind -- there are no flags; fix: give {word} before it")
+
     def test_are_decimal(self) -> None:
         folder = fresh_folder()
         output_of("run", "--workload", "parabola", "--steps", "010", "--seed", "010", "--strategy",

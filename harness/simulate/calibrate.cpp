@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/simulate/calibrate.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "harness/plan/device_name.h"
 #include "harness/plan/layout.h"
@@ -14,16 +17,22 @@
 #include "harness/simulate/measure_kernels.h"
 #include "harness/simulate/measure_sums.h"
 #include "harness/simulate/measure_transports.h"
+#include "harness/simulate/picked_sums.h"
 #include "harness/simulate/stage_times.h"
+#include "harness/simulate/virtual_cell.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
 #include "harness/system/run_id.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
+#include "kernels/virtual/simulation.h"
+#include "strategies/shared_options.h"
 #include "workloads/workload.h"
 
 namespace regatta {
 namespace {
+
+constexpr double kShorter = 0.99;  // what is said to be faster
 
 /// The ranks' logs, for as long as they are needed.
 class LogFolder {
@@ -43,14 +52,38 @@ class LogFolder {
   std::filesystem::path path_;
 };
 
-void print_stages(const Placement& placement, const std::vector<Step>& parts,
-                  const virtual_time::KernelCosts& costs, std::int64_t threads) {
+/// What a step of the cell takes on this machine by its calibration; infinite where that does not
+/// know all kernels.
+double virtual_step_ns(const RaceRequest& request, const Calibration& made, int threads) {
+  Placement placement = place_without_data(request);
+  pick_sums(request, placement);
+  const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
+  const virtual_time::Program program = virtual_time::make_program(parts, made.kernels, threads);
+  if (!program.unknown_kernels.empty()) return std::numeric_limits<double>::infinity();
+  const virtual_time::Cluster cluster{
+      .hosts = {{.name = "this machine", .cores = static_cast<int>(available_cores(0).size())}},
+      .threads_per_worker = threads,
+      .transports = made.transports};
+  virtual_time::Simulation simulation(program, cluster,
+                                      {.host_of = std::vector<int>(parts.size())});
+  const std::int64_t steps = steps_to_estimate(parts, cluster.compute_times);
+  simulation.advance_to(steps * placement.recipe.global_batch);
+  return simulation.now() / static_cast<double>(steps);
+}
+
+void print_stages(const RaceRequest& request, const Placement& placement,
+                  const std::vector<Step>& parts, const Calibration& made, int threads) {
   const Step model = as_computed(placement, placement.workload->training(placement.recipe));
-  const auto balance = stage_balance(model.graph, parts, costs, static_cast<int>(threads));
-  if (!balance) return;
-  std::cout << "stages compute by " << balance->now.text() << '\n';
-  if (balance->even.parts == balance->now.parts) return;
-  std::cout << "more evenly by      " << balance->even.text() << '\n';
+  const auto step_ns = [&](const std::vector<std::int64_t>& division) {
+    RaceRequest other = request;
+    other.options[std::string(kStageParts.name)] = fmt::format("{}", fmt::join(division, ","));
+    return virtual_step_ns(other, made, threads);
+  };
+  const auto found = stage_divisions(model.graph, parts, made.kernels, threads, step_ns);
+  if (!found) return;
+  std::cout << "stages compute by        " << found->now.text() << '\n';
+  if (found->fastest.step_ns > kShorter * found->now.step_ns) return;
+  std::cout << "faster in virtual time   " << found->fastest.text() << '\n';
 }
 
 }  // namespace
@@ -69,6 +102,7 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   const Workload& workload = find_workload(request.workload);
   const DataSets data = load_data(workload, dataset_of(request, workload), files_of(request));
   Placement placement = place(request, data.train.count);
+  pick_sums(request, placement);
   placement.recipe.data_weights = data_weights_of(workload, data.train);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   MeasuredKernels measured =
@@ -92,7 +126,7 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   out.stream() << to_json(made);
   out.commit();
   std::cout << made.kernels.size() << " kernels and messages in " << wanted.out << '\n';
-  print_stages(placement, parts, made.kernels, wanted.threads);
+  print_stages(request, placement, parts, made, static_cast<int>(wanted.threads));
 }
 
 }  // namespace regatta

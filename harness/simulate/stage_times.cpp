@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
 
 #include "strategies/shared_options.h"
 #include "strategies/stages.h"
@@ -39,18 +42,61 @@ ModelTimes model_times(const ModelParts& model, std::span<const Step> parts,
   return times;
 }
 
+using PartCounts = std::vector<std::int64_t>;
+
 /// `stage_of`: of each part, or its chunk; parts of one that follow each other are together.
-StageTimes divided(const std::vector<double>& ns, const std::vector<int>& stage_of) {
-  StageTimes times;
-  for (std::size_t p = 0; p < ns.size(); ++p) {
-    if (p == 0 || stage_of[p] != stage_of[p - 1]) {
-      times.parts.push_back(0);
-      times.ns.push_back(0);
-    }
-    ++times.parts.back();
-    times.ns.back() += ns[p];
+PartCounts division_of(const std::vector<int>& stage_of) {
+  PartCounts parts;
+  for (std::size_t p = 0; p < stage_of.size(); ++p) {
+    if (p == 0 || stage_of[p] != stage_of[p - 1]) parts.push_back(0);
+    ++parts.back();
+  }
+  return parts;
+}
+
+StageTimes divided(const std::vector<double>& ns, const PartCounts& parts, double step_ns) {
+  StageTimes times{.parts = parts, .ns = {}, .step_ns = step_ns};
+  auto next = ns.begin();
+  for (const std::int64_t count : parts) {
+    times.ns.push_back(std::accumulate(next, next + count, 0.0));
+    next += count;
   }
   return times;
+}
+
+/// Asks for the time of each division once.
+class Tried {
+ public:
+  explicit Tried(const StepTime& step_ns) : step_ns_(step_ns) {}
+
+  double operator()(const PartCounts& parts) {
+    const auto [entry, is_new] = known_.try_emplace(parts, 0);
+    if (is_new) entry->second = step_ns_(parts);
+    return entry->second;
+  }
+
+ private:
+  const StepTime& step_ns_;
+  std::map<PartCounts, double> known_;
+};
+
+/// Moves a part from one chunk to the next or the one before for as long as a step gets shorter.
+PartCounts descended(PartCounts parts, Tried& step_ns) {
+  for (bool is_faster = true; is_faster;) {
+    is_faster = false;
+    const auto move = [&](std::size_t from, std::size_t to) {
+      PartCounts other = parts;
+      ++other[to];
+      if (--other[from] == 0 || step_ns(other) >= step_ns(parts)) return;
+      parts = std::move(other);
+      is_faster = true;
+    };
+    for (std::size_t c = 1; c < parts.size(); ++c) {
+      move(c - 1, c);
+      move(c, c - 1);
+    }
+  }
+  return parts;
 }
 
 }  // namespace
@@ -58,22 +104,26 @@ StageTimes divided(const std::vector<double>& ns, const std::vector<int>& stage_
 std::string StageTimes::text() const {
   std::vector<std::string> ms;
   for (const double each : ns) ms.push_back(fmt::format("{:.3g}", each / 1e6));
-  return fmt::format("{} {}: {} ms", kStageParts.flag(), fmt::join(parts, ","),
-                     fmt::join(ms, ", "));
+  return fmt::format("{} {}: {} ms of a step of {:.3g} ms", kStageParts.flag(),
+                     fmt::join(parts, ","), fmt::join(ms, ", "), step_ns / 1e6);
 }
 
-std::optional<StageBalance> stage_balance(const Graph& model, std::span<const Step> parts,
-                                          const virtual_time::KernelCosts& costs,
-                                          int threads_per_worker) {
+std::optional<StageDivisions> stage_divisions(const Graph& model, std::span<const Step> parts,
+                                              const virtual_time::KernelCosts& costs,
+                                              int threads_per_worker, const StepTime& step_ns) {
   const ModelTimes times = model_times(ModelParts(model), parts, costs, threads_per_worker);
-  const StageTimes now = divided(times.ns, times.stage);
-  if (now.parts.size() < 2) return std::nullopt;
+  const PartCounts now = division_of(times.stage);
+  if (now.size() < 2) return std::nullopt;
   std::vector<std::int64_t> rounded;
   for (const double ns : times.ns) rounded.push_back(std::llround(ns));
   const std::int64_t stages = 1 + *std::max_element(times.stage.begin(), times.stage.end());
-  return StageBalance{
-      .now = now,
-      .even = divided(times.ns, deal_in_turn(rounded, stages, std::ssize(now.parts) / stages))};
+  const PartCounts even = division_of(deal_in_turn(rounded, stages, std::ssize(now) / stages));
+  Tried tried(step_ns);
+  const PartCounts from_now = descended(now, tried);
+  const PartCounts from_even = descended(even, tried);
+  const PartCounts& fastest = tried(from_even) < tried(from_now) ? from_even : from_now;
+  return StageDivisions{.now = divided(times.ns, now, tried(now)),
+                        .fastest = divided(times.ns, fastest, tried(fastest))};
 }
 
 }  // namespace regatta

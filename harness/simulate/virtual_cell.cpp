@@ -12,12 +12,16 @@
 #include "harness/system/machine.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/names.h"
+#include "kernels/graph/period.h"
 #include "strategies/shared_options.h"
 
 namespace regatta {
 namespace {
 
 constexpr double kMostRunNs = 1e18;
+/// Of constant times all steps are alike once every node has taken part.
+constexpr std::int64_t kStepsAlike = 8;
+constexpr std::int64_t kStepsThatDiffer = 200;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw RunError(ErrorKind::Unsupported, "--cluster: " + what);
@@ -97,6 +101,14 @@ VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
       virtual_time::make_program(parts, file.calibration.kernels, threads);
   require_costs(program.unknown_kernels, request);
   return {.file = std::move(file), .program = std::move(program), .options = std::move(options)};
+}
+
+std::int64_t steps_to_estimate(std::span<const Step> parts,
+                               const virtual_time::ComputeTimes& compute_times) {
+  const bool alike = compute_times.kind == virtual_time::ComputeTimes::Kind::Constant;
+  std::int64_t steps = alike ? kStepsAlike : kStepsThatDiffer;
+  for (const Step& part : parts) steps = std::max(steps, 2 * steps_with_all_nodes(part.graph));
+  return steps;
 }
 
 TrainingReport report_of(const virtual_time::Simulation& simulation,

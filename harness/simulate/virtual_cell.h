@@ -44,6 +44,10 @@ struct VirtualCell {
 VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
                          std::span<const Step> parts);
 
+/// Until the estimate of a step's time stands.
+std::int64_t steps_to_estimate(std::span<const Step> parts,
+                               const virtual_time::ComputeTimes& compute_times);
+
 /// Times, bytes and staleness; no losses. Throws: RunError(Usage) for a run that takes decades.
 TrainingReport report_of(const virtual_time::Simulation& simulation,
                          const virtual_time::Program& program);
