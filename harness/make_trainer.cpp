@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/make_trainer.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -87,6 +89,7 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   LaunchOptions launch;
   // Ranks of other hosts do not inherit the environment.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
+  launch.environment[kPickedVariable] = fmt::format("{}", fmt::join(wanted.placement.picked, ","));
   launch.hosts = wanted.request.hosts;
   if (!launch.hosts.empty() || !other_host_of_slurm_job().empty()) launch.reach = Reach::Hosts;
   if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;

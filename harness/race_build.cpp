@@ -13,6 +13,7 @@
 #include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
 #include "harness/race_run.h"
+#include "harness/simulate/picked_sums.h"
 #include "harness/summary.h"
 #include "harness/system/machine.h"
 #include "harness/system/process.h"
@@ -33,6 +34,7 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   cores_used_ = std::ssize(cores_);
   data_ = load_data(workload, dataset, files_of(request));
   placement_ = place(request, data_.train.count);
+  pick_sums(request, placement_);
   if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
   weigh();
   describe(dataset);
@@ -87,6 +89,8 @@ void Race::build() {
   const std::int64_t steps = placement_.recipe.total_examples / placement_.recipe.global_batch;
   record_.graph = graph_record(parts, std::max<std::int64_t>(1, steps));
   record_.graph.build_ns = now_ns() - build_begin;
+  record_.graph.picked_by = placement_.picked_by;
+  if (!placement_.picked.empty()) tell(picked_text(record_.graph));
 
   evaluation_points_ = evaluation_points_of(placement_);
   const Recipe evaluated = evaluated_recipe(request_, placement_.recipe, data_.test.count);

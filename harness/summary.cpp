@@ -11,6 +11,7 @@
 #include "harness/record/record_fields.h"
 #include "harness/run/assemble.h"
 #include "harness/run/merge_reports.h"
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/traffic.h"
@@ -101,6 +102,23 @@ template <typename T>
 T at_place(const std::map<Place, T>& all, const Place& place) {
   const auto found = all.find(place);
   return found == all.end() ? T{} : found->second;
+}
+
+/// By their groups; each has a member 0 in one of the parts.
+std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
+  std::map<std::int64_t, SumRecord> by_group;
+  for (const Step& part : parts) {
+    for (const Node& node : part.graph.nodes()) {
+      if (node.op != Op::AllReduce || node.attributes.integer("member") != 0) continue;
+      const CollectiveShape shape = collective_shape(part.graph, node);
+      by_group[shape.group] = {.algorithm = std::string(shape.algorithm),
+                               .members = shape.members,
+                               .bytes = shape.elements * shape.element_bytes};
+    }
+  }
+  std::vector<SumRecord> all;
+  for (auto& [group, sum] : by_group) all.push_back(std::move(sum));
+  return all;
 }
 
 /// The largest server's bytes of parameters in terms of the mean; nothing without servers.
@@ -226,6 +244,7 @@ GraphRecord graph_record(const std::vector<Step>& parts, std::int64_t steps) {
   record.bytes_per_step_computed = static_cast<double>(sent) / static_cast<double>(steps);
   record.models = parts.front().partition.models;
   record.shard_imbalance = shard_imbalance(parts);
+  record.all_reduces = all_reduces_of(parts);
   return record;
 }
 

@@ -49,12 +49,13 @@ inline constexpr Option kStalenessBound = {
     .type = Count{.usual = std::nullopt}};
 
 inline constexpr std::array kAlgorithms = {
-    kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi, kNccl};
+    kRing, kReduceToOne, kHierarchicalCopy, kDoubleTree, kTorus, kMpi, kNccl, kAuto};
 inline constexpr Option kAlgorithm = {
     .name = "all_reduce",
     .help =
         "how gradients are summed: ring, reduce_to_one, hierarchical_copy, double_tree, torus, mpi "
-        "(over --processes), or nccl (between GPUs; ring is NCCL's there, too)",
+        "(over --processes), nccl (between GPUs; ring is NCCL's there, too), or auto, for each sum "
+        "the fastest by --costs",
     .unit = "",
     .type = Choice{.usual = kRing, .words = kAlgorithms}};
 

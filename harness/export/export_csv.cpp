@@ -3,10 +3,10 @@
 // One row for each run, after a header. RFC 4180: lines end in CR LF, and a value with a comma, a
 // quote or a line break is quoted, its quotes doubled. Columns are the fields of a record by their
 // names in results/schema.json, such as `cell.workload`; null is empty. Lists of single words are
-// joined by "; ", and so are `kernels` (NODE=CHOICE) and `environment` (NAME=VALUE); stragglers are
-// written as for --straggler. Evaluations, workers, clocks and training losses do not fit a row;
-// only the last evaluation is included. A field that an older record lacks has its default. Failed
-// and missed runs have rows, too.
+// joined by "; ", and so are `kernels` (NODE=CHOICE), `environment` (NAME=VALUE) and the sums of a
+// step (BYTES=ALGORITHM); stragglers are written as for --straggler. Evaluations, workers, clocks
+// and training losses do not fit a row; only the last evaluation is included. A field that an older
+// record lacks has its default. Failed and missed runs have rows, too.
 #include <fmt/format.h>
 
 #include <type_traits>
@@ -75,6 +75,13 @@ class Row {
   void add(const std::string& column, const std::vector<KernelChoice>& kernels) {
     std::vector<std::string> texts;
     for (const auto& [node, choice] : kernels) texts.push_back(node + '=' + choice);
+    add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
+  }
+  void add(const std::string& column, const std::vector<SumRecord>& sums) {
+    std::vector<std::string> texts;
+    for (const auto& [algorithm, members, bytes] : sums) {
+      texts.push_back(fmt::format("{}={}", bytes, algorithm));
+    }
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }
   void add(const std::string&, const std::vector<Evaluation>& evaluations) {

@@ -45,6 +45,8 @@ struct Placement {
   LaunchSteps launch = LaunchSteps::ByKernel;
   Evaluate evaluate = Evaluate::Often;
   std::optional<EngineRule> engines;  ///< of cuDNN; empty if the CPU computes
+  std::vector<std::string> picked;    ///< by sum that --all-reduce auto leaves open; empty: none is
+  std::optional<std::string> picked_by;  ///< digest of the costs; empty: they are as given
 };
 
 /// Plans a run and checks everything that can be checked without data. `train_examples` is the
@@ -62,7 +64,8 @@ EvaluationPoints evaluation_points_of(const Placement& placement);
 /// Applies `--fusion` and `--winograd` to a step.
 Step as_computed(const Placement& placement, const Step& step);
 
-/// The placed step before partition(). Throws: RunError(Usage).
+/// The placed step before partition(); its sums are open where none is picked yet.
+/// Throws: RunError(Usage).
 Step placed_step(const Placement& placement);
 
 /// The record's number of workers: replicas times stages, without backup workers.

@@ -60,6 +60,8 @@ struct RaceRequest {
   std::string virtual_mode = "time";  ///< or `train`
   std::string listen;                 ///< address that ranks can reach; empty: loopback
   std::string tls;                    ///< folder of certificates; empty: no TLS
+  std::string costs;                  ///< a calibration, for --all-reduce auto; empty: none
+  std::string picked;                 ///< in place of it: an algorithm for each sum, by commas
 };
 
 }  // namespace regatta

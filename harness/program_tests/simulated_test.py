@@ -72,6 +72,16 @@ class Calibration(unittest.TestCase):
         self.assertGreater(made["transports"]["open_mpi"]["between_hosts"]["message_ns"], 1000)
         self.assertGreater(len(made["step_ns"]), 10)
 
+    def test_has_the_sums_of_the_cell_by_each_algorithm(self) -> None:
+        sums = json.loads(calibration())["sums"]
+        self.assertEqual(sorted(each["algorithm"] for each in sums), [
+            "double_tree", "hierarchical_copy", "mpi", "reduce_to_one", "ring", "torus"])
+        for each in sums:
+            self.assertEqual((each["members"], each["processes"], each["between_hosts"]),
+                             (4, 4, False))
+            self.assertGreater(each["way"]["message_ns"], 0)
+            self.assertGreater(each["way"]["points"][-1][0], 1e6)
+
     def test_measures_what_is_due_in_few_steps_only(self) -> None:
         folder = fresh_folder()
         rare = ("--workload", "parabola", "--strategy", "local_sgd", "--sync-every", "500",
@@ -153,6 +163,28 @@ class SimulatedRun(unittest.TestCase):
                      ["step_time_ns"]["p50"] for us in (0, 500))
         # A ring of four takes six steps, each of one latency.
         self.assertAlmostEqual((far - near) / 3e6, 1, delta=0.02)
+
+    def test_sums_by_the_algorithm_that_takes_the_least_time_there(self) -> None:
+        way = {"message_ns": 1000, "bytes_per_ns": 1}
+        carrier = {"on_host": way, "between_hosts": way, "adding_bytes_per_ns": 1,
+                   "sending_bytes_per_ns": None}
+        even = {name: carrier for name in ("in_process", "open_mpi", "open_mpi_sums", "grpc")}
+        far = f"latency_us = 500\n[compute_times]\n{HOSTS}"
+        narrow = "[compute_times]\n[[host]]\ncount = 4\ngbit_per_s = 1e-4\nprocesses = 1\n"
+        picked = []
+        for text in (far, narrow):
+            auto = simulated(cluster(text, transports=even), "--all-reduce", "auto")
+            VALIDATOR.validate(auto)
+            (own,) = auto["graph"]["all_reduces"]
+            picked.append(own["algorithm"])
+            self.assertEqual(auto["graph"]["picked_by"], auto["simulated"]["calibration"])
+            named = {name: simulated(cluster(text, transports=even), "--all-reduce", name)
+                     ["step_time_ns"]["p50"] for name in ("ring", "reduce_to_one", "torus", "mpi",
+                                                          "hierarchical_copy", "double_tree")}
+            self.assertEqual(auto["step_time_ns"]["p50"], named[own["algorithm"]])
+            self.assertLessEqual(auto["step_time_ns"]["p50"], 1.001 * min(named.values()))
+        self.assertEqual(picked[0], "reduce_to_one")  # two ways, one behind the other
+        self.assertNotEqual(picked[1], "reduce_to_one")  # whose root takes three times the bytes
 
     def test_waits_for_a_straggler(self) -> None:
         even = f"[compute_times]\n{HOSTS}"
@@ -331,6 +363,10 @@ class BadInput(unittest.TestCase):
         self.refused(cluster(), r"--continue-on-loss is for", "--continue-on-loss")
         train = ("--virtual", "train")
         self.refused(cluster(), r"--all-reduce ring", *train, "--all-reduce", "mpi")
+        self.refused(cluster(), r"--all-reduce ring", *train, "--all-reduce", "auto", "--picked",
+                     "mpi")
+        self.refused(cluster(), r"has its own; fix: leave one of them out", "--all-reduce", "auto",
+                     "--costs", "costs.json")
         self.refused(cluster(), r"--cluster: .*leave --device out", *train, "--device", "cuda")
         self.refused(cluster(), r"has no checkpoints", *train, "--checkpoint-every", "5")
         self.refused(cluster(), r"leave --threads out", *train, "--threads", "1")

@@ -26,6 +26,8 @@ inline constexpr ConnectionLimits kControlLimits{.keepalive_time_ms = 10'000,
 inline constexpr char kCoordinatorVariable[] = "REGATTA_COORDINATOR";  ///< ADDRESS:PORT
 inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
+/// As --picked: the algorithms of open sums, which the coordinator alone picks.
+inline constexpr char kPickedVariable[] = "REGATTA_PICKED";
 /// Set for rank 0 in an existing allocation, which then sends the run's variables by MPI.
 inline constexpr char kJoinedVariable[] = "REGATTA_JOINED";
 

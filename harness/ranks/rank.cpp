@@ -329,6 +329,8 @@ int serve_as_rank(const RaceRequest& request) {
     session = join_allocation(*processes);
     if (variable_or(kCoordinatorVariable, "").empty()) return 0;  // it says why
   }
+  RaceRequest told = request;
+  told.picked = variable_or(kPickedVariable, "");
   // While no other thread reads the environment. Ranks that the coordinator starts have it from
   // there.
   std::optional<PinnedNcclAlgorithm> pinned;
@@ -338,7 +340,7 @@ int serve_as_rank(const RaceRequest& request) {
   // At the end of its job Slurm signals all processes; the coordinator's word ends this one.
   if (is_started_by_srun()) std::signal(SIGTERM, SIG_IGN);
   {
-    Rank rank(request, client, std::move(session));
+    Rank rank(told, client, std::move(session));
     RankCommands commands(client, [&rank](const auto& command) { rank.hear(command); });
     guarded(client, [&] { rank.join(); });
     for (bool goes_on = true; goes_on;) {

@@ -154,6 +154,13 @@ struct ClockRecord {
   std::int64_t error_ns = 0;   ///< bound on an offset's error, either way
 };
 
+/// One all_reduce of a step.
+struct SumRecord {
+  std::string algorithm;
+  std::int64_t members = 1;
+  std::int64_t bytes = 0;  ///< of a member's buffer
+};
+
 struct GraphRecord {
   std::int64_t nodes = 0;
   std::vector<std::int64_t> nodes_per_process;  ///< after partition, by rank
@@ -162,6 +169,8 @@ struct GraphRecord {
   double bytes_per_step_computed = 0;     ///< from the graph, mean over the steps of a whole run
   double bytes_per_step_counted = 0;      ///< at the transports, mean over steps
   std::optional<double> shard_imbalance;  ///< largest server / mean; empty without servers
+  std::vector<SumRecord> all_reduces;     ///< in their order; empty in older records
+  std::optional<std::string> picked_by;   ///< digest of the costs; empty: algorithms were named
 };
 
 /// Equal for all runs of one workload, batch and seed; sixteen hexadecimal digits each.
@@ -223,7 +232,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 8;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 9;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z

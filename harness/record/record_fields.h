@@ -142,6 +142,13 @@ void for_each_field(T& part, Field&& field) {
   field("error_ns", part.error_ns);
 }
 
+template <FieldsOf<SumRecord> T, typename Field>
+void for_each_field(T& part, Field&& field) {
+  field("algorithm", part.algorithm);
+  field("members", part.members);
+  field("bytes", part.bytes);
+}
+
 template <FieldsOf<GraphRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("nodes", part.nodes);
@@ -151,6 +158,8 @@ void for_each_field(T& part, Field&& field) {
   field("bytes_per_step_computed", part.bytes_per_step_computed);
   field("bytes_per_step_counted", part.bytes_per_step_counted);
   field("shard_imbalance", part.shard_imbalance);
+  field("all_reduces", part.all_reduces);
+  field("picked_by", part.picked_by);
 }
 
 template <FieldsOf<Checksums> T, typename Field>

@@ -15,7 +15,9 @@
 #include "harness/plan/training_options.h"
 #include "harness/simulate/calibration.h"
 #include "harness/simulate/measure_kernels.h"
+#include "harness/simulate/measure_sums.h"
 #include "harness/simulate/measure_transports.h"
+#include "harness/simulate/picked_sums.h"
 #include "harness/simulate/stage_times.h"
 #include "harness/simulate/virtual_cell.h"
 #include "harness/system/machine.h"
@@ -53,7 +55,8 @@ class LogFolder {
 /// What a step of the cell takes on this machine by its calibration; infinite where that does not
 /// know all kernels.
 double virtual_step_ns(const RaceRequest& request, const Calibration& made, int threads) {
-  const Placement placement = place_without_data(request);
+  Placement placement = place_without_data(request);
+  pick_sums(request, placement);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   const virtual_time::Program program = virtual_time::make_program(parts, made.kernels, threads);
   if (!program.unknown_kernels.empty()) return std::numeric_limits<double>::infinity();
@@ -99,6 +102,7 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   const Workload& workload = find_workload(request.workload);
   const DataSets data = load_data(workload, dataset_of(request, workload), files_of(request));
   Placement placement = place(request, data.train.count);
+  pick_sums(request, placement);
   placement.recipe.data_weights = data_weights_of(workload, data.train);
   const std::vector<Step> parts = partition(placed_step(placement), binding_of(placement));
   MeasuredKernels measured =
@@ -108,16 +112,17 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
                               .seed = request.seed,
                               .tell = tell});
   const LogFolder logs;
-  const Calibration made{
-      .source = kCalibrated,
-      .cpu = machine_facts().cpu,
-      .git_commit = software_facts().git_commit,
-      .timestamp = utc_timestamp(),
-      .command = request.command,
-      .transports = measure_transports(
-          {.logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell}),
-      .kernels = std::move(measured.costs),
-      .step_ns = std::move(measured.step_ns)};
+  const TransportMeasuring transports{
+      .logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell};
+  const Calibration made{.source = kCalibrated,
+                         .cpu = machine_facts().cpu,
+                         .git_commit = software_facts().git_commit,
+                         .timestamp = utc_timestamp(),
+                         .command = request.command,
+                         .transports = measure_transports(transports),
+                         .kernels = std::move(measured.costs),
+                         .sums = measure_sums(parts, transports),
+                         .step_ns = std::move(measured.step_ns)};
   out.stream() << to_json(made);
   out.commit();
   std::cout << made.kernels.size() << " kernels and messages in " << wanted.out << '\n';

@@ -9,13 +9,17 @@
 //                                  "adding_bytes_per_ns": 9,
 //                                  "sending_bytes_per_ns": null},
 //                   "open_mpi": ..., "open_mpi_sums": ..., "grpc": ...},
+//    "sums": [{"algorithm": "ring", "members": 4, "processes": 4, "between_hosts": false,
+//              "way": {"message_ns": 9000, "bytes_per_ns": 1.2, "points": ...}}],
 //    "step_ns": [...], "kernels": {KEY: NANOSECONDS}}
 // KEY is kernel_key() of kernels/virtual/kernel_costs.h; null is no limit; points, which may be
-// left out, are sizes whose time was measured (Way in kernels/virtual/cluster.h). Times and rates
+// left out, are sizes whose time was measured (Way in kernels/virtual/cluster.h). Older files have
+// no sums, which --all-reduce auto picks by. Times and rates
 // stay in the ranges below, so that no sum of a run's times leaves a double.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -26,6 +30,15 @@
 
 namespace regatta {
 
+/// What an all_reduce took by its bytes, by one algorithm, from when its members came.
+struct MeasuredSum {
+  std::string algorithm;
+  std::int64_t members = 1;
+  std::int64_t processes = 1;  ///< that have them, contiguous shares; 1: they are threads
+  bool between_hosts = false;
+  virtual_time::Way way;  ///< of the whole sum, of a member's bytes
+};
+
 struct Calibration {
   std::string source;  ///< `regatta calibrate`, or what tells where numbers come from
   std::string cpu;     ///< model, in the maker's words
@@ -34,6 +47,7 @@ struct Calibration {
   std::string command;
   virtual_time::Transports transports;
   virtual_time::KernelCosts kernels;
+  std::vector<MeasuredSum> sums;
   std::vector<double> step_ns;  ///< of a worker's computing, as steps differed while measured
 };
 
@@ -41,8 +55,9 @@ inline const std::string kCalibrated = "regatta calibrate";
 
 inline constexpr double kMostNs = 1e13;  ///< of a message, a kernel or a step: three hours
 inline constexpr double kLeastBytesPerNs = 1e-9, kMostBytesPerNs = 1e9;
-inline constexpr double kMostBytes = 1e12;              ///< of a point
-inline constexpr std::size_t kMostPoints = 100;         ///< of a way
+inline constexpr double kMostBytes = 1e12;       ///< of a point
+inline constexpr std::size_t kMostPoints = 100;  ///< of a way
+inline constexpr std::size_t kMostSums = 1'000;
 inline constexpr std::size_t kMostStepTimes = 100'000;  ///< whose mean is taken at each step
 
 std::string to_json(const Calibration& calibration);
@@ -57,6 +72,11 @@ CalibrationFile read_calibration(const std::filesystem::path& path);
 
 /// `name`: of the text, for errors.
 CalibrationFile parse_calibration(std::string_view text, const std::string& name);
+
+/// Costs of other code or of another processor are not this program's. `path`: for errors.
+/// Throws: RunError(Usage), unless the calibration was written by hand.
+void require_fitting(const Calibration& calibration, const std::string& path,
+                     const std::string& cpu, const std::string& git_commit);
 
 /// FNV-1a of a text, sixteen hexadecimal digits.
 std::string digest_of_text(std::string_view text);

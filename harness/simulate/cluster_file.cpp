@@ -207,21 +207,6 @@ void require_shallow(const std::string& text, const std::string& source) {
   }
 }
 
-/// Costs of other code or of another processor are not this program's.
-void require_fitting(const Calibration& calibration, const std::string& path,
-                     const std::string& cpu, const std::string& git_commit) {
-  if (calibration.source != kCalibrated) return;
-  const auto refuse = [&](const char* what, const std::string& its, const std::string& ours) {
-    throw RunError(
-        ErrorKind::Usage,
-        fmt::format("{}: its calibration is of {} '{}', and this is '{}'; fix: regatta calibrate "
-                    "anew, or say in its `source` where the numbers come from",
-                    path, what, its, ours));
-  };
-  if (calibration.cpu != cpu) refuse("the processor", calibration.cpu, cpu);
-  if (calibration.git_commit != git_commit) refuse("commit", calibration.git_commit, git_commit);
-}
-
 }  // namespace
 
 ClusterFile read_cluster(const std::filesystem::path& path, const std::string& cpu,

@@ -15,6 +15,7 @@
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/open_mpi.h"
 #include "harness/ranks/own_address.h"
+#include "harness/simulate/measure_sums.h"
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 
@@ -47,17 +48,6 @@ double rate_of(const Sweep& sweep) {
   const SweepPoint& less = sweep[sweep.size() - 2];
   const double ns = large.ns - less.ns;
   return ns > 0 ? static_cast<double>(large.bytes - less.bytes) / ns : kNoLimit;
-}
-
-/// Noise must not make a longer message faster.
-Way way_of_messages(const Sweep& one_way) {
-  Way way{.message_ns = one_way.front().ns, .bytes_per_ns = rate_of(one_way)};
-  double least = way.message_ns;
-  for (const SweepPoint& point : one_way) {
-    least = std::max(least, point.ns);
-    way.points.push_back({.bytes = static_cast<double>(point.bytes), .ns = least});
-  }
-  return way;
 }
 
 /// Of exchanges that are two messages of a part of their bytes, one of which is added up.
@@ -105,22 +95,14 @@ void add_sweeps(const std::vector<std::string>& lines, RankSweeps& sweeps) {
 RankSweeps sweep_by_ranks(LaunchOptions launch, const std::string& name) {
   launch.ranks = 2;
   launch.logs /= name;
-  launch.environment.try_emplace(kAsRank, kLoopback);
-  Launcher launcher(launch);
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while ((launcher.running() || !launcher.is_silent()) &&
-         std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
+  const std::unique_ptr<Launcher> ended = run_measuring_ranks(launch);
   RankSweeps sweeps;
-  add_sweeps(launcher.last_lines(0), sweeps);
+  add_sweeps(ended->last_lines(0), sweeps);
   const bool has_grpc = launch.reach == Reach::Hosts;
-  if (has_grpc) add_sweeps(launcher.last_lines(1), sweeps);
+  if (has_grpc) add_sweeps(ended->last_lines(1), sweeps);
   const bool has_sums = sweeps.rings.size() > 1 && sweeps.sums.size() > 1;
   if (has_sums && (sweeps.grpc.sending.size() > 1) == has_grpc) return sweeps;
-  throw RunError(ErrorKind::Unsupported, "messages over " + name +
-                                             " were not measured: " + launcher.last_words() +
-                                             " (logs in " + launch.logs.string() + ")");
+  throw not_measured("messages over " + name, *ended, launch);
 }
 
 void print(const char* name, const Sweep& sweep) {
@@ -140,6 +122,16 @@ std::string points_text(const Sweep& sweep) {
 }
 
 }  // namespace
+
+Way way_of_messages(const Sweep& one_way) {
+  Way way{.message_ns = one_way.front().ns, .bytes_per_ns = rate_of(one_way)};
+  double least = way.message_ns;
+  for (const SweepPoint& point : one_way) {
+    least = std::max(least, point.ns);
+    way.points.push_back({.bytes = static_cast<double>(point.bytes), .ns = least});
+  }
+  return way;
+}
 
 Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns) {
   return way_of_exchanges(sweep, 2, adding_bytes_per_ns);
@@ -172,9 +164,7 @@ Transports measure_transports(const TransportMeasuring& options) {
     there.environment = kOverTcp;
   } else {
     tell("messages between hosts");
-    there.hosts = options.hosts;
-    there.reach = Reach::Hosts;
-    there.environment[kAsRank] = options.listen;
+    there = launch_between_hosts(options);
   }
   const RankSweeps between = sweep_by_ranks(there, "tcp");
   if (!options.hosts.empty()) {
@@ -189,6 +179,28 @@ Transports measure_transports(const TransportMeasuring& options) {
   return all;
 }
 
+std::unique_ptr<Launcher> run_measuring_ranks(LaunchOptions launch) {
+  launch.environment.try_emplace(kAsRank, kLoopback);
+  auto launcher = std::make_unique<Launcher>(launch);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while ((launcher->running() || !launcher->is_silent()) &&
+         std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return launcher;
+}
+
+LaunchOptions launch_between_hosts(const TransportMeasuring& options) {
+  LaunchOptions launch{.hosts = options.hosts, .reach = Reach::Hosts, .logs = options.logs};
+  launch.environment[kAsRank] = options.listen;
+  return launch;
+}
+
+RunError not_measured(const std::string& what, const Launcher& ended, const LaunchOptions& launch) {
+  return {ErrorKind::Unsupported, what + " were not measured: " + ended.last_words() +
+                                      " (logs in " + launch.logs.string() + ")"};
+}
+
 bool measures_as_rank() { return std::getenv(kAsRank) != nullptr; }
 
 int measure_as_rank() {
@@ -198,6 +210,7 @@ int measure_as_rank() {
   choose_links(is_here ? Reach::ThisHost : Reach::Hosts, own);
   if (is_here) listen_only_at(kLoopback);
   MpiSession session;
+  if (sums_as_rank(session)) return 0;
   const Sweep rings = sweep_ranks(session, std::string(kRing), RankZero::InTime);
   // Open MPI gets on only while it is called: so who looks seldom slows its sums down.
   const Sweep sums = sweep_ranks(session, std::string(kMpi), RankZero::Late);

@@ -10,9 +10,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "harness/ranks/launcher.h"
 #include "harness/simulate/transport_sweeps.h"
+#include "kernels/graph/error.h"
 #include "kernels/virtual/cluster.h"
 
 namespace regatta {
@@ -20,6 +23,9 @@ namespace regatta {
 /// The way that rings of two members with these times take: two messages of half the bytes, of
 /// which one is added up at `adding_bytes_per_ns`.
 virtual_time::Way way_of_rings(const Sweep& sweep, double adding_bytes_per_ns);
+
+/// Of sizes with their times; noise does not make a longer one faster.
+virtual_time::Way way_of_messages(const Sweep& sweep);
 
 struct TransportMeasuring {
   std::filesystem::path logs;  ///< of ranks
@@ -31,9 +37,16 @@ struct TransportMeasuring {
 /// Throws: RunError(Unsupported) where mpirun is missing.
 virtual_time::Transports measure_transports(const TransportMeasuring& options);
 
-/// In a rank that measure_transports() has started.
+/// Starts ranks of this program, which measure_as_rank(), and returns when they have ended.
+std::unique_ptr<Launcher> run_measuring_ranks(LaunchOptions launch);
+/// Of ranks on the hosts of the options.
+LaunchOptions launch_between_hosts(const TransportMeasuring& options);
+/// For ranks that have ended without printing what they were started for.
+RunError not_measured(const std::string& what, const Launcher& ended, const LaunchOptions& launch);
+
+/// In a rank that run_measuring_ranks() has started.
 bool measures_as_rank();
-/// Prints the rank's sweeps. Returns the exit code.
+/// Prints what the rank has measured. Returns the exit code.
 int measure_as_rank();
 
 }  // namespace regatta

@@ -17,12 +17,11 @@
 namespace regatta {
 namespace {
 
-constexpr std::array<std::int64_t, 7> kSizes = {64,        4 << 10, 16 << 10, 64 << 10,
-                                                256 << 10, 1 << 20, 4 << 20};  // bytes
+constexpr auto kSizes = kSweepBytes;
 constexpr int kWarmUp = 5;
 constexpr std::chrono::milliseconds kLate{1};
 constexpr int kCallsOfRanks = 25;
-constexpr int kSpins = 400;  // of a wait between lanes that have a core each (executor.cpp)
+constexpr int kSpins = kSweepSpins;
 
 int calls_of(std::int64_t bytes) {
   return static_cast<int>(std::clamp<std::int64_t>(100'000'000 / bytes, 25, 100));

@@ -4,6 +4,7 @@
 // MPI in a rank.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +23,10 @@ struct SweepPoint {
   double ns = 0;
 };
 using Sweep = std::vector<SweepPoint>;  ///< in the order of bytes
+
+inline constexpr std::array<std::int64_t, 7> kSweepBytes = {64,        4 << 10, 16 << 10, 64 << 10,
+                                                            256 << 10, 1 << 20, 4 << 20};
+inline constexpr int kSweepSpins = 400;  ///< of a wait between lanes that have a core each
 
 /// Rings between two threads, or one half of them.
 Sweep sweep_in_process(Op op);

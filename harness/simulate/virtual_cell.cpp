@@ -31,7 +31,9 @@ void require_trained(const Placement& placement) {
   if (placement.facts.has_quorum) {
     refuse("backup workers train in real time only; leave --virtual or --backup-workers out");
   }
-  if (placement.options.choice(kAlgorithm) == kMpi) {
+  const std::vector<std::string>& picked = placement.picked;
+  if (placement.options.choice(kAlgorithm) == kMpi ||
+      std::find(picked.begin(), picked.end(), kMpi) != picked.end()) {
     refuse(
         "the order in which Open MPI adds up is its own, so that --virtual train has none; fix: "
         "--all-reduce ring");
@@ -74,6 +76,15 @@ void require_virtual(const RaceRequest& request, const Placement& placement) {
   if (request.epochs) refuse("a few steps tell the speed; give --steps in place of --epochs");
 }
 
+std::vector<int> hosts_of_processes(const ClusterFile& file, const Placement& placement) {
+  std::vector<ProcessNeeds> needs;
+  for (int p = 0; p < placement.processes; ++p) {
+    const int cores = workers_in(placement, p) * file.cluster.threads_per_worker;
+    needs.push_back({.cores = cores > 0 ? cores : file.cluster.server_cores});
+  }
+  return hosts_of(file, needs);
+}
+
 const std::string& VirtualCell::host_of(std::int64_t process) const {
   const int host = options.host_of.at(static_cast<std::size_t>(process));
   return file.cluster.hosts.at(static_cast<std::size_t>(host)).name;
@@ -84,12 +95,7 @@ VirtualCell virtual_cell(const RaceRequest& request, const Placement& placement,
   ClusterFile file =
       read_cluster(request.cluster, machine_facts().cpu, software_facts().git_commit);
   const int threads = file.cluster.threads_per_worker;
-  std::vector<ProcessNeeds> needs;
-  for (int p = 0; p < placement.processes; ++p) {
-    const int workers = workers_in(placement, p);
-    needs.push_back({.cores = workers > 0 ? workers * threads : file.cluster.server_cores});
-  }
-  virtual_time::SimulationOptions options{.host_of = hosts_of(file, needs),
+  virtual_time::SimulationOptions options{.host_of = hosts_of_processes(file, placement),
                                           .stragglers = request.stragglers};
   virtual_time::Program program =
       virtual_time::make_program(parts, file.calibration.kernels, threads);

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "harness/plan/placement.h"
 #include "harness/plan/race_request.h"
@@ -26,6 +27,9 @@ VirtualMode virtual_mode_of(const RaceRequest& request);
 
 /// Throws: RunError(Unsupported) for a flag that has no meaning in virtual time.
 void require_virtual(const RaceRequest& request, const Placement& placement);
+
+/// The host of each process. Throws: RunError(Usage) where they have no room.
+std::vector<int> hosts_of_processes(const ClusterFile& file, const Placement& placement);
 
 struct VirtualCell {
   ClusterFile file;

@@ -27,6 +27,7 @@ inline constexpr std::string_view kDoubleTree = "double_tree";
 inline constexpr std::string_view kTorus = "torus";
 inline constexpr std::string_view kMpi = "mpi";    ///< MPI_Iallreduce; between processes only
 inline constexpr std::string_view kNccl = "nccl";  ///< as NCCL chooses; between GPUs only
+inline constexpr std::string_view kAuto = "auto";  ///< open until costs decide (open_sums.h)
 
 /// The algorithms that need no library; they run inside one process and between processes.
 std::span<const std::string_view> all_reduce_algorithms();

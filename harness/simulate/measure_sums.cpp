@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/simulate/measure_sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+#include "kernels/comm/in_process/in_process.h"
+#include "kernels/comm/mpi/mpi_transport.h"
+#include "kernels/graph/collective.h"
+#include "kernels/graph/messages.h"
+#include "kernels/runtime/measure/clock.h"
+
+namespace regatta {
+namespace {
+
+constexpr const char* kMembersOfSums = "REGATTA_MEASURES_SUMS_OF";
+constexpr int kBlocksOfSums = 8;
+constexpr int kSumsOfBlock = 10;  // one behind the other: nobody is a sum ahead of the others
+constexpr int kSumYields = 50;    // of lanes that share cores (executor.cpp)
+
+/// Members and the processes that have them, contiguous shares.
+struct Spread {
+  std::int64_t members = 1;
+  std::int64_t processes = 1;
+  auto operator<=>(const Spread&) const = default;
+};
+
+std::set<Spread> spreads_of(const std::vector<Step>& parts) {
+  std::set<Spread> all;
+  for (const Step& part : parts) {
+    for (const Node& node : part.graph.nodes()) {
+      if (node.op != Op::AllReduce) continue;
+      const CollectiveShape shape = collective_shape(part.graph, node);
+      const std::set<std::int64_t> processes(shape.part_of.begin(), shape.part_of.end());
+      if (shape.members == 1) continue;
+      all.insert({.members = shape.members,
+                  .processes = std::max<std::int64_t>(1, std::ssize(processes))});
+    }
+  }
+  return all;
+}
+
+/// Of this process: its members of one sum, each with a thread.
+class SummingMembers {
+ public:
+  /// `session`: of the ranks; null where one process has all members.
+  SummingMembers(const Spread& spread, MpiSession* session, std::string_view algorithm,
+                 std::int64_t bytes)
+      : session_(session) {
+    if (session == nullptr) {
+      transport_ = std::make_unique<InProcessTransport>();
+    } else {
+      transport_ = std::make_unique<MpiTransport>(*session);
+    }
+    transport_->add_kernels(table_);
+    const Range own = share(spread.members, spread.processes, session ? session->rank() : 0);
+    members_.resize(static_cast<std::size_t>(own.size()));
+    for (std::int64_t m = own.begin; m < own.end; ++m) {
+      build(members_[static_cast<std::size_t>(m - own.begin)], m, spread, algorithm, bytes);
+    }
+    transport_->connect();
+  }
+
+  /// Of one sum in the quickest block: what else the machine does only adds.
+  double ns() {
+    std::barrier together(std::ssize(members_));
+    double least = virtual_time::kNoLimit;
+    const auto run = [&](Member& member, bool is_first) {
+      const StepContext context{.counters = &member.counters};
+      for (int block = 0; block < kBlocksOfSums; ++block) {
+        if (is_first && session_ != nullptr) session_->barrier();
+        together.arrive_and_wait();
+        const std::int64_t begin = now_ns();
+        for (int call = 0; call < kSumsOfBlock; ++call) member.kernel->run(context);
+        const auto span = static_cast<double>(now_ns() - begin);
+        if (is_first) least = std::min(least, span / kSumsOfBlock);
+      }
+    };
+    std::vector<std::jthread> others;
+    for (std::size_t m = 1; m < members_.size(); ++m) {
+      others.emplace_back([&run, &member = members_[m]] { run(member, false); });
+    }
+    run(members_.front(), true);
+    others.clear();
+    return least;
+  }
+
+ private:
+  struct Member {
+    std::vector<float> buffer;
+    Tensor tensor;
+    Node node;
+    LaneCounters counters;
+    std::unique_ptr<Kernel> kernel;
+  };
+
+  void build(Member& made, std::int64_t member, const Spread& spread, std::string_view algorithm,
+             std::int64_t bytes) {
+    made.buffer.resize(static_cast<std::size_t>(bytes / 4));
+    made.tensor = {.type = {ElementType::F32, {bytes / 4}}, .data = made.buffer.data()};
+    made.node.op = Op::AllReduce;
+    made.node.place.replica = static_cast<int>(member);
+    made.node.attributes = {{"group", std::int64_t{0}},
+                            {"member", member},
+                            {"members", spread.members},
+                            {"algorithm", std::string(algorithm)}};
+    if (session_ != nullptr) {
+      std::vector<std::int64_t> processes;
+      for (std::int64_t p = 0; p < spread.processes; ++p) {
+        const Range here = share(spread.members, spread.processes, p);
+        processes.insert(processes.end(), static_cast<std::size_t>(here.size()), p);
+      }
+      made.node.attributes.set("processes", processes);
+    }
+    const bool in_the_lane = bytes < kInlineBytes;
+    const bool shares = spread.members > std::thread::hardware_concurrency();
+    made.kernel = table_.build({.node = made.node,
+                                .inputs = {&made.tensor, 1},
+                                .outputs = {&made.tensor, 1},
+                                .variables = {},
+                                .versions_seen = {},
+                                .spins = in_the_lane && !shares ? kSweepSpins : 0,
+                                .yields = in_the_lane && shares ? kSumYields : 0});
+  }
+
+  MpiSession* session_;
+  std::unique_ptr<Transport> transport_;
+  KernelTable table_{"cpu"};
+  std::vector<Member> members_;
+};
+
+/// By algorithm.
+std::map<std::string, Sweep> sweep_sums(const Spread& spread, MpiSession* session) {
+  std::vector<std::string_view> algorithms(all_reduce_algorithms().begin(),
+                                           all_reduce_algorithms().end());
+  if (session != nullptr) algorithms.push_back(kMpi);
+  std::map<std::string, Sweep> sweeps;
+  for (const std::string_view algorithm : algorithms) {
+    Sweep& sweep = sweeps[std::string(algorithm)];
+    for (const std::int64_t bytes : kSweepBytes) {
+      sweep.push_back(
+          {.bytes = bytes, .ns = SummingMembers(spread, session, algorithm, bytes).ns()});
+    }
+  }
+  return sweeps;
+}
+
+/// Of lines `ALGORITHM NS NS ...`, a time for each of kSweepBytes.
+std::map<std::string, Sweep> sweeps_in(const std::vector<std::string>& lines) {
+  std::map<std::string, Sweep> sweeps;
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    std::string algorithm;
+    Sweep sweep;
+    words >> algorithm;
+    for (const std::int64_t bytes : kSweepBytes) {
+      SweepPoint point{.bytes = bytes};
+      if (words >> point.ns) sweep.push_back(point);
+    }
+    if (sweep.size() == kSweepBytes.size()) sweeps[algorithm] = std::move(sweep);
+  }
+  return sweeps;
+}
+
+std::map<std::string, Sweep> sweep_by_ranks_of(const Spread& spread,
+                                               const TransportMeasuring& options) {
+  LaunchOptions launch =
+      options.hosts.empty() ? LaunchOptions{.logs = options.logs} : launch_between_hosts(options);
+  launch.ranks = static_cast<int>(spread.processes);
+  launch.logs /= fmt::format("sums_of_{}_in_{}", spread.members, spread.processes);
+  launch.environment[kMembersOfSums] = std::to_string(spread.members);
+  const std::unique_ptr<Launcher> ended = run_measuring_ranks(launch);
+  std::map<std::string, Sweep> sweeps = sweeps_in(ended->last_lines(0));
+  if (sweeps.size() == all_reduce_algorithms().size() + 1) return sweeps;
+  throw not_measured("sums", *ended, launch);
+}
+
+}  // namespace
+
+std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
+                                      const TransportMeasuring& options) {
+  std::vector<MeasuredSum> all;
+  for (const Spread& spread : spreads_of(parts)) {
+    options.tell(fmt::format("sums of {} workers in {} process{}", spread.members, spread.processes,
+                             spread.processes == 1 ? "" : "es"));
+    const bool in_ranks = spread.processes > 1;
+    const auto sweeps = in_ranks ? sweep_by_ranks_of(spread, options) : sweep_sums(spread, nullptr);
+    for (const auto& [algorithm, sweep] : sweeps) {
+      all.push_back({.algorithm = algorithm,
+                     .members = spread.members,
+                     .processes = spread.processes,
+                     .between_hosts = in_ranks && !options.hosts.empty(),
+                     .way = way_of_messages(sweep)});
+    }
+  }
+  return all;
+}
+
+bool sums_as_rank(MpiSession& session) {
+  const char* members = std::getenv(kMembersOfSums);
+  if (members == nullptr) return false;
+  const Spread spread{.members = std::atoi(members), .processes = session.size()};
+  for (const auto& [algorithm, sweep] : sweep_sums(spread, &session)) {
+    if (session.rank() > 0) continue;
+    std::string line = algorithm;
+    for (const SweepPoint& point : sweep) line += fmt::format(" {:.1f}", point.ns);
+    std::puts(line.c_str());
+  }
+  std::fflush(stdout);
+  return true;
+}
+
+}  // namespace regatta
