@@ -40,15 +40,7 @@ constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 
 /// A name or path that was given may be long; what is wrong and what to do stand at the ends.
-void say(const std::string& given) {
-  constexpr std::size_t kShown = 500;
-  const std::string text = regatta::one_line(given);
-  const bool is_long = text.size() > 2 * kShown;
-  std::cerr << "regatta: "
-            << (is_long ? text.substr(0, kShown) + " ... " + text.substr(text.size() - kShown)
-                        : text)
-            << '\n';
-}
+void say(const std::string& text) { std::cerr << "regatta: " << regatta::short_line(text) << '\n'; }
 
 /// Throws: RunError(Usage) where mpirun or srun has started several processes.
 void require_alone(const std::string& because) {
@@ -76,7 +68,7 @@ regatta::Status run_one(const regatta::RaceRequest& request, const std::string& 
     const std::string warning = regatta::warning_of(request, regatta::machine_facts());
     if (warning.empty()) return;
     live.tell("");
-    std::cerr << regatta::kWarning << regatta::one_line(warning) << std::endl;
+    std::cerr << regatta::kWarning << regatta::short_line(warning) << std::endl;
   };
   return regatta::race(
              request,

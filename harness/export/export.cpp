@@ -93,7 +93,7 @@ void tell(const std::vector<std::string>& lines) {
   for (const std::string& line : lines) {
     if (!told.insert(line).second) continue;
     const int count = counts[line];
-    std::cerr << "regatta: " << one_line(line)
+    std::cerr << "regatta: " << short_line(line)
               << (count > 1 ? fmt::format(" ({} times)", count) : "") << '\n';
   }
 }

@@ -186,7 +186,7 @@ Measurements measurements_in(const std::string& path) {
                        "run, regatta matrix or ci/regression wrote to");
   }
   for (const std::string& line : records.warnings)
-    fmt::print(stderr, "regatta: {}\n", one_line(line));
+    fmt::print(stderr, "regatta: {}\n", short_line(line));
   return found;
 }
 

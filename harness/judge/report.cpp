@@ -76,7 +76,7 @@ int run_report(const ReportRequest& request) {
   Judgement judgement = judge(records);
   judgement.warnings.insert(judgement.warnings.begin(), warnings.begin(), warnings.end());
   for (const std::string& warning : judgement.warnings) {
-    fmt::print(stderr, "regatta: warning: {}\n", one_line(warning));
+    fmt::print(stderr, "regatta: warning: {}\n", short_line(warning));
   }
   const std::string json = to_json(judgement, judge_simulated(simulated), request.folders);
   if (request.format == ReportFormat::Json) {

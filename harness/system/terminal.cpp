@@ -58,4 +58,11 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string short_line(std::string_view text) {
+  constexpr std::size_t kShown = 500;
+  const std::string line = one_line(text);
+  if (line.size() <= 2 * kShown) return line;
+  return line.substr(0, kShown) + " ... " + line.substr(line.size() - kShown);
+}
+
 }  // namespace regatta

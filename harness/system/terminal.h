@@ -36,4 +36,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
 /// `\x1b`, so that what a file or a peer holds neither breaks a line nor moves the cursor.
 std::string one_line(std::string_view text);
 
+/// The same, of a long text its beginning and its end.
+std::string short_line(std::string_view text);
+
 }  // namespace regatta

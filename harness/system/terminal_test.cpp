@@ -29,5 +29,14 @@ TEST(OneLine, EscapesWhatWouldBreakIt) {
             "\xc2\\x9b2J");
 }
 
+TEST(ShortLine, KeepsBothEndsOfALongText) {
+  EXPECT_EQ(short_line("as\nit is"), "as\\nit is");
+  const std::string cut = short_line("begin" + std::string(5000, '\n') + "end");
+  EXPECT_LT(cut.size(), 1100U);
+  EXPECT_TRUE(cut.starts_with("begin\\n\\n")) << cut;
+  EXPECT_TRUE(cut.ends_with("\\nend")) << cut;
+  EXPECT_NE(cut.find(" ... "), std::string::npos);
+}
+
 }  // namespace
 }  // namespace regatta

@@ -40,18 +40,22 @@ Attributes::Attributes(std::initializer_list<std::pair<std::string, Value>> valu
   for (const auto& [name, value] : values) set(name, value);
 }
 
+const Attributes::Values Attributes::kNone;
+
 void Attributes::set(std::string_view name, Value value) {
-  auto place = std::lower_bound(values_.begin(), values_.end(), name,
+  Values values = this->values();
+  auto place = std::lower_bound(values.begin(), values.end(), name,
                                 [](const auto& entry, auto key) { return entry.first < key; });
-  if (place != values_.end() && place->first == name) {
+  if (place != values.end() && place->first == name) {
     place->second = std::move(value);
   } else {
-    values_.emplace(place, std::string(name), std::move(value));
+    values.emplace(place, std::string(name), std::move(value));
   }
+  values_ = std::make_shared<const Values>(std::move(values));
 }
 
 const Attributes::Value* Attributes::find(std::string_view name) const {
-  for (const auto& entry : values_) {
+  for (const auto& entry : values()) {
     if (entry.first == name) return &entry.second;
   }
   return nullptr;

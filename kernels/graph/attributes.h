@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,13 +34,20 @@ class Attributes {
   const std::vector<std::int64_t>& integers(std::string_view name) const;
   const std::vector<double>& reals(std::string_view name) const;
 
-  const std::vector<std::pair<std::string, Value>>& values() const { return values_; }
-  bool operator==(const Attributes&) const = default;
+  const std::vector<std::pair<std::string, Value>>& values() const {
+    return values_ ? *values_ : kNone;
+  }
+  bool operator==(const Attributes& other) const {
+    return values_ == other.values_ || values() == other.values();
+  }
 
  private:
+  using Values = std::vector<std::pair<std::string, Value>>;  // sorted by name
+
   const Value* find(std::string_view name) const;
 
-  std::vector<std::pair<std::string, Value>> values_;  // sorted by name
+  static const Values kNone;
+  std::shared_ptr<const Values> values_;  ///< of all copies until one is changed; null: none
 };
 
 /// `kernel=3, padding=1, stride=1`.
