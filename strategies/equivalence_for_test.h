@@ -19,6 +19,7 @@ struct Case {
   std::int64_t global_batch = 0;
   ElementType element = ElementType::F32;
   OptionValues options = {};
+  std::int64_t steps = 0;  ///< 0: steps_of() says how many
 };
 
 inline std::string name_of(const Case& test) {
@@ -26,12 +27,14 @@ inline std::string name_of(const Case& test) {
   for (const auto& [name, value] : test.options) options += name + "_" + to_text(value) + "_";
   return test.workload + "_" + identifier_of(test.strategy) + "_" + options +
          std::to_string(test.replicas) + "x" + std::to_string(test.stages) + "_batch_" +
-         std::to_string(test.global_batch) + "_" + std::string(to_string(test.element));
+         std::to_string(test.global_batch) + "_" + std::string(to_string(test.element)) +
+         (test.steps == 0 ? "" : "_steps_" + std::to_string(test.steps));
 }
 
 /// Few steps for models of images: the effect of rounding grows with each step, that of a wrong
 /// gradient is visible after the first (drift_test.cpp).
 inline std::int64_t steps_of(const Case& test) {
+  if (test.steps != 0) return test.steps;
   if (test.workload == "parabola") return 20;
   return test.workload == "airbench94_narrow" ? 3 : 2;
 }

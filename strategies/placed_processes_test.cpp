@@ -141,6 +141,28 @@ void add_pipelines(std::vector<Case>& all) {
   }
 }
 
+/// Shards in ranks of their own and several in one; uneven shares of five channels; replicas whose
+/// shards are spread.
+void add_shards(std::vector<Case>& all) {
+  const std::int64_t ranks = session->size();
+  for (std::int64_t shards = ranks; shards <= 5; ++shards) {
+    all.push_back({.strategy = "tensor_parallel", .stages = shards, .dealt = Dealt::Stages});
+  }
+  Case images{.strategy = "tensor_parallel",
+              .stages = ranks,
+              .dealt = Dealt::Stages,
+              .workload = "resnet9_thin",
+              .global_batch = 80};
+  all.push_back(images);
+  images.strategy = "all_reduce+tensor_parallel";
+  images.replicas = 2;
+  all.push_back(images);
+  images.stages = 2;
+  images.replicas = ranks == 4 ? 2 : ranks;
+  images.dealt = ranks == 4 ? Dealt::Both : Dealt::Replicas;
+  all.push_back(images);
+}
+
 /// Uneven shares of replicas, of stages and of the batch among them.
 std::vector<Case> cases() {
   const std::int64_t ranks = session->size();
@@ -191,6 +213,7 @@ std::vector<Case> cases() {
     composed.replicas = 2;
   }
   add_pipelines(all);
+  add_shards(all);
   return all;
 }
 

@@ -34,8 +34,8 @@ bool assigns_trainable(const Step& step, NodeId id) {
 void require_whole_batch(const Graph& graph, std::string_view strategy) {
   if (!is_dealt_out(graph)) return;
   throw RunError(ErrorKind::Usage, "strategy '" + std::string(strategy) +
-                                       "' cannot be applied to a step whose batch is already "
-                                       "dealt to replicas or microbatches; fix: put it first or "
+                                       "' cannot be applied to a step that is already dealt to "
+                                       "replicas, microbatches or shards; fix: put it first or "
                                        "leave one of them out");
 }
 

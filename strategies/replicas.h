@@ -40,7 +40,8 @@ struct ReplicaOptions {
   std::string_view strategy;        ///< for error messages
 };
 
-/// Throws: RunError(Usage) if the step's batch is already dealt to replicas or microbatches.
+/// Throws: RunError(Usage) if the step's batch is already dealt to replicas or microbatches, or its
+/// channels to shards.
 void require_whole_batch(const Graph& graph, std::string_view strategy);
 
 class Replicas {

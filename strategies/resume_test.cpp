@@ -102,10 +102,13 @@ std::vector<Case> cases() {
        {"single", "in_graph", "central_storage", "all_reduce", "sharded", "local_sgd", "diloco",
         "gossip", "all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress",
         "sharded+powersgd", "sharded+top_k", "parameter_server+top_k", "parameter_server",
-        "model_parallel", "all_reduce+model_parallel"}) {
+        "model_parallel", "all_reduce+model_parallel", "tensor_parallel",
+        "all_reduce+tensor_parallel"}) {
     const std::string name = strategy;
-    const std::int64_t replicas = name == "single" || name == "model_parallel" ? 1 : 3;
-    const std::int64_t stages = name.ends_with("model_parallel") ? 2 : 1;
+    const bool staged = name.ends_with("model_parallel") || name.ends_with("tensor_parallel");
+    const bool alone = staged && name.find('+') == std::string::npos;
+    const std::int64_t replicas = name == "single" || alone ? 1 : 3;
+    const std::int64_t stages = staged ? 2 : 1;
     cases.push_back({.workload = "parabola",
                      .strategy = name,
                      .replicas = replicas,

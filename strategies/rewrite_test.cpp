@@ -140,6 +140,7 @@ TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {
   for (const Strategy* strategy : all_strategies()) {
     if (strategy->workers == WorkersAre::OfOthers) continue;
     StrategyOptions options = replicas(strategy->workers == WorkersAre::Replicas ? 3 : 1);
+    options.stages = strategy->workers == WorkersAre::Stages ? 2 : 1;
     const Step step = rewritten(std::string(strategy->name), options);
     const int expected = strategy->exchange == Exchange::Nothing ? 3 : 1;
     const Step whole = partition(step, Binding{}).front();
@@ -318,7 +319,7 @@ TEST(Pipeline, RefusesWhatItCannotCutNamingWhatCanBe) {
   says(why({{"schedule", "interleaved"}, {"microbatches", 5}}, 2), "a multiple of 2");
   says(why({{"schedule", "interleaved"}}, 4), "4 stages of 2 chunks: this model has 6 parts");
   says(why({}, 7), "1 to 6 stages are possible");
-  says(why({}, 2, "pipeline+all_reduce"), "already dealt to replicas or microbatches");
+  says(why({}, 2, "pipeline+all_reduce"), "already dealt to replicas, microbatches or shards");
   says(why({}, 2, "model_parallel+pipeline"), "has stages already");
 }
 

@@ -27,8 +27,8 @@ inline constexpr Option kServers = {
 inline constexpr Option kStagesPerProcess = {
     .name = "stages_per_process",
     .help =
-        "stages of a replica in a process of --processes; else one has them all, or several share "
-        "them where there are more than replicas",
+        "stages or shards of a replica in a process of --processes; else one has them all, or "
+        "several share them where there are more than replicas",
     .unit = "",
     .type = Count{.usual = std::nullopt, .least = 1}};
 
@@ -53,9 +53,9 @@ inline constexpr std::array kAlgorithms = {
 inline constexpr Option kAlgorithm = {
     .name = "all_reduce",
     .help =
-        "how gradients are summed: ring, reduce_to_one, hierarchical_copy, double_tree, torus, mpi "
-        "(over --processes), nccl (between GPUs; ring is NCCL's there, too), or auto, for each sum "
-        "the fastest by --costs",
+        "how workers sum gradients, and shards activations: ring, reduce_to_one, "
+        "hierarchical_copy, double_tree, torus, mpi (over --processes), nccl (between GPUs; ring "
+        "is NCCL's there, too), or auto, for each sum the fastest by --costs",
     .unit = "",
     .type = Choice{.usual = kRing, .words = kAlgorithms}};
 

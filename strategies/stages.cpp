@@ -211,11 +211,6 @@ std::vector<int> stage_of_each(const std::vector<std::int64_t>& given) {
   return stage_of;
 }
 
-bool has_stages(const Graph& graph) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
-                     [](const Node& node) { return node.place.stage != 0; });
-}
-
 }  // namespace
 
 /// The smallest limit that fits into `parts`, by bisection.
@@ -253,13 +248,18 @@ std::vector<int> deal_in_turn(const std::vector<std::int64_t>& costs, std::int64
   return best;
 }
 
+void require_no_stages(const Graph& graph, std::string_view what) {
+  const bool has_stages = std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                                      [](const Node& node) { return node.place.stage != 0; });
+  if (!has_stages) return;
+  throw RunError(ErrorKind::Usage, std::string(what) +
+                                       ": the step has stages already; fix: leave one of the "
+                                       "strategies that make stages out");
+}
+
 Stages divide_model(const Graph& graph, const Division& division, std::string_view what) {
   const std::int64_t stages = division.stages * division.chunks;
-  if (has_stages(graph)) {
-    throw RunError(ErrorKind::Usage, std::string(what) +
-                                         ": the step has stages already; fix: leave one of the "
-                                         "strategies that make stages out");
-  }
+  require_no_stages(graph, what);
   const Parts parts(graph);
   const std::vector<std::int64_t> costs = parts.costs();
   const std::string most = std::to_string(costs.size());

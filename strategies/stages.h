@@ -39,6 +39,9 @@ struct Division {
   std::vector<std::int64_t> parts = {};  ///< of each chunk; empty: as the costs of nodes say
 };
 
+/// Throws: RunError(Usage) when the step has stages already.
+void require_no_stages(const Graph& graph, std::string_view what);
+
 /// Every chunk has a part. All replicas are divided alike.
 /// `what`: the strategy and its options, for error messages.
 /// Throws: RunError(Usage) when the model has fewer parts than chunks, other parts than given, or

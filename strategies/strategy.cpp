@@ -32,6 +32,7 @@ extern const Strategy kPowerSgd;
 extern const Strategy kGossip;
 extern const Strategy kTopK;
 extern const Strategy kBf16Compress;
+extern const Strategy kTensorParallel;
 
 namespace {
 
@@ -53,6 +54,7 @@ constexpr std::array kStrategies = {
     &kGossip,
     &kTopK,
     &kBf16Compress,
+    &kTensorParallel,
 };
 
 const Strategy& find_one(const std::string& name) {

@@ -120,9 +120,11 @@ inline void add_parameters(Executor& executor, Parameters& all) {
     if (!variable.part_of && all.contains(variable.name)) continue;
     const Tensor& tensor = executor.variable(v).tensor;
     std::vector<float>& whole = all[variable.whole_name()];
-    const auto end = static_cast<std::size_t>(variable.first_element() + tensor.elements());
-    whole.resize(std::max(whole.size(), end));
-    std::copy_n(tensor.f32(), tensor.elements(), whole.begin() + variable.first_element());
+    for (const Stretch& each : variable.stretches()) {
+      const auto end = static_cast<std::size_t>(each.in_whole + each.count);
+      whole.resize(std::max(whole.size(), end));
+      std::copy_n(tensor.f32() + each.in_part, each.count, whole.begin() + each.in_whole);
+    }
   }
 }
 

@@ -82,7 +82,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"diloco", 3, 1, {{"sync_every", 2}, {"delay", 1}}},
         Case{"local_sgd", 2, 1, {{"sync_every", 5}, {"sync_from", 2}}}, Case{"gossip", 3},
         Case{"gossip", 4, 1, {{"overlap", 1}}}, Case{"pipeline", 1, 3, {{"microbatches", 3}}},
-        Case{"all_reduce+pipeline", 2, 2, {{"schedule", "zero_bubble"}}}),
+        Case{"all_reduce+pipeline", 2, 2, {{"schedule", "zero_bubble"}}},
+        Case{"tensor_parallel", 1, 2}, Case{"tensor_parallel", 1, 3},
+        Case{"tensor_parallel", 1, 4, {{"all_reduce", "double_tree"}}},
+        Case{"all_reduce+tensor_parallel", 2, 2, {{"bucket_bytes", 100'000}}}),
     [](const auto& test) {
       std::string options;
       for (const auto& [name, value] : test.param.options) options += "_" + to_text(value);

@@ -59,7 +59,8 @@ void deal_workers(const RaceRequest& request, Placement& placement) {
                   [](const Strategy* each) { return each->processes == Processes::WithServers; })) {
     throw usage(
         "strategy '" + request.strategy +
-        "' cannot be: the parameters of stages have no servers; fix: leave model_parallel out");
+        "' cannot be: the parameters of stages and shards have no servers; fix: leave one of the "
+        "strategies out");
   }
   if (!replicas && !stages && request.workers != 1) {
     throw usage(
@@ -250,6 +251,14 @@ void check_trace(const RaceRequest& request) {
   throw usage("--overwrite replaces the file of --trace, and this run has none; fix: leave it out");
 }
 
+Step fused_as_asked(const Placement& placement, const Step& step) {
+  return placement.fuse_steps == FuseSteps::Yes ? fuse(step) : step;
+}
+
+Step marked_as_asked(const Placement& placement, const Step& step) {
+  return placement.winograd == UseWinograd::Yes ? by_winograd(step) : step;
+}
+
 void check_stragglers(const RaceRequest& request, std::int64_t backups) {
   for (const auto& [worker, factor] : request.stragglers) {
     const std::int64_t workers = request.workers + backups;
@@ -314,13 +323,14 @@ EvaluationPoints evaluation_points_of(const Placement& placement) {
 }
 
 Step as_computed(const Placement& placement, const Step& step) {
-  const Step fused = placement.fuse_steps == FuseSteps::Yes ? fuse(step) : step;
-  return placement.winograd == UseWinograd::Yes ? by_winograd(fused) : fused;
+  return marked_as_asked(placement, fused_as_asked(placement, step));
 }
 
+/// Strategies see no marks of Winograd's algorithm: one that divides channels changes what gains.
 Step placed_step(const Placement& placement) {
-  const Step step = as_computed(placement, placement.workload->training(placement.recipe));
-  Step placed = apply(placement.strategies, step, placement.options);
+  const Step step = fused_as_asked(placement, placement.workload->training(placement.recipe));
+  const Step placed =
+      marked_as_asked(placement, apply(placement.strategies, step, placement.options));
   return placement.picked.empty() ? placed : with_algorithms(placed, placement.picked);
 }
 

@@ -70,9 +70,11 @@ void declare_what_races(CLI::App& app, RaceRequest& request) {
   add_value(app, "--strategy", request.strategy,
             "how to train it in parallel (regatta list strategies); a+b applies a, then b");
   add_value(app, "--workers", request.workers,
-            "replicas, or stages of model_parallel, or both of a composition");
+            "replicas, or stages of model_parallel, or shards of tensor_parallel, or the replicas "
+            "of a composition times these");
   add_value(app, "--stages", request.stages,
-            "stages of each replica in a composition with model_parallel (default: none)");
+            "stages or shards of each replica in a composition such as all_reduce+model_parallel "
+            "(default: none)");
   add_value(app, "--costs", request.costs,
             "what regatta calibrate has measured, by which --all-reduce auto picks, in virtual "
             "time the cluster's (default: none)");

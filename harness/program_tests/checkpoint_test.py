@@ -171,7 +171,7 @@ class Checkpoints(unittest.TestCase):
     def test_resume_places_over_ranks_bit_for_bit(self) -> None:
         for strategy, *workers in (
                 ("in_graph", "--workers", "2"), ("central_storage", "--workers", "2"),
-                ("model_parallel", "--workers", "3"),
+                ("model_parallel", "--workers", "3"), ("tensor_parallel", "--workers", "2"),
                 ("all_reduce+model_parallel", "--workers", "4", "--stages", "2",
                  "--stages-per-process", "1")):
             with self.subTest(strategy=strategy):

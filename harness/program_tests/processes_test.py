@@ -146,6 +146,9 @@ class Processes(unittest.TestCase):
                 ("pipeline", "--workers", "2", "--microbatches", "5", "--processes", "2"),
                 ("pipeline", "--workers", "3", "--schedule", "zero_bubble", "--processes", "3"),
                 ("in_graph+model_parallel", "--workers", "4", "--stages", "2", "--processes", "4"),
+                ("tensor_parallel", "--workers", "3", "--processes", "2"),
+                ("all_reduce+tensor_parallel", "--workers", "4", "--stages", "2", "--processes",
+                 "4"),
                 (*staged, "--processes", "3"),
                 (*staged, "--processes", "4"),
                 (*staged, "--processes", "2", "--stages-per-process", "1")):

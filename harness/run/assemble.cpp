@@ -2,24 +2,29 @@
 #include "harness/run/assemble.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace regatta {
 
 std::vector<std::vector<float>> assemble(std::span<const VariableCopy> copies,
                                          const std::string& name) {
   std::vector<std::vector<float>> all;
-  std::vector<float> in_parts;
+  std::map<std::string, std::size_t> met;  // copies of each part: the n-th is of the n-th whole
+  std::set<std::pair<int, Role>> owners;   // of a whole
   for (const auto& [variable, tensor, version, model] : copies) {
     if (variable->whole_name() != name) continue;
-    const float* values = tensor.f32();
-    if (!variable->part_of) {
-      all.emplace_back(values, values + tensor.elements());
-      continue;
+    const auto& [replica, stage, role] = variable->place;
+    const bool is_part = variable->part_of.has_value();
+    if (!is_part && !owners.emplace(replica, role).second) continue;  // another shard has the same
+    const std::size_t whole = is_part ? met[variable->name]++ : all.size();
+    const TensorType& type = is_part ? variable->part_of->type : variable->type;
+    if (whole == all.size()) all.emplace_back(static_cast<std::size_t>(type.elements()));
+    for (const Stretch& each : variable->stretches()) {
+      std::copy_n(tensor.f32() + each.in_part, each.count, all[whole].begin() + each.in_whole);
     }
-    in_parts.resize(static_cast<std::size_t>(variable->part_of->type.elements()));
-    std::copy_n(values, tensor.elements(), in_parts.begin() + variable->first_element());
   }
-  if (!in_parts.empty()) all.push_back(std::move(in_parts));
   return all;
 }
 

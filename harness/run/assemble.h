@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Assembles the values of a workload's variables from their places: from copies of replicas, or
-// from rows on several servers.
+// from the parts that servers, workers or the shards of each replica have.
 #pragma once
 
 #include <span>

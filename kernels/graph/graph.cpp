@@ -39,6 +39,23 @@ std::string_view to_string(Sharing sharing) {
   return "unknown";
 }
 
+std::vector<Stretch> Variable::stretches() const {
+  if (!part_of) return {{.in_part = 0, .in_whole = 0, .count = type.elements()}};
+  std::int64_t before = 1;  // combinations of the dimensions before that of the rows
+  std::int64_t row = type.elements() / type.dim(part_of->along);
+  for (std::size_t d = 0; d < part_of->along; ++d) {
+    before *= type.dim(d);
+    row /= type.dim(d);
+  }
+  std::vector<Stretch> all;
+  for (std::int64_t b = 0; b < before; ++b) {
+    all.push_back({.in_part = b * type.dim(part_of->along) * row,
+                   .in_whole = (b * part_of->type.dim(part_of->along) + part_of->row) * row,
+                   .count = type.dim(part_of->along) * row});
+  }
+  return all;
+}
+
 NodeId Graph::add(Node node) {
   std::vector<TensorType> inputs;
   inputs.reserve(node.inputs.size());

@@ -23,7 +23,7 @@ enum class Role : std::uint8_t { Worker, Host, Server };
 /// sets its own coordinate and leaves the others alone.
 struct Place {
   int replica = 0;  ///< data parallel; at a server: the replica it serves there
-  int stage = 0;    ///< model parallel; of a server: its number
+  int stage = 0;    ///< model parallel, a stage or a shard; of a server: its number
   Role role = Role::Worker;
   bool operator==(const Place&) const = default;
   auto operator<=>(const Place&) const = default;
@@ -88,12 +88,21 @@ enum class Sharing : std::uint8_t {
 };
 std::string_view to_string(Sharing sharing);
 
-/// Names the larger variable of which this one holds some rows; several servers share it.
+/// Names the larger variable of which this one holds some rows along one dimension; several servers
+/// or shards share it.
 struct PartOf {
-  std::string name;      ///< of the whole
-  TensorType type;       ///< of the whole
-  std::int64_t row = 0;  ///< the part's first, along the slowest dimension
+  std::string name;       ///< of the whole
+  TensorType type;        ///< of the whole
+  std::int64_t row = 0;   ///< the part's first
+  std::size_t along = 0;  ///< the dimension; 0: the slowest
   bool operator==(const PartOf&) const = default;
+};
+
+/// Elements that follow each other in a part and in its whole.
+struct Stretch {
+  std::int64_t in_part = 0;   ///< the index of the first
+  std::int64_t in_whole = 0;  ///< the same
+  std::int64_t count = 0;
 };
 
 struct Variable {
@@ -107,10 +116,8 @@ struct Variable {
 
   /// The name that the workload gave to the whole variable.
   const std::string& whole_name() const { return part_of ? part_of->name : name; }
-  /// The index in the whole variable of this part's first element.
-  std::int64_t first_element() const {
-    return part_of ? part_of->row * (type.elements() / type.dim(0)) : 0;
-  }
+  /// Where all elements stand in the whole variable.
+  std::vector<Stretch> stretches() const;
 };
 
 class Graph {

@@ -84,6 +84,9 @@ std::string to_text(const Graph& graph) {
     if (variable.part_of) {
       text += " rows " + std::to_string(variable.part_of->row) + " on of " +
               variable.part_of->name + ' ' + to_string(variable.part_of->type);
+      if (variable.part_of->along != 0) {
+        text += " along dimension " + std::to_string(variable.part_of->along);
+      }
     }
     text += '\n';
   }

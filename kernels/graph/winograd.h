@@ -5,7 +5,8 @@
 // rounding differs from the direct sum's, so kernels do not choose it themselves: a rewrite marks
 // nodes, and ranks compare the marks as part of the graph.
 // The rule depends on channels and sides only, not on times, the batch or the number of threads, so
-// that every strategy, process and share of a batch gets the same choice.
+// that every strategy, process and share of a batch gets the same choice. A strategy that divides
+// channels changes what gains: marks are made behind all strategies.
 #pragma once
 
 #include "kernels/graph/graph.h"

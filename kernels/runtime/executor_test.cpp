@@ -176,19 +176,22 @@ TEST(Executor, AFailureOnOneReplicaEndsTheOthers) {
   }
 }
 
-/// Allocations of the given number of steps, after some to warm up.
-std::int64_t allocations_of(const Step& step, const DataSet& data, const std::string& strategy,
-                            std::int64_t steps) {
+Step placed(const Step& step, const std::string& strategy) {
   StrategyOptions options;
   const Strategy& named = *find_strategies(strategy).front();
   options.replicas = named.workers == WorkersAre::Replicas ? 2 : 1;
   options.stages = named.workers == WorkersAre::Stages ? 2 : 1;
   options.given = {{"microbatches", 2}};
+  return apply(find_strategies(strategy), step, options);
+}
+
+/// Allocations of the given number of steps, after some to warm up.
+std::int64_t allocations_of(const Step& step, const DataSet& data, std::int64_t steps) {
   KernelTable kernels("cpu");
   InProcessTransport transport;
   add_cpu_kernels(kernels);
   transport.add_kernels(kernels);
-  const Step part = partition(apply(find_strategies(strategy), step, options), Binding{}).front();
+  const Step part = partition(step, Binding{}).front();
   ExecutorOptions executor_options;
   executor_options.data = &data;
   executor_options.max_examples = 10'000 * step.global_batch;
@@ -203,9 +206,9 @@ std::int64_t allocations_of(const Step& step, const DataSet& data, const std::st
 TEST(Executor, StepsAllocateNothing) {
   for (const Strategy* each : all_strategies()) {
     const std::string strategy = runnable_name(*each);
-    EXPECT_EQ(allocations_of(parabola(0), curve(), strategy, 100), 0) << strategy;
-    const Step step = by_winograd(images(ElementType::F32));
-    EXPECT_EQ(allocations_of(step, shapes(), strategy, 4), 0) << strategy;
+    EXPECT_EQ(allocations_of(placed(parabola(0), strategy), curve(), 100), 0) << strategy;
+    const Step step = by_winograd(placed(images(ElementType::F32), strategy));
+    EXPECT_EQ(allocations_of(step, shapes(), 4), 0) << strategy;
   }
 }
 
@@ -213,7 +216,8 @@ TEST(Executor, StepsInBf16AllocateNothing) {
   if (const std::string why = why_cpu_lacks(ElementType::BF16); !why.empty()) GTEST_SKIP() << why;
   for (const Strategy* each : all_strategies()) {
     const std::string strategy = runnable_name(*each);
-    EXPECT_EQ(allocations_of(images(ElementType::BF16), shapes(), strategy, 4), 0) << strategy;
+    EXPECT_EQ(allocations_of(placed(images(ElementType::BF16), strategy), shapes(), 4), 0)
+        << strategy;
   }
 }
 

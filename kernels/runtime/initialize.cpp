@@ -80,7 +80,9 @@ void initialize(const Graph& graph, VariableId id, std::uint64_t seed, float* de
   whole.type = variable.part_of->type;
   std::vector<float> values(static_cast<std::size_t>(whole.type.elements()));
   initialize_whole(graph, whole, seed, values.data());
-  std::copy_n(values.begin() + variable.first_element(), variable.type.elements(), destination);
+  for (const Stretch& each : variable.stretches()) {
+    std::copy_n(values.begin() + each.in_whole, each.count, destination + each.in_part);
+  }
 }
 
 }  // namespace regatta

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "strategies/channels.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "kernels/graph/collective.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// Each channel of the outputs is made of that channel of the inputs.
+bool works_by_channels(const Graph& graph, const Node& node) {
+  switch (forward_of(node.op)) {
+    case Op::Bias:
+    case Op::FusedBias:
+    case Op::Tanh:
+    case Op::Relu:
+    case Op::Gelu:
+    case Op::MaxPool:
+    case Op::AveragePool:
+    case Op::Normalize:
+    case Op::FusedNormalize: return true;
+    case Op::Reshape:  // where no other dimension joins that of the channels
+      return !node.attributes.has("flat") &&
+             graph.type(node.inputs[0]).dims.back() == node.outputs[0].dims.back();
+    default: return false;
+  }
+}
+
+/// Each element of the output is made of that element of the inputs, or of those of all members.
+bool works_by_elements(Op op) {
+  return op == Op::Add || op == Op::Scale || op == Op::Cast || op == Op::Sum || op == Op::AllReduce;
+}
+
+bool updates_by_elements(Op op) {
+  return op == Op::Sgd || op == Op::Adam || op == Op::Assign || op == Op::Lookahead;
+}
+
+bool is_layer(const Node& node) {
+  const bool whole = node.op == Op::Convolution && !node.attributes.has("groups");
+  return node.phase == Phase::Forward && (whole || node.op == Op::Dense);
+}
+
+bool is_depthwise(const Graph& graph, const Node& node) {
+  if (node.op != Op::Convolution || !node.attributes.has("groups")) return false;
+  const std::int64_t groups = node.attributes.integer("groups");
+  return groups == graph.type(node.inputs[0]).dim(3) && groups == node.outputs[0].dim(3);
+}
+
+bool is_read(const Graph& graph, Value value) { return graph.node(value.node).op == Op::Read; }
+
+/// The variable whose value, or a cast of it, this is; -1 where it is none.
+VariableId variable_read(const Graph& graph, Value value) {
+  const Node& node = graph.node(value.node);
+  if (node.op == Op::Cast) value = node.inputs[0];
+  return is_read(graph, value) ? graph.node(value.node).variables[0] : -1;
+}
+
+/// What a product makes of what its two inputs are divided into; a convolution as the dense op.
+struct ProductRule {
+  Op op;
+  Portion first;
+  Portion second;
+  Portion result;
+};
+constexpr ProductRule kProductRules[] = {
+    {Op::Dense, Portion::Whole, Portion::Rows, Portion::Channels},
+    {Op::Dense, Portion::Channels, Portion::Channels, Portion::Term},
+    {Op::DenseBackwardData, Portion::Channels, Portion::Rows, Portion::Term},
+    {Op::DenseBackwardData, Portion::Whole, Portion::Channels, Portion::Channels},
+    {Op::DenseBackwardWeights, Portion::Channels, Portion::Whole, Portion::Rows},
+    {Op::DenseBackwardWeights, Portion::Whole, Portion::Channels, Portion::Channels},
+};
+/// Of channels that are filtered one by one.
+constexpr ProductRule kDepthwiseRules[] = {
+    {Op::Dense, Portion::Channels, Portion::Rows, Portion::Channels},
+    {Op::DenseBackwardData, Portion::Channels, Portion::Rows, Portion::Channels},
+    {Op::DenseBackwardWeights, Portion::Channels, Portion::Channels, Portion::Rows},
+};
+
+std::optional<Op> dense_op_like(Op op) {
+  switch (op) {
+    case Op::Dense:
+    case Op::Convolution: return Op::Dense;
+    case Op::DenseBackwardData:
+    case Op::ConvolutionBackwardData: return Op::DenseBackwardData;
+    case Op::DenseBackwardWeights:
+    case Op::ConvolutionBackwardWeights: return Op::DenseBackwardWeights;
+    default: return std::nullopt;
+  }
+}
+
+/// A layer that is divided by its outputs, and what these reach.
+struct ChannelBlock {
+  std::set<NodeId> divided;                ///< nodes whose outputs are, the layer among them
+  std::set<NodeId> last;                   ///< layers that are divided by their inputs
+  std::map<VariableId, Portion> portions;  ///< of what these read and assign
+};
+
+class ChannelDivider {
+ public:
+  ChannelDivider(const Graph& graph, std::int64_t shards, const std::string& what)
+      : graph_(graph),
+        shards_(shards),
+        what_(what),
+        result_{.of_node = std::vector(graph.nodes().size(), Portion::Whole),
+                .of_variable = std::vector(graph.variables().size(), Portion::Whole)} {}
+
+  ChannelDivision run() {
+    for (NodeId id = 0; id < size(); ++id) {
+      if (!is_layer(graph_.node(id)) || taken_.contains(id)) continue;
+      if (const auto block = block_of(id)) take(id, *block);
+    }
+    if (taken_.empty()) {
+      refuse("the model has no layer whose channels only reach another layer's inputs",
+             "use a strategy that divides the batch or the layers");
+    }
+    if (channels(narrowest_) < shards_) {
+      const std::string most = std::to_string(channels(narrowest_));
+      refuse("layer '" + graph_.node(narrowest_).layer + "' has " + most + " channels",
+             "give at most " + most + " shards");
+    }
+    for (int pass = 0; pass < 2; ++pass) {  // a slot's own slot may be assigned first
+      for (const Node& node : graph_.nodes()) deal_slots(node);
+    }
+    for (NodeId id = 0; id < size(); ++id) of_node(id) = portion_made(graph_.node(id));
+    return std::move(result_);
+  }
+
+ private:
+  NodeId size() const { return static_cast<NodeId>(graph_.nodes().size()); }
+  std::int64_t channels(NodeId layer) const {
+    return layer < 0 ? std::numeric_limits<std::int64_t>::max()
+                     : graph_.type({layer, 0}).dims.back();
+  }
+  Portion& of_node(NodeId id) { return result_.of_node[static_cast<std::size_t>(id)]; }
+  Portion& of_variable(VariableId v) { return result_.of_variable[static_cast<std::size_t>(v)]; }
+
+  [[noreturn]] void refuse(const std::string& why, const std::string& fix) const {
+    throw RunError(ErrorKind::Usage, what_ + ": " + why + "; fix: " + fix);
+  }
+
+  /// Nothing if the layer's outputs reach what cannot work on some channels.
+  std::optional<ChannelBlock> block_of(NodeId layer) {
+    ChannelBlock block;
+    block.divided.insert(layer);
+    const Node& first = graph_.node(layer);
+    if (!want(block, variable_read(graph_, first.inputs[1]), Portion::Rows)) return std::nullopt;
+    for (NodeId id = layer + 1; id < size(); ++id) {
+      const Node& node = graph_.node(id);
+      const bool reached = std::any_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
+        return block.divided.contains(input.node);
+      });
+      if (!reached || node.phase != Phase::Forward) continue;
+      if (!add(block, id)) return std::nullopt;
+    }
+    if (block.last.empty() || !has_all_readers(block, first.place.replica)) return std::nullopt;
+    return block;
+  }
+
+  bool want(ChannelBlock& block, VariableId variable, Portion portion) {
+    if (variable < 0) return false;
+    const Portion before = of_variable(variable);  // of another replica that reads it
+    if (before != Portion::Whole && before != portion) return false;
+    return block.portions.try_emplace(variable, portion).first->second == portion;
+  }
+
+  bool add(ChannelBlock& block, NodeId id) {
+    const Node& node = graph_.node(id);
+    const auto is_divided = [&](Value value) { return block.divided.contains(value.node); };
+    if (is_layer(node)) {
+      block.last.insert(id);
+      return want(block, variable_read(graph_, node.inputs[1]), Portion::Channels);
+    }
+    block.divided.insert(id);
+    if (is_depthwise(graph_, node)) {
+      return want(block, variable_read(graph_, node.inputs[1]), Portion::Rows);
+    }
+    if (!works_by_channels(graph_, node) && !works_by_elements(node.op)) return false;
+    for (Value input : node.inputs) {
+      if (is_divided(input)) continue;
+      if (!want(block, variable_read(graph_, input), Portion::Channels)) return false;
+    }
+    return std::all_of(node.variables.begin(), node.variables.end(),
+                       [&](VariableId v) { return want(block, v, Portion::Channels); });
+  }
+
+  /// Whether no other part of the replica's model reads the block's variables.
+  bool has_all_readers(const ChannelBlock& block, int replica) const {
+    for (NodeId id = 0; id < size(); ++id) {
+      const Node& node = graph_.node(id);
+      const bool casts = node.op == Op::Cast && is_read(graph_, node.inputs[0]);
+      const bool outside = !block.divided.contains(id) && !block.last.contains(id);
+      if (!outside || casts || node.phase != Phase::Forward) continue;
+      if (node.place.replica != replica) continue;
+      for (Value input : node.inputs) {
+        if (block.portions.contains(variable_read(graph_, input))) return false;
+      }
+    }
+    return true;
+  }
+
+  void take(NodeId layer, const ChannelBlock& block) {
+    if (channels(layer) < channels(narrowest_)) narrowest_ = layer;
+    taken_.insert(block.divided.begin(), block.divided.end());
+    taken_.insert(block.last.begin(), block.last.end());
+    for (const auto& [variable, portion] : block.portions) of_variable(variable) = portion;
+  }
+
+  /// Slots are divided as what they belong to.
+  void deal_slots(const Node& node) {
+    if (!updates_by_elements(node.op)) return;
+    Portion portion = Portion::Whole;
+    for (VariableId v : node.variables) {
+      if (portion == Portion::Whole) portion = of_variable(v);
+    }
+    for (VariableId v : node.variables) of_variable(v) = portion;
+  }
+
+  Portion portion_made(const Node& node) {
+    if (node.op == Op::Read) return of_variable(node.variables[0]);
+    std::vector<Portion> read;
+    for (Value input : node.inputs) {
+      const Portion made = of_node(input.node);
+      read.push_back(made == Portion::Term ? Portion::Whole : made);
+    }
+    std::vector<Portion> all = read;
+    for (VariableId v : node.variables) all.push_back(of_variable(v));
+    const auto all_are = [&](Portion portion) {
+      return std::count(all.begin(), all.end(), portion) == std::ssize(all);
+    };
+    if (all_are(Portion::Whole)) return Portion::Whole;
+    if (const auto op = dense_op_like(node.op)) return made_by_product(node, *op, read);
+    if (works_by_channels(graph_, node) && all_are(Portion::Channels)) return Portion::Channels;
+    const bool by_elements = works_by_elements(node.op) || updates_by_elements(node.op);
+    if (by_elements && all_are(all.front())) return all.front();
+    if (node.op == Op::Quotient) return all.front();  // its divisor is one number
+    cannot_divide(node);
+  }
+
+  Portion made_by_product(const Node& node, Op op, const std::vector<Portion>& read) const {
+    const bool grouped = node.attributes.has("groups");
+    for (const ProductRule& rule : grouped ? std::span<const ProductRule>(kDepthwiseRules)
+                                           : std::span<const ProductRule>(kProductRules)) {
+      if (rule.op == op && rule.first == read[0] && rule.second == read[1]) return rule.result;
+    }
+    cannot_divide(node);
+  }
+
+  [[noreturn]] void cannot_divide(const Node& node) const {
+    refuse("'" + std::string(to_string(node.op)) + "' in layer '" + node.layer +
+               "' cannot work on some channels",
+           "leave one of the strategies out");
+  }
+
+  const Graph& graph_;
+  std::int64_t shards_;
+  std::string what_;
+  ChannelDivision result_;
+  std::set<NodeId> taken_;  ///< nodes of blocks
+  NodeId narrowest_ = -1;   ///< of the layers that are divided by outputs
+};
+
+/// `name[:,3:5]`: rows along dimension 1.
+std::string name_of_rows(const std::string& name, std::size_t along, const Range& rows) {
+  std::string text = name + '[';
+  for (std::size_t d = 0; d < along; ++d) text += ":,";
+  return text + std::to_string(rows.begin) + ':' + std::to_string(rows.end) + ']';
+}
+
+std::int64_t share_of(std::int64_t channels, const Shard& shard) {
+  return regatta::share(channels, shard.of, shard.number).size();
+}
+
+}  // namespace
+
+ChannelDivision divide_channels(const Graph& graph, std::int64_t shards, const std::string& what) {
+  return ChannelDivider(graph, shards, what).run();
+}
+
+Variable portion_of(const Variable& whole, Portion portion, const Shard& shard) {
+  Variable part = whole;
+  part.place.stage = static_cast<int>(shard.number);
+  if (portion == Portion::Whole) return part;
+  const std::size_t along = portion == Portion::Rows ? 0 : whole.type.rank() - 1;
+  const Range rows = share(whole.type.dim(along), shard.of, shard.number);
+  part.name = name_of_rows(whole.name, along, rows);
+  part.part_of = PartOf{.name = whole.name, .type = whole.type, .row = rows.begin, .along = along};
+  part.type.dims[along] = rows.size();
+  if (part.initializer.kind == Initializer::Kind::CopyOf) {
+    part.initializer.source = name_of_rows(part.initializer.source, along, rows);
+  }
+  return part;
+}
+
+void set_channels(Attributes& attributes, Portion portion, const Shard& shard) {
+  if (portion != Portion::Channels && portion != Portion::Rows) return;
+  if (attributes.has("dims")) {
+    std::vector<std::int64_t> dims = attributes.integers("dims");
+    std::int64_t& channels = portion == Portion::Rows ? dims.front() : dims.back();
+    channels = share_of(channels, shard);
+    attributes.set("dims", std::move(dims));
+  }
+  if (attributes.has("groups")) {
+    attributes.set("groups", share_of(attributes.integer("groups"), shard));
+  }
+}
+
+}  // namespace regatta

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tensor_parallel as what it is: a graph in, a graph with shards out.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernels/graph/error.h"
+#include "kernels/graph/text.h"
+#include "kernels/graph/traffic.h"
+#include "strategies/chain_for_test.h"
+#include "strategies/rewritten_for_test.h"
+#include "workloads/model.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::count;
+using testing_support::kParabolaInputBytes;
+using testing_support::kWorker0;
+using testing_support::parabola;
+using testing_support::part;
+using testing_support::replicas;
+
+constexpr Place kShard1{.replica = 0, .stage = 1, .role = Role::Worker};
+
+Step workload_step(const char* name) {
+  Recipe recipe;
+  recipe.global_batch = 256;
+  recipe.train_examples = 256;
+  recipe.total_examples = 2560;
+  return find_workload(name).training(recipe);
+}
+
+Step sharded_by_channels(const Step& step, std::int64_t shards,
+                         const char* strategy = "tensor_parallel", std::int64_t count = 1) {
+  StrategyOptions options = replicas(count);
+  options.stages = shards;
+  return apply(find_strategies(strategy), step, options);
+}
+
+/// The dimensions along which the first shard has parts of weights, by name; -1: it has them whole.
+std::map<std::string, int> divided_weights(const Step& step) {
+  std::map<std::string, int> all;
+  for (const Variable& variable : step.graph.variables()) {
+    const std::string& name = variable.whole_name();
+    if (variable.place != kWorker0 || !name.ends_with(".weight")) continue;
+    all[name] = variable.part_of ? static_cast<int>(variable.part_of->along) : -1;
+  }
+  return all;
+}
+
+TEST(TensorParallel, DividesTheTwoLayersOfTheParabola) {
+  const Step step = sharded_by_channels(parabola(), 2);
+  const std::string text = to_text(step.graph);
+  for (const char* line :
+       {"variable hidden.weight[0:3] f32[3,1] parameter normal(1) @replica0 rows 0 on of "
+        "hidden.weight f32[5,1]\n",
+        "variable hidden.weight[3:5] f32[2,1] parameter normal(1) @replica0.stage1 rows 3 on of "
+        "hidden.weight f32[5,1]\n",
+        "variable hidden.bias[3:5] f32[2] parameter",
+        "variable output.weight[:,3:5] f32[1,2] parameter",
+        " @replica0.stage1 rows 3 on of output.weight f32[1,5] along dimension 1\n",
+        "variable output.bias f32[1] parameter"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+  EXPECT_EQ(count(step.graph, Op::Input), 1);
+  EXPECT_EQ(count(step.graph, Op::Sgd), 2 * 4);
+  EXPECT_EQ(count(step.graph, Op::AllReduce), 2);  // the batch needs no gradient
+  EXPECT_EQ(step.losses.size(), 1U);
+  EXPECT_EQ(step.trainables.size(), 8U);
+}
+
+TEST(TensorParallel, SendsTheBatchAndTwiceTheOutputsOfEverySecondLayer) {
+  for (const int shards : {2, 3, 5}) {
+    std::int64_t sent = 0;
+    for (const auto& [place, bytes] : traffic(part(sharded_by_channels(parabola(), shards)))) {
+      sent += bytes.sent;
+    }
+    EXPECT_EQ(sent, (shards - 1) * (kParabolaInputBytes + 2 * 50 * 4)) << shards;
+  }
+  // Backward sums what is as large as the first layer's inputs: four pairs, without the first.
+  constexpr std::int64_t kInput = 32 * 32 * 3 * 4 + 4;
+  constexpr std::int64_t kPixels = 32 * 32 * 32 + 16 * 16 * 32 + 8 * 8 * 128 + 4 * 4 * 128;
+  constexpr std::int64_t kBack = 16 * 16 * 32 + 16 * 16 * 32 + 4 * 4 * 128;
+  const Step images = workload_step("resnet9_thin");
+  EXPECT_EQ(traffic(part(sharded_by_channels(images, 2))).at(kShard1).sent,
+            256 * 4 * (kPixels + kBack));
+  EXPECT_EQ(traffic(part(sharded_by_channels(images, 2))).at(kWorker0).sent,
+            256 * (kInput + 4 * (kPixels + kBack)));
+}
+
+TEST(TensorParallel, DividesConvolutionsTwoByTwoAndLeavesAHeadThatNothingFollowsWhole) {
+  const std::map<std::string, int> expected = {
+      {"prep.weight", 0},        {"layer1.weight", 3},      {"layer1.res1.weight", 0},
+      {"layer1.res2.weight", 3}, {"layer2.weight", 0},      {"layer3.weight", 3},
+      {"layer3.res1.weight", 0}, {"layer3.res2.weight", 3}, {"head.weight", -1}};
+  const Step step = sharded_by_channels(workload_step("resnet9_thin"), 2);
+  EXPECT_EQ(divided_weights(step), expected);
+  EXPECT_EQ(count(step.graph, Op::AllReduce), 2 * (4 + 3));
+}
+
+TEST(TensorParallel, DividesADenseHeadWhoseInputsAreChannels) {
+  const std::map<std::string, int> expected = {{"whiten.weight", 0},   {"block1.1.weight", 3},
+                                               {"block1.2.weight", 0}, {"block2.1.weight", 3},
+                                               {"block2.2.weight", 0}, {"block3.1.weight", 3},
+                                               {"block3.2.weight", 0}, {"head.weight", 1}};
+  const Step step = sharded_by_channels(workload_step("airbench94"), 3);
+  EXPECT_EQ(divided_weights(step), expected);
+  // Lookahead's slow copies of running statistics have the channels of these.
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op != Op::Lookahead) continue;
+    const Variable& fast = step.graph.variable(node.variables[0]);
+    const Variable& slow = step.graph.variable(node.variables[1]);
+    EXPECT_EQ(fast.type, slow.type) << fast.name;
+    EXPECT_EQ(fast.part_of.has_value(), slow.part_of.has_value()) << fast.name;
+  }
+}
+
+/// A shortcut joins channels that all shards have: the layer before it is left whole.
+TEST(TensorParallel, FiltersChannelsOneByOneBetweenTwoLayers) {
+  const Step step = sharded_by_channels(workload_step("mobilenet_v2"), 5);
+  const std::map<std::string, int> weights = divided_weights(step);
+  EXPECT_EQ(weights.at("block5.expand.weight"), 0);
+  EXPECT_EQ(weights.at("block5.depthwise.weight"), 0);
+  EXPECT_EQ(weights.at("block5.project.weight"), 3);
+  EXPECT_EQ(weights.at("block1.shortcut.weight"), 3);
+  EXPECT_EQ(weights.at("block2.shortcut.weight"), -1);
+  std::multiset<std::int64_t> groups;
+  for (const Node& node : step.graph.nodes()) {
+    if (node.op == Op::Convolution && node.layer == "block2.depthwise") {
+      groups.insert(node.attributes.integer("groups"));
+    }
+  }
+  EXPECT_EQ(groups, (std::multiset<std::int64_t>{19, 19, 19, 19, 20}));
+}
+
+TEST(TensorParallel, OfReplicasSumsActivationsInAReplicaAndGradientsOfAShard) {
+  const Step step = sharded_by_channels(parabola(), 2, "all_reduce+tensor_parallel", 3);
+  const Graph graph = part(step);
+  std::map<std::int64_t, std::set<Place>> members;
+  for (const Node& node : graph.nodes()) {
+    if (node.op == Op::AllReduce) members[node.attributes.integer("group")].insert(node.place);
+  }
+  std::multiset<std::string> groups;
+  for (const auto& [group, places] : members) {
+    std::string text;
+    for (const Place& place : places) text += to_string(place) + ' ';
+    groups.insert(text);
+  }
+  EXPECT_EQ(groups,
+            (std::multiset<std::string>{"replica0 replica0.stage1 ", "replica0 replica1 replica2 ",
+                                        "replica0.stage1 replica1.stage1 replica2.stage1 ",
+                                        "replica1 replica1.stage1 ", "replica2 replica2.stage1 "}));
+}
+
+/// Dense layers; `shared`: the second uses the weights of the first.
+Step three_layers(bool shared) {
+  constexpr std::int64_t kWidth = 4;
+  const Initializer normal{.kind = Initializer::Kind::Normal, .scale = 0.1, .source = {}};
+  Model model(Mode::Training);
+  model.layer("input");
+  const auto points = model.builder().input_features(model.whole(8), kWidth, kWidth);
+  Value x = points[0];
+  for (int i = 0; i < 3; ++i) {
+    model.layer("layer" + std::to_string(shared && i == 1 ? 0 : i));
+    x = model.dense(x, kWidth, normal);
+  }
+  model.layer("loss");
+  const Value loss = model.builder().mean_squared_error(x, points[1], 8);
+  const SgdOptions sgd{.rate = Schedule::constant(0.001)};
+  return model.finish_training(
+      loss, {.optimizer = [sgd](const std::string&) { return sgd; }, .global_batch = 8});
+}
+
+TEST(TensorParallel, LeavesWeightsWholeThatLayersShare) {
+  EXPECT_EQ(divided_weights(sharded_by_channels(three_layers(false), 2)),
+            (std::map<std::string, int>{
+                {"layer0.weight", 0}, {"layer1.weight", 1}, {"layer2.weight", -1}}));
+  StrategyOptions options;
+  options.stages = 2;
+  EXPECT_THROW(apply(find_strategies("tensor_parallel"), three_layers(true), options), RunError);
+}
+
+TEST(TensorParallel, RefusesWhatItCannotDivideNamingWhatCanBe) {
+  const auto why = [](const char* strategy, std::int64_t shards) {
+    try {
+      sharded_by_channels(parabola(), shards, strategy, 2);
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Usage);
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(why("tensor_parallel", 6),
+            "strategy 'tensor_parallel' with 6 shards: layer 'hidden' has 5 channels; fix: give at "
+            "most 5 shards");
+  EXPECT_EQ(why("tensor_parallel", 1),
+            "strategy 'tensor_parallel' divides channels among 2 or more shards, and there is 1; "
+            "fix: give --workers 2, or --stages 2 in a composition");
+  EXPECT_EQ(why("model_parallel+tensor_parallel", 2),
+            "strategy 'tensor_parallel' with 2 shards: the step has stages already; fix: leave one "
+            "of the strategies that make stages out");
+  EXPECT_EQ(why("sharded+tensor_parallel", 2),
+            "strategy 'tensor_parallel' with 2 shards: the step's parameters are divided among "
+            "workers already; fix: use all_reduce instead of sharded");
+  EXPECT_EQ(why("tensor_parallel+all_reduce", 2),
+            "strategy 'all_reduce' cannot be applied to a step that is already dealt to replicas, "
+            "microbatches or shards; fix: put it first or leave one of them out");
+  try {
+    sharded_by_channels(three_layers(true), 2);
+    FAIL();
+  } catch (const RunError& error) {
+    EXPECT_STREQ(error.what(),
+                 "strategy 'tensor_parallel' with 2 shards: the model has no layer whose channels "
+                 "only reach another layer's inputs; fix: use a strategy that divides the batch or "
+                 "the layers");
+  }
+}
+
+}  // namespace
+}  // namespace regatta
