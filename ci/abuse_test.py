@@ -8,7 +8,9 @@ usage: ci/abuse_test.py
 import contextlib
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -156,6 +158,21 @@ class Programs(unittest.TestCase):
                 opened.enter_context(open(os.devnull, "rb"))
             done = run(["/bin/true"], Path("/"), 10)
         self.assertEqual((done.code, done.overdue), (0, False))
+
+    def test_that_were_tried_are_counted_when_the_others_are_interrupted(self) -> None:
+        command = [CI / "abuse", made_up_program(), "--kinds", "commands", "--inputs", "100000"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                              env=os.environ | {"FAULT": "signal"}) as abuse:
+            assert abuse.stdout is not None
+            first = abuse.stdout.readline()  # a finding
+            abuse.terminate()
+            rest = abuse.communicate(timeout=60)[0]
+        self.assertEqual(abuse.returncode, 128 + signal.SIGTERM, rest)
+        self.assertIn("ended by SIGSEGV", first)
+        self.assertIn("interrupted by SIGTERM; until then:", rest)
+        counted = re.search(r"(?m)^all +(\d+) ", rest)
+        assert counted, rest
+        self.assertIn(int(counted[1]), range(20, 100_000))
 
     def test_are_reported_with_the_way_to_try_them_again(self) -> None:
         done = subprocess.run([CI / "abuse", made_up_program(), "--only", "commands:1", "--jobs",
