@@ -69,6 +69,7 @@ std::vector<Way> all_ways() {
     ways.push_back({.strategy = strategy});
   }
   ways.push_back({.strategy = "model_parallel", .replicas = 1, .stages = 2});
+  ways.push_back({.strategy = "tensor_parallel", .replicas = 1, .stages = 2});
   for (const std::string_view schedule : kSchedules) {
     ways.push_back({.strategy = "pipeline",
                     .options = {{"schedule", std::string(schedule)}},
