@@ -319,6 +319,9 @@ CALIBRATION = {"calibration": 1, "source": "by hand", "cpu": "x", "git_commit": 
                "timestamp": "", "transports": dict.fromkeys(cluster_file.TRANSPORTS, COSTS),
                "step_ns": [1e6], "kernels": {"dense": 5}}
 
+SUM = {"algorithm": "ring", "members": 4, "processes": 4, "between_hosts": False,
+       "way": {"message_ns": 9000, "bytes_per_ns": 1.2}}
+
 
 class Clusters(unittest.TestCase):
     TEXT = """calibration = "calibration.json"
@@ -349,6 +352,7 @@ gbit_per_s = 8
         self.assertEqual(clusters.wrong_record(record, facts, b"c", b"d"), [])
         self.assertIn("hosts is 3", clusters.wrong_record(
             record | {"simulated": said | {"hosts": 3}}, facts, b"c", b"d")[0])
+        self.assertEqual(self.facts(self.TEXT, sums=[SUM]), facts)
         self.assertIn("calibration is", clusters.wrong_record(record, facts, b"c", b"e")[0])
 
     def test_that_are_wrong_have_to_be_refused(self) -> None:
@@ -362,6 +366,7 @@ gbit_per_s = 8
                 self.facts(self.TEXT.replace(old, new, 1))
         for changes in ({"calibration": True}, {"step_ns": [0.5]}, {"kernels": {"dense": 1e14}},
                         {"kernels": []}, {"cpu": 1}, {"transports": {}}, {"transports": 5},
+                        {"sums": [SUM | {"members": 0}]}, {"sums": [SUM | {"way": {}}]}, {"sums": 1},
                         {"source": cluster_file.CALIBRATED, "cpu": "y"}):
             with self.subTest(changes=changes), self.assertRaises(toml.Refused):
                 self.facts(self.TEXT, **changes)

@@ -20,6 +20,8 @@ RATES = (1e-9, 1e9)  # bytes a nanosecond
 MOST_STEP_TIMES = 100_000
 MOST_POINT_BYTES = 1e12
 MOST_POINTS = 100
+MOST_SUMS = 1_000
+MOST_MEMBERS = 100_000  # of a sum, and processes
 BYTES_PER_S_OF_GBIT = 1.25e8
 KEYS = {"calibration", "threads_per_worker", "server_cores", "machine_cores", "latency_us",
         "core_gbit_per_s", "seed", "compute_times", "host"}
@@ -94,6 +96,26 @@ def require_rising(points: Any, message_ns: float) -> None:
         before = (size, ns)
 
 
+def require_way(way: Any) -> None:
+    number(member(way, "message_ns"), "message_ns", 0, MOST_NS)
+    rate(member(way, "bytes_per_ns"), "bytes_per_ns")
+    require_rising(way.get("points", []), way["message_ns"])
+
+
+def require_sums(sums: Any) -> None:
+    if not isinstance(sums, list) or len(sums) > MOST_SUMS:
+        raise Refused("sums is no list, or too long")
+    for each in sums:
+        if not isinstance(member(each, "algorithm"), str):
+            raise Refused("an algorithm is no text")
+        for name in ("members", "processes"):
+            if type(member(each, name)) is not int or not 1 <= each[name] <= MOST_MEMBERS:
+                raise Refused(f"{name} of sums is {str(each[name])[:20]}")
+        if not isinstance(member(each, "between_hosts"), bool):
+            raise Refused("between_hosts is neither true nor false")
+        require_way(member(each, "way"))
+
+
 def costs_in(content: bytes, known: dict[str, Any]) -> Costs:
     """`known`: the calibration that was made here, for this cell. Throws: Refused, Unsure."""
     try:
@@ -113,11 +135,10 @@ def costs_in(content: bytes, known: dict[str, Any]) -> Costs:
     later = (LATER_TRANSPORT,) if LATER_TRANSPORT in transports else ()
     for transport in (member(transports, name) for name in (*TRANSPORTS, *later)):
         for way in (member(transport, name) for name in WAYS):
-            number(member(way, "message_ns"), "message_ns", 0, MOST_NS)
-            rate(member(way, "bytes_per_ns"), "bytes_per_ns")
-            require_rising(way.get("points", []), way["message_ns"])
+            require_way(way)
         for name in TRANSPORT_RATES:
             rate(member(transport, name), name)
+    require_sums(made.get("sums", []))
     steps, kernels = member(made, "step_ns"), member(made, "kernels")
     if not isinstance(steps, list) or len(steps) > MOST_STEP_TIMES:
         raise Refused("step_ns is no list, or too long")
