@@ -366,7 +366,8 @@ gbit_per_s = 8
                 self.facts(self.TEXT.replace(old, new, 1))
         for changes in ({"calibration": True}, {"step_ns": [0.5]}, {"kernels": {"dense": 1e14}},
                         {"kernels": []}, {"cpu": 1}, {"transports": {}}, {"transports": 5},
-                        {"sums": [SUM | {"members": 0}]}, {"sums": [SUM | {"way": {}}]}, {"sums": 1},
+                        {"sums": [SUM | {"members": 0}]}, {"sums": [SUM | {"way": {}}]},
+                        {"sums": 1},
                         {"source": cluster_file.CALIBRATED, "cpu": "y"}):
             with self.subTest(changes=changes), self.assertRaises(toml.Refused):
                 self.facts(self.TEXT, **changes)
