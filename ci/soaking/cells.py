@@ -59,6 +59,7 @@ PLACED = (  # sends and receives between ranks, and exchanges that keep somethin
     over(3, "in_graph"),
     over(3, "central_storage"),
     over(3, "model_parallel"),
+    over(3, "tensor_parallel"),
     *(over(2, f"pipeline {schedule}", f"--schedule {schedule}")
       for schedule in ("gpipe", "1f1b", "zero_bubble")),
     over(3, "pipeline, 5 microbatches", "--microbatches 5"),

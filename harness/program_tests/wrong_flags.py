@@ -87,7 +87,7 @@ WRONG_FLAGS: list[tuple[str, str]] = [
     ("--strategy pipeline --workers 2 --microbatches 51", r"groups of 1; 1 to 50 "),
     ("--strategy pipeline --workers 2 --chunks 2", r"--chunks is an option of --schedule interl"),
     ("--strategy pipeline --workers 2 --schedule interleaved --microbatches 5", r"multiple of 2"),
-    ("--strategy pipeline+all_reduce --workers 4 --stages 2", r"already dealt to replicas or"),
+    ("--strategy pipeline+all_reduce --workers 4 --stages 2", r"already dealt to replicas, mic"),
     ("--strategy all_reduce+model_parallel --workers 4", r"give --stages a divisor"),
     ("--strategy all_reduce+model_parallel --workers 4 --stages 3", r"give --stages a divisor"),
     ("--strategy all_reduce+model_parallel --workers 4 --stages -2", r"give --stages a divisor"),
