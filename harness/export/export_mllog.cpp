@@ -122,10 +122,10 @@ std::optional<std::int64_t> share_of_replica(const Cell& cell, const DataSetSize
 void log_disclosure(Log& log, const Cell& cell) {
   log.event("lowest_numerical_precision_in_linear", cell.dtype == "bf16" ? "bfloat16" : "fp32");
   if (cell.dtype == "f32") log.event("lowest_numerical_precision_in_comm", "fp32");
-  log.event("pipeline_parallelism", cell.stages);
-  for (const char* nowhere : {"tensor_parallelism", "context_parallelism", "expert_parallelism"}) {
-    log.event(nowhere, 1);
-  }
+  const bool shards = cell.strategy.ends_with("tensor_parallel");  // what stand where stages would
+  log.event("pipeline_parallelism", shards ? 1 : cell.stages);
+  log.event("tensor_parallelism", shards ? cell.stages : 1);
+  for (const char* nowhere : {"context_parallelism", "expert_parallelism"}) log.event(nowhere, 1);
   log.event("gradient_accumulation_steps", 1);
 }
 

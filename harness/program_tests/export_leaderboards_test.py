@@ -10,6 +10,7 @@ compliance checker that hold for every benchmark (training_6.0.0/common.yaml).
 import csv
 import datetime
 import io
+import json
 import re
 import unittest
 from collections.abc import Iterator
@@ -161,6 +162,17 @@ class Mllog(unittest.TestCase):
             value = {line["key"]: line["value"] for line in lines}
             self.assertEqual(value["pipeline_parallelism"], stages, path)
             self.assertEqual(value["micro_batch_size"] * replicas, value["global_batch_size"], path)
+
+    def test_tells_shards_of_layers_from_stages(self) -> None:
+        line = lines_in(QUICK)[0]
+        cell = json.loads(line)["cell"] | {"workers": 4, "stages": 2}
+        for strategy, pipeline, tensor in (("all_reduce+pipeline", 2, 1),
+                                           ("all_reduce+tensor_parallel", 1, 2)):
+            record = changed(line, cell=cell | {"strategy": strategy})
+            (path,) = exported_folder(folder_of(record), "mllog", *AUTHOR).rglob("*.txt")
+            value = {entry["key"]: entry["value"] for entry in mllog_lines(path)}
+            self.assertEqual((value["pipeline_parallelism"], value["tensor_parallelism"]),
+                             (pipeline, tensor))
 
     def test_names_no_share_where_shares_differ_or_cannot_be(self) -> None:
         (cell,) = [run["cell"] for run in records_in(QUICK) if cell_of(run) == (
