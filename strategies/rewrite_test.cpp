@@ -140,7 +140,7 @@ TEST(Independent, TrainsAModelInEachReplicaAndEveryOtherStrategyOne) {
   for (const Strategy* strategy : all_strategies()) {
     if (strategy->workers == WorkersAre::OfOthers) continue;
     StrategyOptions options = replicas(strategy->workers == WorkersAre::Replicas ? 3 : 1);
-    options.stages = strategy->workers == WorkersAre::Stages ? 2 : 1;
+    options.stages = share_a_replica(strategy->workers) ? 2 : 1;
     const Step step = rewritten(std::string(strategy->name), options);
     const int expected = strategy->exchange == Exchange::Nothing ? 3 : 1;
     const Step whole = partition(step, Binding{}).front();

@@ -72,7 +72,7 @@ TrialOptions options_of(const Case& test) {
   options.strategy = test.strategy;
   const auto strategies = find_strategies(test.strategy);
   options.options.replicas = strategies.front()->workers == WorkersAre::Replicas ? 2 : 1;
-  options.options.stages = strategies.back()->workers == WorkersAre::Stages ? 2 : 1;
+  options.options.stages = share_a_replica(strategies.back()->workers) ? 2 : 1;
   options.options.given = {{"microbatches", 2}};
   options.steps = steps_of(test);
   options.cores = available_cores();

@@ -22,8 +22,14 @@ enum class WorkersAre : std::uint8_t {
   One,
   Replicas,
   Stages,
+  Shards,    ///< of layers; they stand where stages would
   OfOthers,  ///< those of the strategies before it, whose exchange it rewrites
 };
+
+/// Whether several workers have one replica of the model.
+constexpr bool share_a_replica(WorkersAre workers) {
+  return workers == WorkersAre::Stages || workers == WorkersAre::Shards;
+}
 
 /// How replicas are synchronised.
 enum class Exchange : std::uint8_t {

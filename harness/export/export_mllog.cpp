@@ -31,6 +31,7 @@
 
 #include "harness/export/export.h"
 #include "kernels/graph/error.h"
+#include "strategies/strategy.h"
 #include "workloads/workload.h"
 
 namespace regatta {
@@ -118,11 +119,22 @@ std::optional<std::int64_t> share_of_replica(const Cell& cell, const DataSetSize
   return cell.global_batch / replicas;
 }
 
+/// Of layers; otherwise a replica's workers are stages.
+bool has_shards(const Cell& cell) {
+  try {
+    const auto strategies = find_strategies(cell.strategy);
+    return std::any_of(strategies.begin(), strategies.end(),
+                       [](const Strategy* each) { return each->workers == WorkersAre::Shards; });
+  } catch (const RunError&) {  // of another program
+    return false;
+  }
+}
+
 /// What MLPerf wants to be told of how a run computed.
 void log_disclosure(Log& log, const Cell& cell) {
   log.event("lowest_numerical_precision_in_linear", cell.dtype == "bf16" ? "bfloat16" : "fp32");
   if (cell.dtype == "f32") log.event("lowest_numerical_precision_in_comm", "fp32");
-  const bool shards = cell.strategy.ends_with("tensor_parallel");  // what stand where stages would
+  const bool shards = has_shards(cell);
   log.event("pipeline_parallelism", shards ? 1 : cell.stages);
   log.event("tensor_parallelism", shards ? cell.stages : 1);
   for (const char* nowhere : {"context_parallelism", "expert_parallelism"}) log.event(nowhere, 1);

@@ -83,7 +83,7 @@ processes = [2, 3]
 std::string parallel_strategies() {
   std::vector<std::string> names;
   for (const Strategy* strategy : all_strategies()) {
-    if (strategy->workers == WorkersAre::Replicas || strategy->workers == WorkersAre::Stages) {
+    if (strategy->workers == WorkersAre::Replicas || share_a_replica(strategy->workers)) {
       names.push_back('"' + std::string(strategy->name) + '"');
     }
   }

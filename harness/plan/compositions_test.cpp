@@ -37,7 +37,9 @@ struct Pair {
     return first->workers == workers || second->workers == workers;
   }
   std::int64_t replicas() const { return has(WorkersAre::Replicas) ? 2 : 1; }
-  std::int64_t stages() const { return has(WorkersAre::Stages) ? 2 : 1; }
+  std::int64_t stages() const {
+    return share_a_replica(first->workers) || share_a_replica(second->workers) ? 2 : 1;
+  }
   bool is_synchronous() const {
     return exchange_of(std::vector{first, second}) == Exchange::Synchronous;
   }

@@ -41,16 +41,16 @@ void check_name(const std::string& what, const std::string& given,
   }
 }
 
-bool has(const Placement& placement, WorkersAre kind) {
-  return std::any_of(placement.strategies.begin(), placement.strategies.end(),
-                     [&](const Strategy* s) { return s->workers == kind; });
-}
-
 /// Splits `--workers` into replicas and stages.
 void deal_workers(const RaceRequest& request, Placement& placement) {
   StrategyOptions& options = placement.options;
-  const bool replicas = has(placement, WorkersAre::Replicas);
-  const bool stages = has(placement, WorkersAre::Stages);
+  const auto& strategies = placement.strategies;
+  const bool replicas = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* each) {
+    return each->workers == WorkersAre::Replicas;
+  });
+  const bool stages = std::any_of(strategies.begin(), strategies.end(), [](const Strategy* each) {
+    return share_a_replica(each->workers);
+  });
   if (request.workers < 1) {
     throw usage("--workers is " + std::to_string(request.workers) + "; at least 1 is needed");
   }

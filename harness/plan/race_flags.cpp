@@ -197,7 +197,7 @@ bool is_only_of(const Option& option, Kind&& is_of_kind) {
 }
 
 const char* group_of(const Option& option) {
-  const auto has_stages = [](const Strategy& each) { return each.workers == WorkersAre::Stages; };
+  const auto has_stages = [](const Strategy& each) { return share_a_replica(each.workers); };
   const auto exchanges = [](Exchange how) {
     return [how](const Strategy& each) { return each.exchange == how; };
   };

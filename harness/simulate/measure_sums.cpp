@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +27,8 @@ namespace {
 constexpr const char* kMembersOfSums = "REGATTA_MEASURES_SUMS_OF";
 constexpr int kBlocksOfLongSums = 8;
 constexpr int kBlocksOfShortSums = 40;  // below kInlineBytes
-constexpr int kSumsOfBlock = 10;        // one behind the other: nobody is a sum ahead of the others
+constexpr int kSumsOfBlock = 10;        // one behind the other: no member is a sum ahead
+constexpr double kPatienceNs = 1e8;     // for all blocks of an algorithm and a size
 constexpr int kSumYields = 50;          // of lanes that share cores (executor.cpp)
 
 /// Members and the processes that have them, contiguous shares.
@@ -72,19 +74,32 @@ class SummingMembers {
     transport_->connect();
   }
 
-  /// Of one sum in the quickest of so many blocks: what else the machine does only adds.
+  /// Of one sum in the quickest of at most so many blocks, what else the machine does only adds; of
+  /// the first sum alone where it takes so long that a block would be beyond kPatienceNs.
   double ns(int blocks) {
     std::barrier together(std::ssize(members_));
-    double least = virtual_time::kNoLimit;
+    std::atomic<bool> goes_on = true;
+    double first = 0, least = virtual_time::kNoLimit;
+    const std::int64_t start = now_ns();
     const auto run = [&](Member& member, bool is_first) {
       const StepContext context{.counters = &member.counters};
-      for (int block = 0; block < blocks; ++block) {
-        if (is_first && session_ != nullptr) session_->barrier();
+      for (int block = 0; block <= blocks; ++block) {
+        if (is_first) {
+          const double end = static_cast<double>(now_ns() - start) + kSumsOfBlock * first;
+          goes_on = agreed(block == 0 || end < kPatienceNs);
+        }
         together.arrive_and_wait();
+        if (!goes_on) return;
+        const int sums = block == 0 ? 1 : kSumsOfBlock;
         const std::int64_t begin = now_ns();
-        for (int call = 0; call < kSumsOfBlock; ++call) member.kernel->run(context);
+        for (int sum = 0; sum < sums; ++sum) member.kernel->run(context);
         const auto span = static_cast<double>(now_ns() - begin);
-        if (is_first) least = std::min(least, span / kSumsOfBlock);
+        if (!is_first) continue;
+        if (block == 0) {
+          first = span;
+        } else {
+          least = std::min(least, span / sums);
+        }
       }
     };
     std::vector<std::jthread> others;
@@ -93,7 +108,7 @@ class SummingMembers {
     }
     run(members_.front(), true);
     others.clear();
-    return least;
+    return least < virtual_time::kNoLimit ? least : first;
   }
 
  private:
@@ -104,6 +119,14 @@ class SummingMembers {
     LaneCounters counters;
     std::unique_ptr<Kernel> kernel;
   };
+
+  /// What rank 0 says, to all ranks at the same time.
+  bool agreed(bool wanted) {
+    if (session_ == nullptr) return wanted;
+    const bool said = session_->broadcast(wanted ? "on" : "") == "on";
+    session_->barrier();
+    return said;
+  }
 
   void build(Member& made, std::int64_t member, const Spread& spread, std::string_view algorithm,
              std::int64_t bytes) {

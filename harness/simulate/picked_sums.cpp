@@ -21,6 +21,7 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/open_sums.h"
 #include "kernels/virtual/collective_time.h"
+#include "strategies/shared_options.h"
 
 namespace regatta {
 namespace {
@@ -96,9 +97,9 @@ std::string fastest(CollectiveShape shape, const std::vector<std::string_view>& 
 }  // namespace
 
 void pick_sums(const RaceRequest& request, Placement& placement) {
+  if (placement.options.choice(kAlgorithm) != kAuto || !placement.picked.empty()) return;
   const Step step = placed_step(placement);
   const std::vector<OpenSum> sums = open_sums(step.graph);
-  if (sums.empty()) return;
   const SumCosts costs =
       request.cluster.empty() ? costs_of_file(request) : costs_of_cluster(request, placement);
   const std::vector<std::string_view> ours(all_reduce_algorithms().begin(),

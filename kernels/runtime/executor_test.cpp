@@ -180,7 +180,7 @@ Step placed(const Step& step, const std::string& strategy) {
   StrategyOptions options;
   const Strategy& named = *find_strategies(strategy).front();
   options.replicas = named.workers == WorkersAre::Replicas ? 2 : 1;
-  options.stages = named.workers == WorkersAre::Stages ? 2 : 1;
+  options.stages = share_a_replica(named.workers) ? 2 : 1;
   options.given = {{"microbatches", 2}};
   return apply(find_strategies(strategy), step, options);
 }

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`regatta calibrate`: what it measures, and what it says of a model's stages.
+
+usage: calibrate_test.py REGATTA SCHEMA [unittest arguments]
+"""
+
+import json
+import re
+import unittest
+
+from simulated_support import CELL, HOSTS, calibration
+from test_support import (fresh_folder, output_of, record_of, regatta, run_tests,
+                          skip_without_mpirun)
+
+skip_without_mpirun()
+
+
+class Calibration(unittest.TestCase):
+    def test_has_a_time_for_each_kernel_and_the_costs_of_three_transports(self) -> None:
+        made = json.loads(calibration())
+        self.assertEqual(made["source"], "regatta calibrate")
+        self.assertTrue(any(key.startswith("dense ") for key in made["kernels"]))
+        for ns in made["kernels"].values():
+            self.assertGreater(ns, 0)
+        self.assertEqual(list(made["transports"]),
+                         ["in_process", "open_mpi", "open_mpi_sums", "grpc"])
+        # Which is the cheaper of two is not known beside other programs.
+        for transport, ways in made["transports"].items():
+            for way in ("on_host", "between_hosts"):
+                if way in ways:
+                    self.assertGreater(ways[way]["message_ns"], 0, (transport, way))
+                    rate = ways[way]["bytes_per_ns"]  # none: long ones took no longer
+                    self.assertTrue(rate is None or rate > 0, (transport, way))
+                    points = ways[way]["points"]
+                    self.assertEqual(points, sorted(points), (transport, way))
+                    self.assertEqual(points[0][1], ways[way]["message_ns"], (transport, way))
+                    self.assertGreater(points[-1][0], 1e6, (transport, way))
+        self.assertGreater(made["transports"]["open_mpi"]["between_hosts"]["message_ns"], 1000)
+        self.assertGreater(len(made["step_ns"]), 10)
+
+    def test_has_the_sums_of_the_cell_by_each_algorithm(self) -> None:
+        sums = json.loads(calibration())["sums"]
+        self.assertEqual(sorted(each["algorithm"] for each in sums), [
+            "double_tree", "hierarchical_copy", "mpi", "reduce_to_one", "ring", "torus"])
+        for each in sums:
+            self.assertEqual((each["members"], each["processes"], each["between_hosts"]),
+                             (4, 4, False))
+            self.assertGreater(each["way"]["message_ns"], 0)
+            self.assertGreater(each["way"]["points"][-1][0], 1e6)
+
+    def test_measures_what_is_due_in_few_steps_only(self) -> None:
+        folder = fresh_folder()
+        rare = ("--workload", "parabola", "--strategy", "local_sgd", "--sync-every", "500",
+                "--workers", "2", "--processes", "2")
+        output_of("calibrate", *rare, "--out", str(folder / "calibration.json"))
+        (folder / "cluster.toml").write_text('calibration = "calibration.json"\n' + HOSTS)
+        output_of("run", *rare, "--cluster", str(folder / "cluster.toml"), "--steps", "600",
+                  "--out", str(folder))
+        (line,) = (folder / "simulated.jsonl").read_text().splitlines()
+        self.assertEqual(json.loads(line)["step_time_ns"]["count"], 600)
+
+    def test_says_how_long_stages_take_and_what_division_would_be_faster(self) -> None:
+        stages = ("--workload", "resnet9_thin", "--strategy", "pipeline", "--workers", "2",
+                  "--microbatches", "2", "--global-batch", "16", "--stage-parts", "19,2")
+        file = str(fresh_folder() / "calibration.json")
+        now, faster = output_of("calibrate", *stages, "--out", file).splitlines()[1:]
+        times = r"([\d.e-]+), ([\d.e-]+) ms of a step of ([\d.e-]+) ms"
+        found = re.fullmatch(r"stages compute by +--stage-parts 19,2: " + times, now)
+        assert found, now
+        again = re.fullmatch(r"faster in virtual time +--stage-parts (\d+,\d+): " + times, faster)
+        assert again, faster
+        first, second, step = map(float, found.groups())
+        self.assertGreater(first, second)
+        self.assertLess(float(again[4]), 0.9 * step)
+        self.assertAlmostEqual(float(again[2]) + float(again[3]), first + second,
+                               delta=0.02 * first)
+        record = record_of(*stages[:-1], again[1], "--steps", "3")
+        self.assertEqual(record["cell"]["options"]["stage_parts"], again[1])
+
+    def test_between_hosts_needs_an_address_that_they_reach(self) -> None:
+        file = fresh_folder() / "mine.json"
+        done = regatta("calibrate", *CELL, "--hosts", "two_machines", "--out", str(file))
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+        self.assertIn("--hosts needs --listen", done.stderr)
+        self.assertFalse(file.exists())
+
+    def test_does_not_replace_a_file(self) -> None:
+        file = fresh_folder() / "mine.json"
+        file.write_text("mine")
+        done = regatta("calibrate", *CELL, "--out", str(file))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--overwrite", done.stderr)
+        self.assertEqual(file.read_text(), "mine")
+
+
+if __name__ == "__main__":
+    run_tests()
