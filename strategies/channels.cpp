@@ -41,7 +41,8 @@ bool works_by_elements(Op op) {
 }
 
 bool updates_by_elements(Op op) {
-  return op == Op::Sgd || op == Op::Adam || op == Op::Assign || op == Op::Lookahead;
+  return op == Op::Sgd || op == Op::Adam || op == Op::Assign || op == Op::Average ||
+         op == Op::Lookahead;
 }
 
 bool is_layer(const Node& node) {

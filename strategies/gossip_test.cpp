@@ -7,33 +7,23 @@
 
 #include <functional>
 
+#include "strategies/apart_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
 namespace {
 
+using testing_support::begin_apart;
+using testing_support::by_replica;
 using testing_support::data_of;
 using testing_support::distance;
 using testing_support::Parameters;
+using testing_support::resting_training;
 using testing_support::training_of;
 using testing_support::Trial;
 using testing_support::TrialOptions;
 
 constexpr std::int64_t kMost = 60;
-
-/// Whose updates change nothing.
-Step resting() {
-  Step step = training_of("parabola", 50, kMost);
-  Graph graph;
-  for (const Variable& variable : step.graph.variables()) graph.add(variable);
-  for (Node node : step.graph.nodes()) {
-    if (node.op == Op::Sgd) node.attributes.set("schedule_values", std::vector<double>{0});
-    if (node.op == Op::Sgd) node.attributes.set("schedule_examples", std::vector<double>{0});
-    graph.add(node);
-  }
-  step.graph = graph;
-  return step;
-}
 
 TrialOptions options_of(std::int64_t replicas, std::int64_t overlap, std::int64_t steps) {
   TrialOptions run;
@@ -45,39 +35,18 @@ TrialOptions options_of(std::int64_t replicas, std::int64_t overlap, std::int64_
   return run;
 }
 
-/// Values of one variable, by replica.
-std::vector<std::vector<float>> by_replica(Trial& trial, const std::string& name) {
-  std::vector<std::vector<float>> all;
-  const Graph& graph = trial.graph();
-  for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-    if (graph.variable(v).name != name) continue;
-    const Tensor& tensor = trial.executor().variable(v).tensor;
-    all.emplace_back(tensor.f32(), tensor.f32() + tensor.elements());
-  }
-  return all;
-}
-
 /// Small numbers, which sums and halves of are exact: of replica r, element i 16 r + i.
 class Apart {
  public:
   Apart(std::int64_t replicas, std::int64_t overlap)
-      : trial_(resting(), data_of("parabola"), options_of(replicas, overlap, 0)) {
+      : trial_(resting_training(kMost), data_of("parabola"), options_of(replicas, overlap, 0)) {
     begin("hidden.weight.pushed",
           [](std::int64_t r, std::int64_t i) { return static_cast<float>(16 * r * r + i); });
   }
 
   void begin(const std::string& name,
              const std::function<float(std::int64_t, std::int64_t)>& value) {
-    const Graph& graph = trial_.graph();
-    for (VariableId v = 0; v < static_cast<VariableId>(graph.variables().size()); ++v) {
-      const Variable& variable = graph.variable(v);
-      if (variable.name != name) continue;
-      const Tensor& tensor = trial_.executor().variable(v).tensor;
-      for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-        tensor.f32()[i] = value(variable.place.replica, i);
-      }
-    }
-    trial_.executor().write_variables();
+    begin_apart(trial_, name, value);
   }
   void run_to(std::int64_t steps) { trial_.executor().run(steps * 50); }
   std::vector<std::vector<float>> values(const std::string& name) {

@@ -29,6 +29,11 @@ bool assigns_trainable(const Step& step, NodeId id) {
   });
 }
 
+bool is_trained(const Step& step, VariableId id) {
+  return std::any_of(step.trainables.begin(), step.trainables.end(),
+                     [&](const Trainable& each) { return each.variable == id; });
+}
+
 }  // namespace
 
 void require_whole_batch(const Graph& graph, std::string_view strategy) {
@@ -106,6 +111,7 @@ void Replicas::add_variables() {
       for (Copier& copier : copiers_) copier.map_variable(v, id);
       continue;
     }
+    if (is_trained(source_, v)) variable.sharing = options_.sharing;
     for (std::int64_t r = 0; r < options_.count; ++r) {
       variable.place = place_in(graph.variable(v).place, r);
       copiers_[at(r)].map_variable(v, result_.graph.add(variable));

@@ -35,9 +35,10 @@ struct ReplicaOptions {
   std::int64_t backups = 0;
   Ownership ownership = Ownership::EachReplica;
   Feed feed = Feed::Each;
-  Place home;                       ///< of parameters and of a central feed
-  Sharing sharing = Sharing::None;  ///< of parameters that are Shared
-  std::string_view strategy;        ///< for error messages
+  Place home;  ///< of parameters and of a central feed
+  /// Of parameters that are Shared; of trained ones where EachReplica has them and others reach in.
+  Sharing sharing = Sharing::None;
+  std::string_view strategy;  ///< for error messages
 };
 
 /// Throws: RunError(Usage) if the step's batch is already dealt to replicas or microbatches, or its

@@ -191,7 +191,27 @@ TEST(Loops, AreOneForSynchronousAndOneAReplicaForAsynchronousStrategies) {
   EXPECT_EQ(loop_count(rewritten("central_storage", replicas(3))), 1U);
   EXPECT_EQ(loop_count(rewritten("all_reduce", replicas(3))), 1U);
   EXPECT_EQ(loop_count(rewritten("async_shared", replicas(3))), 3U);
+  EXPECT_EQ(loop_count(rewritten("ad_psgd", replicas(3))), 3U);
   EXPECT_EQ(loop_count(rewritten("independent", replicas(3))), 3U);
+}
+
+/// Each parameter of each replica, with its peers', before the replica's update of it.
+TEST(AdPsgd, AveragesEveryParameterBeforeItsUpdateAndSendsNothing) {
+  const Graph graph = part(rewritten("ad_psgd", replicas(3)));
+  EXPECT_TRUE(traffic(graph).empty());
+  EXPECT_EQ(count(graph, Op::Average), 3 * 4);
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    if (node.op != Op::Average) continue;
+    EXPECT_EQ(node.variables.size(), 3U);
+    EXPECT_EQ(graph.variable(node.variables[0]).place, node.place);
+    for (const VariableId v : node.variables) {
+      EXPECT_EQ(graph.variable(v).name, graph.variable(node.variables[0]).name);
+    }
+    EXPECT_EQ(graph.node(id + 2).op, Op::Sgd);
+    EXPECT_EQ(graph.node(id + 2).variables[0], node.variables[0]);
+  }
+  EXPECT_EQ(averaged_variables(graph).size(), 3U * 4);
 }
 
 /// Lookahead has no input and no output: it goes with the update of its parameter.

@@ -83,14 +83,17 @@ TrialOptions options_of(const Case& test) {
 
 /// Whether the worker's next kernel after one that computes waits for others.
 bool waits_after_computing(const std::string& strategy) {
-  const std::set<std::string> without = {"single", "independent", "async_shared", "all_reduce"};
+  const std::set<std::string> without = {"single", "independent", "async_shared", "ad_psgd",
+                                         "all_reduce"};
   return !without.contains(strategy);
 }
 
 /// Whether workers take lines of memory from each other while they compute, so that a worker's
 /// kernels take less time while the other stands still: what they take without a delay then says
 /// little of what they take beside one.
-bool shares_memory(const std::string& strategy) { return strategy == "async_shared"; }
+bool shares_memory(const std::string& strategy) {
+  return strategy == "async_shared" || strategy == "ad_psgd";
+}
 
 /// Of times by the clock around kernels.
 struct Tolerance {

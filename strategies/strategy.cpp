@@ -33,6 +33,7 @@ extern const Strategy kGossip;
 extern const Strategy kTopK;
 extern const Strategy kBf16Compress;
 extern const Strategy kTensorParallel;
+extern const Strategy kAdPsgd;
 
 namespace {
 
@@ -55,6 +56,7 @@ constexpr std::array kStrategies = {
     &kTopK,
     &kBf16Compress,
     &kTensorParallel,
+    &kAdPsgd,
 };
 
 const Strategy& find_one(const std::string& name) {

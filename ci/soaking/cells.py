@@ -112,6 +112,8 @@ CELLS = (
          steps=900),
     Cell("async_shared", f"{PARABOLA} --strategy async_shared --workers 2", synchronous=False,
          weight=1, steps=2_000),
+    Cell("ad_psgd", f"{PARABOLA} --strategy ad_psgd --workers 3", synchronous=False, weight=1,
+         steps=2_000),
     Cell("server in one process", f"{SERVER} --workers 2 --processes 1", weight=1, steps=200),
     Cell("async server in one process", f"{ASYNC} --workers 2 --processes 1", synchronous=False,
          weight=1, steps=800),

@@ -210,8 +210,8 @@ void deal_processes(const RaceRequest& request, Placement& placement) {
   }
   if (processes > 1 && placement.facts.shares_variables) {
     throw usage("strategy '" + request.strategy +
-                "' keeps one copy of its parameters in memory that all workers share, so it runs "
-                "in one process; fix: leave --processes out, or use parameter servers");
+                "' keeps its parameters in memory that all workers share, so it runs in one "
+                "process; fix: leave --processes out, or use parameter servers");
   }
   placement.worker_processes = static_cast<int>(std::min<std::int64_t>(processes, kMostProcesses));
   placement.stages_per_process = placement.options.count_if_any(kStagesPerProcess);

@@ -190,11 +190,12 @@ class Checkpoints(unittest.TestCase):
         self.check_bits(*THIN_TO_THE_END, "--dtype", "bf16")
 
     def test_let_asynchronous_runs_go_on(self) -> None:
-        record = self.killed_and_resumed(*THIN_TO_THE_END, "--strategy", "async_shared",
-                                         "--workers", "2")
-        self.assertGreaterEqual(record["evaluations"][-1]["examples"], STEPS * BATCH)
-        self.assertEqual(sum(worker["steps"] for worker in record["workers"]) * BATCH // 2,
-                         record["evaluations"][-1]["examples"])
+        for strategy in ("async_shared", "ad_psgd"):
+            record = self.killed_and_resumed(*THIN_TO_THE_END, "--strategy", strategy,
+                                             "--workers", "2")
+            self.assertGreaterEqual(record["evaluations"][-1]["examples"], STEPS * BATCH)
+            self.assertEqual(sum(worker["steps"] for worker in record["workers"]) * BATCH // 2,
+                             record["evaluations"][-1]["examples"])
 
     @unittest.skipIf(shutil.which("mpirun") is None, "mpirun is not installed")
     def test_let_asynchronous_servers_go_on_within_their_bound(self) -> None:

@@ -29,8 +29,9 @@ class BadInput(unittest.TestCase):
         two = ("--workers", "2", "--processes", "2")
         for arguments, text in (
                 (("--strategy", "async_shared", *two),
-                 r"'async_shared' keeps one copy of its parameters in memory that all workers "
-                 r"share, so it runs in one process; fix: leave --processes out"),
+                 r"'async_shared' keeps its parameters in memory that all workers share, so it "
+                 r"runs in one process; fix: leave --processes out"),
+                (("--strategy", "ad_psgd", *two), r"'ad_psgd' keeps its .* leave --processes out"),
                 (("--processes", "2"), r"--processes is 2, but there is only 1 replica"),
                 (("--strategy", "model_parallel", "--workers", "3", "--processes", "4"),
                  r"--processes is 4, but there are only 3 stages of 1 replica"),

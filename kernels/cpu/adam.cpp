@@ -48,7 +48,7 @@ class Adam {
 
   std::int64_t number_of_update(const StepContext& context) const {
     if (!loops_step_apart(*parameter_)) return context.step + 1;
-    return static_cast<std::int64_t>(version_of(*parameter_, std::memory_order_relaxed)) + 1;
+    return static_cast<std::int64_t>(updates_of(*parameter_, std::memory_order_relaxed)) + 1;
   }
 
   template <typename Access>

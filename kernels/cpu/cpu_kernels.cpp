@@ -62,6 +62,7 @@ void add_cpu_kernels(KernelTable& table) {
   table.add(Op::Sgd, cpu::sgd);
   table.add(Op::Adam, cpu::adam);
   table.add(Op::Assign, cpu::assign);
+  table.add(Op::Average, cpu::average);
   table.add(Op::Lookahead, cpu::lookahead);
 }
 

@@ -83,6 +83,9 @@ KernelPointer count_correct(const KernelRequest&);
 KernelPointer arrival(const KernelRequest&);
 KernelPointer quorum(const KernelRequest&);
 
+// average.cpp
+KernelPointer average(const KernelRequest&);
+
 // sgd.cpp, adam.cpp, lookahead.cpp
 KernelPointer sgd(const KernelRequest&);
 KernelPointer adam(const KernelRequest&);

@@ -66,8 +66,18 @@ inline bool loops_step_apart(const VariableStorage& parameter) {
 }
 
 /// Finished updates of a shared variable.
-inline std::uint64_t version_of(const VariableStorage& variable, std::memory_order order) {
+inline std::uint64_t updates_of(const VariableStorage& variable, std::memory_order order) {
   return std::atomic_ref<std::uint64_t>(variable.counts->version).load(order);
+}
+
+/// Finished averages of a shared variable with others.
+inline std::uint64_t averages_of(const VariableStorage& variable, std::memory_order order) {
+  return std::atomic_ref<std::uint64_t>(variable.counts->averages).load(order);
+}
+
+/// All changes of a shared variable.
+inline std::uint64_t version_of(const VariableStorage& variable, std::memory_order order) {
+  return updates_of(variable, order) + averages_of(variable, order);
 }
 
 /// The version noted by the reader of the parameter; null if no node reads it.
@@ -82,7 +92,8 @@ inline void count_update(VariableStorage& parameter, const SeenVersion* seen,
   if (parameter.sharing == Sharing::None) return;
   const std::uint64_t previous = std::atomic_ref<std::uint64_t>(parameter.counts->version)
                                      .fetch_add(1, std::memory_order_acq_rel);
-  if (seen != nullptr && counters != nullptr) counters->count_update(*seen, previous);
+  if (seen == nullptr || counters == nullptr) return;
+  counters->count_update(*seen, previous + averages_of(parameter, std::memory_order_relaxed));
 }
 
 }  // namespace regatta::cpu

@@ -171,6 +171,50 @@ TEST(Sgd, CountsHowOldWhatItWasComputedFromHasBecome) {
   EXPECT_LT(counters.age.sum(), 10'000'000'000);  // a busy machine sleeps longer, but not so long
 }
 
+/// Two replicas each add one to every element, step by step, and average with the other meanwhile.
+TEST(Average, LosesNoUpdateOfEitherReplica) {
+  constexpr std::int64_t kElements = kShardElements + 3, kSteps = 200;
+  SharedSgd first(Sharing::Locked, kElements), second(Sharing::Locked, kElements);
+  const auto average = [&](SharedSgd& own, SharedSgd& other, std::int64_t replica) {
+    const Node node{.op = Op::Average, .attributes = {{"replica", replica}}};
+    const std::vector<VariableStorage*> variables{&own.storage(), &other.storage()};
+    const auto kernel = cpu_table().build(
+        {.node = node, .inputs = {}, .outputs = {}, .variables = variables, .versions_seen = {}});
+    for (std::int64_t step = 0; step < kSteps; ++step) kernel->run({.step = step});
+  };
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] { first.loop(kSteps); });
+  threads.emplace_back([&] { second.loop(kSteps); });
+  threads.emplace_back([&] { average(first, second, 0); });
+  threads.emplace_back([&] { average(second, first, 1); });
+  for (std::thread& thread : threads) thread.join();
+  for (SharedSgd* each : {&first, &second}) {
+    EXPECT_EQ(each->counts().version, std::uint64_t{kSteps});
+    EXPECT_EQ(each->counts().averages, 2U * kSteps);
+  }
+  for (std::int64_t i = 0; i < kElements; ++i) {
+    ASSERT_NEAR(first.parameter()[i] + second.parameter()[i], 2.0 * kSteps, 0.01) << i;
+  }
+}
+
+TEST(Average, IsTheMeanAtBothAndAnotherVersion) {
+  SharedSgd first(Sharing::Locked, 3), second(Sharing::Locked, 3);
+  for (int i = 0; i < 3; ++i) first.parameter()[i] = static_cast<float>(1 + i);
+  for (int i = 0; i < 3; ++i) second.parameter()[i] = 4;
+  const Node node{.op = Op::Average, .attributes = {{"replica", std::int64_t{1}}}};
+  const std::vector<VariableStorage*> variables{&second.storage(), &first.storage()};
+  cpu_table()
+      .build(
+          {.node = node, .inputs = {}, .outputs = {}, .variables = variables, .versions_seen = {}})
+      ->run({});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(first.parameter()[i], 2.5F + static_cast<float>(i) / 2);
+    EXPECT_EQ(second.parameter()[i], first.parameter()[i]);
+  }
+  EXPECT_EQ(version_of(first.storage(), std::memory_order_relaxed), 1U);
+  EXPECT_EQ(updates_of(first.storage(), std::memory_order_relaxed), 0U);
+}
+
 TEST(Lookahead, RunsOnAPeriodOfExamplesWhereLoopsShareTheParameter) {
   const Array parameter = random_array({10}, 1), slow = random_array({10}, 2);
   VariableStorage storages[2];

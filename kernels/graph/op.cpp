@@ -102,6 +102,7 @@ constexpr std::array kOps = {
     assigning(Op::Sgd, "sgd", infer_sgd),
     assigning(Op::Adam, "adam", infer_adam),
     assigning(Op::Assign, "assign", infer_assign),
+    assigning(Op::Average, "average", infer_average),
     assigning(Op::Lookahead, "lookahead", infer_lookahead),
 };
 

@@ -78,7 +78,8 @@ enum class Op : std::uint8_t {
   // updates
   Sgd,
   Adam,
-  Assign,  ///< a value becomes the variable's
+  Assign,   ///< a value becomes the variable's
+  Average,  ///< of a replica's variable and another's, who both take it
   Lookahead,
 };
 

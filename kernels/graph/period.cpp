@@ -37,7 +37,7 @@ std::int64_t steps_with_all_nodes(const Graph& graph) {
 std::set<VariableId> averaged_variables(const Graph& graph) {
   std::set<VariableId> averaged;
   for (const Node& node : graph.nodes()) {
-    if (node.op != Op::Assign) continue;
+    if (node.op != Op::Assign && node.op != Op::Average) continue;
     const VariableId assigned = node.variables[0];
     if (graph.variable(assigned).kind == VariableKind::Parameter) averaged.insert(assigned);
   }

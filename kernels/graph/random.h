@@ -43,7 +43,8 @@ enum class Purpose : std::uint32_t {
   Order = 2,
   Augmentation = 3,
   DataSet = 4,
-  ComputeTimes = 5
+  ComputeTimes = 5,
+  Peers = 6
 };
 
 /// One stream, named by (seed, purpose, a, b); a draw's index selects four words.
@@ -84,6 +85,13 @@ std::uint64_t fnv1a(std::string_view text);
 std::vector<std::int32_t> example_order(std::uint64_t seed, std::int64_t epoch, std::int64_t count);
 /// example_order() into `order`, whose size is the number of examples.
 void draw_example_order(std::uint64_t seed, std::int64_t epoch, std::span<std::int32_t> order);
+
+/// Which of its `peers` a replica turns to in one of its steps: each of them as likely as another.
+constexpr std::uint32_t draw_peer(std::uint64_t seed, std::uint32_t replica, std::int64_t step,
+                                  std::uint32_t peers) {
+  const RandomStream stream(seed, Purpose::Peers, replica);
+  return stream.below(peers, static_cast<std::uint32_t>(step));
+}
 
 /// What augmentation does to one example, by (seed, epoch, example).
 struct AugmentationDraw {

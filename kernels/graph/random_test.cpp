@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -84,6 +85,19 @@ TEST(Augmentation, CoversItsWholeRangeAndNoMore) {
   }
   EXPECT_GT(*std::min_element(shifts.begin(), shifts.end()), 0);
   EXPECT_GT(*std::min_element(corners.begin(), corners.end()), 0);
+}
+
+TEST(Peers, AreDrawnEvenlyAndAnewForEachStep) {
+  std::array<int, 3> drawn{};
+  int repeats = 0;
+  for (std::int64_t step = 0; step < 3000; ++step) {
+    const std::uint32_t peer = draw_peer(1, 2, step, 3);
+    ++drawn.at(peer);
+    repeats += peer == draw_peer(1, 2, step + 1, 3) ? 1 : 0;
+  }
+  for (const int count : drawn) EXPECT_NEAR(count, 1000, 100);
+  EXPECT_NEAR(repeats, 1000, 100);
+  EXPECT_EQ(draw_peer(1, 0, 7, 1), 0U);
 }
 
 }  // namespace

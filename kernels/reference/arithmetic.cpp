@@ -120,7 +120,9 @@ KernelPointer read(const KernelRequest& request) {
   const VariableStorage* variable = request.variables[0];
   SeenVersion* seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
   return make_kernel([=](const StepContext&) {
-    if (seen != nullptr) *seen = {.number = variable->counts->version, .ticks = ticks()};
+    if (seen != nullptr) {
+      *seen = {.number = variable->counts->version + variable->counts->averages, .ticks = ticks()};
+    }
     std::memcpy(y.data, variable->tensor.data, static_cast<std::size_t>(y.type.bytes()));
   });
 }

@@ -74,6 +74,7 @@ KernelPointer count_correct(const KernelRequest&);
 
 // update.cpp
 KernelPointer sgd(const KernelRequest&);
+KernelPointer average(const KernelRequest&);
 KernelPointer adam(const KernelRequest&);
 KernelPointer lookahead(const KernelRequest&);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/graph/random.h"
 #include "kernels/reference/factories.h"
 #include "kernels/runtime/schedule.h"
 
@@ -28,7 +29,7 @@ class Staleness {
 
   void count(LaneCounters* counters) const {
     if (counters == nullptr || seen_ == nullptr || parameter_->sharing == Sharing::None) return;
-    counters->count_update(*seen_, parameter_->counts->version);
+    counters->count_update(*seen_, parameter_->counts->version + parameter_->counts->averages);
   }
 
  private:
@@ -97,6 +98,23 @@ KernelPointer adam(const KernelRequest& request) {
     }
     count_versions(variables);
   });
+}
+
+KernelPointer average(const KernelRequest& request) {
+  const auto replica = static_cast<std::uint32_t>(request.node.attributes.integer("replica"));
+  return make_kernel(
+      [=, seed = request.seed, variables = assigned(request)](const StepContext& context) {
+        const auto peers = static_cast<std::uint32_t>(variables.size() - 1);
+        VariableStorage& own = *variables[0];
+        VariableStorage& other = *variables[1 + draw_peer(seed, replica, context.step, peers)];
+        float* const mine = own.tensor.f32();
+        float* const theirs = other.tensor.f32();
+        for (std::int64_t i = 0; i < own.tensor.elements(); ++i) {
+          mine[i] = theirs[i] = static_cast<float>((double{mine[i]} + double{theirs[i]}) / 2);
+        }
+        ++own.counts->averages;
+        ++other.counts->averages;
+      });
 }
 
 KernelPointer lookahead(const KernelRequest& request) {

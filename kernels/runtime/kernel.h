@@ -50,6 +50,7 @@ struct QueuedCounts;
 struct alignas(64) VersionCounts {
   std::uint64_t version = 0;  ///< finished updates
   std::uint64_t canary = 0;  ///< incremented like a relaxed element; lost updates: version - canary
+  std::uint64_t averages = 0;  ///< with other replicas' (Op::Average)
 };
 
 /// What a kernel knows of a variable. The pointers are to memory of its device.
@@ -64,10 +65,10 @@ struct VariableStorage {
   VariableStorage() = default;
 };
 
-/// Noted before a shared variable is read: the number of finished updates, and the time.
+/// Noted before a shared variable is read: the number of changes, and the time.
 struct SeenVersion {
-  std::uint64_t number = 0;
-  std::uint64_t ticks = 0;  ///< for kernels in queues: nanoseconds by the device's clock
+  std::uint64_t number = 0;  ///< finished updates and averages
+  std::uint64_t ticks = 0;   ///< for kernels in queues: nanoseconds by the device's clock
 };
 
 /// Columns of a staleness count: updates that missed 0, 1, ... versions. The last column counts

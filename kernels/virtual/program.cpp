@@ -149,6 +149,7 @@ class Maker {
     if (period != Period{}) made.period = number_in(program_.periods, period);
     const std::int64_t expiry = expiry_[static_cast<std::size_t>(instruction.node)];
     if (expiry != kNever) made.expiry = number_in(program_.expiries, expiry);
+    if (node.op == Op::Average) refuse(node);
     if (computes(graph, node)) {
       compute(graph, instruction.node, bases, made);
     } else {
@@ -184,6 +185,11 @@ class Maker {
     }
   }
 
+  [[noreturn]] static void refuse(const Node& node) {
+    throw RunError(ErrorKind::Unsupported,
+                   "virtual time has no '" + std::string(to_string(node.op)) + "' yet");
+  }
+
   void communicate(const Graph& graph, const Node& node, const Bases& bases,
                    LaneInstruction& made) {
     if (node.op == Op::Copy) {
@@ -207,8 +213,7 @@ class Maker {
       program_.collectives[static_cast<std::size_t>(made.number)]
           .lanes[static_cast<std::size_t>(made.member)] = bases.own_lane;
     } else {
-      throw RunError(ErrorKind::Unsupported,
-                     "virtual time has no '" + std::string(to_string(node.op)) + "' yet");
+      refuse(node);
     }
   }
 

@@ -98,6 +98,7 @@ Types infer_quorum(const InferRequest&);
 Types infer_sgd(const InferRequest&);
 Types infer_adam(const InferRequest&);
 Types infer_assign(const InferRequest&);
+Types infer_average(const InferRequest&);
 Types infer_lookahead(const InferRequest&);
 
 }  // namespace regatta::rules

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Updates assign variables: sgd {parameter, velocity}, adam {parameter, first, second moment},
-// assign {variable}, lookahead {parameter, slow}. Formulas stand at their options in builder.h.
+// assign {variable}, average {own, those of all others}, lookahead {parameter, slow}. Formulas
+// stand at their options in builder.h.
 #include "kernels/graph/ops/rules.h"
 
 namespace regatta {
@@ -69,6 +70,13 @@ NodeId Builder::assign(Value value, VariableId variable) {
   return node(Op::Assign, {value}, {}, {variable}).node;
 }
 
+NodeId Builder::average(VariableId own, const std::vector<VariableId>& others,
+                        std::int64_t replica) {
+  std::vector<VariableId> variables{own};
+  variables.insert(variables.end(), others.begin(), others.end());
+  return node(Op::Average, {}, {{"replica", replica}}, std::move(variables)).node;
+}
+
 namespace rules {
 
 Types infer_sgd(const InferRequest& request) {
@@ -90,6 +98,15 @@ Types infer_assign(const InferRequest& request) {
   check(request.inputs.size() == 1 && request.variables.size() == 1 &&
             request.inputs[0] == request.variables[0],
         "assign: value and variable have one type");
+  return {};
+}
+
+Types infer_average(const InferRequest& request) {
+  check(request.inputs.empty() && request.variables.size() >= 2,
+        "average: a variable and those of other replicas");
+  for (const TensorType& type : request.variables) {
+    check(type == request.variables[0], "average: all variables have one type");
+  }
   return {};
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ad_psgd: averages with peers keep the mean and bring replicas together, whichever loops take the
+// steps; gradients move them, and what a gradient has missed is counted.
+#include <gtest/gtest.h>
+
+#include "kernels/graph/period.h"
+#include "strategies/apart_for_test.h"
+#include "strategies/test_support.h"
+
+namespace regatta {
+namespace {
+
+using testing_support::begin_apart;
+using testing_support::by_replica;
+using testing_support::data_of;
+using testing_support::mean_staleness;
+using testing_support::resting_training;
+using testing_support::training_of;
+using testing_support::Trial;
+using testing_support::TrialOptions;
+
+constexpr std::int64_t kMost = 400;
+
+TrialOptions options_of(std::int64_t replicas, std::int64_t steps) {
+  TrialOptions run;
+  run.strategy = "ad_psgd";
+  run.options.replicas = replicas;
+  run.steps = steps;
+  run.most_steps = kMost;
+  return run;
+}
+
+TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
+  for (const std::int64_t n : {2, 3, 5}) {
+    Trial trial(resting_training(kMost), data_of("parabola"), options_of(n, 0));
+    begin_apart(trial, "hidden.weight",
+                [](std::int64_t r, std::int64_t) { return static_cast<float>(r * r); });
+    double mean = 0;
+    for (std::int64_t r = 0; r < n; ++r) mean += static_cast<double>(r * r) / double(n);
+    trial.executor().run(kMost * 50);
+    for (const auto& values : by_replica(trial, "hidden.weight")) {
+      for (const float value : values) EXPECT_NEAR(value, mean, 1e-4 * mean) << n;
+    }
+    EXPECT_EQ(trial.executor().lost_updates(), 0U);
+  }
+}
+
+/// Of a replica's own average its update knows, and so none misses less than one.
+TEST(AdPsgd, CountsTheAveragesThatAGradientMisses) {
+  Trial trial(training_of("resnet9_thin", 32, 20), data_of("resnet9_thin"), options_of(2, 20));
+  std::uint64_t updates = 0;
+  for (const WorkerReport& worker : trial.executor().workers()) {
+    EXPECT_EQ(worker.staleness[0], 0U);
+    for (const std::uint64_t count : worker.staleness) updates += count;
+  }
+  std::uint64_t expected = 0;
+  const auto parameters = averaged_variables(trial.graph()).size() / 2;
+  for (const LoopReport& loop : trial.executor().loops()) {
+    expected += static_cast<std::uint64_t>(loop.steps) * parameters;
+  }
+  EXPECT_EQ(updates, expected);
+  EXPECT_GE(mean_staleness(trial.executor().workers()), 1);
+}
+
+TEST(AdPsgd, LearnsTheParabola) {
+  TrialOptions run = options_of(3, 2000);
+  run.most_steps = 2000;
+  Trial trial(training_of("parabola", 50, run.steps), data_of("parabola"), run);
+  std::int64_t steps = 0;
+  const LoopReport* busiest = nullptr;
+  const std::vector<LoopReport> loops = trial.executor().loops();
+  ASSERT_EQ(loops.size(), 3U);
+  for (const LoopReport& loop : loops) {
+    steps += loop.steps;
+    if (busiest == nullptr || loop.steps > busiest->steps) busiest = &loop;
+  }
+  EXPECT_GE(steps, 2000 * 50 / 17);
+  EXPECT_LT(busiest->losses.back(), busiest->losses.front() / 4);
+}
+
+TEST(AdPsgd, OfOneWorkerIsSingle) {
+  TrialOptions run;
+  Trial single(training_of("parabola", 50, kMost), data_of("parabola"), run);
+  run.strategy = "ad_psgd";
+  Trial alone(training_of("parabola", 50, kMost), data_of("parabola"), run);
+  EXPECT_EQ(alone.losses(), single.losses());
+  EXPECT_EQ(alone.parameters(), single.parameters());
+}
+
+}  // namespace
+}  // namespace regatta
