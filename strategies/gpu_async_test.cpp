@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// async_shared with all replicas on one GPU: the emulated one, everywhere, and a real one, where
-// there is one; each replica in a queue of its own, its steps by kernel or launched as one.
+// async_shared and ad_psgd with all replicas on one GPU: the emulated one, everywhere, and a real
+// one, where there is one; each replica in a queue of its own, its steps by kernel or launched as
+// one.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -53,8 +54,10 @@ class AsyncOnGpu : public testing::TestWithParam<Setup> {
 
   /// Built and run.
   std::unique_ptr<Executor> run(const Step& step, TrialOptions options) {
-    options.strategy = "async_shared";
-    options.options.given["sharing"] = GetParam().sharing == Sharing::Locked ? "locked" : "relaxed";
+    if (options.strategy == "async_shared") {
+      const bool locks = GetParam().sharing == Sharing::Locked;
+      options.options.given["sharing"] = locks ? "locked" : "relaxed";
+    }
     KernelTable kernels("cuda");
     add_cuda_kernels(kernels);
     transport_.add_kernels(kernels);
@@ -79,6 +82,7 @@ TEST_P(AsyncOnGpu, OfOneReplicaFollowsSingleOnTheCpu) {
   TrialOptions options;
   options.steps = 20;
   Trial expected(step, data_of("parabola"), options);
+  options.strategy = "async_shared";
   options.options.replicas = 1;
   const auto executor = run(step, options);
   const std::vector<float> losses = executor->loops().at(0).losses, wanted = expected.losses();
@@ -96,6 +100,7 @@ TEST_P(AsyncOnGpu, OfOneReplicaFollowsSingleOnTheCpu) {
 
 TEST_P(AsyncOnGpu, LearnsTheParabolaAndCountsEveryUpdateOnce) {
   TrialOptions options;
+  options.strategy = "async_shared";
   options.options.replicas = 3;
   options.steps = 1000;
   const auto executor = run(training_of("parabola", 48, options.steps), options);
@@ -125,7 +130,45 @@ TEST_P(AsyncOnGpu, LearnsTheParabolaAndCountsEveryUpdateOnce) {
   EXPECT_TRUE(executor->lost_updates() == 0 || GetParam().sharing == Sharing::Relaxed);
 }
 
+using AdPsgdOnGpu = AsyncOnGpu;
+
+TEST_P(AdPsgdOnGpu, LearnsTheParabolaAndCountsWhatEachGradientMisses) {
+  TrialOptions options;
+  options.strategy = "ad_psgd";
+  options.options.replicas = 3;
+  options.steps = 1000;
+  const auto executor = run(training_of("parabola", 48, options.steps), options);
+  const std::vector<LoopReport> loops = executor->loops();
+  ASSERT_EQ(loops.size(), 3U);
+  const LoopReport* busiest = &loops[0];
+  std::uint64_t updates = 0, averages = 0;
+  for (const LoopReport& loop : loops) {
+    if (loop.steps > busiest->steps) busiest = &loop;
+  }
+  EXPECT_LT(busiest->losses.back(), busiest->losses.front() / 4);
+  for (const WorkerReport& worker : executor->workers()) {
+    EXPECT_EQ(worker.staleness[0], 0U) << "a replica's own average comes before its update";
+    updates = std::accumulate(worker.staleness.begin(), worker.staleness.end(), updates);
+  }
+  const Graph& graph = executor->step().graph;
+  for (VariableId v = 0; v < std::ssize(graph.variables()); ++v) {
+    if (graph.variable(v).kind == VariableKind::Parameter) {
+      averages += executor->variable(v).counts->averages;
+    }
+  }
+  EXPECT_EQ(updates, 3000U * 4);  // two weights and two biases
+  EXPECT_EQ(averages, 2 * updates);
+  EXPECT_EQ(executor->lost_updates(), 0);
+}
+
+std::vector<Setup> locked_setups() {
+  std::vector<Setup> all = setups();
+  std::erase_if(all, [](const Setup& each) { return each.sharing != Sharing::Locked; });
+  return all;
+}
+
 INSTANTIATE_TEST_SUITE_P(Sharing, AsyncOnGpu, testing::ValuesIn(setups()), name_of);
+INSTANTIATE_TEST_SUITE_P(Sharing, AdPsgdOnGpu, testing::ValuesIn(locked_setups()), name_of);
 
 }  // namespace
 }  // namespace regatta

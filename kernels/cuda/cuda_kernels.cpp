@@ -76,6 +76,7 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
   table.add(Op::Sgd, cuda::sgd);
   table.add(Op::Adam, cuda::adam);
   table.add(Op::Assign, cuda::assign);
+  table.add(Op::Average, cuda::average);
   table.add(Op::Lookahead, cuda::lookahead);
 }
 

@@ -66,6 +66,9 @@ KernelPointer sum_replicas(const KernelRequest&);
 // read.cu
 KernelPointer read(const KernelRequest&);
 
+// average.cu
+KernelPointer average(const KernelRequest&);
+
 // loss.cu
 KernelPointer softmax_cross_entropy(const KernelRequest&);
 KernelPointer softmax_cross_entropy_backward(const KernelRequest&);

@@ -9,11 +9,12 @@ namespace regatta::cuda {
 namespace {
 
 struct NoteVersion {
-  const std::uint64_t* version;
+  const VersionCounts* counts;
   SeenVersion* seen;
 
   __host__ __device__ void operator()(std::int64_t) const {
-    *seen = {.number = finished_version(version), .ticks = device_clock()};
+    *seen = {.number = finished_version(&counts->version) + finished_version(&counts->averages),
+             .ticks = device_clock()};
   }
 };
 
@@ -42,7 +43,7 @@ KernelPointer read(const KernelRequest& request) {
   check(variable.sharing != Sharing::None && request.versions_seen[0] != nullptr,
         "only variables that are shared are read by a kernel");
   Queue* const queue = &queue_of(request);
-  const NoteVersion note{.version = &variable.counts->version, .seen = request.versions_seen[0]};
+  const NoteVersion note{.counts = variable.counts, .seen = request.versions_seen[0]};
   const Shards shards(variable);
   const CopyShared copy{.shards = shards, .from = variable.tensor.f32(), .to = y.f32()};
   return make_kernel([=, blocks = shards.blocks()](const StepContext&) {

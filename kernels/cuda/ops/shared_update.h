@@ -68,17 +68,17 @@ __host__ __device__ inline int bit_width_of(std::uint64_t value) {
 template <typename Factors>
 struct CountUpdate {
   const Factors* factors;
-  std::uint64_t* version;
-  std::uint64_t* canary;    ///< null if the element update increments it
+  VersionCounts* variable;
+  bool counts_canary;       ///< the element update does not
   const SeenVersion* seen;  ///< null: the update has no gradient
   QueuedCounts* counts;
 
   __host__ __device__ void operator()(std::int64_t) const {
     if (factors->idle) return;
-    if (canary != nullptr) count_one(canary);
-    const std::uint64_t previous = count_one(version);
+    if (counts_canary) count_one(&variable->canary);
+    const std::uint64_t previous = count_one(&variable->version);
     if (seen == nullptr || counts == nullptr) return;
-    const std::uint64_t missed = previous - seen->number;
+    const std::uint64_t missed = previous + finished_version(&variable->averages) - seen->number;
     ++counts->staleness[missed < kStalenessCounts ? missed : kStalenessCounts - 1];
     const std::uint64_t now = device_clock();
     const std::uint64_t age = now > seen->ticks ? now - seen->ticks : 0;
@@ -113,8 +113,8 @@ KernelPointer build_shared_update(const KernelRequest& request, const Formula& f
   }
   const CountUpdate<Factors> count{
       .factors = factors,
-      .version = &parameter.counts->version,
-      .canary = shards.locked() ? &parameter.counts->canary : nullptr,
+      .variable = parameter.counts,
+      .counts_canary = shards.locked(),
       .seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0],
       .counts = request.counts};
   const std::int64_t blocks = shards.blocks();
