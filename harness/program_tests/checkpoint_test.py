@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+from costs_support import costs_of_sums
 from test_support import (REGATTA, fresh_folder, record_validator, records_in, regatta, run_tests,
                           small_disk, soon)
 
@@ -152,6 +153,20 @@ class Checkpoints(unittest.TestCase):
 
     def test_resume_all_reduce_bit_for_bit(self) -> None:
         self.check_bits(*THIN, "--strategy", "all_reduce", "--workers", "2")
+
+    def test_resume_sums_as_they_were_picked(self) -> None:
+        picks = ("--strategy", "all_reduce", "--workers", "3", "--all-reduce", "auto", "--costs")
+        costs = costs_of_sums("double_tree", 3, 1)
+        self.check_bits(*THIN_TO_THE_END, *picks, str(costs))
+        run = Run(*THIN_TO_THE_END, *picks, str(costs), "--checkpoint-every", str(EVERY))
+        file = run.await_examples(2 * EVERY * BATCH)
+        run.end(signal.SIGKILL)
+        costs.write_text(costs_of_sums("reduce_to_one", 3, 1).read_text())
+        done = regatta("run", *THIN_TO_THE_END, *picks, str(costs), "--checkpoint-every",
+                       str(EVERY), "--resume", str(file.parent), "--out", str(run.folder))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the checkpoint is of another run than the one asked for: graph", done.stderr)
+        self.assertTrue(file.exists())
 
     def test_resume_stages_of_replicas_bit_for_bit(self) -> None:
         self.check_bits(*THIN_TO_THE_END, "--strategy", "all_reduce+model_parallel",

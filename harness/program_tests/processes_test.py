@@ -7,12 +7,12 @@ What a rank cannot do: rank_errors_test.py. What happens when a process dies: fa
 """
 
 import itertools
-import json
 import os
 import subprocess
 import unittest
 from pathlib import Path
 
+from costs_support import costs_of_sums
 from test_support import (PARABOLA, REGATTA, environment_of_its_own, fresh_folder, losses_of,
                           record_of, record_validator, records_in, regatta, run_tests,
                           skip_without_mpirun)
@@ -199,23 +199,6 @@ class Processes(unittest.TestCase):
         self.assertRegex((logs / "rank0.log").read_text(), r"^regatta: rank 0 of 2.*replica0\n$")
         self.assertRegex((logs / "rank1.log").read_text(), r"^regatta: rank 1 of 2.*replica1\n$")
         self.assertEqual({path.name for path in logs.iterdir()}, {"rank0.log", "rank1.log"})
-
-
-def costs_of_sums(fast: str, workers: int, processes: int) -> Path:
-    """A calibration by hand: `fast` takes least time of all sums."""
-    free = {"message_ns": 0, "bytes_per_ns": None}
-    carrier = {"on_host": free, "between_hosts": free, "adding_bytes_per_ns": None,
-               "sending_bytes_per_ns": None}
-    sums = [{"algorithm": name, "members": workers, "processes": processes,
-             "between_hosts": False,
-             "way": {"message_ns": 1000 if name == fast else 9000, "bytes_per_ns": 1}}
-            for name in ("ring", "reduce_to_one", "hierarchical_copy", "double_tree", "torus")]
-    path = fresh_folder() / "costs.json"
-    path.write_text(json.dumps({
-        "calibration": 1, "source": "by hand", "cpu": "", "git_commit": "", "timestamp": "",
-        "command": "", "transports": {name: carrier for name in ("in_process", "open_mpi", "grpc")},
-        "sums": sums, "step_ns": [], "kernels": {}}))
-    return path
 
 
 class Allocation(unittest.TestCase):
