@@ -7,8 +7,8 @@
 // replica's share of the global batch's, so that n steps move the mean of all as far as one step of
 // a synchronous strategy. In memory no bytes travel; averages are by blocks of kShardElements,
 // whose locks are held two by two in an order without a cycle, so that any replica may be a peer.
-// Source: Lian et al. 2018, arXiv 1710.06952, algorithm 1, whose graph of peers is bipartite
-// against cycles of waits.
+// Source: Lian et al. 2018, arXiv 1710.06952, whose own program keeps waits from going round by a
+// bipartite graph of peers.
 #include <vector>
 
 #include "strategies/replicas.h"
@@ -35,8 +35,10 @@ Step ad_psgd(const Step& step, const StrategyOptions& options) {
                            .strategy = "ad_psgd"});
   const auto count = static_cast<double>(replicas.count());
   for (std::size_t t = replicas.trainables(); t-- > 0;) {
+    for (std::int64_t r = 0; r < replicas.count(); ++r) average(replicas, t, r);
+  }
+  for (std::size_t t = replicas.trainables(); t-- > 0;) {
     for (std::int64_t r = 0; r < replicas.count(); ++r) {
-      average(replicas, t, r);
       const Value own = replicas.gradient(t, r);
       const Value gradient = count > 1 ? replicas.at_update(t, r).scale(own, count) : own;
       replicas.update(t, r, gradient);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ad_psgd: averages with peers keep the mean and bring replicas together, whichever loops take the
-// steps; gradients move them, and what a gradient has missed is counted.
+// steps; gradients move them, and what a gradient has missed is counted. What averages and updates
+// of several threads leave: kernels/cpu/shared_update_test.cpp.
 #include <gtest/gtest.h>
+
+#include <numeric>
 
 #include "kernels/graph/period.h"
 #include "strategies/apart_for_test.h"
@@ -46,21 +49,23 @@ TEST(AdPsgd, ComesToTheMeanWithoutGradients) {
   }
 }
 
-/// Of a replica's own average its update knows, and so none misses less than one.
-TEST(AdPsgd, CountsTheAveragesThatAGradientMisses) {
+/// Every step averages once, with one peer; so each update misses one average at most in the mean.
+TEST(AdPsgd, CountsAveragesAtBothEndsAndThoseThatAGradientMisses) {
   Trial trial(training_of("resnet9_thin", 32, 20), data_of("resnet9_thin"), options_of(2, 20));
-  std::uint64_t updates = 0;
+  std::uint64_t updates = 0, averages = 0, steps = 0;
   for (const WorkerReport& worker : trial.executor().workers()) {
-    EXPECT_EQ(worker.staleness[0], 0U);
-    for (const std::uint64_t count : worker.staleness) updates += count;
+    updates = std::accumulate(worker.staleness.begin(), worker.staleness.end(), updates);
   }
-  std::uint64_t expected = 0;
-  const auto parameters = averaged_variables(trial.graph()).size() / 2;
   for (const LoopReport& loop : trial.executor().loops()) {
-    expected += static_cast<std::uint64_t>(loop.steps) * parameters;
+    steps += static_cast<std::uint64_t>(loop.steps);
   }
-  EXPECT_EQ(updates, expected);
-  EXPECT_GE(mean_staleness(trial.executor().workers()), 1);
+  const auto averaged = averaged_variables(trial.graph());
+  for (const VariableId v : averaged) averages += trial.executor().variable(v).counts->averages;
+  EXPECT_EQ(updates, steps * averaged.size() / 2);
+  EXPECT_EQ(averages, 2 * updates);
+  const double missed = mean_staleness(trial.executor().workers());
+  EXPECT_GT(missed, 0.2);  // a busy machine may hold one of them up between its steps
+  EXPECT_LE(missed, 1);
 }
 
 TEST(AdPsgd, LearnsTheParabola) {

@@ -53,10 +53,10 @@ Step bowl(double rate) {
 /// Two asynchronous workers whose steps are interleaved by hand.
 class Interleaving {
  public:
-  explicit Interleaving(double rate) {
+  explicit Interleaving(double rate, const std::string& strategy = "async_shared") {
     StrategyOptions options;
     options.replicas = 2;
-    step_ = apply(find_strategies("async_shared"), bowl(rate), options);
+    step_ = apply(find_strategies(strategy), bowl(rate), options);
     loop_of_ = loops(step_.graph);
     interpreter_.emplace(step_.graph, 1, InitialValues{{"w", {1.0F}}});
     for (NodeId id = 0; id < static_cast<NodeId>(step_.graph.nodes().size()); ++id) {
@@ -68,19 +68,23 @@ class Interleaving {
 
   /// Reads the weight and computes the gradient.
   void compute(int worker) {
-    run(worker, [](Op op) { return op != Op::Input && op != Op::Sgd; });
+    run(worker, [](Phase phase) { return phase == Phase::Forward || phase == Phase::Backward; });
   }
   /// Applies the gradient computed last.
   void push(int worker) {
-    run(worker, [](Op op) { return op == Op::Sgd; });
+    run(worker,
+        [](Phase phase) { return phase == Phase::Communication || phase == Phase::Update; });
   }
-  float weight() { return interpreter_->variable(0)[0]; }
+  float weight(int replica = 0) { return interpreter_->variable(replica)[0]; }
+  std::uint64_t missed(std::size_t versions) const {
+    return interpreter_->counters().staleness[versions];
+  }
 
  private:
-  void run(int worker, bool (*wanted)(Op)) {
+  void run(int worker, bool (*wanted)(Phase)) {
     for (NodeId id = 0; id < static_cast<NodeId>(step_.graph.nodes().size()); ++id) {
       const bool own = loop_of_[static_cast<std::size_t>(id)] == worker;
-      if (own && wanted(step_.graph.node(id).op)) interpreter_->run_node(id, StepContext{});
+      if (own && wanted(step_.graph.node(id).phase)) interpreter_->run_node(id, StepContext{});
     }
   }
 
@@ -109,6 +113,22 @@ TEST(Bowl, WorkersThatReadAtTheSameTimePassTheMinimum) {
   EXPECT_NEAR(run.weight(), 0.2F, 1e-6);
   run.push(1);
   EXPECT_NEAR(run.weight(), -0.6F, 1e-6);  // past the minimum, by more than turns had left
+}
+
+/// Rate 0.2: a step of all moves the weight from 1 to 0.6, and so do the replicas' steps their
+/// mean.
+TEST(Bowl, ReplicasThatAverageMoveTheirMeanAsAStepOfAllDoes) {
+  Interleaving run(0.2, "ad_psgd");
+  run.compute(0);
+  run.compute(1);
+  run.push(0);
+  EXPECT_NEAR(run.weight(0), 0.6F, 1e-6);
+  EXPECT_NEAR(run.weight(1), 1.0F, 1e-6);
+  run.push(1);  // first both take the mean, 0.8
+  EXPECT_NEAR(run.weight(0), 0.8F, 1e-6);
+  EXPECT_NEAR(run.weight(1), 0.4F, 1e-6);
+  EXPECT_EQ(run.missed(0), 1U);
+  EXPECT_EQ(run.missed(1), 1U) << "the average that replica 0 began";
 }
 
 class AsyncShared : public testing::TestWithParam<Sharing> {};

@@ -40,7 +40,8 @@ class ComputeWatch final : public KernelWatch {
 
  private:
   static bool computes(const Node& node) {
-    const bool talks = node.op == Op::Input || node.op == Op::Read || op_info(node.op).crosses;
+    const bool talks = node.op == Op::Input || node.op == Op::Read || node.op == Op::Average ||
+                       op_info(node.op).crosses;
     return !talks && node.phase != Phase::Update;
   }
 

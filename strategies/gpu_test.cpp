@@ -224,7 +224,8 @@ TEST_P(OnGpu, FollowsTheCpu) {
 }
 
 TEST(EveryStrategy, FollowsTheCpuOnAnEmulatedGpu) {
-  std::set<std::string_view> tried{"async_shared", "parameter_server", "parameter_server_async"};
+  std::set<std::string_view> tried{"async_shared", "ad_psgd", "parameter_server",
+                                   "parameter_server_async"};
   for (const Way& way : all_ways()) {
     for (const Strategy* strategy : find_strategies(way.strategy)) tried.insert(strategy->name);
   }

@@ -53,11 +53,13 @@ class Pipeline : public testing::TestWithParam<Shape> {};
 TEST_P(Pipeline, ComputesTheBitsOfAccumulationUnderEverySchedule) {
   Shape alone = GetParam();
   alone.stages = 1;
-  const Result& accumulated = result_of(case_of(alone, "gpipe"));
+  const Case in_one_stage = case_of(alone, "gpipe");
+  const Result& accumulated = result_of(in_one_stage);
   for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zero_bubble"}) {
     const bool interleaves = std::string(schedule) == "interleaved";
     if (interleaves && GetParam().microbatches % GetParam().stages != 0) continue;
-    const Result& run = result_of(case_of(GetParam(), schedule));
+    const Case staged = case_of(GetParam(), schedule);
+    const Result& run = result_of(staged);
     EXPECT_EQ(run.losses, accumulated.losses) << schedule;
     EXPECT_EQ(run.parameters, accumulated.parameters) << schedule;
   }

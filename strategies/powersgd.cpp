@@ -87,8 +87,11 @@ void PowerSgd::find_sums() {
   bool any_matrix = false;
   for (const GradientSum& each : gradient_sums(source_, "powersgd")) {
     const TensorType& type = source_.graph.node(each.node).outputs[0];
-    const TensorType matrix = type.rank() > 1 ? matrix_of(type) : type;
-    const bool whole = type.rank() < 2 || std::min(matrix.dim(0), matrix.dim(1)) < rank_;
+    bool whole = type.rank() < 2;
+    if (!whole) {
+      const TensorType matrix = matrix_of(type);
+      whole = std::min(matrix.dim(0), matrix.dim(1)) < rank_;
+    }
     any_matrix = any_matrix || !whole;
     Sum sum;
     sum.whole = whole;

@@ -222,7 +222,7 @@ TEST_P(ResumedLoops, GoOnFromTheirOwnSteps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Under, ResumedLoops,
-                         testing::Values("async_shared", "parameter_server_async"),
+                         testing::Values("async_shared", "ad_psgd", "parameter_server_async"),
                          [](const auto& test) { return test.param; });
 
 TEST(Resume, KeepsTheBoundOnLoopsThatStandApart) {

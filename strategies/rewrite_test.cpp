@@ -195,8 +195,7 @@ TEST(Loops, AreOneForSynchronousAndOneAReplicaForAsynchronousStrategies) {
   EXPECT_EQ(loop_count(rewritten("independent", replicas(3))), 3U);
 }
 
-/// Each parameter of each replica, with its peers', before the replica's update of it.
-TEST(AdPsgd, AveragesEveryParameterBeforeItsUpdateAndSendsNothing) {
+TEST(AdPsgd, AveragesEveryParameterWithThePeersBeforeTheUpdatesAndSendsNothing) {
   const Graph graph = part(rewritten("ad_psgd", replicas(3)));
   EXPECT_TRUE(traffic(graph).empty());
   EXPECT_EQ(count(graph, Op::Average), 3 * 4);
@@ -208,8 +207,9 @@ TEST(AdPsgd, AveragesEveryParameterBeforeItsUpdateAndSendsNothing) {
     for (const VariableId v : node.variables) {
       EXPECT_EQ(graph.variable(v).name, graph.variable(node.variables[0]).name);
     }
-    EXPECT_EQ(graph.node(id + 2).op, Op::Sgd);
-    EXPECT_EQ(graph.node(id + 2).variables[0], node.variables[0]);
+    for (NodeId before = 0; before < id; ++before) {
+      EXPECT_NE(graph.node(before).op, Op::Sgd) << "an update comes before an average";
+    }
   }
   EXPECT_EQ(averaged_variables(graph).size(), 3U * 4);
 }

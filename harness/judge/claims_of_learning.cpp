@@ -107,7 +107,7 @@ std::optional<double> final_loss(const Record& record) {
 
 constexpr const char* kNeeds =
     "asynchronous strategy beside its synchronous sibling (parameter_server_async beside "
-    "parameter_server, async_shared beside all_reduce)";
+    "parameter_server, async_shared and ad_psgd beside all_reduce)";
 
 }  // namespace
 

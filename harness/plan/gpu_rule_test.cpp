@@ -77,6 +77,7 @@ TEST(GpuRule, GivesEachWorkerOfOneProcessAGpuAsFarAsTheyGo) {
 
 TEST(GpuRule, KeepsWhatSharesMemoryOnOneGpu) {
   EXPECT_EQ(gpus_of(placement_of("async_shared", 2), 8), 1);
+  EXPECT_EQ(gpus_of(placement_of("ad_psgd", 2), 8), 1);
   EXPECT_EQ(gpus_of(placement_of("all_reduce", 2), 8), 1);
   EXPECT_EQ(gpus_of(placement_of("all_reduce+model_parallel", 2, 2), 8), 1);
   Placement over_processes = placement_of("independent", 4);

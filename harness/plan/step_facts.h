@@ -13,7 +13,7 @@ namespace regatta {
 struct StepFacts {
   bool sums_gradients = false;    ///< an all_reduce sums them
   bool carries_shares = false;    ///< a reduce_scatter or all_gather: each worker has a share
-  bool shares_variables = false;  ///< replicas use one copy without order, outside servers
+  bool shares_variables = false;  ///< replicas use some without order, outside servers
   bool needs_the_host = false;    ///< a node is placed on the host
   bool steps_differ = false;      ///< nodes take part in some steps only
   bool has_quorum = false;        ///< a step needs only some of the replicas

@@ -32,6 +32,7 @@ TEST(StepFacts, AreReadFromTheGraph) {
   EXPECT_EQ(facts_of_strategy("sharded"), "carries ");
   EXPECT_EQ(facts_of_strategy("all_reduce+top_k"), "carries ");
   EXPECT_EQ(facts_of_strategy("async_shared"), "shares ");
+  EXPECT_EQ(facts_of_strategy("ad_psgd"), "shares ");
   EXPECT_EQ(facts_of_strategy("central_storage"), "host");
   for (const char* name :
        {"in_graph", "independent", "parameter_server", "parameter_server_async"}) {

@@ -232,7 +232,7 @@ class DivergedRun(unittest.TestCase):
     def failures(self, workload: tuple[str, ...]) -> dict[str, tuple[int, str]]:
         """The step and the first tensor, by strategy."""
         found = {}
-        for strategy in ("single", "all_reduce", "in_graph", "async_shared"):
+        for strategy in ("single", "all_reduce", "in_graph", "async_shared", "ad_psgd"):
             workers = () if strategy == "single" else ("--workers", "2")
             record = self.record_of(*workload, "--rate-scale", "1e9", "--strategy", strategy,
                                     *workers)

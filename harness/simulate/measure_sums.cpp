@@ -28,6 +28,7 @@ constexpr const char* kMembersOfSums = "REGATTA_MEASURES_SUMS_OF";
 constexpr int kBlocksOfLongSums = 8;
 constexpr int kBlocksOfShortSums = 40;  // below kInlineBytes
 constexpr int kSumsOfBlock = 10;        // one behind the other: no member is a sum ahead
+constexpr int kSingleSums = 5;          // before blocks
 constexpr double kPatienceNs = 1e8;     // for all blocks of an algorithm and a size
 constexpr int kSumYields = 50;          // of lanes that share cores (executor.cpp)
 
@@ -74,32 +75,29 @@ class SummingMembers {
     transport_->connect();
   }
 
-  /// Of one sum in the quickest of at most so many blocks, what else the machine does only adds; of
-  /// the first sum alone where it takes so long that a block would be beyond kPatienceNs.
+  /// Of one sum in the quickest of at most so many blocks, as what else the machine does only adds;
+  /// where a block would be beyond kPatienceNs, of the quickest of the first sums, one by one.
   double ns(int blocks) {
     std::barrier together(std::ssize(members_));
     std::atomic<bool> goes_on = true;
-    double first = 0, least = virtual_time::kNoLimit;
+    double single = virtual_time::kNoLimit, least = virtual_time::kNoLimit;
     const std::int64_t start = now_ns();
     const auto run = [&](Member& member, bool is_first) {
       const StepContext context{.counters = &member.counters};
-      for (int block = 0; block <= blocks; ++block) {
+      for (int block = 0; block < kSingleSums + blocks; ++block) {
+        const int sums = block < kSingleSums ? 1 : kSumsOfBlock;
         if (is_first) {
-          const double end = static_cast<double>(now_ns() - start) + kSumsOfBlock * first;
-          goes_on = agreed(block == 0 || end < kPatienceNs);
+          const double next = block == 0 ? 0 : sums * single;
+          goes_on = agreed(static_cast<double>(now_ns() - start) + next < kPatienceNs);
         }
         together.arrive_and_wait();
         if (!goes_on) return;
-        const int sums = block == 0 ? 1 : kSumsOfBlock;
         const std::int64_t begin = now_ns();
         for (int sum = 0; sum < sums; ++sum) member.kernel->run(context);
         const auto span = static_cast<double>(now_ns() - begin);
         if (!is_first) continue;
-        if (block == 0) {
-          first = span;
-        } else {
-          least = std::min(least, span / sums);
-        }
+        double& quickest = sums == 1 ? single : least;
+        quickest = std::min(quickest, span / sums);
       }
     };
     std::vector<std::jthread> others;
@@ -108,7 +106,7 @@ class SummingMembers {
     }
     run(members_.front(), true);
     others.clear();
-    return least < virtual_time::kNoLimit ? least : first;
+    return least < virtual_time::kNoLimit ? least : single;
   }
 
  private:

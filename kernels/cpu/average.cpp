@@ -2,7 +2,8 @@
 //
 // average: w and the same variable v of another replica, drawn anew for each step, both become
 // (w + v) / 2. What the two replicas update meanwhile comes before or behind this, block of
-// kShardElements by block: the locks of both are held, so that nothing is lost.
+// kShardElements by block: the locks of both are held, so that nothing is lost. The loop's own
+// average is no version that its next update has missed.
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -21,6 +22,7 @@ class Average {
   explicit Average(const KernelRequest& request)
       : own_(request.variables[0]),
         others_(request.variables.begin() + 1, request.variables.end()),
+        seen_(seen_version(request)),
         seed_(request.seed),
         replica_(static_cast<std::uint32_t>(request.node.attributes.integer("replica"))),
         parts_(parts_for(request.threads, own_->tensor.elements())) {}
@@ -39,6 +41,7 @@ class Average {
       std::atomic_ref<std::uint64_t>(each->counts->averages)
           .fetch_add(1, std::memory_order_acq_rel);
     }
+    if (seen_ != nullptr) ++seen_->number;
   }
 
  private:
@@ -58,6 +61,7 @@ class Average {
 
   VariableStorage* own_;
   std::vector<VariableStorage*> others_;
+  SeenVersion* seen_;
   std::uint64_t seed_;
   std::uint32_t replica_;
   int parts_;

@@ -81,7 +81,7 @@ inline std::uint64_t version_of(const VariableStorage& variable, std::memory_ord
 }
 
 /// The version noted by the reader of the parameter; null if no node reads it.
-inline const SeenVersion* seen_version(const KernelRequest& request) {
+inline SeenVersion* seen_version(const KernelRequest& request) {
   return request.versions_seen.empty() ? nullptr : request.versions_seen[0];
 }
 

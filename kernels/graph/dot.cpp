@@ -49,9 +49,16 @@ std::string cluster_of(Place place) {
   return to_string(place);
 }
 
-std::string cluster_of(const Variable& variable) {
-  const bool in_memory = variable.sharing != Sharing::None && variable.place.role == Role::Worker;
-  return in_memory ? kShared : cluster_of(variable.place);
+/// What workers share stands in their memory, unless each has one of its own.
+std::string cluster_of(const Graph& graph, const Variable& variable) {
+  if (variable.sharing == Sharing::None || variable.place.role != Role::Worker) {
+    return cluster_of(variable.place);
+  }
+  const bool has_others =
+      std::any_of(graph.variables().begin(), graph.variables().end(), [&](const Variable& other) {
+        return other.name == variable.name && other.place.replica != variable.place.replica;
+      });
+  return has_others ? cluster_of(variable.place) : kShared;
 }
 
 /// `dense` of dense_backward_weights, which its box says anyway.
@@ -144,7 +151,7 @@ class Drawing {
   }
 
   std::size_t box_of(const Variable& variable, const std::string& layer) {
-    const std::string cluster = cluster_of(variable);
+    const std::string cluster = cluster_of(graph_, variable);
     const std::size_t index = box(
         "variables " + cluster + ' ' + layer,
         {.cluster = cluster, .title = layer, .color = "#fff2cc", .shape = "cylinder", .lines = {}});

@@ -79,7 +79,7 @@ enum class Op : std::uint8_t {
   Sgd,
   Adam,
   Assign,   ///< a value becomes the variable's
-  Average,  ///< of a replica's variable and another's, who both take it
+  Average,  ///< a replica's variable and another's both take the mean
   Lookahead,
 };
 

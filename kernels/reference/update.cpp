@@ -102,6 +102,7 @@ KernelPointer adam(const KernelRequest& request) {
 
 KernelPointer average(const KernelRequest& request) {
   const auto replica = static_cast<std::uint32_t>(request.node.attributes.integer("replica"));
+  SeenVersion* seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0];
   return make_kernel(
       [=, seed = request.seed, variables = assigned(request)](const StepContext& context) {
         const auto peers = static_cast<std::uint32_t>(variables.size() - 1);
@@ -114,6 +115,7 @@ KernelPointer average(const KernelRequest& request) {
         }
         ++own.counts->averages;
         ++other.counts->averages;
+        if (seen != nullptr) ++seen->number;
       });
 }
 

@@ -46,8 +46,9 @@ DataSet curve_with_an_infinite_point(std::size_t at) {
 
 TEST(Executor, NamesTheReplicaWhoseGradientIsNotFiniteThoughItsLossIs) {
   const DataSet broken = curve_with_an_infinite_point(49);  // of the last replica
-  for (const char* strategy : {"single", "all_reduce", "sharded", "in_graph", "central_storage",
-                               "async_shared", "parameter_server", "parameter_server_async"}) {
+  for (const char* strategy :
+       {"single", "all_reduce", "sharded", "in_graph", "central_storage", "async_shared", "ad_psgd",
+        "parameter_server", "parameter_server_async"}) {
     TrialOptions options;
     options.strategy = strategy;
     options.options.replicas = std::string(strategy) == "single" ? 1 : 3;
@@ -68,7 +69,7 @@ TEST(Executor, NamesTheReplicaWhoseGradientIsNotFiniteThoughItsLossIs) {
 
 TEST(Executor, LetsNoGradientThatIsNotFiniteSpread) {
   const DataSet broken = curve_with_an_infinite_point(49);
-  for (const char* strategy : {"all_reduce", "sharded", "in_graph", "async_shared"}) {
+  for (const char* strategy : {"all_reduce", "sharded", "in_graph", "async_shared", "ad_psgd"}) {
     StrategyOptions options;
     options.replicas = 3;
     KernelTable kernels("cpu");

@@ -2,6 +2,7 @@
 //
 // average of a variable and the same one of another replica (shared_variable.h), whose number the
 // device draws from the step's. A block of threads holds the locks of its shard in both.
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -74,10 +75,12 @@ struct Average {
 struct CountAverage {
   Draw peer;
   std::uint64_t* own;
+  SeenVersion* seen;  ///< null: no node reads the variable
 
   __host__ __device__ void operator()(std::int64_t) const {
     count_one(own);
     count_one(peer().averages);
+    if (seen != nullptr) ++seen->number;
   }
 };
 
@@ -109,7 +112,10 @@ KernelPointer average(const KernelRequest& request) {
                   .count = static_cast<std::uint32_t>(others.size())};
   const Average body{
       .peer = peer, .own = replica_of(*request.variables[0]), .elements = whole.elements()};
-  const CountAverage count{.peer = peer, .own = body.own.averages};
+  const CountAverage count{
+      .peer = peer,
+      .own = body.own.averages,
+      .seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0]};
   const std::int64_t blocks = Shards(*request.variables[0]).blocks();
   return make_kernel([=, keep = memory](const StepContext&) {
     for_each_block(*queue, blocks, Shards::kThreads, 0, body);

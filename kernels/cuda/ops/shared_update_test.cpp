@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// read, sgd, adam and lookahead of variables that loops share: the CPU's results where loops take
-// turns, and what holds of versions, locks and lost updates where they do not.
+// read, sgd, adam, average and lookahead of variables that loops share: the CPU's results where
+// loops take turns, and what holds of versions, locks and lost updates where they do not.
 #include <atomic>
 #include <span>
 #include <thread>

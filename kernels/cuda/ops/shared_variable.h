@@ -109,8 +109,8 @@ __host__ __device__ inline void touch_canary(std::uint64_t* canary) {
 #endif
 }
 
-/// Spins until the lock is free. The holder of a lock is running and waits for no other one but at a
-/// higher address (average.cu), so every wait ends.
+/// Spins until the lock is free. The holder of a lock is running and waits for no other one but at
+/// a higher address (average.cu), so every wait ends.
 __host__ __device__ inline void lock(std::uint32_t* word) {
 #ifdef __CUDA_ARCH__
   while (atomicCAS(word, 0U, 1U) != 0U) __nanosleep(100);
