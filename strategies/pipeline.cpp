@@ -76,7 +76,6 @@ class Pipeline {
   Pipeline(const Step& source, const StrategyOptions& options)
       : source_(source),
         shape_(shape_of(options)),
-        passes_(in_one_order(pipeline_schedule(options.choice(kSchedule), shape_), shape_)),
         chunks_(divide_model(
             source.graph,
             {.stages = shape_.stages,
@@ -84,6 +83,7 @@ class Pipeline {
              .parts = options.counts(kStageParts)},
             "strategy 'pipeline' with " + std::to_string(shape_.stages) + " stages" +
                 (shape_.chunks > 1 ? " of " + std::to_string(shape_.chunks) + " chunks" : ""))),
+        passes_(in_one_order(pipeline_schedule(options.choice(kSchedule), shape_), shape_)),
         result_(source),
         once_(source.graph) {
     result_.graph = Graph();
@@ -275,8 +275,8 @@ class Pipeline {
 
   const Step& source_;
   PipelineShape shape_;
-  std::vector<Pass> passes_;
   Stages chunks_;
+  std::vector<Pass> passes_;
   Step result_;
   Copier once_;                  ///< nodes that exist once, and sums over microbatches
   std::vector<Copier> copiers_;  ///< by microbatch

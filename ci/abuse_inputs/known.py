@@ -31,6 +31,9 @@ COMMANDS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("run", "--workload", "parabola", "--steps", "010", "--out", "g"), ""),  # eight steps
     (("run", "--workload", "parabola", "--steps", "0x10", "--out", "g"), ""),
     ((*RUN, "--strategy", "async_shared", "--workers", "2", "--staleness-bound", "9" * 40), ""),
+    ((*RUN, "--strategy", "pipeline", "--workers", "4294967296"), ""),  # gigabytes
+    (("graph", "--workload", "parabola", "--strategy", "local_sgd", "--sync-every", "4294967296"),
+     ""),  # looked at each of so many steps
     (("run", "--workload", "parabola", "--steps", "3", "--out", "with spaces"), ""),  # its command
     ((*COMPARE, "--speed-effect", "inf"), ""),  # no slowdown is found
     ((*COMPARE, "--speed-effect", "nan"), ""),

@@ -2,6 +2,7 @@
 #include "kernels/graph/traffic.h"
 
 #include <algorithm>
+#include <set>
 
 #include "kernels/graph/period.h"
 
@@ -53,14 +54,22 @@ std::int64_t bytes_sent(const Graph& graph, std::int64_t steps) {
   return bytes;
 }
 
+/// Of the first step, and of those in which each period is due for the first time behind its start:
+/// exact where the periods of a graph that are longer than a step have one length.
 std::int64_t most_sent_in_a_step(const Graph& graph, const Place& place, std::int64_t steps) {
-  std::int64_t most = 0, before = 0;
-  for (std::int64_t step = 1; step <= steps; ++step) {
-    const TrafficByPlace all = traffic(graph, step);
+  std::set<std::int64_t> looked_at{0};
+  for (const Node& node : graph.nodes()) {
+    const Period period = period_of(node);
+    looked_at.insert(period.from + period.lag + period.every - 1);
+  }
+  const auto sent_in = [&](std::int64_t first) {
+    const TrafficByPlace all = traffic(graph, first);
     const auto found = all.find(place);
-    const std::int64_t sent = found == all.end() ? 0 : found->second.sent;
-    most = std::max(most, sent - before);
-    before = sent;
+    return found == all.end() ? 0 : found->second.sent;
+  };
+  std::int64_t most = 0;
+  for (const std::int64_t step : looked_at) {
+    if (step < steps) most = std::max(most, sent_in(step + 1) - sent_in(step));
   }
   return most;
 }
