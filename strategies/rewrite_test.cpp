@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Strategies as what they are: a small graph in, text or counts out. No kernels, no threads. Those
-// with servers: rewrite_servers_test.cpp; sharded and local_sgd: rewrite_shares_test.cpp.
+// with servers, shares, stages, channels or several loops: the other files of this name.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +9,7 @@
 
 #include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
-#include "kernels/graph/expiry.h"
 #include "kernels/graph/partition.h"
-#include "kernels/graph/period.h"
 #include "kernels/graph/text.h"
 #include "kernels/graph/traffic.h"
 #include "strategies/rewritten_for_test.h"
@@ -25,7 +23,6 @@ using testing_support::kParabolaBytes;
 using testing_support::kParabolaInputBytes;
 using testing_support::kWorker0;
 using testing_support::kWorker1;
-using testing_support::loop_count;
 using testing_support::parabola;
 using testing_support::part;
 using testing_support::replicas;
@@ -182,118 +179,6 @@ TEST(CentralStorage, KeepsParametersAndUpdateOnTheHost) {
   EXPECT_EQ(bytes.at(kWorker1).sent, kParabolaBytes);
 }
 
-TEST(Independent, SendsNothing) {
-  EXPECT_TRUE(traffic(part(rewritten("independent", replicas(4)))).empty());
-}
-
-TEST(Loops, AreOneForSynchronousAndOneAReplicaForAsynchronousStrategies) {
-  EXPECT_EQ(loop_count(rewritten("in_graph", replicas(3))), 1U);
-  EXPECT_EQ(loop_count(rewritten("central_storage", replicas(3))), 1U);
-  EXPECT_EQ(loop_count(rewritten("all_reduce", replicas(3))), 1U);
-  EXPECT_EQ(loop_count(rewritten("async_shared", replicas(3))), 3U);
-  EXPECT_EQ(loop_count(rewritten("ad_psgd", replicas(3))), 3U);
-  EXPECT_EQ(loop_count(rewritten("independent", replicas(3))), 3U);
-}
-
-TEST(AdPsgd, AveragesEveryParameterWithThePeersBeforeTheUpdatesAndSendsNothing) {
-  const Graph graph = part(rewritten("ad_psgd", replicas(3)));
-  EXPECT_TRUE(traffic(graph).empty());
-  EXPECT_EQ(count(graph, Op::Average), 3 * 4);
-  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-    const Node& node = graph.node(id);
-    if (node.op != Op::Average) continue;
-    EXPECT_EQ(node.variables.size(), 3U);
-    EXPECT_EQ(graph.variable(node.variables[0]).place, node.place);
-    for (const VariableId v : node.variables) {
-      EXPECT_EQ(graph.variable(v).name, graph.variable(node.variables[0]).name);
-    }
-    for (NodeId before = 0; before < id; ++before) {
-      EXPECT_NE(graph.node(before).op, Op::Sgd) << "an update comes before an average";
-    }
-  }
-  EXPECT_EQ(averaged_variables(graph).size(), 3U * 4);
-}
-
-/// Lookahead has no input and no output: it goes with the update of its parameter.
-TEST(Loops, HoldTheLookaheadOfTheirReplica) {
-  Recipe recipe;
-  recipe.global_batch = 256;
-  recipe.train_examples = 256;
-  recipe.total_examples = 2560;
-  const Step step = find_workload("airbench94").training(recipe);
-  for (const char* name : {"all_reduce", "in_graph"}) {
-    EXPECT_EQ(loop_count(apply(find_strategies(name), step, replicas(2))), 1U) << name;
-  }
-  const Step placed = apply(find_strategies("async_shared"), step, replicas(2));
-  EXPECT_EQ(loop_count(placed), 2U);
-  EXPECT_EQ(count(placed.graph, Op::Lookahead), 2 * count(step.graph, Op::Lookahead));
-}
-
-TEST(AsyncShared, SendsNothing) {
-  const Graph graph = part(rewritten("async_shared", replicas(3)));
-  EXPECT_TRUE(traffic(graph).empty());
-  EXPECT_EQ(count(graph, Op::Copy), 0);
-}
-
-TEST(AsyncShared, WeighsDecayByTheShareOfTheBatch) {
-  const Step step = rewritten("async_shared", replicas(3));
-  double sum = 0;
-  for (const Node& node : step.graph.nodes()) {
-    if (node.op == Op::Sgd && node.layer == "hidden") sum += node.attributes.real("weight");
-  }
-  EXPECT_NEAR(sum, 2.0, 1e-12);  // weight and bias, each 17/50 + 17/50 + 16/50
-}
-
-TEST(ModelParallel, CutsBetweenLayersAndSendsActivationsForwardAndBack) {
-  StrategyOptions options;
-  options.stages = 2;
-  const Graph graph = part(rewritten("model_parallel", options));
-  const auto bytes = traffic(graph);
-  const Place second{.replica = 0, .stage = 1, .role = Role::Worker};
-  // Cut after the hidden layer: 5 activations a point, and the targets for the loss.
-  EXPECT_EQ(bytes.at(kWorker0).sent, 50 * 5 * 4 + 50 * 4);
-  EXPECT_EQ(bytes.at(second).sent, 50 * 5 * 4);
-}
-
-TEST(ModelParallel, RefusesMoreStagesThanParts) {
-  StrategyOptions options;
-  options.stages = 7;
-  EXPECT_THROW(rewritten("model_parallel", options), RunError);
-}
-
-TEST(ModelParallel, CutsWhereItsUserSays) {
-  const auto bytes_of_second = [](const char* parts) {
-    StrategyOptions options;
-    options.stages = 2;
-    if (*parts != 0) options.given = {{"stage_parts", parts}};
-    const Graph graph = part(rewritten("model_parallel", options));
-    return traffic(graph).at({.replica = 0, .stage = 1, .role = Role::Worker}).sent;
-  };
-  EXPECT_EQ(bytes_of_second("1,5"), 50 * 5 * 4);
-  EXPECT_EQ(bytes_of_second("5,1"), 50 * 4);  // only the loss is behind the cut
-  for (const char* wrong :
-       {"6", "5,2", "2,3", "1,4,1", "9223372036854775807,9223372036854775807"}) {
-    try {
-      bytes_of_second(wrong);
-      ADD_FAILURE() << wrong;
-    } catch (const RunError& error) {
-      EXPECT_STREQ(error.what(),
-                   "strategy 'model_parallel' with 2 stages: --stage-parts takes 2 numbers with a "
-                   "sum of 6, the parts of this model");
-    }
-  }
-}
-
-TEST(Composition, StagesOfAllReducedReplicasExchangeTheirOwnGradients) {
-  StrategyOptions options = replicas(2);
-  options.stages = 2;
-  const Graph graph = part(rewritten("all_reduce+model_parallel", options));
-  EXPECT_EQ(count(graph, Op::AllReduce), 2 * 2);  // a bucket a stage, two members each
-  const Graph other = part(rewritten("model_parallel+all_reduce", options));
-  EXPECT_EQ(count(other, Op::AllReduce), 2 * 2);
-  EXPECT_EQ(bytes_per_step(graph, 1), bytes_per_step(other, 1));
-}
-
 TEST(Composition, OfTwoThatDealTheBatchOutIsRefusedByName) {
   try {
     rewritten("all_reduce+in_graph", replicas(2));
@@ -302,45 +187,6 @@ TEST(Composition, OfTwoThatDealTheBatchOutIsRefusedByName) {
     EXPECT_NE(std::string(error.what()).find("strategy 'in_graph' cannot be applied"),
               std::string::npos);
   }
-}
-
-TEST(Pipeline, CutsTheBatchAndAddsGradientsUp) {
-  StrategyOptions options;
-  options.stages = 2;
-  options.given = {{"microbatches", 3}};
-  const Step step = rewritten("pipeline", options);
-  EXPECT_EQ(count(step.graph, Op::Input), 1);
-  EXPECT_EQ(count(step.graph, Op::DenseBackwardWeights), 2 * 3);
-  EXPECT_EQ(count(step.graph, Op::Sum), (4 + 1) * 2);  // four parameters and the loss
-  EXPECT_EQ(count(step.graph, Op::Sgd), 4);
-  EXPECT_EQ(step.losses.size(), 1U);
-  // The same bytes as without microbatches.
-  const Place second{.replica = 0, .stage = 1, .role = Role::Worker};
-  EXPECT_EQ(traffic(part(step)).at(second).sent, 50 * 5 * 4);
-}
-
-TEST(Pipeline, RefusesWhatItCannotCutNamingWhatCanBe) {
-  const auto why = [](OptionValues given, std::int64_t stages, const char* name = "pipeline") {
-    StrategyOptions options = replicas(2);
-    options.stages = stages;
-    options.given = std::move(given);
-    try {
-      rewritten(name, options);
-    } catch (const RunError& error) {
-      return std::string(error.what());
-    }
-    return std::string("nothing");
-  };
-  const auto says = [](const std::string& text, const std::string& part) {
-    EXPECT_NE(text.find(part), std::string::npos) << text;
-  };
-  says(why({{"microbatches", 51}}, 2), "1 to 50 are possible");
-  says(why({{"chunks", 2}}, 2), "--chunks is an option of --schedule interleaved");
-  says(why({{"schedule", "interleaved"}, {"microbatches", 5}}, 2), "a multiple of 2");
-  says(why({{"schedule", "interleaved"}}, 4), "4 stages of 2 chunks: this model has 6 parts");
-  says(why({}, 7), "1 to 6 stages are possible");
-  says(why({}, 2, "pipeline+all_reduce"), "already dealt to replicas, microbatches or shards");
-  says(why({}, 2, "model_parallel+pipeline"), "has stages already");
 }
 
 TEST(Strategies, MoreWorkersThanExamplesAreRefused) {

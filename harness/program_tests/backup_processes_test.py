@@ -9,7 +9,8 @@ import signal
 import unittest
 from typing import Any
 
-from test_support import Run, record_of, record_validator, run_tests, skip_without_mpirun, soon
+from run_support import Run
+from test_support import record_of, record_validator, run_tests, skip_without_mpirun, soon
 
 skip_without_mpirun()
 VALIDATOR = record_validator()

@@ -5,117 +5,22 @@ usage: checkpoint_test.py REGATTA SCHEMA [unittest arguments]
 Exits 77 (skipped) where python3-jsonschema is not installed.
 """
 
-import functools
 import os
 import random
 import shutil
 import signal
-import subprocess
 import time
 import unittest
 from pathlib import Path
 from typing import Any
 
+from checkpoint_support import (BATCH, EVERY, PARABOLA, PARABOLA_EVERY, PARABOLA_STEPS, POINTS,
+                                STEPS, THIN, THIN_TO_THE_END, Run, counts_in, in_one_piece,
+                                record_of, results_of)
 from costs_support import costs_of_sums
-from test_support import (REGATTA, fresh_folder, record_validator, records_in, regatta, run_tests,
-                          small_disk, soon)
+from test_support import fresh_folder, record_validator, records_in, regatta, run_tests, soon
 
 VALIDATOR = record_validator()
-
-BATCH = 32
-STEPS = 24
-THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", str(BATCH),
-        "--steps", str(STEPS))
-THIN_TO_THE_END = (*THIN, "--evaluate", "end")
-EVERY = 6
-POINTS = 50
-PARABOLA_STEPS = 20_000
-PARABOLA = ("--workload", "parabola", "--steps", str(PARABOLA_STEPS))
-PARABOLA_EVERY = ("--checkpoint-every", "50")
-
-
-def record_of(*arguments: str, folder: Path) -> dict[str, Any]:
-    """The last record of a run that finishes."""
-    done = regatta("run", *arguments, "--out", str(folder))
-    if done.returncode != 0:
-        raise AssertionError(f"{arguments}: exit code {done.returncode}: {done.stderr}")
-    return records_in(folder)[-1]
-
-
-@functools.cache
-def in_one_piece(*arguments: str) -> dict[str, Any]:
-    return record_of(*arguments, folder=fresh_folder())
-
-
-def counts_in(file: Path) -> dict[str, int]:
-    """The counts with which a checkpoint begins; its lengths have to be the file's."""
-    data = file.read_bytes()
-    magic, version, header, payload = (data[i:i + 8] for i in range(0, 32, 8))
-    if magic != b"RGTCKPT\n" or int.from_bytes(version, "little") != 7:
-        raise AssertionError(f"{file} begins with {data[:16]!r}")
-    sizes = [int.from_bytes(word, "little") for word in (header, payload)]
-    if len(data) != 32 + sum(sizes) + 8:
-        raise AssertionError(f"{file} has {len(data)} bytes, not 40 and {sizes}")
-    counts: dict[str, int] = {}
-    at = 32
-    while "time_ns" not in counts:
-        begin, end = at + 8, at + 8 + int.from_bytes(data[at:at + 8], "little")
-        name, at = data[begin:end].decode(), end
-        if name != "checkpoints":  # the fields of that one follow
-            counts[name], at = int.from_bytes(data[end:end + 8], "little"), end + 8
-    return counts
-
-
-class Run:
-    """A race that leaves checkpoints."""
-
-    def __init__(self, *arguments: str, folder: Path | None = None) -> None:
-        self.folder = folder or fresh_folder()
-        self.process = subprocess.Popen([REGATTA, "run", *arguments, "--out", str(self.folder)],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def checkpoint(self) -> Path | None:
-        found = list((self.folder / "checkpoints").glob("*/checkpoint"))
-        return found[0] if found else None
-
-    def examples(self) -> int:
-        """That the checkpoint holds; -1: there is none yet, or none any more."""
-        file = self.checkpoint()
-        try:
-            return -1 if file is None else counts_in(file)["examples"]
-        except FileNotFoundError:
-            return -1
-
-    def await_examples(self, examples: int) -> Path:
-        if not soon(lambda: self.examples() >= examples or self.process.poll() is not None, 120):
-            self.process.kill()
-        file = self.checkpoint()
-        if self.process.poll() is not None or file is None:
-            raise AssertionError(f"no checkpoint: {self.process.communicate()}")
-        return file
-
-    def end(self, number: int) -> str:
-        """By a signal; what it said on stderr."""
-        self.process.send_signal(number)
-        errors: str = self.process.communicate(timeout=60)[1]
-        if self.process.returncode != -number:
-            raise AssertionError(f"exit code {self.process.returncode}: {errors}")
-        return errors
-
-
-def results_of(record: dict[str, Any]) -> dict[str, Any]:
-    """What does not depend on time."""
-    evaluations = [{key: value for key, value in evaluation.items() if not key.endswith("_ns")}
-                   for evaluation in record["evaluations"]]
-    steps = {worker["place"]: worker["steps"] for worker in record["workers"]}
-    arrivals = {worker["place"]: worker["late_ns"] and worker["late_ns"]["count"]
-                for worker in record["workers"]}
-    return {"evaluations": evaluations, "losses": record["losses"], "steps": steps,
-            "arrivals": arrivals,
-            "checksums": record["checksums"], "status": record["status"],
-            "bytes": record["graph"]["bytes_per_step_counted"],
-            "step_count": record["step_time_ns"]["count"],
-            "examples_to_target": record["examples_to_target"]}
 
 
 class Checkpoints(unittest.TestCase):
@@ -301,84 +206,6 @@ class Checkpoints(unittest.TestCase):
                            record["checkpoints"]["time_ns"] // 2)
         self.assertEqual(in_one_piece(*PARABOLA)["checkpoints"], {"written": 0, "time_ns": 0})
         self.assertIsNone(in_one_piece(*PARABOLA)["resumed"])
-
-
-class Refusals(unittest.TestCase):
-    def setUp(self) -> None:
-        self.run_ = Run(*PARABOLA, *PARABOLA_EVERY)
-        self.file = self.run_.await_examples(POINTS)
-        self.run_.end(signal.SIGKILL)
-
-    def refused(self, *arguments: str) -> str:
-        done = regatta("run", *arguments, "--out", str(self.run_.folder))
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertEqual((self.run_.folder / "records.jsonl").read_text(), "")
-        self.assertTrue(self.file.exists())
-        return done.stderr
-
-    def test_of_another_run_show_both_sides(self) -> None:
-        resume = ("--resume", str(self.file.parent))
-        self.assertRegex(self.refused(*PARABOLA, "--seed", "2", *resume),
-                         r"of another run than the one asked for: seed \(2 here, 1 there\)")
-        two = ("--strategy", "all_reduce", "--workers", "2")
-        self.assertIn("workers (2 here, 1 there)", self.refused(*PARABOLA, *two, *resume))
-        self.assertIn("target (0.01 here, 0.05 there)",
-                      self.refused(*PARABOLA, "--target", "0.01", *resume))
-        self.assertRegex(self.refused("--workload", "parabola", "--steps", "9", *resume),
-                         r"recipe \(.*its own was: regatta run --workload parabola --steps 20000")
-
-    def test_of_what_is_no_checkpoint(self) -> None:
-        data = self.file.read_bytes()
-        other = self.run_.folder / "other"
-        for content, words in ((b"garbage", "this is no checkpoint of Regatta"),
-                               (data[:len(data) // 2], "damaged checkpoint"),
-                               (data[:-20] + b"\0" * 20, "its checksum does not match")):
-            other.write_bytes(content)
-            self.assertIn(words, self.refused(*PARABOLA, "--resume", str(other)))
-        self.assertIn("No such file", self.refused(*PARABOLA, "--resume", "nowhere"))
-
-    def test_of_a_checkpoint_that_another_run_goes_on_from(self) -> None:
-        resume = (*PARABOLA, *PARABOLA_EVERY, "--resume", str(self.file.parent))
-        before = self.run_.examples()
-        other = Run(*resume, folder=self.run_.folder)
-        other.await_examples(before + 1)
-        os.kill(other.process.pid, signal.SIGSTOP)
-        try:
-            self.assertIn("another run writes its checkpoints to", self.refused(*resume))
-        finally:
-            other.end(signal.SIGKILL)
-
-
-class Disks(unittest.TestCase):
-    def test_that_cannot_be_written_to_end_the_run_before_it_trains(self) -> None:
-        folder = fresh_folder()
-        (folder / "checkpoints").write_text("in the way")
-        done = regatta("run", *PARABOLA, *PARABOLA_EVERY, "--out", str(folder))
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"cannot write a checkpoint to .*: Not a directory; .*--out")
-        self.assertEqual((folder / "records.jsonl").read_text(), "")
-
-    def test_without_room_for_two_end_the_run_before_it_trains(self) -> None:
-        with small_disk("8k") as disk:
-            (disk / "filler").write_bytes(b"x" * 4096)
-            done = regatta("run", *PARABOLA, *PARABOLA_EVERY, "--out", str(disk))
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertRegex(done.stderr, "cannot write a checkpoint to .*room")
-            self.assertFalse((disk / "checkpoints").exists())
-
-    def test_that_fill_up_cost_no_record(self) -> None:
-        with small_disk("200k") as disk:
-            done = regatta("run", *PARABOLA, *PARABOLA_EVERY, "--out", str(disk))
-            self.assertEqual(done.returncode, 2, done.stderr)
-            record = records_in(disk)[0]
-            self.assertEqual((record["status"], record["failure"]["kind"]), ("failed", "io"))
-            self.assertRegex(record["failure"]["text"],
-                             r"No space left on device; fix: make room .* --resume .*/checkpoints/")
-            folder = next((disk / "checkpoints").iterdir())
-            whole = record_of(*PARABOLA, *PARABOLA_EVERY, "--resume", str(folder),
-                              folder=fresh_folder())
-            self.assertEqual(results_of(whole), results_of(in_one_piece(*PARABOLA)))
-            self.assertTrue(folder.exists(), "another folder's checkpoints are left alone")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from test_support import Run, record_validator, skip_without_mpirun
+from run_support import Run
+from test_support import record_validator, skip_without_mpirun
 
 skip_without_mpirun()
 VALIDATOR = record_validator()

@@ -17,8 +17,9 @@ from typing import Any
 
 from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, PLACED, THIN, Case, Fault, Outcome,
                            at_once, places_of, start, victim_of)
-from test_support import (END_LIMIT_S, START_LIMIT_S, Run, cpu_seconds, fresh_folder,
-                          path_to_wrapped_mpirun, records_in, regatta, run_tests, soon)
+from proc_support import cpu_seconds
+from run_support import END_LIMIT_S, START_LIMIT_S, Run, path_to_wrapped_mpirun
+from test_support import fresh_folder, records_in, regatta, run_tests, soon
 
 # One thread evaluates, and steps wait for stragglers that sleep: long enough to be met anywhere.
 SHORT = ("--steps", "8", "--threads", "1", "--straggler", "0:10,1:10")

@@ -7,8 +7,8 @@ Exits 77 (skipped) where mpirun or python3-jsonschema is not installed.
 
 import unittest
 
-from test_support import (START_LIMIT_S, losses_of, record_of, record_validator, run_tests,
-                          skip_without_mpirun)
+from run_support import START_LIMIT_S
+from test_support import losses_of, record_of, record_validator, run_tests, skip_without_mpirun
 
 skip_without_mpirun()
 VALIDATOR = record_validator()

@@ -16,8 +16,10 @@ import time
 import unittest
 
 from matrix_support import CELLS, RUNS, SMALL, Folder
-from test_support import (MARK, REGATTA, environment_of, environment_of_its_own,
-                          fresh_folder, processes_with, rank_of, records_in, run_tests, soon)
+from proc_support import environment_of, processes_with
+from run_support import rank_of
+from test_support import (MARK, REGATTA, environment_of_its_own, fresh_folder, records_in,
+                          run_tests, soon)
 
 OVER_PROCESSES = """
 seeds = 3

@@ -9,8 +9,9 @@ import contextlib
 import re
 import unittest
 
-from test_support import (PARABOLA, fresh_folder, path_to_wrapped_mpirun, records_in, regatta,
-                          run_tests, skip_without_mpirun, write_sparse_cifar10)
+from run_support import path_to_wrapped_mpirun
+from test_support import (PARABOLA, fresh_folder, records_in, regatta, run_tests,
+                          skip_without_mpirun, write_sparse_cifar10)
 
 skip_without_mpirun()
 

@@ -17,8 +17,10 @@ from typing import Any
 
 from fault_support import (CELLS, EVERYBODY_IS_NEEDED, LONG, PLACED, THIN, VALIDATOR, Case, Fault,
                            Outcome, at_once, places_of, start, victim_of)
-from test_support import (END_LIMIT_S, LEFT_LIMIT_S, PARABOLA, Run, fresh_folder, is_alive,
-                          path_to_wrapped_mpirun, record_of, records_in, regatta, run_tests, soon)
+from proc_support import is_alive
+from run_support import END_LIMIT_S, Run, path_to_wrapped_mpirun
+from test_support import (LEFT_LIMIT_S, PARABOLA, fresh_folder, record_of, records_in, regatta,
+                          run_tests, soon)
 
 STOP_S = 15
 SILENCE_S = 5  # of a lost rank

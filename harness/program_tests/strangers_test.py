@@ -17,9 +17,10 @@ import unittest
 from collections.abc import Iterator
 from pathlib import Path
 
-from test_support import (MARK, PARABOLA, REGATTA, Run, environment_of, environment_of_its_own,
-                          fresh_folder, listening_at, losses_of, open_ports, processes_with,
-                          rank_of, record_of, run_tests, skip_without_mpirun)
+from proc_support import environment_of, listening_at, open_ports, processes_with
+from run_support import Run, rank_of
+from test_support import (MARK, PARABOLA, REGATTA, environment_of_its_own, fresh_folder, losses_of,
+                          record_of, run_tests, skip_without_mpirun)
 
 skip_without_mpirun()
 

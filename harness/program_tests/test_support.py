@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of whole runs share: starting the program, reading records, finding ranks.
+"""What tests of whole runs share: starting the program, reading records.
 
 Such a test is started as `NAME_test.py REGATTA SCHEMA [unittest arguments]`. All that it writes is
 below one folder, which goes when it ends.
@@ -9,28 +9,25 @@ import contextlib
 import functools
 import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 import uuid
 from collections.abc import Callable, Iterator
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, NoReturn
+
+from proc_support import processes_with
 
 REGATTA = str(Path(sys.argv[1]).resolve())
 SCRATCH = tempfile.TemporaryDirectory(prefix=f"regatta-{Path(sys.argv[0]).stem}-")
 CIFAR_FILES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
 CIFAR_BYTES = 30_730_000  # of each
 LIMIT_S = 300  # of a run that ends by itself
-START_LIMIT_S = 30
-END_LIMIT_S = 10  # from a death to the failed row
 LEFT_LIMIT_S = 15  # to the last process
 
 SKIPPED = 77
@@ -173,205 +170,3 @@ def soon(condition: Callable[[], bool], limit_s: float) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def children_of(pid: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:  # it has just ended
-        return []
-
-
-def is_alive(pid: int) -> bool:
-    """Zombies are not: they hold nothing."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def environment_of(pid: int) -> dict[str, str]:
-    """What the process was started with; empty when it is gone or somebody else's."""
-    try:
-        entries = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
-    except OSError:
-        return {}
-    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
-
-
-def processes_with(variable: str, value: str) -> list[int]:
-    """That were started with it in their environment and are alive."""
-    running = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
-    return [pid for pid in running
-            if environment_of(pid).get(variable) == value and is_alive(pid)]
-
-
-def rank_of(pid: int) -> int | None:
-    """Of a process that mpirun has started and that has become this program."""
-    try:
-        program = os.readlink(f"/proc/{pid}/exe")
-    except OSError:
-        return None
-    rank = environment_of(pid).get("OMPI_COMM_WORLD_RANK")
-    return int(rank) if rank is not None and program == REGATTA else None
-
-
-def path_to_wrapped_mpirun(before: tuple[str, ...] = (), after: tuple[str, ...] = ()) -> str:
-    """A PATH with an mpirun that gives rank 1 a command to be run by, and more arguments."""
-    folder = fresh_folder()
-    rank = folder / "rank"
-    rank.write_text(f"""#!/bin/sh
-[ "$OMPI_COMM_WORLD_RANK" = 1 ] || exec "$@"
-exec {shlex.join(before)} "$@" {shlex.join(after)}
-""")
-    rank.chmod(0o755)
-    wrapper = folder / "mpirun"
-    wrapper.write_text(f"""#!/usr/bin/python3
-import os, sys
-at = sys.argv.index("-np") + 2
-os.execv("{shutil.which('mpirun')}", ["mpirun", *sys.argv[1:at], "{rank}", *sys.argv[at:]])
-""")
-    wrapper.chmod(0o755)
-    return f"{folder}:{os.environ['PATH']}"
-
-
-def cpu_seconds(pid: int) -> float:
-    """What all threads of the process have used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def sockets_of(pid: int) -> set[str]:
-    """Inodes of what the process has open; none when it is gone."""
-    found: set[str] = set()
-    folder = f"/proc/{pid}/fd"
-    with contextlib.suppress(FileNotFoundError):
-        for entry in os.listdir(folder):
-            with contextlib.suppress(OSError):  # closed meanwhile
-                if (name := os.readlink(f"{folder}/{entry}")).startswith("socket:"):
-                    found.add(name.removeprefix("socket:[").removesuffix("]"))
-    return found
-
-
-def tcp_sockets() -> set[str]:
-    """Inodes of all on this machine that listen or are connected and that a process holds."""
-    return {line.split()[9] for table in ("tcp", "tcp6")
-            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
-
-
-def listening_at(pid: int) -> set[str]:
-    """Addresses that the process listens at; the kernel writes them in words of this machine."""
-    own = sockets_of(pid)
-    found: set[str] = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] != "0A" or fields[9] not in own:
-                continue
-            digits = bytes.fromhex(fields[1].split(":")[0])
-            words = [digits[i:i + 4][::-1] for i in range(0, len(digits), 4)]
-            address = ip_address(b"".join(words))
-            found.add(str(getattr(address, "ipv4_mapped", None) or address))
-    return found
-
-
-def open_ports(pid: int) -> list[int]:
-    """That the process listens at, of whatever address."""
-    own = sockets_of(pid)
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return [int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and line[9] in own]
-
-
-class Run:
-    """A race over processes that is under way; all its ranks are there."""
-
-    def __init__(self, *arguments: str, ranks: int = 2, before: tuple[str, ...] = ()) -> None:
-        """`before`: a command to be run by."""
-        self.folder = fresh_folder()
-        self.scratch = fresh_folder()  # for temporary files
-        self.errors = fresh_folder() / "stderr"
-        with open(self.errors, "w") as errors:
-            self.launcher = subprocess.Popen(
-                [*before, REGATTA, "run", *arguments, "--out", str(self.folder)],
-                stdout=subprocess.PIPE, stderr=errors, text=True,
-                env=os.environ | {"TMPDIR": str(self.scratch)})
-        self.ranks: dict[int, int] = {}  # processes
-        self.lines: list[str] = []  # that it has printed
-        threading.Thread(target=self.read_lines, daemon=True).start()
-        if not soon(lambda: self.find_ranks() == ranks, START_LIMIT_S):
-            self.launcher.kill()
-            raise AssertionError(f"no {ranks} ranks: {self.said()}")
-        (self.mpirun,) = self.find_mpirun()
-        variables = environment_of(self.mpirun)
-        self.run_id = variables["REGATTA_RUN_ID"]
-        memory = variables.get("OMPI_MCA_btl_vader_backing_directory")  # not with other hosts
-        self.memory = [Path(memory)] if memory else []
-        (self.keeper,) = set(children_of(self.launcher.pid)) - {self.mpirun}
-        self.sockets: set[str] = set()
-
-    def read_lines(self) -> None:
-        assert self.launcher.stdout is not None
-        with self.launcher.stdout as stdout:
-            for line in stdout:
-                self.lines.append(line)
-
-    def said(self) -> str:
-        return "".join(self.lines) + self.errors.read_text()
-
-    def find_mpirun(self) -> list[int]:
-        return [pid for pid in children_of(self.launcher.pid)
-                if "REGATTA_RUN_ID" in environment_of(pid)]
-
-    def find_ranks(self) -> int:
-        for mpirun in self.find_mpirun():
-            for pid in children_of(mpirun):
-                rank = rank_of(pid)
-                if rank is not None:
-                    self.ranks[rank] = pid
-        return len(self.ranks)
-
-    def await_line(self, text: str, limit_s: float = START_LIMIT_S) -> None:
-        if not soon(lambda: any(text in line for line in self.lines), limit_s):
-            self.launcher.kill()
-            raise AssertionError(f"no '{text}' within {limit_s} s: {self.said()}")
-
-    def await_training(self) -> None:
-        """Until the first evaluation has been printed, and a little more."""
-        self.await_line("step 0 ")
-        time.sleep(0.5)
-
-    def send(self, number: int, *pids: int) -> None:
-        """A signal, after a look at what the run holds."""
-        for pid in (self.launcher.pid, self.mpirun, *self.ranks.values()):
-            self.sockets |= sockets_of(pid) & tcp_sockets()
-        for pid in pids:
-            os.kill(pid, number)
-
-    def end(self, limit_s: float = END_LIMIT_S) -> dict[str, Any]:
-        """The record, which has to be there within the limit, and the launcher soon after it."""
-        if not soon(lambda: self.records() != [], limit_s):
-            self.launcher.kill()
-            raise AssertionError(f"no record within {limit_s} s: {self.said()}")
-        self.launcher.wait(timeout=LEFT_LIMIT_S)
-        return self.records()[-1]
-
-    def records(self) -> list[dict[str, Any]]:
-        return records_in(self.folder) if (self.folder / "records.jsonl").exists() else []
-
-    def processes(self) -> list[int]:
-        """Of the run that are alive; ranks, mpirun and whatever they have started, too."""
-        launcher = [self.launcher.pid] if is_alive(self.launcher.pid) else []
-        return launcher + processes_with("REGATTA_RUN_ID", self.run_id)
-
-    def still_there(self) -> list[str]:
-        """Processes, sockets and files. One that ends loses its environment before its sockets."""
-        keeper = [self.keeper] if is_alive(self.keeper) else []
-        return [f"process {pid}" for pid in self.processes() + keeper] + [
-            f"socket {inode}" for inode in self.sockets & tcp_sockets()] + [
-            str(path) for path in (*self.memory, *self.scratch.iterdir()) if path.exists()]
-
-    def left(self) -> list[str]:
-        """What is still there when all should have gone."""
-        soon(lambda: not self.still_there(), LEFT_LIMIT_S)
-        return self.still_there()

@@ -15,9 +15,9 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from test_support import (PARABOLA, Run, fresh_folder, losses_of, path_to_wrapped_mpirun,
-                          record_of, records_in, regatta, run_tests, skip, skip_without_mpirun,
-                          soon)
+from run_support import Run, path_to_wrapped_mpirun
+from test_support import (PARABOLA, fresh_folder, losses_of, record_of, records_in, regatta,
+                          run_tests, skip, skip_without_mpirun, soon)
 
 skip_without_mpirun()
 if shutil.which("openssl") is None:

@@ -34,7 +34,7 @@ struct Draw {
 struct Average {
   Draw peer;
   Replica own;
-  std::int64_t elements;
+  Shards shards;
 
   __host__ __device__ void operator()(const Block& block) const {
     const Replica other = peer();
@@ -46,15 +46,8 @@ struct Average {
       lock(low);
       lock(high);
     });
-    block.each([&](int thread) {
-      const std::int64_t begin = block.index * kShardElements;
-      const std::int64_t end =
-          begin + kShardElements < elements ? begin + kShardElements : elements;
-      for (std::int64_t i = begin + std::int64_t{thread} * kSharedWidth; i < end;
-           i += std::int64_t{Shards::kThreads} * kSharedWidth) {
-        average_pack(other, i, static_cast<int>(end - i < kSharedWidth ? end - i : kSharedWidth));
-      }
-    });
+    shards.for_each_pack_held(
+        block, [&](std::int64_t first, int width) { average_pack(other, first, width); });
     block.each([&](int thread) {
       if (thread != 0) return;
       unlock(high);
@@ -95,8 +88,7 @@ Replica replica_of(const VariableStorage& variable) {
 }  // namespace
 
 KernelPointer average(const KernelRequest& request) {
-  const Tensor& whole = request.variables[0]->tensor;
-  if (whole.type.element != ElementType::F32) return nullptr;
+  if (request.variables[0]->tensor.type.element != ElementType::F32) return nullptr;
   Queue* const queue = &queue_of(request);
   std::vector<Replica> others;
   for (const VariableStorage* each : request.variables.subspan(1)) {
@@ -110,14 +102,13 @@ KernelPointer average(const KernelRequest& request) {
                   .seed = request.seed,
                   .replica = static_cast<std::uint32_t>(request.node.attributes.integer("replica")),
                   .count = static_cast<std::uint32_t>(others.size())};
-  const Average body{
-      .peer = peer, .own = replica_of(*request.variables[0]), .elements = whole.elements()};
+  const Replica own = replica_of(*request.variables[0]);
+  const Average body{.peer = peer, .own = own, .shards = Shards(*request.variables[0])};
   const CountAverage count{
       .peer = peer,
-      .own = body.own.averages,
+      .own = own.averages,
       .seen = request.versions_seen.empty() ? nullptr : request.versions_seen[0]};
-  const std::int64_t blocks = Shards(*request.variables[0]).blocks();
-  return make_kernel([=, keep = memory](const StepContext&) {
+  return make_kernel([=, blocks = body.shards.blocks(), keep = memory](const StepContext&) {
     for_each_block(*queue, blocks, Shards::kThreads, 0, body);
     for_each(*queue, 1, count);
   });

@@ -172,6 +172,17 @@ class Shards {
         if (thread == 0) lock(words_ + block.index);
       });
     }
+    for_each_pack_held(block, visit);
+    if (words_ != nullptr) {
+      block.each([&](int thread) {
+        if (thread == 0) unlock(words_ + block.index);
+      });
+    }
+  }
+
+  /// The same for a block that has the locks it needs.
+  template <typename Visit>
+  __host__ __device__ void for_each_pack_held(const Block& block, const Visit& visit) const {
     block.each([&](int thread) {
       const std::int64_t begin = block.index * block_elements_;
       const std::int64_t end = begin + block_elements_ < count_ ? begin + block_elements_ : count_;
@@ -180,11 +191,6 @@ class Shards {
         visit(first, static_cast<int>(end - first < kSharedWidth ? end - first : kSharedWidth));
       }
     });
-    if (words_ != nullptr) {
-      block.each([&](int thread) {
-        if (thread == 0) unlock(words_ + block.index);
-      });
-    }
   }
 
  private:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What /proc says of processes: children, environment, time of cores, sockets."""
+
+import contextlib
+import os
+from ipaddress import ip_address
+from pathlib import Path
+
+
+def children_of(pid: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:  # it has just ended
+        return []
+
+
+def is_alive(pid: int) -> bool:
+    """Zombies are not: they hold nothing."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def environment_of(pid: int) -> dict[str, str]:
+    """What the process was started with; empty when it is gone or somebody else's."""
+    try:
+        entries = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return {}
+    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+
+def processes_with(variable: str, value: str) -> list[int]:
+    """That were started with it in their environment and are alive."""
+    running = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [pid for pid in running
+            if environment_of(pid).get(variable) == value and is_alive(pid)]
+
+
+def cpu_seconds(pid: int) -> float:
+    """What all threads of the process have used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def sockets_of(pid: int) -> set[str]:
+    """Inodes of what the process has open; none when it is gone."""
+    found: set[str] = set()
+    folder = f"/proc/{pid}/fd"
+    with contextlib.suppress(FileNotFoundError):
+        for entry in os.listdir(folder):
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if (name := os.readlink(f"{folder}/{entry}")).startswith("socket:"):
+                    found.add(name.removeprefix("socket:[").removesuffix("]"))
+    return found
+
+
+def tcp_sockets() -> set[str]:
+    """Inodes of all on this machine that listen or are connected and that a process holds."""
+    return {line.split()[9] for table in ("tcp", "tcp6")
+            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]} - {"0"}
+
+
+def listening_at(pid: int) -> set[str]:
+    """Addresses that the process listens at; the kernel writes them in words of this machine."""
+    own = sockets_of(pid)
+    found: set[str] = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] != "0A" or fields[9] not in own:
+                continue
+            digits = bytes.fromhex(fields[1].split(":")[0])
+            words = [digits[i:i + 4][::-1] for i in range(0, len(digits), 4)]
+            address = ip_address(b"".join(words))
+            found.add(str(getattr(address, "ipv4_mapped", None) or address))
+    return found
+
+
+def open_ports(pid: int) -> list[int]:
+    """That the process listens at, of whatever address."""
+    own = sockets_of(pid)
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [int(line[1].split(":")[1], 16) for line in lines if line[3] == "0A" and line[9] in own]
