@@ -15,7 +15,6 @@
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
 #include "harness/record/record_reader.h"
-#include "harness/system/child.h"
 #include "harness/system/program_files.h"
 #include "kernels/graph/error.h"
 
@@ -25,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kShortSteps = "3";
+constexpr std::int64_t kMostShortBatch = 64;  // examples
 
 /// Of the runs that finished and for which `counts` holds, by their time or by their pace.
 template <typename Counts, typename Seconds>
@@ -165,16 +165,18 @@ std::vector<FinishedRun> committed_runs(const MachineFacts& machine) {
   return all;
 }
 
-std::optional<FinishedRun> short_run(const RunLength& run) {
+std::optional<FinishedRun> short_run(const RunLength& run, Deadline deadline) {
   std::error_code ignored;
   const fs::path scratch = fs::temp_directory_path(ignored);
   std::string folder = scratch / "regatta-short-run-XXXXXX";
   if (scratch.empty() || mkdtemp(folder.data()) == nullptr) return std::nullopt;
+  const Workload& workload = find_workload(run.workload);
+  const std::int64_t batch = std::min(default_global_batch(workload, 1), kMostShortBatch);
   try {
     run_child({"run", "--workload", run.workload, "--dtype", run.dtype, "--device", run.device,
-               "--dataset", made_data_set(find_workload(run.workload)), "--steps", kShortSteps,
-               "--out", folder},
-              [](const std::string&) {});
+               "--dataset", made_data_set(workload), "--steps", kShortSteps, "--global-batch",
+               std::to_string(batch), "--out", folder},
+              [](const std::string&) {}, deadline);
   } catch (const RunError&) {  // no child could be started
   }
   std::vector<FinishedRun> runs = finished_runs(folder).runs;

@@ -15,6 +15,7 @@
 
 #include "harness/judge/finished_runs.h"
 #include "harness/matrix/matrix_plan.h"
+#include "harness/system/child.h"
 #include "harness/system/machine.h"
 
 namespace regatta {
@@ -59,7 +60,8 @@ std::optional<ExpectedTime> expected_time(const RunLength& run, const KnownRuns&
 /// cores and GPUs. An installed program has none.
 std::vector<FinishedRun> committed_runs(const MachineFacts& machine);
 
-/// Runs a few steps of `single` on generated data in a temporary folder; empty if that fails.
-std::optional<FinishedRun> short_run(const RunLength& run);
+/// Runs a few small steps of `single` on generated data in a temporary folder; empty if that fails
+/// or takes longer than the deadline.
+std::optional<FinishedRun> short_run(const RunLength& run, Deadline deadline);
 
 }  // namespace regatta

@@ -35,6 +35,7 @@ namespace {
 constexpr int kUsage = 1;
 constexpr int kRunFailed = 2;
 constexpr int kSignalled = 128;
+constexpr std::chrono::seconds kMostDryRun{8};  // as long as people wait
 
 std::vector<std::string> with_seed(const MatrixCell& cell, std::uint64_t seed) {
   std::vector<std::string> arguments = cell.arguments;
@@ -163,16 +164,19 @@ std::vector<MissingRun> Matrix::missing_by_time() const {
   return runs;
 }
 
-/// One short run of each workload of which no run is known.
+/// One short run of each workload of which no run is known, a dry run as long as it may take.
 void Matrix::time_unknown() {
+  const bool is_dry = request_.mode == MatrixRequest::Mode::DryRun;
+  const Deadline deadline = is_dry ? begin_ + kMostDryRun : kNever;
   std::set<std::tuple<std::string, std::string, std::string>> tried;
   for (const PlannedRun& run : missing_) {
     const RunLength& length = lengths_[run.cell];
-    if (expected(run) || interrupts_.received() != 0) continue;
+    if (interrupts_.received() != 0 || Clock::now() >= deadline) return;
+    if (expected(run)) continue;
     if (!tried.emplace(length.workload, length.dtype, length.device).second) continue;
     fmt::print("timing a few steps of {} in {}\n", length.workload, length.dtype);
     std::fflush(stdout);
-    if (auto timed = short_run(length)) timed_.push_back(std::move(*timed));
+    if (auto timed = short_run(length, deadline)) timed_.push_back(std::move(*timed));
   }
 }
 
@@ -195,8 +199,8 @@ std::string Matrix::left_text() const {
   if (runs == 0) return "0 runs left";
   if (known.empty()) return fmt::format("{} runs left, their time is not known yet", runs);
   if (unknown > 0) known.push_back(fmt::format("{} not known yet", unknown));
-  return fmt::format("{} runs left, about {} ({})", runs, rough_duration(seconds),
-                     fmt::join(known, ", "));
+  return fmt::format("{} runs left, {} {} ({})", runs, unknown > 0 ? "more than" : "about",
+                     rough_duration(seconds), fmt::join(known, ", "));
 }
 
 void Matrix::describe() {

@@ -85,6 +85,21 @@ class Matrix(unittest.TestCase):
                          r"4 runs left, about [\d.]+ s \(4 by runs of the same cell here\)")
         self.assertEqual(list(scratch.iterdir()), [])
 
+    def test_a_dry_run_ends_in_seconds_whatever_the_models(self) -> None:
+        apart, folder = fresh_folder() / "regatta", fresh_folder()
+        shutil.copy(REGATTA, apart)
+        (folder / "all.toml").write_text(
+            '[[race]]\nworkload = ["resnet9", "mobilenet_v2_full", "airbench94", "mobilenet_v2"]\n'
+            'dataset = "shapes"\ndtype = ["f32", "bf16"]\nstrategy = "single"\n')
+        began = time.monotonic()
+        said = subprocess.run((apart, "matrix", "all.toml", "--dry-run"), cwd=folder, timeout=120,
+                              env=os.environ | {"TMPDIR": str(folder)}, capture_output=True,
+                              text=True, check=True).stdout
+        self.assertLess(time.monotonic() - began, 10)
+        self.assertRegex(said, r"40 runs left, (more than .* \d+ not known yet\)|about [\d.]+ h|"
+                               r"their time is not known yet)")
+        self.assertEqual([each.name for each in folder.iterdir()], ["all.toml"])
+
     def test_resumed_after_kills_at_random_moments_it_has_every_record_once(self) -> None:
         folder = Folder(SMALL.replace("2000", "50000"))
         generator = random.Random(4)

@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 
@@ -37,11 +39,24 @@ void forward(int signal) {
   _exit(kNoProgram);
 }
 
-void read_all(LinePipe& output, LinePipe& errors, const ForLine& line, const ForLine& error) {
+/// Of a wait in poll(), which takes no more than an int; -1: without an end.
+int milliseconds_until(Deadline deadline) {
+  using std::chrono::milliseconds, std::chrono::ceil;
+  constexpr milliseconds kNone{0}, kDay = std::chrono::hours(24);
+  if (deadline == kNever) return -1;
+  const auto left = ceil<milliseconds>(deadline - Deadline::clock::now());
+  return static_cast<int>(std::clamp(left, kNone, kDay).count());
+}
+
+/// Until both ends are closed or the deadline.
+void read_all(LinePipe& output, LinePipe& errors, const ForLine& line, const ForLine& error,
+              Deadline deadline) {
   std::array<pollfd, 2> open = {pollfd{.fd = output.reading(), .events = POLLIN, .revents = 0},
                                 pollfd{.fd = errors.reading(), .events = POLLIN, .revents = 0}};
   while (open[0].fd >= 0 || open[1].fd >= 0) {
-    if (poll(open.data(), open.size(), -1) < 0) continue;  // a signal, which has been forwarded
+    const int ready = poll(open.data(), open.size(), milliseconds_until(deadline));
+    if (ready < 0) continue;  // a signal, which has been forwarded
+    if (ready == 0 && Deadline::clock::now() >= deadline) return;
     if (open[0].revents != 0 && !output.read_more(line)) open[0].fd = -1;
     if (open[1].revents != 0 && !errors.read_more(error)) open[1].fd = -1;
   }
@@ -95,14 +110,15 @@ Interrupts::~Interrupts() {
 
 int Interrupts::received() const { return signal_received; }
 
-ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line) {
+ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line,
+                   Deadline deadline) {
   std::vector<std::string> words = {"regatta"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  return run_program("/proc/self/exe", std::move(words), line);
+  return run_program("/proc/self/exe", std::move(words), line, {}, deadline);
 }
 
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
-                     const ForLine& error) {
+                     const ForLine& error, Deadline deadline) {
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -119,10 +135,12 @@ ChildEnd run_program(const std::string& path, std::vector<std::string> words, co
   output.close_writing();
   errors.close_writing();
   ChildEnd end;
-  read_all(output, errors, line, [&](const std::string& text) {
+  const auto note_error = [&](const std::string& text) {
     if (error) error(text);
     if (!text.empty() && !text.starts_with(kWarning)) end.last_error = text;
-  });
+  };
+  read_all(output, errors, line, note_error, deadline);
+  if (Deadline::clock::now() >= deadline) kill(child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <string>
@@ -69,13 +70,18 @@ class LinePipe {
 /// Where run_program() found no such program.
 inline constexpr int kNoProgram = 127;
 
+using Deadline = std::chrono::steady_clock::time_point;
+inline constexpr Deadline kNever = Deadline::max();
+
 /// Runs a program and returns when it has ended. `path`: a name without a slash is looked for in
 /// PATH. `words`: its name and arguments. `line`, `error`: told of each line that it prints on
-/// stdout and on stderr. Throws: RunError(Io) when no child can be started.
+/// stdout and on stderr. At the deadline it is killed. Throws: RunError(Io) when no child can be
+/// started.
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
-                     const ForLine& error = {});
+                     const ForLine& error = {}, Deadline deadline = kNever);
 
 /// run_program() with this program.
-ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line);
+ChildEnd run_child(const std::vector<std::string>& arguments, const ForLine& line,
+                   Deadline deadline = kNever);
 
 }  // namespace regatta
