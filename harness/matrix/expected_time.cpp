@@ -173,10 +173,11 @@ std::optional<FinishedRun> short_run(const RunLength& run, Deadline deadline) {
   const Workload& workload = find_workload(run.workload);
   const std::int64_t batch = std::min(default_global_batch(workload, 1), kMostShortBatch);
   try {
-    run_child({"run", "--workload", run.workload, "--dtype", run.dtype, "--device", run.device,
-               "--dataset", made_data_set(workload), "--steps", kShortSteps, "--global-batch",
-               std::to_string(batch), "--out", folder},
-              [](const std::string&) {}, deadline);
+    run_child(
+        {"run", "--workload", run.workload, "--dtype", run.dtype, "--device", run.device,
+         "--dataset", made_data_set(workload), "--steps", kShortSteps, "--global-batch",
+         std::to_string(batch), "--out", folder},
+        [](const std::string&) {}, deadline);
   } catch (const RunError&) {  // no child could be started
   }
   std::vector<FinishedRun> runs = finished_runs(folder).runs;

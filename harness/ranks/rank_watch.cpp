@@ -43,7 +43,9 @@ bool is_consequence(const control::Trouble& trouble) {
 
 std::optional<std::string> why_lost(const RankSigns& signs) {
   const auto silence_s = std::chrono::duration_cast<std::chrono::seconds>(kMostSilence).count();
-  const bool is_silent = signs.silence > kMostSilence;
+  // One that is stopped now, and was missing before, has not ended.
+  const bool may_have_ended = signs.greeted || signs.stopped.count() == 0;
+  const bool is_silent = signs.silence > kMostSilence && may_have_ended;
   if (signs.broken) return "its connection broke, so it has ended or its machine cannot be reached";
   if (signs.stopped > kMostSilence) {
     return fmt::format("it or mpirun was stopped for {} s before it {}", silence_s,
