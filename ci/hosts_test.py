@@ -79,6 +79,15 @@ class AcrossHosts(unittest.TestCase):
         self.assertAlmostEqual(apart, together, delta=1e-6 * together)
         self.assertEqual(record["cell"]["processes"], 4)
 
+    def test_a_torus_has_a_row_of_each_host(self) -> None:
+        six = ["--strategy", "all_reduce", "--all-reduce", "torus", "--workers", "6"]
+        together, _ = final_losses([*six, "--torus", "2x3"], 0, steps=30)
+        apart, record = final_losses([*six, "--processes", "6"], "3x2", steps=30)
+        self.assertEqual(record["cell"]["options"]["torus"], "2x3")
+        self.assertEqual(apart, together)
+        hosts = [worker["host"] for worker in record["workers"]]
+        self.assertEqual(hosts, ["host0", "host0", "host1", "host1", "host2", "host2"])
+
     def test_parameter_servers_compute_the_bits_of_central_storage(self) -> None:
         central, _ = final_losses(["--strategy", "central_storage", "--workers", "2"], 0)
         for servers in (1, 2):

@@ -31,6 +31,7 @@
 #include "harness/system/process.h"
 #include "harness/system/slurm_end.h"
 #include "harness/system/terminal.h"
+#include "harness/torus_of_hosts.h"
 #include "kernels/graph/error.h"
 
 namespace {
@@ -83,7 +84,8 @@ regatta::Status run_one(const regatta::RaceRequest& request, const std::string& 
 int run(const regatta::Command& command) {
   if (regatta::is_rank()) return regatta::serve_as_rank(command.request);
   const regatta::SlurmEndNotice notice;
-  const std::vector<regatta::RaceRequest> runs = regatta::runs_of(command.request);
+  const std::vector<regatta::RaceRequest> runs =
+      regatta::runs_of(regatta::with_torus_of_hosts(command.request));
   if (runs.size() > 1) require_alone("runs of several seeds are one, which starts others");
   int exit_code = kGood;
   for (const regatta::RaceRequest& request : runs) {
@@ -95,7 +97,8 @@ int run(const regatta::Command& command) {
 
 int simulate(const regatta::Command& command) {
   regatta::require_writable(command.out, regatta::Kept::Simulated);
-  const regatta::Record record = regatta::simulated_race(command.request);
+  const regatta::RaceRequest request = regatta::with_torus_of_hosts(command.request);
+  const regatta::Record record = regatta::simulated_race(request);
   regatta::append_record(command.out, record);
   regatta::print_simulated(std::cout, record, command.out);
   return kGood;

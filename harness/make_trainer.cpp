@@ -11,6 +11,7 @@
 #include "harness/plan/training_options.h"
 #include "harness/ranks/allocation.h"
 #include "harness/ranks/control_protocol.h"
+#include "harness/ranks/host_slots.h"
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/remote_trainer.h"
 #include "harness/run/backend.h"
@@ -21,11 +22,10 @@
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/comm/nccl/nccl_transport.h"
+#include "strategies/shared_options.h"
 
 namespace regatta {
 namespace {
-
-constexpr std::uintmax_t kMostHostfile = 1 << 20;  // bytes
 
 constexpr int kTokenBytes = 32;
 
@@ -90,6 +90,10 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   // Ranks of other hosts do not inherit the environment.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
   launch.environment[kPickedVariable] = fmt::format("{}", fmt::join(wanted.placement.picked, ","));
+  const OptionValues& options = wanted.request.options;
+  if (const auto sides = options.find(kTorusSides.name); sides != options.end()) {
+    launch.environment[kTorusVariable] = to_text(sides->second);
+  }
   launch.hosts = wanted.request.hosts;
   if (!launch.hosts.empty() || !other_host_of_slurm_job().empty()) launch.reach = Reach::Hosts;
   if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;

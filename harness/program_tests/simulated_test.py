@@ -76,6 +76,15 @@ class SimulatedRun(unittest.TestCase):
         self.assertEqual(picked[0], "reduce_to_one")  # two ways, one behind the other
         self.assertNotEqual(picked[1], "reduce_to_one")  # whose root takes three times the bytes
 
+    def test_a_torus_has_a_row_of_each_host(self) -> None:
+        torus = ("--all-reduce", "torus")
+        pairs = "[[host]]\ncount = 2\ngbit_per_s = 10\nprocesses = 2\n"
+        by_hosts = simulated(cluster(pairs), *torus)
+        self.assertEqual(by_hosts["cell"]["options"]["torus"], "2x2")
+        self.assertNotIn("torus", simulated(cluster(), *torus)["cell"]["options"])
+        line = simulated(cluster(pairs), *torus, "--torus", "4x1")  # twice over the link each way
+        self.assertGreater(line["step_time_ns"]["p50"], by_hosts["step_time_ns"]["p50"])
+
     def test_waits_for_a_straggler(self) -> None:
         even = f"[compute_times]\n{HOSTS}"
         usual = simulated(cluster(even))
