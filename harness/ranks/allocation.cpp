@@ -20,8 +20,8 @@
 namespace regatta {
 namespace {
 
-constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable,
-                              kPickedVariable, kTorusVariable};
+constexpr std::array kTold = {kCoordinatorVariable, kRunIdVariable, kTokenVariable, kPickedVariable,
+                              kTorusVariable};
 constexpr char kMpirunRank[] = "OMPI_COMM_WORLD_RANK";
 constexpr char kPmixRank[] = "PMIX_RANK";
 constexpr std::chrono::seconds kFarewell{10};
