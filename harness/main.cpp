@@ -28,6 +28,7 @@
 #include "harness/simulate/measure_transports.h"
 #include "harness/simulated_race.h"
 #include "harness/system/child.h"
+#include "harness/system/hangup.h"
 #include "harness/system/process.h"
 #include "harness/system/slurm_end.h"
 #include "harness/system/terminal.h"
@@ -151,6 +152,7 @@ int checked(int exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  regatta::keep_hangup_ignored();
   try {
     if (regatta::is_keeper()) return regatta::keep({argv + 1, argv + argc});
     if (regatta::measures_as_rank()) return regatta::measure_as_rank();
