@@ -112,6 +112,11 @@ bool takes_time_only(const regatta::RaceRequest& request) {
   return !request.cluster.empty() && mode == regatta::VirtualMode::Time;
 }
 
+void show_graph(regatta::Command command) {
+  command.request = regatta::with_torus_of_hosts(command.request);
+  regatta::show_graph(std::cout, command);
+}
+
 int matrix(const regatta::Command& command) {
   require_alone("a matrix is one, which starts others");
   return regatta::run_matrix(command.matrix);
@@ -131,7 +136,7 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::List:
       regatta::list(std::cout, command.what, command.list_format);
       return kGood;
-    case regatta::Command::Kind::Graph: regatta::show_graph(std::cout, command); return kGood;
+    case regatta::Command::Kind::Graph: show_graph(command); return kGood;
     case regatta::Command::Kind::Doctor:
       return regatta::doctor(std::cout, command.request.data_dir);
     case regatta::Command::Kind::Start: std::cout << regatta::kFirstCommands; return kGood;

@@ -22,7 +22,6 @@
 #include "kernels/comm/grpc/grpc_credentials.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/comm/nccl/nccl_transport.h"
-#include "strategies/shared_options.h"
 
 namespace regatta {
 namespace {
@@ -90,10 +89,7 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   // Ranks of other hosts do not inherit the environment.
   if (wanted.placement.by_nccl) launch.environment = nccl_variables();
   launch.environment[kPickedVariable] = fmt::format("{}", fmt::join(wanted.placement.picked, ","));
-  const OptionValues& options = wanted.request.options;
-  if (const auto sides = options.find(kTorusSides.name); sides != options.end()) {
-    launch.environment[kTorusVariable] = to_text(sides->second);
-  }
+  launch.environment[kReplicasOnHostVariable] = std::to_string(wanted.request.replicas_on_host);
   launch.hosts = wanted.request.hosts;
   if (!launch.hosts.empty() || !other_host_of_slurm_job().empty()) launch.reach = Reach::Hosts;
   if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;

@@ -13,19 +13,13 @@
 #include "harness/system/machine.h"
 #include "kernels/graph/collective.h"
 #include "strategies/shared_options.h"
-#include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
 
 bool lacks_sides(const RaceRequest& request) {
   if (StrategyOptions{.given = request.options}.choice(kAlgorithm) != kTorus) return false;
-  if (request.options.contains(std::string(kTorusSides.name))) return false;
-  for (const Strategy* strategy : find_strategies(request.strategy)) {
-    const auto& declared = strategy->options;
-    if (std::find(declared.begin(), declared.end(), &kTorusSides) != declared.end()) return true;
-  }
-  return false;
+  return !request.options.contains(kTorusSides.name);
 }
 
 std::vector<int> hosts_of_request(const RaceRequest& request, const Placement& placement) {
@@ -49,19 +43,19 @@ std::vector<int> hosts_of_replicas(const Placement& placement, const std::vector
 
 }  // namespace
 
-std::string sides_by_hosts(std::span<const int> host_of_member) {
+std::int64_t members_on_host(std::span<const int> host_of_member) {
   const auto members = std::ssize(host_of_member);
-  if (members == 0) return "";
+  if (members == 0) return 0;
   const auto differs = std::find_if(host_of_member.begin(), host_of_member.end(),
                                     [&](int host) { return host != host_of_member.front(); });
   const auto columns = differs - host_of_member.begin();
-  if (columns == 1 || columns == members || members % columns != 0) return "";
+  if (columns == 1 || columns == members || members % columns != 0) return 0;
   std::set<int> seen;
   for (auto row = host_of_member.begin(); row != host_of_member.end(); row += columns) {
     const bool is_one = std::all_of(row, row + columns, [&](int host) { return host == *row; });
-    if (!is_one || !seen.insert(*row).second) return "";
+    if (!is_one || !seen.insert(*row).second) return 0;
   }
-  return std::to_string(columns) + 'x' + std::to_string(members / columns);
+  return columns;
 }
 
 RaceRequest with_torus_of_hosts(const RaceRequest& request) {
@@ -70,10 +64,8 @@ RaceRequest with_torus_of_hosts(const RaceRequest& request) {
   if (placement.processes == 1) return request;
   const std::vector<int> hosts = hosts_of_request(request, placement);
   if (hosts.empty()) return request;
-  const std::string sides = sides_by_hosts(hosts_of_replicas(placement, hosts));
-  if (sides.empty()) return request;
   RaceRequest sided = request;
-  sided.options[std::string(kTorusSides.name)] = sides;
+  sided.replicas_on_host = members_on_host(hosts_of_replicas(placement, hosts));
   return sided;
 }
 

@@ -5,18 +5,21 @@
 
 #include <vector>
 
+#include "harness/plan/placement.h"
+#include "harness/plan/training_options.h"
 #include "harness/system/variables_for_test.h"
+#include "kernels/graph/collective.h"
 
 namespace regatta {
 namespace {
 
 using testing_support::Variables;
 
-std::string sides(const std::vector<int>& hosts) { return sides_by_hosts(hosts); }
+std::int64_t on_host(const std::vector<int>& hosts) { return members_on_host(hosts); }
 
 TEST(TorusOfHosts, HasARowOfEachHost) {
-  EXPECT_EQ(sides({0, 0, 1, 1, 2, 2}), "2x3");
-  EXPECT_EQ(sides({3, 3, 3, 1, 1, 1}), "3x2");
+  EXPECT_EQ(on_host({0, 0, 1, 1, 2, 2}), 2);
+  EXPECT_EQ(on_host({3, 3, 3, 1, 1, 1}), 3);
 }
 
 TEST(TorusOfHosts, IsLeftToTheNumberWhereHostsGiveNoRows) {
@@ -27,7 +30,7 @@ TEST(TorusOfHosts, IsLeftToTheNumberWhereHostsGiveNoRows) {
                                                                      {0, 0, 1, 2},
                                                                      {0, 1, 0, 1},
                                                                      {0, 0, 1, 1, 0, 0}}) {
-    EXPECT_EQ(sides(hosts), "") << hosts.size();
+    EXPECT_EQ(on_host(hosts), 0) << hosts.size();
   }
 }
 
@@ -38,27 +41,41 @@ RaceRequest of_six(const std::string& algorithm) {
   return request;
 }
 
-OptionValues sided(const RaceRequest& request) { return with_torus_of_hosts(request).options; }
+std::int64_t sided(const RaceRequest& request) {
+  return with_torus_of_hosts(request).replicas_on_host;
+}
 
 TEST(TorusOfHosts, IsToldByTheAllocation) {
   const Variables job{{"SLURM_JOB_ID", "7"}, {"SLURM_TASKS_PER_NODE", "2(x3)"}};
-  EXPECT_EQ(sided(of_six("torus")).at("torus"), OptionValue("2x3"));
+  EXPECT_EQ(sided(of_six("torus")), 2);
 }
 
 TEST(TorusOfHosts, CountsWorkersOfAProcess) {
   const Variables job{{"SLURM_JOB_ID", "7"}, {"SLURM_TASKS_PER_NODE", "1(x2)"}};
   RaceRequest request = of_six("torus");
   request.processes = 2;
-  EXPECT_EQ(sided(request).at("torus"), OptionValue("3x2"));
+  EXPECT_EQ(sided(request), 3);
+}
+
+TEST(TorusOfHosts, IsThePlacedGraphsUnlessSidesAreGiven) {
+  const Variables job{{"SLURM_JOB_ID", "7"}, {"SLURM_TASKS_PER_NODE", "2(x3)"}};
+  RaceRequest request = of_six("torus");
+  const auto columns = [](const RaceRequest& each) {
+    const Step step = placed_step(place_without_data(with_torus_of_hosts(each)));
+    for (const Node& node : step.graph.nodes()) {
+      if (node.op == Op::AllReduce) return torus_columns(node);
+    }
+    return std::int64_t{-1};
+  };
+  EXPECT_EQ(columns(request), 2);
+  request.options["torus"] = "6x1";
+  EXPECT_EQ(columns(request), 6);
 }
 
 TEST(TorusOfHosts, LeavesOtherRequestsAlone) {
-  EXPECT_FALSE(sided(of_six("torus")).contains("torus"));  // on this machine alone
+  EXPECT_EQ(sided(of_six("torus")), 0);  // on this machine alone
   const Variables job{{"SLURM_JOB_ID", "7"}, {"SLURM_TASKS_PER_NODE", "2(x3)"}};
-  EXPECT_FALSE(sided(of_six("ring")).contains("torus"));
-  RaceRequest asked = of_six("torus");
-  asked.options["torus"] = "6x1";
-  EXPECT_EQ(sided(asked).at("torus"), OptionValue("6x1"));
+  EXPECT_EQ(sided(of_six("ring")), 0);
 }
 
 }  // namespace

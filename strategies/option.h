@@ -74,7 +74,8 @@ std::string to_text(const OptionValue& value);
 struct StrategyOptions {
   std::int64_t replicas = 1;
   std::int64_t stages = 1;
-  OptionValues given = {};  ///< by the user
+  OptionValues given = {};            ///< by the user
+  std::int64_t replicas_on_host = 0;  ///< of each of several hosts, in turn; 0: not known or unlike
 
   /// The given value or else the default; empty if there is neither.
   std::optional<OptionValue> find(const Option& option) const;

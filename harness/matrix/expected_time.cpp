@@ -11,6 +11,7 @@
 #include "harness/judge/cell_runs.h"
 #include "harness/judge/statistics.h"
 #include "harness/plan/cell.h"
+#include "harness/plan/device_name.h"
 #include "harness/plan/placement.h"
 #include "harness/plan/race_flags.h"
 #include "harness/plan/training_options.h"
@@ -24,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kShortSteps = "3";
-constexpr std::int64_t kMostShortBatch = 64;  // examples
+constexpr std::int64_t kShortBatch = 64;  // examples, on a CPU
 
 /// Of the runs that finished and for which `counts` holds, by their time or by their pace.
 template <typename Counts, typename Seconds>
@@ -67,6 +68,15 @@ double seconds_per_example(const FinishedRun& run) {
     return *run.median_step_s / static_cast<double>(run.global_batch);
   }
   return run.training_seconds / run.examples;
+}
+
+/// A small one in whole groups of normalisation. A GPU takes as long for a few examples.
+std::int64_t short_batch(const RunLength& run, const Workload& workload) {
+  const std::int64_t usual = default_global_batch(workload, 1);
+  if (is_gpu(run.device)) return usual;
+  const RaceRequest request{.workload = run.workload};
+  const std::int64_t group = placed_step(place_without_data(request)).normalization_group;
+  return std::min(usual, (kShortBatch + group - 1) / group * group);
 }
 
 /// The first of the workload's that needs no files.
@@ -171,12 +181,11 @@ std::optional<FinishedRun> short_run(const RunLength& run, Deadline deadline) {
   std::string folder = scratch / "regatta-short-run-XXXXXX";
   if (scratch.empty() || mkdtemp(folder.data()) == nullptr) return std::nullopt;
   const Workload& workload = find_workload(run.workload);
-  const std::int64_t batch = std::min(default_global_batch(workload, 1), kMostShortBatch);
   try {
     run_child(
         {"run", "--workload", run.workload, "--dtype", run.dtype, "--device", run.device,
          "--dataset", made_data_set(workload), "--steps", kShortSteps, "--global-batch",
-         std::to_string(batch), "--out", folder},
+         std::to_string(short_batch(run, workload)), "--out", folder},
         [](const std::string&) {}, deadline);
   } catch (const RunError&) {  // no child could be started
   }

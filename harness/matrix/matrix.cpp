@@ -223,6 +223,12 @@ void Matrix::describe() {
 /// Lines of what --within will do.
 std::string Matrix::what_fits() const {
   const std::vector<MissingRun> missing = missing_by_time();
+  const auto unknown = std::count_if(missing.begin(), missing.end(),
+                                     [](const MissingRun& run) { return !run.seconds; });
+  if (unknown > 0) {
+    return fmt::format("within {}: the time of {} runs is not known yet\n", *request_.within,
+                       unknown);
+  }
   const Forecast ahead = forecast(missing, runs_of_cell_, seconds_left());
   const std::size_t runs = ahead.runs() - there();
   if (runs == missing.size() && ahead.seconds <= seconds_left()) {

@@ -62,6 +62,7 @@ struct RaceRequest {
   std::string tls;                    ///< folder of certificates; empty: no TLS
   std::string costs;                  ///< a calibration, for --all-reduce auto; empty: none
   std::string picked;                 ///< in place of it: an algorithm for each sum, by commas
+  std::int64_t replicas_on_host = 0;  ///< no flag: hosts have it (harness/torus_of_hosts.h)
 };
 
 }  // namespace regatta

@@ -77,13 +77,18 @@ class SimulatedRun(unittest.TestCase):
         self.assertNotEqual(picked[1], "reduce_to_one")  # whose root takes three times the bytes
 
     def test_a_torus_has_a_row_of_each_host(self) -> None:
-        torus = ("--all-reduce", "torus")
-        pairs = "[[host]]\ncount = 2\ngbit_per_s = 10\nprocesses = 2\n"
-        by_hosts = simulated(cluster(pairs), *torus)
-        self.assertEqual(by_hosts["cell"]["options"]["torus"], "2x2")
-        self.assertNotIn("torus", simulated(cluster(), *torus)["cell"]["options"])
-        line = simulated(cluster(pairs), *torus, "--torus", "4x1")  # twice over the link each way
-        self.assertGreater(line["step_time_ns"]["p50"], by_hosts["step_time_ns"]["p50"])
+        torus = (*CELL[:-3], "6", "--processes", "6", "--all-reduce", "torus")
+        changes = json.loads(calibration_of(torus))
+        file = cluster("latency_us = 500\n[[host]]\ncount = 3\nprocesses = 2\n", **changes)
+
+        def step_ns(*flags: str) -> int:
+            out = fresh_folder()
+            output_of("run", *torus, *flags, "--cluster", str(file), "--out", str(out))
+            record = json.loads((out / "simulated.jsonl").read_text())
+            nanoseconds: int = record["step_time_ns"]["p50"]
+            return nanoseconds
+        self.assertEqual(step_ns(), step_ns("--torus", "2x3"))
+        self.assertGreater(step_ns("--torus", "3x2"), step_ns())  # whose rows cross links, too
 
     def test_waits_for_a_straggler(self) -> None:
         even = f"[compute_times]\n{HOSTS}"

@@ -28,8 +28,8 @@ inline constexpr char kRunIdVariable[] = "REGATTA_RUN_ID";
 inline constexpr char kTokenVariable[] = "REGATTA_TOKEN";
 /// As --picked: the algorithms of open sums, which the coordinator alone picks.
 inline constexpr char kPickedVariable[] = "REGATTA_PICKED";
-/// As --torus: the sides that hosts give it, which the coordinator alone knows.
-inline constexpr char kTorusVariable[] = "REGATTA_TORUS";
+/// RaceRequest::replicas_on_host, which the coordinator alone knows.
+inline constexpr char kReplicasOnHostVariable[] = "REGATTA_REPLICAS_ON_HOST";
 /// Set for rank 0 in an existing allocation, which then sends the run's variables by MPI.
 inline constexpr char kJoinedVariable[] = "REGATTA_JOINED";
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/ranks/host_slots.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -25,7 +26,11 @@ std::string variable(const char* name) {
 std::optional<std::int64_t> slots_in_words(std::istringstream& words) {
   constexpr std::string_view kSlots = "slots=";
   for (std::string word; words >> word;) {
-    if (word.starts_with(kSlots)) return std::atoll(word.c_str() + kSlots.size());
+    if (!word.starts_with(kSlots)) continue;
+    std::int64_t slots = 0;
+    const char* const end = word.data() + word.size();
+    const auto [behind, error] = std::from_chars(word.data() + kSlots.size(), end, slots);
+    return error == std::errc() && behind == end ? std::optional(slots) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -55,9 +60,9 @@ std::vector<std::int64_t> slots_in(const std::string& hostfile) {
 }
 
 std::vector<std::int64_t> slots_of_hosts(const std::string& hostfile) {
-  if (!hostfile.empty()) return slots_in(text_of(hostfile, kMostHostfile));
   const int allocated = allocated_processes();
   if (allocated > 0 && !is_started_by_srun()) return slots_of_mpirun(allocated);
+  if (allocated == 0 && !hostfile.empty()) return slots_in(text_of(hostfile, kMostHostfile));
   if (!slurm_job()) return {};
   const std::string step = allocated > 0 ? variable("SLURM_STEP_TASKS_PER_NODE") : "";
   return counts_in(step.empty() ? variable("SLURM_TASKS_PER_NODE") : step);

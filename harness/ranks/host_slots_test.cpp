@@ -19,7 +19,8 @@ TEST(HostSlots, OfAHostfileAreInItsOrder) {
 }
 
 TEST(HostSlots, AreUnknownWhereAHostHasNoneOrStandsTwice) {
-  for (const char* text : {"", "a\n", "a slots=2\nb\n", "a slots=0\n", "a slots=2\na slots=2\n"}) {
+  for (const char* text :
+       {"", "a\n", "a slots=2\nb\n", "a slots=0\n", "a slots=2x\n", "a slots=2\na slots=2\n"}) {
     EXPECT_TRUE(slots_in(text).empty()) << text;
   }
 }

@@ -37,7 +37,6 @@
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/measure/clock.h"
-#include "strategies/shared_options.h"
 
 namespace regatta {
 namespace {
@@ -332,8 +331,7 @@ int serve_as_rank(const RaceRequest& request) {
   }
   RaceRequest told = request;
   told.picked = variable_or(kPickedVariable, "");
-  const std::string sides = variable_or(kTorusVariable, "");
-  if (!sides.empty()) told.options[std::string(kTorusSides.name)] = sides;
+  told.replicas_on_host = std::atoll(variable_or(kReplicasOnHostVariable, "0").c_str());
   // While no other thread reads the environment. Ranks that the coordinator starts have it from
   // there.
   std::optional<PinnedNcclAlgorithm> pinned;

@@ -75,8 +75,8 @@ inline constexpr Deadline kNever = Deadline::max();
 
 /// Runs a program and returns when it has ended. `path`: a name without a slash is looked for in
 /// PATH. `words`: its name and arguments. `line`, `error`: told of each line that it prints on
-/// stdout and on stderr. At the deadline it is killed. Throws: RunError(Io) when no child can be
-/// started.
+/// stdout and on stderr. One that has either open at the deadline is killed. Throws: RunError(Io)
+/// when no child can be started.
 ChildEnd run_program(const std::string& path, std::vector<std::string> words, const ForLine& line,
                      const ForLine& error = {}, Deadline deadline = kNever);
 
