@@ -8,14 +8,12 @@
 #include <csignal>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "harness/judge/finished_runs.h"
-#include "harness/matrix/expected_time.h"
+#include "harness/matrix/cell_times.h"
 #include "harness/matrix/matrix_budget.h"
 #include "harness/matrix/matrix_figure.h"
 #include "harness/matrix/matrix_plan.h"
@@ -25,7 +23,6 @@
 #include "harness/system/child.h"
 #include "harness/system/duration.h"
 #include "harness/system/folder_lock.h"
-#include "harness/system/machine.h"
 #include "harness/system/terminal.h"
 #include "kernels/graph/error.h"
 
@@ -71,11 +68,11 @@ class Matrix {
   const FinishedRun* record_of(const PlannedRun& run) const;
   const FinishedRun* done(const PlannedRun& run) const;
   void add(std::size_t cell, const FinishedRun& run);
-  std::optional<ExpectedTime> expected(const PlannedRun& run) const;
   std::vector<MissingRun> missing_by_time() const;
-  void time_unknown();
+  /// Of each missing run.
+  std::vector<std::size_t> missing_cells() const;
   void describe();
-  std::string left_text() const;
+  std::string left_text() const { return times_.text(missing_cells()); }
   std::string what_fits() const;
   void run_one(const PlannedRun& planned);
   void require_folder() const;
@@ -94,10 +91,7 @@ class Matrix {
   MatrixTable table_;
   std::optional<GrowingFigure> figure_;
   std::string figure_failure_;
-  std::vector<RunLength> lengths_;  ///< of the plan's cells
-  std::vector<FinishedRun> known_;
-  std::vector<FinishedRun> committed_;
-  std::vector<FinishedRun> timed_;
+  CellTimes times_;
   std::vector<PlannedRun> missing_;        ///< seeds outermost
   std::vector<std::size_t> runs_of_cell_;  ///< that are there
   std::set<std::size_t> begun_;            ///< cells that were tried at least
@@ -113,11 +107,9 @@ Matrix::Matrix(const MatrixRequest& request)
       plan_(plan_of(request)),
       rejected_(reject_invalid(plan_)),
       table_(plan_),
-      known_(finished_runs(request.out).runs),
-      committed_(committed_runs(machine_facts())),
+      times_(plan_, finished_runs(request.out).runs),
       runs_of_cell_(plan_.cells.size()) {
   if (request.figure == MatrixRequest::Figure::Growing) figure_.emplace(request.out);
-  for (const MatrixCell& cell : plan_.cells) lengths_.push_back(run_length(cell));
   for (std::uint64_t seed : plan_.seeds) {
     for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
       if (const FinishedRun* run = done({.cell = cell, .seed = seed})) {
@@ -131,10 +123,11 @@ Matrix::Matrix(const MatrixRequest& request)
 
 const FinishedRun* Matrix::record_of(const PlannedRun& run) const {
   const std::vector<std::string> arguments = with_seed(plan_.cells[run.cell], run.seed);
-  const auto found = std::find_if(known_.begin(), known_.end(), [&](const FinishedRun& each) {
-    return each.arguments == arguments && each.recipe == lengths_[run.cell].recipe;
-  });
-  return found == known_.end() ? nullptr : &*found;
+  const auto found =
+      std::find_if(times_.here().begin(), times_.here().end(), [&](const FinishedRun& each) {
+        return each.arguments == arguments && each.recipe == times_.length(run.cell).recipe;
+      });
+  return found == times_.here().end() ? nullptr : &*found;
 }
 
 /// A run that lost its machines is to be run again.
@@ -150,57 +143,19 @@ void Matrix::add(std::size_t cell, const FinishedRun& run) {
   if (run.status == Status::Failed) ++failed_;
 }
 
-std::optional<ExpectedTime> Matrix::expected(const PlannedRun& run) const {
-  return expected_time(lengths_[run.cell],
-                       {.here = known_, .committed = committed_, .timed = timed_});
-}
-
 std::vector<MissingRun> Matrix::missing_by_time() const {
   std::vector<MissingRun> runs;
   for (const PlannedRun& run : missing_) {
     runs.push_back({.cell = run.cell});
-    if (const auto time = expected(run)) runs.back().seconds = time->seconds;
+    if (const auto time = times_.expected(run.cell)) runs.back().seconds = time->seconds;
   }
   return runs;
 }
 
-/// One short run of each workload of which no run is known, a dry run as long as it may take.
-void Matrix::time_unknown() {
-  const bool is_dry = request_.mode == MatrixRequest::Mode::DryRun;
-  const Deadline deadline = is_dry ? begin_ + kMostDryRun : kNever;
-  std::set<std::tuple<std::string, std::string, std::string>> tried;
-  for (const PlannedRun& run : missing_) {
-    const RunLength& length = lengths_[run.cell];
-    if (interrupts_.received() != 0 || Clock::now() >= deadline) return;
-    if (expected(run)) continue;
-    if (!tried.emplace(length.workload, length.dtype, length.device).second) continue;
-    fmt::print("timing a few steps of {} in {}\n", length.workload, length.dtype);
-    std::fflush(stdout);
-    if (auto timed = short_run(length, deadline)) timed_.push_back(std::move(*timed));
-  }
-}
-
-std::string Matrix::left_text() const {
-  double seconds = 0;
-  std::map<Basis, std::size_t> by_basis;
-  for (const PlannedRun& run : missing_) {
-    const auto time = expected(run);
-    if (!time) continue;
-    seconds += time->seconds;
-    ++by_basis[time->basis];
-  }
-  const std::size_t runs = missing_.size();
-  std::vector<std::string> known;
-  std::size_t unknown = runs;
-  for (const auto& [basis, count] : by_basis) {
-    known.push_back(fmt::format("{} by {}", count, to_string(basis)));
-    unknown -= count;
-  }
-  if (runs == 0) return "0 runs left";
-  if (known.empty()) return fmt::format("{} runs left, their time is not known yet", runs);
-  if (unknown > 0) known.push_back(fmt::format("{} not known yet", unknown));
-  return fmt::format("{} runs left, {} {} ({})", runs, unknown > 0 ? "more than" : "about",
-                     rough_duration(seconds), fmt::join(known, ", "));
+std::vector<std::size_t> Matrix::missing_cells() const {
+  std::vector<std::size_t> cells;
+  for (const PlannedRun& run : missing_) cells.push_back(run.cell);
+  return cells;
 }
 
 void Matrix::describe() {
@@ -214,7 +169,9 @@ void Matrix::describe() {
   if (missing_.size() < planned()) {
     fmt::print("{} runs are there already\n", planned() - missing_.size());
   }
-  time_unknown();
+  const bool is_dry = request_.mode == MatrixRequest::Mode::DryRun;
+  times_.time_unknown(missing_cells(), is_dry ? begin_ + kMostDryRun : kNever,
+                      [this] { return interrupts_.received() != 0; });
   fmt::print("{}\n", left_text());
   if (request_.within) fmt::print("{}", what_fits());
   std::fflush(stdout);
@@ -310,7 +267,7 @@ void Matrix::run_one(const PlannedRun& planned) {
                                             *request_.within)
                               : left);
   });
-  known_ = finished_runs(request_.out).runs;
+  times_.set_here(finished_runs(request_.out).runs);
   if (const FinishedRun* run = done(planned)) {
     add(planned.cell, *run);
     table_.show(fmt::format("[{}/{}] {}", number, this->planned(), said));
@@ -344,7 +301,7 @@ void Matrix::stop_for(const std::string& reason) const {
 }
 
 void Matrix::stop_without_the_folder() {
-  known_ = finished_runs(request_.out).runs;  // a run may have made the folder again
+  times_.set_here(finished_runs(request_.out).runs);  // a run may have made the folder again
   for (std::size_t cell = 0; cell < plan_.cells.size(); ++cell) {
     runs_of_cell_[cell] = static_cast<std::size_t>(std::count_if(
         plan_.seeds.begin(), plan_.seeds.end(),
