@@ -46,7 +46,7 @@ class Canvas {
   void write(std::span<const int> noise, std::span<std::uint8_t> pixels) const;
 
  private:
-  std::array<Colour, kSide * kSide> pixels_{};
+  std::array<std::array<int, kSide * kSide>, 3> planes_{};  ///< red, green, blue
 };
 
 }  // namespace regatta

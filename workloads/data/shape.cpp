@@ -34,37 +34,56 @@ bool in_cross(ShapePoint p) {
 }
 
 /// A pentagram: behind at least four of five lines, each at distance cos 72° towards a tip.
-bool in_star(ShapePoint p) {
-  constexpr ShapePoint kTips[5] = {{0, 1024}, {974, 316}, {602, -828}, {-602, -828}, {-974, 316}};
-  constexpr int kDistance = 316 * kUnit;
-  int behind = 0;
-  for (const ShapePoint& tip : kTips) behind += tip.u * p.u + tip.v * p.v <= kDistance ? 1 : 0;
-  return behind >= 4;
+/// Inline, because a loop over points becomes vector instructions only without a call.
+inline bool in_star(ShapePoint p) {
+  const auto behind = [p](ShapePoint tip) {
+    return tip.u * p.u + tip.v * p.v <= 316 * kUnit ? 1 : 0;
+  };
+  const int left = behind({-602, -828}) + behind({-974, 316});
+  const int right = behind({602, -828}) + behind({974, 316});
+  return left + right + behind({0, 1024}) >= 4;
 }
 
-/// Which of three equal parts of [-900, 900) holds `x`.
-int third(int x) { return (x + 900) / 600; }
+/// Whether the middle one of three equal parts of [-900, 900) holds `x`.
+bool in_middle(int x) { return x >= -300 && x < 300; }
 
-bool in_bars(ShapePoint p) { return in_square(p, 899) && third(p.v) != 1; }
+bool in_bars(ShapePoint p) { return in_square(p, 899) && !in_middle(p.v); }
 
-bool in_checker(ShapePoint p) { return in_square(p, 899) && (third(p.u) + third(p.v)) % 2 == 0; }
+bool in_checker(ShapePoint p) { return in_square(p, 899) && in_middle(p.u) == in_middle(p.v); }
+
+/// Calls `use` with the test of `shape`, so that a loop over points chooses among the shapes once.
+template <typename Use>
+auto with_test(Shape shape, Use use) {
+  using P = ShapePoint;
+  switch (shape) {
+    case Shape::Disc: return use([](P p) { return in_disc(p, {0, 960}); });
+    case Shape::Ring:
+      return use([](P p) { return in_disc(p, {0, 1000}) && !in_disc(p, {0, 560}); });
+    case Shape::Square: return use([](P p) { return in_square(p, 860); });
+    case Shape::Frame: return use([](P p) { return in_square(p, 900) && !in_square(p, 500); });
+    case Shape::Triangle: return use([](P p) { return in_triangle(p); });
+    case Shape::Cross: return use([](P p) { return in_cross(p); });
+    case Shape::Star: return use([](P p) { return in_star(p); });
+    case Shape::Crescent:
+      return use([](P p) { return in_disc(p, {0, 1024}) && !in_disc(p, {480, 800}); });
+    case Shape::Bars: return use([](P p) { return in_bars(p); });
+    case Shape::Checker: return use([](P p) { return in_checker(p); });
+  }
+  return use([](P) { return false; });
+}
 
 }  // namespace
 
 bool covers(Shape shape, ShapePoint p) {
-  switch (shape) {
-    case Shape::Disc: return in_disc(p, {0, 960});
-    case Shape::Ring: return in_disc(p, {0, 1000}) && !in_disc(p, {0, 560});
-    case Shape::Square: return in_square(p, 860);
-    case Shape::Frame: return in_square(p, 900) && !in_square(p, 500);
-    case Shape::Triangle: return in_triangle(p);
-    case Shape::Cross: return in_cross(p);
-    case Shape::Star: return in_star(p);
-    case Shape::Crescent: return in_disc(p, {0, 1024}) && !in_disc(p, {480, 800});
-    case Shape::Bars: return in_bars(p);
-    case Shape::Checker: return in_checker(p);
-  }
-  return false;
+  return with_test(shape, [p](auto test) { return test(p); });
+}
+
+PointValues covers_each(Shape shape, const PointValues& u, const PointValues& v) {
+  return with_test(shape, [&](auto test) {
+    PointValues inside;
+    for (std::size_t i = 0; i < inside.size(); ++i) inside[i] = test({u[i], v[i]}) ? 1 : 0;
+    return inside;
+  });
 }
 
 }  // namespace regatta

@@ -5,6 +5,8 @@
 // None changes class when it is turned, mirrored or stretched a little.
 #pragma once
 
+#include <array>
+
 namespace regatta {
 
 /// The number of an enumerator is the label of its pictures.
@@ -15,7 +17,7 @@ constexpr int kShapeCount = 10;
 /// The length that is 1 in the coordinates of an outline.
 constexpr int kUnit = 1024;
 
-/// Every outline lies within this distance of its centre.
+/// Every outline lies within this distance of its centre, and within kUnit along either axis.
 constexpr int kReach = 1280;
 
 /// A point in the coordinates of an outline. Units: 1/1024 of its radius
@@ -26,5 +28,12 @@ struct ShapePoint {
 
 /// Whether `point` is inside the outline.
 bool covers(Shape shape, ShapePoint point);
+
+/// How many points are tested together, which is faster than one by one.
+constexpr int kPointCount = 32;
+using PointValues = std::array<int, kPointCount>;
+
+/// 1 for each point (u[i], v[i]) that is inside the outline, 0 for the others.
+PointValues covers_each(Shape shape, const PointValues& u, const PointValues& v);
 
 }  // namespace regatta

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -19,6 +21,7 @@ TEST(Shape, OutlinesDifferFromEachOtherAndStayWithinReach) {
         const bool inside = covers(shape, {u, v});
         outline += inside ? '#' : '.';
         EXPECT_TRUE(!inside || u * u + v * v <= kReach * kReach) << "shape " << n;
+        EXPECT_TRUE(!inside || std::max(std::abs(u), std::abs(v)) <= kUnit) << "shape " << n;
       }
     }
     outlines.insert(outline);
