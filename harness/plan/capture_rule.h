@@ -8,7 +8,7 @@
 //     GPU, kernels/comm/collective/queued_sum.h, but not in the order of double_tree and torus)
 //   - if it chooses the pushes that count, for backup workers
 //   - if it holds and updates the parameters, under central_storage
-//   - if it carries shares of values, under --shard and top_k
+//   - if it carries shares of values, under --shard and top_k, where NCCL does not
 //   - if workers exchange in some steps only
 //   - if it delays a worker within its steps or looks at single kernels, by --straggler, --trace
 #pragma once

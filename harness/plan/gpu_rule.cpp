@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "harness/plan/device_name.h"
 #include "kernels/graph/error.h"
@@ -42,6 +43,17 @@ std::optional<int> gpu_of(const Place& place, const GpuDeal& deal) {
 
 int most_on_a_gpu(int workers, int gpus) { return (workers + gpus - 1) / gpus; }
 
+namespace {
+
+bool nccl_is_here() {
+  const std::vector<GpuLibrary> all = find_gpu_libraries();
+  return std::any_of(all.begin(), all.end(), [](const GpuLibrary& library) {
+    return library.name == "NCCL" && !library.version.empty();
+  });
+}
+
+}  // namespace
+
 void deal_gpus(const RaceRequest& request, Placement& placement) {
   if (is_gpu(request.device) && placement.processes == 1) {
     placement.gpus = gpus_of(placement, gpus_here());
@@ -51,8 +63,13 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
                    "--backup-workers beside GPUs wants servers in processes of their own, which "
                    "compute on the CPU; fix: leave --processes out, or give --processes 2 or more");
   }
-  placement.by_nccl = placement.facts.sums_gradients && nccl_algorithm(request);
-  if (!placement.by_nccl) return;
+  const bool is_apart =
+      placement.options.stages == 1 && placement.options.replicas <= placement.worker_processes;
+  const auto nccl_takes_shares = [&] { return is_apart && nccl_is_here(); };
+  placement.by_nccl =
+      nccl_algorithm(request) &&
+      (placement.facts.sums_gradients || (placement.facts.carries_shares && nccl_takes_shares()));
+  if (!placement.by_nccl || is_apart) return;
   constexpr const char* kInstead =
       "--all-reduce reduce_to_one, which also sums between workers of one GPU";
   const std::string nccl = "--all-reduce " + *nccl_algorithm(request) +
@@ -61,13 +78,11 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
     throw RunError(ErrorKind::Usage,
                    nccl + "stage, but stages of a replica share one; fix: use " + kInstead);
   }
-  if (placement.options.replicas > placement.worker_processes) {
-    throw RunError(
-        ErrorKind::Usage,
-        fmt::format("{}worker, but workers of a process share one; fix: give --processes {}, or "
-                    "use {}",
-                    nccl, placement.options.replicas, kInstead));
-  }
+  throw RunError(
+      ErrorKind::Usage,
+      fmt::format("{}worker, but workers of a process share one; fix: give --processes {}, or "
+                  "use {}",
+                  nccl, placement.options.replicas, kInstead));
 }
 
 }  // namespace regatta

@@ -5,11 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "harness/plan/capture_rule.h"
 #include "harness/plan/cell.h"
 #include "kernels/graph/error.h"
+#include "kernels/runtime/gpu_facts.h"
 #include "strategies/strategy.h"
 #include "workloads/workload.h"
 
@@ -110,6 +112,25 @@ TEST(GpuRule, SendsBackupWorkersToServersInProcessesOfTheirOwn) {
   EXPECT_THROW(deal_gpus(request, placement), RunError);
   placement.processes = 4;
   EXPECT_NO_THROW(deal_gpus(request, placement));
+}
+
+/// Of workers with a process each, where it is installed; the host carries those of one process.
+TEST(GpuRule, GivesSharesToNccl) {
+  const std::vector<GpuLibrary> all = find_gpu_libraries();
+  const bool is_here = std::any_of(all.begin(), all.end(), [](const GpuLibrary& library) {
+    return library.name == "NCCL" && !library.version.empty();
+  });
+  RaceRequest request{.strategy = "sharded", .device = "cuda"};
+  Placement placement = placement_of("sharded", 2);
+  deal_gpus(request, placement);
+  EXPECT_FALSE(placement.by_nccl);
+  placement.processes = placement.worker_processes = 2;
+  deal_gpus(request, placement);
+  EXPECT_EQ(placement.by_nccl, is_here);
+  EXPECT_EQ(why_not_captured(request, placement).empty(), is_here);
+  request.device = "cpu";
+  deal_gpus(request, placement);
+  EXPECT_FALSE(placement.by_nccl);
 }
 
 TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {

@@ -31,6 +31,8 @@ NcclCalls load() {
   library.find(calls.group_start, "ncclGroupStart");
   library.find(calls.group_end, "ncclGroupEnd");
   library.find(calls.all_reduce, "ncclAllReduce");
+  library.find(calls.reduce, "ncclReduce");
+  library.find(calls.broadcast, "ncclBroadcast");
   calls.set_device = cudaSetDevice;
   calls.event_create = cudaEventCreateWithFlags;
   calls.event_destroy = cudaEventDestroy;

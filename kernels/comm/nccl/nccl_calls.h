@@ -29,6 +29,8 @@ struct NcclCalls {
   decltype(ncclGroupStart)* group_start = nullptr;
   decltype(ncclGroupEnd)* group_end = nullptr;
   decltype(ncclAllReduce)* all_reduce = nullptr;
+  decltype(ncclReduce)* reduce = nullptr;
+  decltype(ncclBroadcast)* broadcast = nullptr;
   /// A communicator belongs to the calling thread's current GPU at its creation.
   cudaError_t (*set_device)(int) = nullptr;
   cudaError_t (*event_create)(cudaEvent_t*, unsigned) = nullptr;

@@ -8,6 +8,15 @@
 #include "kernels/graph/error.h"
 
 namespace regatta {
+namespace {
+
+bool is_error(ncclResult_t result) { return result != ncclSuccess && result != ncclInProgress; }
+
+ncclDataType_t type_of(const NcclExchange& exchange) {
+  return exchange.buffer.type.element == ElementType::BF16 ? ncclBfloat16 : ncclFloat32;
+}
+
+}  // namespace
 
 NcclCommunicator::NcclCommunicator(Request request) : request_(std::move(request)) {}
 
@@ -46,6 +55,7 @@ bool NcclCommunicator::is_settled() {
 }
 
 void NcclCommunicator::register_buffer(const Tensor& buffer) {
+  if (registrations_.contains(buffer.data)) return;
   nccl_call(*request_.calls,
             request_.calls->comm_register(communicator_, buffer.data,
                                           static_cast<std::size_t>(buffer.type.bytes()),
@@ -60,11 +70,11 @@ void NcclCommunicator::deregister_buffer(const Tensor& buffer) noexcept {
   registrations_.erase(found);
 }
 
-void NcclCommunicator::all_reduce(const Tensor& buffer, cudaStream_t stream,
-                                  const Patience& patience) {
+void NcclCommunicator::run(const NcclExchange& exchange, cudaStream_t stream,
+                           const Patience& patience) {
   check(communicator_ != nullptr, "a communicator is connected before it is used");
   try {
-    enqueue(buffer, stream, patience);
+    enqueue(exchange, stream, patience);
     cuda_call_for_nccl(request_.calls->event_record(done_, stream), "cudaEventRecord");
     await_event(patience);
   } catch (...) {
@@ -73,13 +83,40 @@ void NcclCommunicator::all_reduce(const Tensor& buffer, cudaStream_t stream,
   }
 }
 
-void NcclCommunicator::enqueue(const Tensor& buffer, cudaStream_t stream,
+ncclResult_t NcclCommunicator::call(const NcclExchange& exchange, cudaStream_t stream) const {
+  if (exchange.op != Op::AllReduce) return call_by_shares(exchange, stream);
+  void* const data = exchange.buffer.data;
+  return request_.calls->all_reduce(data, data,
+                                    static_cast<std::size_t>(exchange.buffer.elements()),
+                                    type_of(exchange), ncclSum, communicator_, stream);
+}
+
+ncclResult_t NcclCommunicator::call_by_shares(const NcclExchange& exchange,
+                                              cudaStream_t stream) const {
+  const NcclCalls& calls = *request_.calls;
+  const std::int64_t bytes = size_of(exchange.buffer.type.element);
+  ncclResult_t result = calls.group_start();
+  for (std::size_t m = 0; m < exchange.shares.size() && !is_error(result); ++m) {
+    const Range& share = exchange.shares[m];
+    if (share.size() == 0) continue;
+    void* const data = exchange.buffer.as<std::byte>() + share.begin * bytes;
+    const auto count = static_cast<std::size_t>(share.size());
+    const auto root = static_cast<int>(m);
+    result =
+        exchange.op == Op::ReduceScatter
+            ? calls.reduce(data, data, count, type_of(exchange), ncclSum, root, communicator_,
+                           stream)
+            : calls.broadcast(data, data, count, type_of(exchange), root, communicator_, stream);
+  }
+  const ncclResult_t ended = calls.group_end();
+  return is_error(result) ? result : ended;
+}
+
+void NcclCommunicator::enqueue(const NcclExchange& exchange, cudaStream_t stream,
                                const Patience& patience) {
-  const ncclDataType_t type = buffer.type.element == ElementType::BF16 ? ncclBfloat16 : ncclFloat32;
-  const ncclResult_t result = request_.calls->all_reduce(
-      buffer.data, buffer.data, static_cast<std::size_t>(buffer.elements()), type, ncclSum,
-      communicator_, stream);
-  if (result != ncclSuccess && result != ncclInProgress) fail(result);
+  last_ = exchange.op;
+  const ncclResult_t result = call(exchange, stream);
+  if (is_error(result)) fail(result);
   // Before this the stream may not hold it yet, and what is put in next would come before it.
   Backoff backoff(patience);
   while (!is_settled()) {
@@ -106,7 +143,7 @@ void NcclCommunicator::await_event(const Patience& patience) {
 void NcclCommunicator::begin_close() noexcept {
   if (communicator_ == nullptr) return;
   const ncclResult_t result = request_.calls->comm_finalize(communicator_);
-  if (result != ncclSuccess && result != ncclInProgress) abort();
+  if (is_error(result)) abort();
 }
 
 bool NcclCommunicator::is_closed() noexcept {
@@ -129,12 +166,16 @@ void NcclCommunicator::abort() noexcept {
   }
 }
 
+std::string NcclCommunicator::title() const {
+  return std::string(to_string(last_)) + " by NCCL, " + request_.name;
+}
+
 void NcclCommunicator::fail(ncclResult_t result) {
   const bool is_peer = result == ncclRemoteError || result == ncclSystemError;
   const std::string words = nccl_words(*request_.calls, result, communicator_);
   throw RunError(
       is_peer ? ErrorKind::PeerLost : ErrorKind::Device,
-      "all_reduce by NCCL, " + request_.name + ": " + words +
+      title() + ": " + words +
           (is_peer ? "; another member or the network to it is gone; fix: look at what the "
                      "other processes printed last"
                    : "; fix: run again with NCCL_DEBUG=WARN, which says more"));
@@ -142,7 +183,7 @@ void NcclCommunicator::fail(ncclResult_t result) {
 
 void NcclCommunicator::give_up_waiting() {
   throw RunError(ErrorKind::Timeout,
-                 "all_reduce by NCCL, " + request_.name +
+                 title() +
                      ": waited in vain for the others; fix: look at what they printed last, and at "
                      "NCCL_DEBUG=INFO for the network between them");
 }

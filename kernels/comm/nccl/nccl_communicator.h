@@ -20,12 +20,24 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "kernels/comm/nccl/nccl_calls.h"
+#include "kernels/graph/collective.h"
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
+
+/// What members exchange at a time. A reduce_scatter leaves the sums of a member's share at the
+/// member, an all_gather every member's share at all. NCCL's own want shares of equal sizes in the
+/// order of members, so these are a reduction to each member, and a broadcast from each, in one
+/// group, which NCCL runs as one kernel.
+struct NcclExchange {
+  Op op = Op::AllReduce;
+  Tensor buffer;              ///< Shapes: [elements] f32 or bf16
+  std::vector<Range> shares;  ///< by member, where they have some
+};
 
 class NcclCommunicator {
  public:
@@ -56,21 +68,21 @@ class NcclCommunicator {
   /// Makes this communicator's GPU the calling thread's current one.
   void adopt_thread() const;
 
-  /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled.
+  /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled; of
+  /// buffers that begin at one address, as their times differ, the first counts.
   /// Throws: RunError(Device).
   void register_buffer(const Tensor& buffer);
   /// Ends that, if it was so, before the buffer is freed. While no step runs.
   void deregister_buffer(const Tensor& buffer) noexcept;
 
-  /// Replaces `buffer` at every member by the sum over all members. Returns when that is done.
-  /// Aborts the communicator on an error. Throws: RunError(Timeout), Aborted and as is_settled().
-  /// Shapes: [elements] f32 or bf16.
-  void all_reduce(const Tensor& buffer, cudaStream_t stream, const Patience& patience);
+  /// Exchanges in place. Returns when that is done. Aborts the communicator on an error.
+  /// Throws: RunError(Timeout), Aborted and as is_settled().
+  void run(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
-  /// Puts the same sum into a stream, which may be captured. Returns when the stream holds it,
+  /// Puts the exchange into a stream, which may be captured. Returns when the stream holds it,
   /// without waiting for the result.
   /// Throws: as is_settled(), RunError(Timeout), Aborted.
-  void enqueue(const Tensor& buffer, cudaStream_t stream, const Patience& patience);
+  void enqueue(const NcclExchange& exchange, cudaStream_t stream, const Patience& patience);
 
   /// Checks the members while a captured step runs, after a wait of `waited_ns`.
   /// Throws: as is_settled(), RunError(Timeout).
@@ -85,12 +97,16 @@ class NcclCommunicator {
   void abort() noexcept;
 
  private:
+  ncclResult_t call(const NcclExchange& exchange, cudaStream_t stream) const;
+  ncclResult_t call_by_shares(const NcclExchange& exchange, cudaStream_t stream) const;
   void await_event(const Patience& patience);
+  std::string title() const;
   [[noreturn]] void fail(ncclResult_t result);
   [[noreturn]] void give_up_waiting();
 
   Request request_;
   ncclComm_t communicator_ = nullptr;
+  Op last_ = Op::AllReduce;                     ///< for messages
   std::map<const void*, void*> registrations_;  ///< by buffer
   cudaEvent_t done_ = nullptr;
   bool aborted_ = false;

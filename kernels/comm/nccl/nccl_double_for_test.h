@@ -30,9 +30,20 @@
 
 namespace regatta::nccl_double {
 
-/// One all-reduce: buffers by rank, until all have come.
+/// One exchange: buffers by rank, until all have come.
 struct Operation {
   std::map<int, std::vector<float>> parts;
+};
+
+/// What a member is asked for.
+struct Call {
+  enum class Kind { AllReduce, Reduce, Broadcast };
+  Kind kind = Kind::AllReduce;
+  void* buffer = nullptr;
+  std::size_t count = 0;
+  ncclDataType_t type = ncclFloat32;
+  int root = -1;  ///< which has the sum, or what all are to have
+  cudaStream_t stream = nullptr;
 };
 
 /// All communicators that share a unique id.
@@ -53,11 +64,12 @@ struct Communicator {
   World* world = nullptr;
   int rank = 0;
   ncclResult_t state = ncclInProgress;
-  std::uint64_t operations = 0;                            ///< called for
+  std::uint64_t operations = 0;                            ///< called for, or groups of them
   std::uint64_t reductions = 0;                            ///< begun in the stream
   std::shared_ptr<void> graphs = std::make_shared<int>();  ///< each graph holds one more use
-  std::function<void()> issue;  ///< puts the last all_reduce into its stream
-  int looks = 0;                ///< calls for the state since that all_reduce
+  std::vector<Call> grouped;                               ///< until the group ends
+  std::function<void()> issue;  ///< puts the last calls into their stream
+  int looks = 0;                ///< calls for the state since those
   std::set<const void*> registered;
   bool aborted = false;
   bool destroyed = false;
@@ -109,6 +121,7 @@ inline Library& library() { return *slot(); }
 struct ThreadState {
   int device = -1;
   int group_depth = 0;
+  Communicator* calls_of = nullptr;  ///< whose calls are grouped
 };
 inline ThreadState& here() {
   thread_local ThreadState state;
@@ -141,11 +154,18 @@ inline ncclResult_t init(ncclComm_t* handle, int ranks, ncclUniqueId id, int ran
   return ncclInProgress;
 }
 
-/// Communicators connect when the last group of a world ends.
+inline void issue_later(Communicator& own, std::vector<Call> calls);
+
+/// Communicators connect when the last group of a world ends. What the thread has grouped is one
+/// operation of its communicator.
 inline ncclResult_t group_end() {
   Library& all = library();
   const std::scoped_lock lock(all.mutex);
   --here().group_depth;
+  if (Communicator* const own = std::exchange(here().calls_of, nullptr); own != nullptr) {
+    issue_later(*own, std::exchange(own->grouped, {}));
+    return ncclInProgress;
+  }
   for (Communicator& each : all.communicators) {
     const bool complete = std::ssize(each.world->device_of_rank) == each.world->ranks;
     if (complete && !all.never_connects && each.operations == 0 && !each.aborted) {
@@ -156,8 +176,11 @@ inline ncclResult_t group_end() {
 }
 
 /// The work of one member in its stream: waits for the others and adds in the order of ranks.
+/// Members other than a reduction's root are left with what is of no use.
 template <typename T>
-void reduce(Communicator& own, T* buffer, std::size_t count) {
+void exchange(Communicator& own, const Call& call) {
+  T* const buffer = static_cast<T*>(call.buffer);
+  const std::size_t count = call.count;
   Library& all = library();
   std::unique_lock lock(all.mutex);
   Operation& operation = own.world->operations[own.reductions++];
@@ -170,35 +193,59 @@ void reduce(Communicator& own, T* buffer, std::size_t count) {
   for (const auto& [rank, part] : operation.parts) {
     if (part.size() != count) all.violations.push_back("buckets in another order");
   }
+  constexpr float kOfNoUse = 1e30F;
+  const bool is_root = call.root < 0 || own.rank == call.root;
   for (std::size_t i = 0; i < count; ++i) {
     float sum = 0;
-    for (const auto& [rank, part] : operation.parts) sum += i < part.size() ? part[i] : 0;
-    store(buffer[i], sum);
+    for (const auto& [rank, part] : operation.parts) {
+      const bool counts = call.kind != Call::Kind::Broadcast || rank == call.root;
+      sum += counts && i < part.size() ? part[i] : 0;
+    }
+    store(buffer[i], call.kind == Call::Kind::Reduce && !is_root ? kOfNoUse : sum);
   }
 }
 
-/// Returns at once. The work enters the stream later, after some calls for the state.
-inline ncclResult_t all_reduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
-                               ncclRedOp_t op, ncclComm_t handle, cudaStream_t stream) {
-  Library& all = library();
-  const std::scoped_lock lock(all.mutex);
-  Communicator& own = all.of(handle);
-  const bool is_known = type == ncclFloat32 || type == ncclBfloat16;
-  if (from != to || !is_known || op != ncclSum) all.violations.push_back("not a sum");
-  if (own.state == ncclInProgress) all.violations.push_back("a call while one is under way");
-  if (!own.registered.contains(to)) all.violations.push_back("a buffer that is not registered");
-  if (own.state != ncclSuccess) return own.state;
+/// The work enters the stream later, after some calls for the state. Under the lock.
+inline void issue_later(Communicator& own, std::vector<Call> calls) {
   own.state = ncclInProgress;
   own.looks = 0;
   ++own.operations;
-  own.issue = [&own, to, count, type, stream] {
-    Stream::of(stream).submit_of(own.graphs, [&own, to, count, type] {
-      if (type == ncclFloat32) return reduce(own, static_cast<float*>(to), count);
-      reduce(own, static_cast<Bf16*>(to), count);
-    });
+  own.issue = [&own, calls = std::move(calls)] {
+    for (const Call& call : calls) {
+      Stream::of(call.stream).submit_of(own.graphs, [&own, call] {
+        if (call.type == ncclFloat32) return exchange<float>(own, call);
+        exchange<Bf16>(own, call);
+      });
+    }
   };
-  all.changed.notify_all();
-  return ncclInProgress;
+  library().changed.notify_all();
+}
+
+/// Returns at once.
+inline ncclResult_t call(const void* from, const Call& asked, ncclComm_t handle) {
+  Library& all = library();
+  const std::scoped_lock lock(all.mutex);
+  Communicator& own = all.of(handle);
+  const bool is_known = asked.type == ncclFloat32 || asked.type == ncclBfloat16;
+  if (from != asked.buffer || !is_known) all.violations.push_back("not in place, or no float");
+  if (own.state == ncclInProgress) all.violations.push_back("a call while one is under way");
+  if (own.registered.upper_bound(asked.buffer) == own.registered.begin()) {
+    all.violations.push_back("a buffer that is not registered");
+  }
+  if (own.state != ncclSuccess) return own.state;
+  if (here().group_depth == 0) {
+    issue_later(own, {asked});
+    return ncclInProgress;
+  }
+  here().calls_of = &own;
+  own.grouped.push_back(asked);
+  return ncclSuccess;
+}
+
+inline void note_sum(ncclRedOp_t op) {
+  if (op == ncclSum) return;
+  const std::scoped_lock lock(library().mutex);
+  library().violations.push_back("not a sum");
 }
 
 inline ncclResult_t state_of(ncclComm_t handle, ncclResult_t* state) {
@@ -313,7 +360,20 @@ inline NcclCalls calls() {
     return ncclSuccess;
   };
   table.group_end = group_end;
-  table.all_reduce = all_reduce;
+  table.all_reduce = [](const void* from, void* to, std::size_t count, ncclDataType_t type,
+                        ncclRedOp_t op, ncclComm_t handle, cudaStream_t stream) {
+    note_sum(op);
+    return call(from, {.buffer = to, .count = count, .type = type, .stream = stream}, handle);
+  };
+  table.reduce = [](const void* from, void* to, std::size_t count, ncclDataType_t type,
+                    ncclRedOp_t op, int root, ncclComm_t handle, cudaStream_t stream) {
+    note_sum(op);
+    return call(from, {Call::Kind::Reduce, to, count, type, root, stream}, handle);
+  };
+  table.broadcast = [](const void* from, void* to, std::size_t count, ncclDataType_t type, int root,
+                       ncclComm_t handle, cudaStream_t stream) {
+    return call(from, {Call::Kind::Broadcast, to, count, type, root, stream}, handle);
+  };
   table.set_device = [](int device) {
     here().device = device;
     return cudaSuccess;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce by NCCL itself on the GPUs that are here, a member on each in a thread of its own, as
-// if in a process of its own: all of them, and one alone. Skips where there is no GPU, or no NCCL.
+// Sums by NCCL itself on the GPUs that are here, whole or by shares, a member on each in a thread
+// of its own, as if in a process of its own: all of them, and one alone. Skips where there is no
+// GPU, or no NCCL.
 #include <gtest/gtest.h>
 
 #include <exception>
@@ -21,9 +22,11 @@ struct Seat {
   int gpu = 0;
 };
 
+enum class Sums { Whole, ByShares };
+
 class GpuMember {
  public:
-  GpuMember(Meeting& meeting, const std::string& algorithm, const Seat& seat)
+  GpuMember(Meeting& meeting, const std::string& algorithm, const Seat& seat, Sums sums)
       : number_(seat.number),
         transport_(std::make_unique<ThreadRendezvous>(meeting, seat.number)),
         device_(make_cuda_device(seat.gpu)),
@@ -36,13 +39,13 @@ class GpuMember {
       const auto bytes = elements * static_cast<std::int64_t>(sizeof(float));
       tensors_.push_back(
           {.type = {ElementType::F32, {elements}}, .data = device_->allocate(bytes)});
-      nodes_.push_back(node_of(algorithm, processes, number_, bucket));
-      kernels_.push_back(table_.build({.node = nodes_.back(),
-                                       .inputs = {&tensors_.back(), 1},
-                                       .outputs = {&tensors_.back(), 1},
-                                       .variables = {},
-                                       .versions_seen = {},
-                                       .queue = queue_.get()}));
+      const Node node = node_of(algorithm, processes, number_, bucket);
+      const std::span<const Tensor> whole(&tensors_.back(), 1);
+      if (sums == Sums::Whole) {
+        build(node, whole, whole);
+      } else {
+        build_by_shares(node, whole);
+      }
     }
     transport_.connect();
   }
@@ -75,6 +78,35 @@ class GpuMember {
   }
 
  private:
+  void build(const Node& node, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+    nodes_.push_back(node);
+    kernels_.push_back(table_.build({.node = nodes_.back(),
+                                     .inputs = inputs,
+                                     .outputs = outputs,
+                                     .variables = {},
+                                     .versions_seen = {},
+                                     .queue = queue_.get()}));
+  }
+
+  /// The sum of a share, then all shares at each member.
+  void build_by_shares(Node node, std::span<const Tensor> whole) {
+    const std::int64_t members = node.attributes.integer("members");
+    const Range own = share(whole[0].elements(), members, share_at(number_, members));
+    std::vector<Tensor> piece;
+    if (own.size() > 0) {
+      piece.push_back(
+          {.type = {ElementType::F32, {own.size()}}, .data = whole[0].as<float>() + own.begin});
+    }
+    node.op = Op::ReduceScatter;
+    build(node, whole, piece);
+    node.op = Op::AllGather;
+    node.outputs = {whole[0].type};
+    node.attributes.set("group", kSecondRound + node.attributes.integer("group"));
+    build(node, piece, whole);
+  }
+
+  static constexpr std::int64_t kSecondRound = 1000;
+
   int number_;
   NcclTransport transport_;
   KernelTable table_{"cuda"};
@@ -113,15 +145,15 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
   }
 
   /// `gpus`: members take them in turn.
-  void check_members(int members, int gpus) {
+  void check_members(int members, int gpus, Sums sums = Sums::Whole) {
     Meeting meeting;
     meeting.processes = members;
     std::vector<std::thread> threads;
     for (int number = 0; number < members; ++number) {
-      threads.emplace_back([&meeting, number, members, gpus] {
+      threads.emplace_back([&meeting, number, members, gpus, sums] {
         try {
           GpuMember member(meeting, std::string(GetParam()),
-                           {.number = number, .gpu = number % gpus});
+                           {.number = number, .gpu = number % gpus}, sums);
           for (std::int64_t round = 0; round < 3; ++round) {
             member.run(round);
             expect_sums(member, round, members);
@@ -139,11 +171,15 @@ class NcclOnGpus : public testing::TestWithParam<std::string_view> {
   std::optional<SharedGpuPermission> permission_;
 };
 
-TEST_P(NcclOnGpus, LeavesTheOnlyContributionOfOneMember) { check_members(1, 1); }
+TEST_P(NcclOnGpus, LeavesTheOnlyContributionOfOneMember) {
+  check_members(1, 1);
+  check_members(1, 1, Sums::ByShares);
+}
 
 TEST_P(NcclOnGpus, LeavesTheSumOverAllAtEach) {
   if (gpus_ < 2) GTEST_SKIP() << "there is one GPU here, and NCCL wants one for each member";
   check_members(gpus_, gpus_);
+  check_members(gpus_, gpus_, Sums::ByShares);
 }
 
 TEST_P(NcclOnGpus, LeavesTheSumOverThreeThatShareAGpu) {
@@ -151,6 +187,7 @@ TEST_P(NcclOnGpus, LeavesTheSumOverThreeThatShareAGpu) {
   nccl_library().get_version(&version);
   if (version < kSharesGpus) GTEST_SKIP() << "NCCL is older than 2.30.3";
   check_members(3, 1);
+  check_members(3, 1, Sums::ByShares);
 }
 
 INSTANTIATE_TEST_SUITE_P(By, NcclOnGpus, testing::Values(kNccl, kRing),

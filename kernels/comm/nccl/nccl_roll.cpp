@@ -52,8 +52,8 @@ void refuse_shared_gpu(const std::string& title, const NcclClique& known) {
       title + ": members " + std::to_string(two->first) + " and " + std::to_string(two->second) +
           " are both on GPU " + known.members.at(two->first).gpu +
           ", and NCCL wants a GPU for each; fix: install NCCL 2.30.3 or newer, use fewer "
-          "workers or more GPUs, or --all-reduce reduce_to_one, which also reduces "
-          "between workers of one GPU");
+          "workers or more GPUs, or let the host sum: --all-reduce reduce_to_one, or of sharded "
+          "and top_k all workers in one process");
 }
 
 /// The fingerprints of ranks have shown that they build the same graph, so this is a fault of ours.

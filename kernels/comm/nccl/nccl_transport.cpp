@@ -11,91 +11,47 @@
 
 #include "kernels/comm/backoff.h"
 #include "kernels/comm/collective/bucket_elements.h"
-#include "kernels/comm/collective/collective_times.h"
 #include "kernels/comm/nccl/nccl_calls.h"
 #include "kernels/comm/nccl/nccl_communicator.h"
+#include "kernels/comm/nccl/nccl_kernel.h"
 #include "kernels/comm/nccl/nccl_roll.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/graph/error.h"
-#include "kernels/runtime/capture/queued_exchange.h"
-#include "kernels/runtime/chosen_kernel.h"
 #include "kernels/runtime/device.h"
-#include "kernels/runtime/measure/clock.h"
 #include "kernels/runtime/shared_library.h"
 
 namespace regatta {
 namespace {
 
-class NcclAllReduceKernel final : public ChosenKernel, public QueuedExchange {
- public:
-  NcclAllReduceKernel(const KernelRequest& request, Tensor buffer, const CollectiveShape& as_ring,
-                      std::int64_t limit_ns, NcclCommunicator& communicator, Account& account,
-                      std::string choice)
-      : communicator_(communicator),
-        account_(account),
-        times_(account.times.emplace()),
-        of_one_run_(member_traffic(as_ring, request.node.attributes.integer("member"))),
-        choice_(std::move(choice)),
-        buffer_(std::move(buffer)),
-        stream_(request.queue->stream_place()->stream),
-        patience_{.abort = request.abort,
-                  .spins = request.spins,
-                  .yields = request.yields,
-                  .limit_ns = limit_ns} {}
-
-  /// The executor frees its kernels, then their memory.
-  ~NcclAllReduceKernel() override { communicator_.deregister_buffer(buffer_); }
-  NcclAllReduceKernel(const NcclAllReduceKernel&) = delete;
-  NcclAllReduceKernel& operator=(const NcclAllReduceKernel&) = delete;
-
-  void run(const StepContext& context) override {
-    times_.arrive(*context.counters);
-    context.counters->peer_waits.begin(ticks());
-    communicator_.all_reduce(buffer_, stream_, patience_);
-    context.counters->peer_waits.end(ticks());
-    times_.leave(*context.counters);
-    count_step();
-  }
-  QueuedExchange* queued_exchange() override { return this; }
-  void enqueue() override { communicator_.enqueue(buffer_, stream_, patience_); }
-  bool awaits_others() const override { return true; }
-  void look(std::int64_t waited_ns) override { communicator_.look(waited_ns, patience_); }
-  void count_step() override { account_.traffic += of_one_run_; }
-  void give_up() noexcept override { communicator_.abort(); }
-  std::string choice() const override { return choice_; }
-
- private:
-  NcclCommunicator& communicator_;
-  Account& account_;
-  CollectiveTimes times_;
-  MemberTraffic of_one_run_;
-  std::string choice_;
-  Tensor buffer_;
-  CUstream_st* stream_;
-  Patience patience_;
-};
-
-/// What one kernel reduces.
-struct Bucket {
+/// What one kernel exchanges.
+struct NcclBucket {
   std::int64_t group = 0;
-  Tensor buffer;
+  NcclExchange exchange;
 };
 
 /// As in a roll.
-std::string text_of(const std::vector<Bucket>& buckets) {
+std::string text_of(const std::vector<NcclBucket>& buckets) {
   std::string text;
-  for (const Bucket& bucket : buckets) {
+  for (const NcclBucket& bucket : buckets) {
     text += (text.empty() ? "" : ",") + std::to_string(bucket.group) + ':' +
-            std::to_string(bucket.buffer.elements());
+            std::to_string(bucket.exchange.buffer.elements());
   }
   return text;
+}
+
+NcclExchange exchange_of(Op op, const Tensor& buffer, std::int64_t members) {
+  NcclExchange exchange{.op = op, .buffer = buffer, .shares = {}};
+  for (std::int64_t m = 0; m < members && op != Op::AllReduce; ++m) {
+    exchange.shares.push_back(share(buffer.elements(), members, share_at(m, members)));
+  }
+  return exchange;
 }
 
 /// The members of this process in one communicator. By member:
 struct Clique {
   std::int64_t members = 0;  ///< in all processes
   std::map<std::int64_t, StreamPlace> places;
-  std::map<std::int64_t, std::vector<Bucket>> buckets;  ///< in the order of their kernels
+  std::map<std::int64_t, std::vector<NcclBucket>> buckets;  ///< in the order of their kernels
   std::map<std::int64_t, std::unique_ptr<NcclCommunicator>> communicators;
 };
 
@@ -107,7 +63,7 @@ struct NcclTransport::State {
   std::unique_ptr<Rendezvous> rendezvous;
   NcclTransportOptions options;
   const NcclCalls& calls;
-  KernelFactory before;
+  std::map<Op, KernelFactory> before;
   std::string algorithm;
   std::optional<PinnedNcclAlgorithm> pinned;  // outlives the communicators, as the next
   std::optional<SharedGpuPermission> permission;
@@ -127,10 +83,13 @@ struct NcclTransport::State {
     const std::string wanted = attributes.text("algorithm");
     const std::optional<StreamPlace> place =
         request.queue == nullptr ? std::nullopt : request.queue->stream_place();
-    if (!place || !is_nccl_algorithm(wanted)) return before ? before(request) : nullptr;
-    const std::optional<Tensor> buffer = whole_of(request.inputs);
+    if (!place || !is_nccl_algorithm(wanted)) {
+      const KernelFactory& other = before.at(request.node.op);
+      return other ? other(request) : nullptr;
+    }
+    const std::optional<Tensor> buffer = whole_of(bucket_of(request).tensors);
     if (!buffer) return nullptr;
-    pin(wanted);
+    if (request.node.op == Op::AllReduce) pin(wanted);
     if (!permission && version() >= kSharesGpus) permission.emplace();
     const std::int64_t members = attributes.integer("members");
     const std::int64_t member = attributes.integer("member");
@@ -138,7 +97,8 @@ struct NcclTransport::State {
         attributes.has("processes")
             ? attributes.integers("processes")
             : std::vector<std::int64_t>(static_cast<std::size_t>(members), rendezvous->process());
-    const CollectiveShape as_ring{.algorithm = kRing,
+    const CollectiveShape as_ring{.op = request.node.op,
+                                  .algorithm = kRing,
                                   .members = members,
                                   .group = attributes.integer("group"),
                                   .elements = buffer->elements(),
@@ -146,10 +106,11 @@ struct NcclTransport::State {
                                   .part_of = processes};
     abort = request.abort;
     Clique& clique = clique_of(processes, member);
-    clique.buckets[member].push_back({.group = attributes.integer("group"), .buffer = *buffer});
-    return std::make_unique<NcclAllReduceKernel>(request, *buffer, as_ring, options.limit_ns,
-                                                 communicator(clique, member, *place),
-                                                 accounts.open(request.node.place), choice());
+    const NcclExchange exchange = exchange_of(request.node.op, *buffer, members);
+    clique.buckets[member].push_back({.group = attributes.integer("group"), .exchange = exchange});
+    return std::make_unique<NcclKernel>(request, exchange, member_traffic(as_ring, member),
+                                        options.limit_ns, communicator(clique, member, *place),
+                                        accounts.open(request.node.place), choice(request.node.op));
   }
 
   int version() const {
@@ -158,9 +119,11 @@ struct NcclTransport::State {
     return version;
   }
 
-  std::string choice() const {
-    return "NCCL " + version_text(static_cast<std::size_t>(version())) +
-           (algorithm == kRing ? ", held to its ring" : ", as it chooses");
+  std::string choice(Op op) const {
+    const std::string nccl = "NCCL " + version_text(static_cast<std::size_t>(version()));
+    if (op == Op::ReduceScatter) return nccl + ", a reduction to each member";
+    if (op == Op::AllGather) return nccl + ", a broadcast from each member";
+    return nccl + (algorithm == kRing ? ", held to its ring" : ", as it chooses");
   }
 
   /// NCCL takes one algorithm a process.
@@ -234,8 +197,8 @@ struct NcclTransport::State {
   static void register_buckets(Clique& clique) {
     for (const auto& [member, communicator] : clique.communicators) {
       communicator->adopt_thread();
-      for (const Bucket& bucket : clique.buckets.at(member)) {
-        communicator->register_buffer(bucket.buffer);
+      for (const NcclBucket& bucket : clique.buckets.at(member)) {
+        communicator->register_buffer(bucket.exchange.buffer);
       }
     }
   }
@@ -249,9 +212,9 @@ struct NcclTransport::State {
       lanes.emplace_back([&, number = member, &error = errors[lanes.size()]] {
         try {
           clique.communicators.at(number)->adopt_thread();
-          for (const Bucket& bucket : clique.buckets.at(number)) {
-            clique.communicators.at(number)->all_reduce(bucket.buffer,
-                                                        clique.places.at(number).stream, patience);
+          for (const NcclBucket& bucket : clique.buckets.at(number)) {
+            clique.communicators.at(number)->run(bucket.exchange, clique.places.at(number).stream,
+                                                 patience);
           }
         } catch (...) {
           error = std::current_exception();
@@ -328,8 +291,10 @@ NcclTransport::NcclTransport(std::unique_ptr<Rendezvous> rendezvous,
 NcclTransport::~NcclTransport() { state_->close_all(); }
 
 void NcclTransport::add_kernels(KernelTable& table) {
-  state_->before = table.factory(Op::AllReduce);
-  table.add(Op::AllReduce, [this](const auto& request) { return state_->build(request); });
+  for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
+    state_->before[op] = table.factory(op);
+    table.add(op, [this](const auto& request) { return state_->build(request); });
+  }
 }
 
 void NcclTransport::connect() {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce between GPUs by NCCL: nodes of algorithm `nccl` or `ring` (nccl_settings.h) whose lane
-// has a queue on a GPU. Collectives whose members are in the same processes in the same order form
-// a clique; each of its members has one communicator for all buckets. NCCL forbids that buckets
-// overtake each other, so a member reduces its buckets on one stream, in the order of its lane's
-// plan; connect() checks that all members have the same order. All buckets of a member must
-// therefore be on one lane (PlanOptions::inline_bytes = 0). A kernel launched alone returns when
-// its sum is done and checks its peers while it waits; in a recorded step (QueuedExchange) the lane
-// that waits for the step checks them. A build without CUDA has nccl_absent.cpp instead.
+// all_reduce, reduce_scatter and all_gather between GPUs by NCCL: nodes of algorithm `nccl` or
+// `ring` (nccl_settings.h) whose lane has a queue on a GPU. Collectives whose members are in the
+// same processes in the same order form a clique; each of its members has one communicator for all
+// buckets. NCCL forbids that buckets overtake each other, so a member exchanges its buckets on one
+// stream, in the order of its lane's plan; connect() checks that all members have the same order.
+// All buckets of a member must therefore be on one lane (PlanOptions::inline_bytes = 0). A build
+// without CUDA has nccl_absent.cpp instead.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +42,12 @@ class NcclTransport final : public Transport {
   /// does not close within the limit.
   ~NcclTransport() override;
 
-  /// Adds all_reduce by NCCL; other nodes keep the kernel that the table has. Traffic is counted as
-  /// that of a ring, because NCCL does not report the bytes that it moves.
+  /// Adds the collectives; other nodes keep the kernel that the table has. Traffic is counted as
+  /// that of rings, because NCCL does not report the bytes that it moves.
   void add_kernels(KernelTable& table) override;
 
-  /// Connects the communicators and reduces each bucket once, because NCCL sets up its rings and
-  /// trees at the first reduction and no timed step should include that.
+  /// Connects the communicators and exchanges each bucket once, because NCCL sets up its rings and
+  /// trees at the first exchange and no timed step should include that.
   /// Throws: RunError(Usage) if two members share a GPU and NCCL is too old for that,
   /// RunError(Unsupported) if members reduce their buckets in different orders, RunError(Timeout)
   /// that names the missing members, RunError(PeerLost), RunError(Device), Aborted.
