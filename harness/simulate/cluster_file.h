@@ -18,8 +18,8 @@
 //   processes = 1                      # default: as many as have cores
 // A link without a bandwidth has no limit. All numbers have a range, which an error names. Without
 // machine_cores hosts have cores of their own. Workers and servers with fewer cores than they use
-// share them evenly: hosts of one core of a machine, and more `processes` than a host has cores
-// for.
+// share them evenly: hosts of one core of a machine, where messages take a share, too, and more
+// `processes` than a host has cores for.
 #pragma once
 
 #include <filesystem>

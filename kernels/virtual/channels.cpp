@@ -2,9 +2,17 @@
 #include "kernels/virtual/channels.h"
 
 namespace regatta::virtual_time {
+namespace {
 
-Channels::Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events)
-    : cluster_(cluster), host_of_(host_of), events_(events), network_(events) {
+/// Of a core at each end, while a message crosses as fast as was measured: with those of a ring
+/// another crosses the other way at that time.
+double cores_of(Carrier carrier) { return carrier == Carrier::OpenMpi ? 0.5 : 1; }
+
+}  // namespace
+
+Channels::Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events,
+                   Network& network)
+    : cluster_(cluster), host_of_(host_of), events_(events), network_(network) {
   const auto link = [this](double bytes_per_ns) {
     return bytes_per_ns < kNoLimit ? network_.add_link(bytes_per_ns) : -1;
   };
@@ -13,6 +21,11 @@ Channels::Channels(const Cluster& cluster, const std::vector<int>& host_of, Even
     in_.push_back(link(host.in_bytes_per_ns));
   }
   core_ = link(cluster.core_bytes_per_ns);
+}
+
+void Channels::take_cores(const std::vector<int>& cores_of, double core) {
+  cores_of_ = cores_of;
+  core_capacity_ = core;
 }
 
 const MessageCosts& Channels::costs_of(Carrier carrier) const {
@@ -38,6 +51,11 @@ int Channels::channel_of(int from, int to, Carrier carrier) {
     for (const int link : {out_[sender], core_, in_[receiver]}) {
       if (link >= 0) channel.route.add(link);
     }
+  }
+  if (!cores_of_.empty()) {
+    channel.core_share = cores_of(carrier);
+    channel.cores = {cores_of_[static_cast<std::size_t>(from)],
+                     cores_of_[static_cast<std::size_t>(to)]};
   }
   channels_.push_back(std::move(channel));
   return entry->second;
@@ -66,9 +84,12 @@ void Channels::begin_flow(const Event& event) {
   const auto bytes = static_cast<double>(message.bytes);
   const double rate =
       channel.way.rate_of(message.of_bytes > 0 ? static_cast<double>(message.of_bytes) : bytes);
-  const bool is_limited = channel.route.count > 0 || rate < kNoLimit;
-  const int flow =
-      network_.begin(event.time, channel.route, is_limited ? rate : 1, is_limited ? bytes : 0);
+  Route route = channel.route;
+  for (const int cores : channel.cores) {
+    if (cores >= 0 && rate < kNoLimit) route.add(cores, channel.core_share * core_capacity_ / rate);
+  }
+  const bool is_limited = route.count() > 0 || rate < kNoLimit;
+  const int flow = network_.begin(event.time, route, is_limited ? rate : 1, is_limited ? bytes : 0);
   if (channel_of_flow_.size() <= static_cast<std::size_t>(flow)) {
     channel_of_flow_.resize(static_cast<std::size_t>(flow) + 1);
   }

@@ -3,9 +3,11 @@
 // Messages between processes in virtual time. A channel carries those from one process to another
 // one behind the other, as a connection does: each occupies it for its own cost and for its bytes,
 // which are a flow through the links between their hosts; behind that it takes the latency, while
-// the next is on its way.
+// the next is on its way. Where hosts have few cores, a message takes one at each end for as long
+// as it takes without a narrower link, or a part of one while others compute there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -38,16 +40,18 @@ struct Posted {
 class Channels {
  public:
   /// `host_of`: by process. All outlive this.
-  Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events);
+  Channels(const Cluster& cluster, const std::vector<int>& host_of, EventQueue& events,
+           Network& network);
+
+  /// By process: the link in the network that is its cores; -1: it has some for its messages.
+  /// `core`: the capacity that one of them is. Before the first message.
+  void take_cores(const std::vector<int>& cores_of, double core);
 
   /// MessageArrives follows, with the delivery.
   void post(double now, int from, int to, const Posted& message, const Delivery& delivery);
   void begin_flow(const Event& event);
-  /// Whether the event is a flow's end, and not one that was foreseen before its rate changed.
-  bool ends(const Event& event) const { return network_.ends(event); }
   /// Of an event that ends a flow: what has left.
   Delivery end_flow(const Event& event);
-  void settle(double now) { network_.settle(now); }
 
  private:
   struct Waiting {
@@ -57,6 +61,8 @@ class Channels {
   struct Channel {
     Way way;
     Route route;
+    std::array<int, 2> cores{-1, -1};  ///< links: the sender's, the receiver's
+    double core_share = 1;             ///< while it is as fast as it can be
     double latency_ns = 0;
     std::deque<Waiting> waiting;  ///< the first is on its way
   };
@@ -68,10 +74,12 @@ class Channels {
   const Cluster& cluster_;
   const std::vector<int>& host_of_;
   EventQueue& events_;
-  Network network_;
+  Network& network_;
   std::vector<int> out_;  ///< by host: the link; -1: without a limit
   std::vector<int> in_;
   int core_ = -1;
+  std::vector<int> cores_of_;
+  double core_capacity_ = 1;
   std::map<std::pair<std::pair<int, int>, Carrier>, int> numbers_;
   std::vector<Channel> channels_;
   std::vector<int> channel_of_flow_;

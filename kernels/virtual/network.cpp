@@ -19,8 +19,8 @@ void Network::change(int number) {
   changed_links_.push_back(number);
 }
 
-int Network::begin(double now, const Route& route, double most, double bytes) {
-  check(route.count > 0 || most < kNoLimit, "something limits a flow");
+int Network::begin(double now, const Route& route, double most, double bytes, EventKind ends) {
+  check(route.count() > 0 || most < kNoLimit, "something limits a flow");
   int number = static_cast<int>(flows_.size());
   if (free_.empty()) {
     flows_.emplace_back();
@@ -34,12 +34,13 @@ int Network::begin(double now, const Route& route, double most, double bytes) {
            .bytes = bytes,
            .since = now,
            .rate = 0,
+           .ends = ends,
            .version = added.version + 1};
-  for (const int l : route.all()) {
-    link(l).flows.push_back(number);
-    change(l);
+  for (const Hop& hop : route.all()) {
+    link(hop.link).flows.push_back(number);
+    change(hop.link);
   }
-  if (route.count == 0) alone_.push_back(number);
+  if (route.count() == 0) alone_.push_back(number);
   return number;
 }
 
@@ -48,9 +49,9 @@ bool Network::ends(const Event& event) const {
 }
 
 void Network::end(int number) {
-  for (const int l : flow(number).route.all()) {
-    std::erase(link(l).flows, number);
-    change(l);
+  for (const Hop& hop : flow(number).route.all()) {
+    std::erase(link(hop.link).flows, number);
+    change(hop.link);
   }
   ++flow(number).version;
   free_.push_back(number);
@@ -64,7 +65,7 @@ void Network::find_connected() {
       if (flow(f).is_found) continue;
       flow(f).is_found = true;
       connected_.push_back(f);
-      for (const int l : flow(f).route.all()) change(l);
+      for (const Hop& hop : flow(f).route.all()) change(hop.link);
     }
   }
 }
@@ -73,9 +74,10 @@ void Network::settle_at(int number, double rate) {
   Flow& settled = flow(number);
   settled.is_settled = true;
   settled.rate = rate;
-  for (const int l : settled.route.all()) {
-    link(l).left -= rate;
-    --link(l).unsettled;
+  for (const Hop& hop : settled.route.all()) {
+    link(hop.link).left -= rate * hop.weight;
+    link(hop.link).weight -= hop.weight;
+    --link(hop.link).unsettled;
   }
 }
 
@@ -84,15 +86,19 @@ void Network::fill() {
   for (const int l : changed_links_) {
     link(l).left = link(l).capacity;
     link(l).unsettled = static_cast<int>(link(l).flows.size());
+    link(l).weight = 0;
   }
   std::size_t unsettled = connected_.size();
-  for (const int f : connected_) flow(f).is_settled = false;
+  for (const int f : connected_) {
+    flow(f).is_settled = false;
+    for (const Hop& hop : flow(f).route.all()) link(hop.link).weight += hop.weight;
+  }
   while (unsettled > 0) {
     double least = kNoLimit;
     int narrowest = -1;
     for (const int l : changed_links_) {
       if (link(l).unsettled == 0) continue;
-      const double share = std::max(0.0, link(l).left) / link(l).unsettled;
+      const double share = std::max(0.0, link(l).left) / link(l).weight;
       if (share >= least) continue;
       least = share;
       narrowest = l;
@@ -112,12 +118,18 @@ void Network::fill() {
   }
 }
 
+void Network::foresee_end(double now, int number) {
+  Flow& one = flow(number);
+  events_.add({.time = now + one.bytes / one.rate,
+               .kind = one.ends,
+               .index = number,
+               .detail = ++one.version});
+}
+
 void Network::settle(double now) {
   for (const int f : alone_) {
-    Flow& one = flow(f);
-    one.rate = one.most;
-    events_.add(
-        {.time = now + one.bytes / one.rate, .kind = ends_, .index = f, .detail = one.version});
+    flow(f).rate = flow(f).most;
+    foresee_end(now, f);
   }
   alone_.clear();
   if (changed_links_.empty()) return;
@@ -129,11 +141,7 @@ void Network::settle(double now) {
     one.is_found = false;
   }
   fill();
-  for (const int f : connected_) {
-    Flow& one = flow(f);
-    events_.add(
-        {.time = now + one.bytes / one.rate, .kind = ends_, .index = f, .detail = ++one.version});
-  }
+  for (const int f : connected_) foresee_end(now, f);
   for (const int l : changed_links_) link(l).is_changed = false;
   changed_links_.clear();
 }

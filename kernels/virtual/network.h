@@ -3,7 +3,9 @@
 // Flows of bytes through links that they share. Rates are max-min fair: they rise together until a
 // link is full or a flow has reached its own most; its flows stay at that rate and the others rise
 // on (progressive filling). They change when a flow begins or ends, among the flows that links
-// connect with it. Source: Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2.
+// connect with it. A flow may take more or less of a link than its rate, by a weight: so a core can
+// be a link, and what computes a flow. Source: Bertsekas and Gallager, "Data Networks", 1992,
+// section 6.5.2.
 // Units: bytes, nanoseconds, bytes a nanosecond (GB/s).
 #pragma once
 
@@ -19,27 +21,35 @@ namespace regatta::virtual_time {
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-/// The links on a flow's way.
-struct Route {
-  static constexpr std::size_t kMost = 3;  ///< out of a host, through the core, into a host
-  std::array<int, kMost> links{};
-  std::size_t count = 0;
+/// A link on a flow's way.
+struct Hop {
+  int link = -1;
+  double weight = 1;  ///< of the link's capacity that a rate of 1 takes
+};
 
-  void add(int link) { links.at(count++) = link; }
-  std::span<const int> all() const { return {links.data(), count}; }
+class Route {
+ public:
+  void add(int link, double weight = 1) { hops_.at(count_++) = {.link = link, .weight = weight}; }
+  std::size_t count() const { return count_; }
+  std::span<const Hop> all() const { return {hops_.data(), count_}; }
+
+ private:
+  static constexpr std::size_t kMost = 5;  ///< a sender, out, across, in, a receiver
+  std::array<Hop, kMost> hops_{};
+  std::size_t count_ = 0;
 };
 
 class Network {
  public:
-  /// Completions are events of this kind in `events`, which outlives this.
-  explicit Network(EventQueue& events, EventKind ends = EventKind::FlowEnds)
-      : events_(events), ends_(ends) {}
+  /// Ends of flows are events in `events`, which outlives this.
+  explicit Network(EventQueue& events) : events_(events) {}
 
   /// Returns the link's number. `capacity` above 0.
   int add_link(double capacity);
-  /// Begins a flow, whose rate is at most `most`; at least one of both limits it. Returns its
-  /// number, which its end names; numbers are used again.
-  int begin(double now, const Route& route, double most, double bytes);
+  /// Begins a flow, whose rate is at most `most`; at least one of both limits it. Its end is an
+  /// event of the kind. Returns its number, which its end names; numbers are used again.
+  int begin(double now, const Route& route, double most, double bytes,
+            EventKind ends = EventKind::FlowEnds);
   /// Gives all flows that are concerned by beginnings and ends their new rates. Called when
   /// everything of time `now` has happened, before time goes on.
   void settle(double now);
@@ -57,6 +67,7 @@ class Network {
     bool is_changed = false;
     double left = 0;  ///< of the capacity, while rates are found
     int unsettled = 0;
+    double weight = 0;  ///< of the unsettled
   };
   struct Flow {
     Route route;
@@ -64,6 +75,7 @@ class Network {
     double bytes = 0;  ///< left at `since`
     double since = 0;
     double rate = 0;
+    EventKind ends = EventKind::FlowEnds;
     std::int64_t version = 0;  ///< of its end's event
     bool is_settled = false;
     bool is_found = false;  ///< while what is connected is looked for
@@ -75,9 +87,9 @@ class Network {
   Flow& flow(int number) { return flows_[static_cast<std::size_t>(number)]; }
   Link& link(int number) { return links_[static_cast<std::size_t>(number)]; }
   void settle_at(int number, double rate);
+  void foresee_end(double now, int number);
 
   EventQueue& events_;
-  EventKind ends_;
   std::vector<Link> links_;
   std::vector<Flow> flows_;
   std::vector<int> free_;

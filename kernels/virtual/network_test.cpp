@@ -52,6 +52,26 @@ TEST(Network, AFlowThatEndsLeavesItsShareToTheOthers) {
   EXPECT_DOUBLE_EQ(ends[1], 15);  // 50 more at 10
 }
 
+/// A core that computes and sends: what sends takes half a core for a rate of 1.
+TEST(Network, AFlowTakesOfALinkByItsWeight) {
+  EventQueue events;
+  Network network(events);
+  const int core = network.add_link(1);
+  Route all;
+  all.add(core);
+  Route half;
+  half.add(core, 0.5);
+  const int computes = network.begin(0, all, 1, 100);
+  const int sends = network.begin(0, half, 2, 100);
+  network.settle(0);
+  EXPECT_DOUBLE_EQ(network.rate(computes), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(network.rate(sends), 2.0 / 3);
+  network.end(computes);
+  network.settle(1);
+  EXPECT_DOUBLE_EQ(network.rate(sends), 2);
+}
+
+/// Of equal or of random weights.
 TEST(Network, RandomFlowsAreMaxMinFair) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -71,8 +91,9 @@ TEST(Network, RandomFlowsAreMaxMinFair) {
     std::vector<Flow> flows(20);
     for (Flow& flow : flows) {
       const int first = static_cast<int>(random() % 12);
-      flow.route.add(first);
-      flow.route.add((first + 1 + static_cast<int>(random() % 11)) % 12);
+      const auto weight = [&] { return round % 2 == 0 ? 1 : capacity(random) / 8; };
+      flow.route.add(first, weight());
+      flow.route.add((first + 1 + static_cast<int>(random() % 11)) % 12, weight());
       if (random() % 3 == 0) flow.most = capacity(random) / 4;
       flow.number = network.begin(0, flow.route, flow.most, 1000);
       if (random() % 2 == 0) network.settle(0);  // some rates are found anew later
@@ -81,9 +102,9 @@ TEST(Network, RandomFlowsAreMaxMinFair) {
     std::vector<double> carried(links.size());
     std::vector<double> fastest(links.size());
     for (const Flow& flow : flows) {
-      for (const int l : flow.route.all()) {
-        const auto index = static_cast<std::size_t>(l);
-        carried[index] += network.rate(flow.number);
+      for (const Hop& hop : flow.route.all()) {
+        const auto index = static_cast<std::size_t>(hop.link);
+        carried[index] += network.rate(flow.number) * hop.weight;
         fastest[index] = std::max(fastest[index], network.rate(flow.number));
       }
     }
@@ -91,8 +112,8 @@ TEST(Network, RandomFlowsAreMaxMinFair) {
     for (const Flow& flow : flows) {
       const double rate = network.rate(flow.number);
       bool is_held = rate == flow.most;
-      for (const int l : flow.route.all()) {
-        const auto index = static_cast<std::size_t>(l);
+      for (const Hop& hop : flow.route.all()) {
+        const auto index = static_cast<std::size_t>(hop.link);
         const bool is_full = carried[index] >= links[index] * (1 - 1e-12);
         is_held = is_held || (is_full && rate >= fastest[index] * (1 - 1e-12));
       }

@@ -21,7 +21,7 @@ Simulation::Simulation(const Program& program, const Cluster& cluster,
     : program_(program),
       cluster_(cluster),
       options_(options),
-      channels_(cluster, options_.host_of, events_),
+      channels_(cluster, options_.host_of, events_, network_),
       lanes_(program.lanes.size()),
       loops_(program.loops.size()),
       mailboxes_(program.messages.size()),
@@ -75,10 +75,7 @@ void Simulation::advance_to(std::int64_t examples) {
       ready_.pop_front();
       go(l);
     }
-    if (events_.empty() || events_.next().time > now_) {
-      channels_.settle(now_);
-      shared_cores_.settle(now_);
-    }
+    if (events_.empty() || events_.next().time > now_) network_.settle(now_);
     if (events_.empty()) break;
     const Event event = events_.take();
     if (is_outdated(event)) continue;
@@ -92,15 +89,15 @@ void Simulation::advance_to(std::int64_t examples) {
 
 /// The end of a flow whose rate has changed since it was foreseen.
 bool Simulation::is_outdated(const Event& event) const {
-  if (event.kind == EventKind::FlowEnds) return !channels_.ends(event);
-  return event.kind == EventKind::ComputeEnds && !shared_cores_.ends(event);
+  const bool is_flow = event.kind == EventKind::FlowEnds || event.kind == EventKind::ComputeEnds;
+  return is_flow && !network_.ends(event);
 }
 
 void Simulation::happen(const Event& event) {
   switch (event.kind) {
     case EventKind::LaneGoesOn: finish_run(event.index); break;
     case EventKind::ComputeEnds:
-      shared_cores_.end(event.index);
+      network_.end(event.index);
       happen(behind_flows_[static_cast<std::size_t>(event.index)]);
       break;
     case EventKind::MessageBegins: channels_.begin_flow(event); break;

@@ -5,7 +5,8 @@
 // executor follows: in all processes) have ended the one before; loops of a model claim their steps
 // from one count; a bound on staleness holds leaders back. Compute of a server's process takes
 // turns on its cores, first come, first served. Where workers and servers use more cores than there
-// are, those who compute at a time share them evenly. Nothing is computed; what is reported are
+// are, those who compute at a time share them evenly, and where hosts share a machine's cores,
+// messages, too. Nothing is computed; what is reported are
 // times, bytes and staleness, and the order in which loops come to what they share, by which an
 // executor can compute what the cluster would. Two runs are alike to the bit.
 #pragma once
@@ -181,9 +182,10 @@ class Simulation {
   const Cluster& cluster_;
   SimulationOptions options_;
   EventQueue events_;
+  Network network_{events_};  ///< its links are cores, too, and computing flows through them
   Channels channels_;
-  Network shared_cores_{events_, EventKind::ComputeEnds};  ///< computing as flows through cores
   std::vector<int> shared_cores_of_;  ///< by process: their link; -1: it has enough of its own
+  double core_capacity_ = 1;          ///< of such a link for each core
   std::vector<Event> behind_flows_;   ///< by flow of computing
   double now_ = 0;
   std::vector<Lane> lanes_;

@@ -71,7 +71,8 @@ void Simulation::leave_core(int l) {
   ready(next);
 }
 
-/// Of hosts whose workers and servers may compute on more cores than there are.
+/// Of hosts whose workers and servers may compute on more cores than there are. Hosts that share a
+/// machine's have none to spare for messages: a core is then what it sends of long ones.
 void Simulation::find_shared_cores() {
   const auto cores_of = [this](int process) {  // whose they are
     const int host = options_.host_of[static_cast<std::size_t>(process)];
@@ -86,18 +87,22 @@ void Simulation::find_shared_cores() {
     if (!seen.insert({each.process, place}).second) continue;
     wanted[cores_of(each.process)] += serves ? cluster_.server_cores : cluster_.threads_per_worker;
   }
+  const bool with_messages = cluster_.machine_cores > 0;
+  const double sends = cluster_.transports.open_mpi.between_hosts.bytes_per_ns;
+  if (with_messages && sends < kNoLimit) core_capacity_ = sends;
   std::map<int, int> links;
   for (int p = 0; p < program_.processes; ++p) {
     const auto host = static_cast<std::size_t>(options_.host_of[static_cast<std::size_t>(p)]);
     const int cores = cluster_.machine_cores > 0 ? 1 : cluster_.hosts[host].cores;
     int link = -1;
-    if (wanted[cores_of(p)] > cores) {
+    if (wanted[cores_of(p)] > cores || with_messages) {
       const auto [entry, is_new] = links.try_emplace(cores_of(p), -1);
-      if (is_new) entry->second = shared_cores_.add_link(cores);
+      if (is_new) entry->second = network_.add_link(cores * core_capacity_);
       link = entry->second;
     }
     shared_cores_of_.push_back(link);
   }
+  if (with_messages) channels_.take_cores(shared_cores_of_, core_capacity_);
 }
 
 bool Simulation::shares_cores(int l) const {
@@ -112,11 +117,11 @@ void Simulation::occupy(int l, double ns, Event then) {
   }
   const ProgramLane& plan = planned(l);
   const bool is_wide = !plan.communication && plan.place.role != Role::Server;
-  const int threads = is_wide ? cluster_.threads_per_worker : 1;
+  const double most = core_capacity_ * (is_wide ? cluster_.threads_per_worker : 1);
   Route route;
   route.add(shared_cores_of_[static_cast<std::size_t>(plan.process)]);
-  const auto flow =
-      static_cast<std::size_t>(shared_cores_.begin(now_, route, threads, ns * threads));
+  const auto flow = static_cast<std::size_t>(
+      network_.begin(now_, route, most, ns * most, EventKind::ComputeEnds));
   if (behind_flows_.size() <= flow) behind_flows_.resize(flow + 1);
   behind_flows_[flow] = then;
 }

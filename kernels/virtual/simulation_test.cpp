@@ -148,6 +148,26 @@ TEST(VirtualTime, ACoreIsWholeAgainForWhoIsLeft) {
   EXPECT_NEAR(simulation.now(), 4e6, 1e-3);
 }
 
+/// Messages of a step are one behind the other. At both ends on one core each has half of it; those
+/// of Open MPI were measured with another the other way, and need no more.
+TEST(VirtualTime, AMessageTakesACoreAtEachEndWhereHostsShareThem) {
+  const std::vector<std::pair<VirtualCase, double>> cases{
+      {{.workload = "parabola", .strategy = "parameter_server", .workers = 1, .servers = 1}, 2},
+      {{.workload = "parabola", .strategy = "in_graph", .workers = 2}, 1}};
+  for (const auto& [test, longer] : cases) {
+    Cluster cluster = cluster_of(2, kNoLimit, 0);
+    cluster.transports.grpc.between_hosts.bytes_per_ns = 0.1;
+    cluster.transports.open_mpi.between_hosts.bytes_per_ns = 0.1;
+    const double alone = Simulated(test, 5, cluster, 0).simulation->now();
+    EXPECT_GT(alone, 0) << test.strategy;
+    for (const int cores : {2, 1}) {
+      cluster.machine_cores = cores;
+      const double shared = Simulated(test, 5, cluster, 0).simulation->now();
+      EXPECT_NEAR(shared / alone, cores == 2 ? 1 : longer, 1e-9) << test.strategy;
+    }
+  }
+}
+
 /// Each model takes its own steps, however uneven their shares are.
 TEST(VirtualTime, ModelsApartTakeEquallyManySteps) {
   const Simulated run(
