@@ -26,7 +26,7 @@ from strategies import exchanges_of  # noqa: E402
 from wording import bytes_text  # noqa: E402
 
 LESS = {"periodic", "compressed"}
-MOST = 16  # cells of a workload
+MOST = 18  # cells of a workload
 BYTES = EngFormatter(unit="B")
 
 

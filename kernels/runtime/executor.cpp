@@ -252,7 +252,8 @@ class Executor::Impl {
     }
     if (options_.order != nullptr) {
       const int loop = loops_.number(lane.plan().loop);
-      kernel = options_.order->in_turn(std::move(kernel), step_.graph, node, loop, patience);
+      kernel = options_.order->in_turn(std::move(kernel), step_.graph, node,
+                                       {.loop = loop, .seed = options_.seed, .patience = patience});
     }
     const std::int64_t expiry = expiries_[static_cast<std::size_t>(id)];
     const Period period = period_of(node);

@@ -149,7 +149,6 @@ class Maker {
     if (period != Period{}) made.period = number_in(program_.periods, period);
     const std::int64_t expiry = expiry_[static_cast<std::size_t>(instruction.node)];
     if (expiry != kNever) made.expiry = number_in(program_.expiries, expiry);
-    if (node.op == Op::Average) refuse(node);
     if (computes(graph, node)) {
       compute(graph, instruction.node, bases, made);
     } else {
@@ -176,9 +175,12 @@ class Maker {
     } else {
       made.ns = cost->second;
     }
+    made.averages = node.op == Op::Average;
+    if (made.averages) made.member = static_cast<std::int32_t>(node.attributes.integer("replica"));
     for (const VariableId v : node.variables) {
       if (graph.variable(v).sharing == Sharing::None) continue;
-      (op_info(node.op).assigns ? made.is_an_update : made.is_a_read) = true;
+      made.is_an_update = op_info(node.op).assigns && !made.averages;
+      made.is_a_read = !op_info(node.op).assigns;
       program_.lists.push_back(bases.variable + v);
       program_.shared.emplace(bases.variable + v, graph.variable(v));
       ++made.listed;

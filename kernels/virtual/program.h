@@ -35,13 +35,14 @@ struct LaneInstruction {
   bool awaited = false;       ///< another lane waits for it
   bool is_a_read = false;     ///< of shared variables: their versions are noted
   bool is_an_update = false;  ///< of shared variables
+  bool averages = false;      ///< the first listed variable with one of the others, of its peers
   bool adds = false;          ///< receive: onto its inputs
   bool of_stage = false;      ///< brings messages from another stage of the replica
   QuorumPart quorum = QuorumPart::None;
   std::int32_t period = -1;  ///< index of Program::periods; -1: every step
   std::int32_t expiry = -1;  ///< index of Program::expiries; -1: never
   std::int32_t number = -1;  ///< of the message, the collective, or the place that is copied from
-  std::int32_t member = 0;   ///< of the collective
+  std::int32_t member = 0;   ///< of the collective, or the replica that averages
   std::int32_t first = 0;    ///< of the lists of waits, sent messages or variables
   std::int32_t waits = 0;
   std::int32_t listed = 0;  ///< behind the waits: sent messages or shared variables

@@ -33,6 +33,7 @@ namespace regatta::virtual_time {
 struct SimulationOptions {
   std::vector<int> host_of;          ///< by process
   std::map<int, double> stragglers;  ///< worker, in the order of places, to factor on its computing
+  std::uint64_t seed = 1;            ///< of the run, by which peers are drawn
   AccessOrder* order = nullptr;      ///< to which turns are added; null: none are kept
 };
 
@@ -171,6 +172,10 @@ class Simulation {
   void finish_run(int l);
   void finish(int l, double span);
   void note_versions(int l, const LaneInstruction& each);
+  void note_average(int l, const LaneInstruction& each);
+  std::int64_t key_of(int l, std::int64_t variable) const {
+    return planned(l).loop * std::int64_t{program_.shared_variables} + variable;
+  }
   void note_access(int l, std::size_t variable, AccessOrder::Access access);
   void wake(std::vector<int>& lanes);
   void ready(int l);

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/graph/random.h"
 #include "kernels/virtual/simulation.h"
 
 namespace regatta::virtual_time {
@@ -34,7 +35,7 @@ void Simulation::compute_run(int l) {
       if (each.is_a_read) note_versions(l, each);
     }
     ++own.until;
-    if (each.awaited || each.is_an_update || own.until == all.size()) break;
+    if (each.awaited || each.is_an_update || each.averages || own.until == all.size()) break;
     if (each.quorum != QuorumPart::None) break;
     const LaneInstruction& behind = all[own.until];
     if (behind.work != Work::Compute || behind.waits > 0 || behind.is_a_read) break;
@@ -151,7 +152,7 @@ void Simulation::note_versions(int l, const LaneInstruction& each) {
   for (std::size_t i = begin; i < begin + static_cast<std::size_t>(each.listed); ++i) {
     const std::int64_t variable = program_.lists[i];
     auto& version = versions_[static_cast<std::size_t>(variable)];
-    const std::int64_t key = planned(l).loop * std::int64_t{program_.shared_variables} + variable;
+    const std::int64_t key = key_of(l, variable);
     if (each.is_a_read) {
       note_access(l, static_cast<std::size_t>(variable), AccessOrder::Access::Read);
       seen_[key] = version;
@@ -165,6 +166,21 @@ void Simulation::note_versions(int l, const LaneInstruction& each) {
     }
     ++version;
   }
+}
+
+/// Both variables have a version more, which the loop's own next update has not missed.
+void Simulation::note_average(int l, const LaneInstruction& each) {
+  const auto first = static_cast<std::size_t>(each.first + kListedOfWait * each.waits);
+  const auto peers = static_cast<std::uint32_t>(each.listed - 1);
+  const std::uint32_t peer =
+      draw_peer(options_.seed, static_cast<std::uint32_t>(each.member), lane(l).step, peers);
+  for (const std::size_t listed : {first, first + 1 + peer}) {
+    const auto variable = static_cast<std::size_t>(program_.lists[listed]);
+    note_access(l, variable, AccessOrder::Access::Average);
+    ++versions_[variable];
+  }
+  const auto seen = seen_.find(key_of(l, program_.lists[first]));
+  if (seen != seen_.end()) ++seen->second;
 }
 
 void Simulation::note_access(int l, std::size_t variable, AccessOrder::Access access) {
@@ -194,6 +210,8 @@ void Simulation::finish_run(int l) {
         has_updated(l);
       } else if (all[i].quorum != QuorumPart::None) {
         push(l, all[i].quorum);
+      } else if (all[i].averages) {
+        note_average(l, all[i]);
       } else if (all[i].is_an_update) {
         note_versions(l, all[i]);
       }

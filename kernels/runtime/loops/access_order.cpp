@@ -2,14 +2,22 @@
 #include "kernels/runtime/loops/access_order.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "kernels/graph/error.h"
+#include "kernels/graph/random.h"
 
 namespace regatta {
 namespace {
 
-class InTurn final : public Kernel {
+AccessOrder::Access access_of(const Node& node) {
+  if (node.op == Op::Average) return AccessOrder::Access::Average;
+  return op_info(node.op).assigns ? AccessOrder::Access::Update : AccessOrder::Access::Read;
+}
+
+class InTurn : public Kernel {
  public:
   InTurn(std::unique_ptr<Kernel> kernel, std::vector<AccessOrder::Seat*> seats,
          const Patience& patience)
@@ -18,16 +26,42 @@ class InTurn final : public Kernel {
   /// Once more in the same step, for the diagnosis of a diverged run, it takes no turn.
   void run(const StepContext& context) override {
     if (std::exchange(last_step_, context.step) == context.step) return kernel_->run(context);
-    for (AccessOrder::Seat* seat : seats_) seat->take(patience_);
+    const std::span<AccessOrder::Seat* const> seats = seats_in(context.step);
+    for (AccessOrder::Seat* seat : seats) seat->take(patience_);
     kernel_->run(context);
-    for (AccessOrder::Seat* seat : seats_) seat->pass();
+    for (AccessOrder::Seat* seat : seats) seat->pass();
   }
+
+ protected:
+  virtual std::span<AccessOrder::Seat* const> seats_in(std::int64_t /*step*/) { return seats_; }
+  const std::vector<AccessOrder::Seat*>& all() const { return seats_; }
 
  private:
   std::unique_ptr<Kernel> kernel_;
   std::vector<AccessOrder::Seat*> seats_;
   Patience patience_;
   std::int64_t last_step_ = -1;
+};
+
+/// The first seat is at its own variable, the others at its peers'.
+class AverageInTurn final : public InTurn {
+ public:
+  AverageInTurn(std::unique_ptr<Kernel> kernel, std::vector<AccessOrder::Seat*> seats,
+                const Node& node, const AccessOrder::Turns& turns)
+      : InTurn(std::move(kernel), std::move(seats), turns.patience),
+        replica_(static_cast<std::uint32_t>(node.attributes.integer("replica"))),
+        seed_(turns.seed) {}
+
+ private:
+  std::span<AccessOrder::Seat* const> seats_in(std::int64_t step) override {
+    const auto peers = static_cast<std::uint32_t>(all().size() - 1);
+    two_ = {all().front(), all()[1 + draw_peer(seed_, replica_, step, peers)]};
+    return two_;
+  }
+
+  std::uint32_t replica_;
+  std::uint64_t seed_;
+  std::array<AccessOrder::Seat*, 2> two_{};
 };
 
 }  // namespace
@@ -63,7 +97,7 @@ AccessOrder::Seat& AccessOrder::seat(std::size_t order, const Who& who) {
 
 AccessOrder::Seat& AccessOrder::use(std::size_t order, const Who& who) {
   Seat& used = seat(order, who);
-  check(!std::exchange(used.is_used_, true), "a loop reads or updates a shared variable once");
+  check(!std::exchange(used.is_used_, true), "a loop uses a shared variable once in each way");
   return used;
 }
 
@@ -100,16 +134,18 @@ void AccessOrder::pass(std::size_t number) {
 }
 
 std::unique_ptr<Kernel> AccessOrder::in_turn(std::unique_ptr<Kernel> kernel, const Graph& graph,
-                                             const Node& node, int loop, const Patience& patience) {
+                                             const Node& node, const Turns& turns) {
   std::vector<Seat*> seats;
-  const Access access = op_info(node.op).assigns ? Access::Update : Access::Read;
   for (const VariableId v : node.variables) {
     const Variable& variable = graph.variable(v);
     if (variable.sharing == Sharing::None) continue;
-    seats.push_back(&use(order_of(variable), {.loop = loop, .access = access}));
+    seats.push_back(&use(order_of(variable), {.loop = turns.loop, .access = access_of(node)}));
   }
   if (seats.empty()) return kernel;
-  return std::make_unique<InTurn>(std::move(kernel), std::move(seats), patience);
+  if (node.op == Op::Average) {
+    return std::make_unique<AverageInTurn>(std::move(kernel), std::move(seats), node, turns);
+  }
+  return std::make_unique<InTurn>(std::move(kernel), std::move(seats), turns.patience);
 }
 
 }  // namespace regatta

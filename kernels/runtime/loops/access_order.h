@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which loops claim their steps and read and update the variables that they share,
-// given beforehand: by a simulation, whose clock is not this machine's (kernels/virtual). Each
-// count of examples and each shared variable has an order of its own; who comes to it waits for its
-// turn. A turn holds for a whole variable.
-// Threads: turns are added and begun while no lane runs; a seat is used by the lane of its kernel.
+// The order in which loops claim their steps and read, average and update the variables that they
+// share, given beforehand: by a simulation, whose clock is not this machine's (kernels/virtual).
+// Each count of examples and each shared variable has an order of its own; who comes to it waits
+// for its turn. A turn holds for a whole variable. Threads: turns are added and begun while no lane
+// runs; a seat is used by the lane of its kernel.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@ namespace regatta {
 
 class AccessOrder {
  public:
-  enum class Access : std::uint8_t { Claim, Read, Update };
+  enum class Access : std::uint8_t { Claim, Read, Average, Update };
   struct Who {
     int loop = 0;  ///< in the whole graph
     Access access = Access::Read;
@@ -61,10 +61,15 @@ class AccessOrder {
   Seat& seat_of_claims(int model, int loop) {
     return use(order_of_claims(model), {.loop = loop, .access = Access::Claim});
   }
-  /// Wraps a kernel that reads or updates shared variables so that it waits for its turn at each;
-  /// others stay as they are.
+  struct Turns {
+    int loop = 0;
+    std::uint64_t seed = 0;  ///< by which peers are drawn
+    Patience patience;
+  };
+  /// Wraps a kernel that uses shared variables so that it waits for its turn at each, or at its own
+  /// and the peer's that it draws; others stay as they are.
   std::unique_ptr<Kernel> in_turn(std::unique_ptr<Kernel> kernel, const Graph& graph,
-                                  const Node& node, int loop, const Patience& patience);
+                                  const Node& node, const Turns& turns);
 
  private:
   struct Order {
