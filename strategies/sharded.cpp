@@ -4,7 +4,8 @@
 // their slots, and updates nothing else. A step gathers the parameters (all_gather), computes, sums
 // the gradients so that each worker has the sums of its share (reduce_scatter), and updates these.
 // Shares are the ring's: of each bucket the elements whose sums are complete at the worker when the
-// ring has added all up. So additions have the ring's order, and results its bits.
+// ring has added all up. So additions have the ring's order, and results its bits, but those of
+// NCCL.
 // `--shard optimizer`: gradients stay until the step ends, as all_reduce's do. `--shard gradients`:
 // a bucket's sums are applied while backward makes the next bucket, and its memory is free for the
 // one after that. `--shard parameters`: and a bucket's parameters are gathered for forward and

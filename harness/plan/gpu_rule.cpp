@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/plan/device_name.h"
+#include "kernels/comm/nccl/nccl_transport.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/gpu_facts.h"
 
@@ -45,11 +46,15 @@ int most_on_a_gpu(int workers, int gpus) { return (workers + gpus - 1) / gpus; }
 
 namespace {
 
+/// Beside a GPU, and new enough. A matrix places many cells.
 bool nccl_is_here() {
-  const std::vector<GpuLibrary> all = find_gpu_libraries();
-  return std::any_of(all.begin(), all.end(), [](const GpuLibrary& library) {
-    return library.name == "NCCL" && !library.version.empty();
-  });
+  static const bool is_here = [] {
+    const std::vector<GpuLibrary> all = find_gpu_libraries();
+    return version_of_nccl() && std::any_of(all.begin(), all.end(), [](const GpuLibrary& library) {
+             return library.name == "NCCL";
+           });
+  }();
+  return is_here;
 }
 
 }  // namespace

@@ -131,10 +131,15 @@ class NcclTraining : public Nccl {
   }
 
   /// Each rank's variables, or its shares of them, are those of one process on the CPU.
-  void expect_the_bits_of_one_process(RaceRequest request) {
+  /// `strategy`: there.
+  void expect_the_bits_of_one_process(RaceRequest request,
+                                      const std::string& strategy = "all_reduce") {
     const RunParts setup = set_up(request);
-    request = request_of("reduce_to_one");
+    request.strategy = strategy;
+    request.options.erase("shard");
+    request.options["all_reduce"] = "reduce_to_one";
     request.device = "cpu";
+    request.cuda_graph = "off";
     request.winograd = "off";  // as on a GPU
     request.processes = 1;
     const auto together = trainer_of(set_up(request), 0, make_backend("cpu"));

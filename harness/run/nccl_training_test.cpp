@@ -37,6 +37,16 @@ TEST_F(NcclTraining, ComputesTheBitsOfOneProcessByShares) {
   }
 }
 
+TEST_F(NcclTraining, GathersWhatTopKSelects) {
+  for (const std::string graph : {"off", "on"}) {
+    RaceRequest request = request_of("ring", graph);
+    request.strategy = "all_reduce+top_k";
+    request.options["share"] = 0.1;
+    nccl_double::library().inits = nccl_double::library().destroys = 0;
+    expect_the_bits_of_one_process(request, "all_reduce+top_k");
+  }
+}
+
 TEST_F(NcclTraining, TellsWhatCarriesShares) {
   for_each_rank(set_up(sharded_request("gradients")), [&](int, LocalTrainer& trainer) {
     std::set<std::string> choices;

@@ -3,8 +3,10 @@
 // Messages between processes in virtual time. A channel carries those from one process to another
 // one behind the other, as a connection does: each occupies it for its own cost and for its bytes,
 // which are a flow through the links between their hosts; behind that it takes the latency, while
-// the next is on its way. Where hosts have few cores, a message takes one at each end for as long
-// as it takes without a narrower link, or a part of one while others compute there.
+// the next is on its way. Where hosts share a machine's cores, the bytes of a message take one at
+// each end, those of Open MPI half of one, if they travel as fast as they were measured, and less
+// if slower. What computes there gets as much of a core as a long message of Open MPI would. The
+// cost of a message itself takes none.
 #pragma once
 
 #include <array>

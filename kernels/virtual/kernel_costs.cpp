@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 #include <variant>
 
@@ -30,7 +31,9 @@ std::string kernel_key(const Graph& graph, NodeId id, int threads) {
   const Node& node = graph.node(id);
   std::string key(to_string(node.op));
   for (const Value input : node.inputs) append(key, graph.type(input));
-  for (const VariableId v : node.variables) {
+  // An average uses its own and one other, whatever its peers are.
+  const std::size_t used = node.op == Op::Average ? 2 : node.variables.size();
+  for (const VariableId v : std::span(node.variables).first(used)) {
     append(key, graph.variable(v).type);
     if (graph.variable(v).sharing != Sharing::None) {
       key += '/' + std::string(to_string(graph.variable(v).sharing));

@@ -5,10 +5,10 @@
 // executor follows: in all processes) have ended the one before; loops of a model claim their steps
 // from one count; a bound on staleness holds leaders back. Compute of a server's process takes
 // turns on its cores, first come, first served. Where workers and servers use more cores than there
-// are, those who compute at a time share them evenly, and where hosts share a machine's cores,
-// messages, too. Nothing is computed; what is reported are
-// times, bytes and staleness, and the order in which loops come to what they share, by which an
-// executor can compute what the cluster would. Two runs are alike to the bit.
+// are, those who compute at a time share them evenly. Where hosts share a machine's cores, bytes
+// that travel take some, too (channels.h). Nothing is computed; what is reported are times, bytes
+// and staleness, and the order in which loops come to what they share, by which an executor can
+// compute what the cluster would. Two runs are alike to the bit.
 #pragma once
 
 #include <array>

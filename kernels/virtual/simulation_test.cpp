@@ -148,12 +148,14 @@ TEST(VirtualTime, ACoreIsWholeAgainForWhoIsLeft) {
   EXPECT_NEAR(simulation.now(), 4e6, 1e-3);
 }
 
-/// Messages of a step are one behind the other. At both ends on one core each has half of it; those
-/// of Open MPI were measured with another the other way, and need no more.
+/// With both ends on one core a message to or from a server has half of it at each. Those of Open
+/// MPI were measured with another the other way: alone they need no more, both ways at once they
+/// do.
 TEST(VirtualTime, AMessageTakesACoreAtEachEndWhereHostsShareThem) {
   const std::vector<std::pair<VirtualCase, double>> cases{
       {{.workload = "parabola", .strategy = "parameter_server", .workers = 1, .servers = 1}, 2},
-      {{.workload = "parabola", .strategy = "in_graph", .workers = 2}, 1}};
+      {{.workload = "parabola", .strategy = "in_graph", .workers = 2}, 1},
+      {{.workload = "parabola", .strategy = "all_reduce", .workers = 2}, 2}};
   for (const auto& [test, longer] : cases) {
     Cluster cluster = cluster_of(2, kNoLimit, 0);
     cluster.transports.grpc.between_hosts.bytes_per_ns = 0.1;
@@ -165,6 +167,17 @@ TEST(VirtualTime, AMessageTakesACoreAtEachEndWhereHostsShareThem) {
       const double shared = Simulated(test, 5, cluster, 0).simulation->now();
       EXPECT_NEAR(shared / alone, cores == 2 ? 1 : longer, 1e-9) << test.strategy;
     }
+  }
+}
+
+/// A calibration with two replicas is one for more.
+TEST(VirtualTime, KernelsOfAReplicaCostAlikeBesideAnyNumberOfOthers) {
+  for (const std::string strategy : {"ad_psgd", "async_shared"}) {
+    const auto kernels = [&](std::int64_t workers) {
+      const VirtualCase test{.strategy = strategy, .workers = workers, .processes = 1};
+      return make_program(parts_of(test), {}, 1).unknown_kernels;
+    };
+    EXPECT_EQ(kernels(2), kernels(5)) << strategy;
   }
 }
 

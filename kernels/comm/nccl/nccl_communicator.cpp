@@ -55,7 +55,6 @@ bool NcclCommunicator::is_settled() {
 }
 
 void NcclCommunicator::register_buffer(const Tensor& buffer) {
-  if (registrations_.contains(buffer.data)) return;
   nccl_call(*request_.calls,
             request_.calls->comm_register(communicator_, buffer.data,
                                           static_cast<std::size_t>(buffer.type.bytes()),

@@ -68,8 +68,7 @@ class NcclCommunicator {
   /// Makes this communicator's GPU the calling thread's current one.
   void adopt_thread() const;
 
-  /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled; of
-  /// buffers that begin at one address, as their times differ, the first counts.
+  /// Lets NCCL read and write the buffer without copies of its own. Called once it is settled.
   /// Throws: RunError(Device).
   void register_buffer(const Tensor& buffer);
   /// Ends that, if it was so, before the buffer is freed. While no step runs.

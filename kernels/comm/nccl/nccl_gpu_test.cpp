@@ -22,8 +22,6 @@ struct Seat {
   int gpu = 0;
 };
 
-enum class Sums { Whole, ByShares };
-
 class GpuMember {
  public:
   GpuMember(Meeting& meeting, const std::string& algorithm, const Seat& seat, Sums sums)
@@ -40,11 +38,14 @@ class GpuMember {
       tensors_.push_back(
           {.type = {ElementType::F32, {elements}}, .data = device_->allocate(bytes)});
       const Node node = node_of(algorithm, processes, number_, bucket);
-      const std::span<const Tensor> whole(&tensors_.back(), 1);
-      if (sums == Sums::Whole) {
-        build(node, whole, whole);
-      } else {
-        build_by_shares(node, whole);
+      for (SumNode& each : nodes_of_sum(node, tensors_.back(), sums)) {
+        const SumNode& kept = nodes_.emplace_back(std::move(each));
+        kernels_.push_back(table_.build({.node = kept.node,
+                                         .inputs = kept.inputs,
+                                         .outputs = kept.outputs,
+                                         .variables = {},
+                                         .versions_seen = {},
+                                         .queue = queue_.get()}));
       }
     }
     transport_.connect();
@@ -78,42 +79,13 @@ class GpuMember {
   }
 
  private:
-  void build(const Node& node, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-    nodes_.push_back(node);
-    kernels_.push_back(table_.build({.node = nodes_.back(),
-                                     .inputs = inputs,
-                                     .outputs = outputs,
-                                     .variables = {},
-                                     .versions_seen = {},
-                                     .queue = queue_.get()}));
-  }
-
-  /// The sum of a share, then all shares at each member.
-  void build_by_shares(Node node, std::span<const Tensor> whole) {
-    const std::int64_t members = node.attributes.integer("members");
-    const Range own = share(whole[0].elements(), members, share_at(number_, members));
-    std::vector<Tensor> piece;
-    if (own.size() > 0) {
-      piece.push_back(
-          {.type = {ElementType::F32, {own.size()}}, .data = whole[0].as<float>() + own.begin});
-    }
-    node.op = Op::ReduceScatter;
-    build(node, whole, piece);
-    node.op = Op::AllGather;
-    node.outputs = {whole[0].type};
-    node.attributes.set("group", kSecondRound + node.attributes.integer("group"));
-    build(node, piece, whole);
-  }
-
-  static constexpr std::int64_t kSecondRound = 1000;
-
   int number_;
   NcclTransport transport_;
   KernelTable table_{"cuda"};
   std::unique_ptr<Device> device_;
   std::unique_ptr<LaneQueue> queue_;
   std::deque<Tensor> tensors_;
-  std::deque<Node> nodes_;
+  std::deque<SumNode> nodes_;
   LaneCounters counters_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
 };

@@ -19,9 +19,10 @@
 #include <vector>
 
 #include "kernels/comm/collective/all_reduce_members_for_test.h"
-#include "kernels/comm/nccl/nccl_double_for_test.h"
+#include "kernels/comm/nccl/nccl_double_table_for_test.h"
 #include "kernels/comm/nccl/nccl_settings.h"
 #include "kernels/comm/nccl/nccl_transport.h"
+#include "kernels/graph/collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/runtime/deferred_for_test.h"
 #include "kernels/runtime/device.h"
@@ -159,6 +160,36 @@ class GpuDouble final : public Device {
   std::map<void*, std::size_t> sizes_;
 };
 
+enum class Sums { Whole, ByShares };
+
+/// The nodes of a member that leave the sum at all, with what each takes and makes: of `whole`, or
+/// of its share and then the shares of all.
+struct SumNode {
+  Node node;
+  std::vector<Tensor> inputs, outputs;
+};
+inline std::vector<SumNode> nodes_of_sum(const Node& all_reduce, const Tensor& whole, Sums sums) {
+  constexpr std::int64_t kSecondRound = 1000;
+  if (sums == Sums::Whole) return {{.node = all_reduce, .inputs = {whole}, .outputs = {whole}}};
+  const std::int64_t members = all_reduce.attributes.integer("members");
+  const std::int64_t member = all_reduce.attributes.integer("member");
+  const Range own = share(whole.elements(), members, share_at(member, members));
+  std::vector<Tensor> piece;
+  if (own.size() > 0) {
+    const std::int64_t bytes = size_of(whole.type.element);
+    piece.push_back({.type = {whole.type.element, {own.size()}},
+                     .data = whole.as<std::byte>() + own.begin * bytes});
+  }
+  Node scatter = all_reduce;
+  scatter.op = Op::ReduceScatter;
+  Node gather = all_reduce;
+  gather.op = Op::AllGather;
+  gather.outputs = {whole.type};
+  gather.attributes.set("group", kSecondRound + gather.attributes.integer("group"));
+  return {{.node = scatter, .inputs = {whole}, .outputs = piece},
+          {.node = gather, .inputs = piece, .outputs = {whole}}};
+}
+
 /// Members 0, 1, … live in these processes, on these GPUs.
 struct Case {
   std::vector<std::int64_t> processes;
@@ -166,6 +197,7 @@ struct Case {
   std::vector<std::int64_t> buckets{7};
   std::string algorithm{kNccl};
   ElementType element = ElementType::F32;
+  Sums sums = Sums::Whole;
   std::int64_t backwards = -1;  ///< a member that reduces its buckets in reverse order; -1: none
 };
 
@@ -182,14 +214,15 @@ class Member {
     for (std::int64_t bucket = 0; bucket < std::ssize(test.buckets); ++bucket) {
       const std::int64_t elements = test.buckets[at(bucket)];
       Exchanged& buffer = buffers_.emplace_back(test.element, elements);
-      tensors_.push_back({.type = {test.element, {elements}}, .data = buffer.memory()});
-      nodes_.push_back(node_of(test.algorithm, test.processes, number, bucket));
+      const Tensor whole{.type = {test.element, {elements}}, .data = buffer.memory()};
+      const Node node = node_of(test.algorithm, test.processes, number, bucket);
+      for (SumNode& each : nodes_of_sum(node, whole, test.sums)) nodes_.push_back(std::move(each));
     }
     for (std::size_t turn = 0; turn < nodes_.size(); ++turn) {
-      const std::size_t bucket = number == test.backwards ? nodes_.size() - 1 - turn : turn;
-      kernels_.push_back(table.build({.node = nodes_[bucket],
-                                      .inputs = {&tensors_[bucket], 1},
-                                      .outputs = {&tensors_[bucket], 1},
+      const SumNode& next = nodes_[number == test.backwards ? nodes_.size() - 1 - turn : turn];
+      kernels_.push_back(table.build({.node = next.node,
+                                      .inputs = next.inputs,
+                                      .outputs = next.outputs,
                                       .variables = {},
                                       .versions_seen = {},
                                       .abort = abort,
@@ -221,8 +254,7 @@ class Member {
   std::int64_t number_;
   StreamQueue queue_;
   std::deque<Exchanged> buffers_;
-  std::deque<Tensor> tensors_;
-  std::deque<Node> nodes_;
+  std::deque<SumNode> nodes_;
   LaneCounters counters_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
 };

@@ -65,8 +65,8 @@ void refuse_another_order(const std::string& title, const NcclClique& known) {
                    title + ": member " + std::to_string(first) + " reduces the buckets " +
                        expected.buckets + ", member " + std::to_string(number) + " " +
                        member.buckets +
-                       ", and NCCL wants one order; fix: report this, and use "
-                       "--all-reduce reduce_to_one until that is done");
+                       ", and NCCL wants one order; fix: report this, and let the host sum until "
+                       "that is done: --all-reduce reduce_to_one, or all workers in one process");
   }
 }
 
@@ -115,7 +115,7 @@ bool NcclRoll::shares_gpus(const NcclClique& known) { return on_one_gpu(known).h
 
 void NcclRoll::verify(const std::string& clique, const NcclClique& known, std::int64_t count,
                       SharedGpus shared) {
-  const std::string title = "all_reduce by NCCL between processes " + clique;
+  const std::string title = "collectives by NCCL between processes " + clique;
   std::string missing;
   for (std::int64_t number = 0; number < count; ++number) {
     if (!known.members.contains(number)) missing += ' ' + std::to_string(number);

@@ -85,7 +85,7 @@ TEST(NcclRoll, SaysWhichMemberIsNowhere) {
       error_of([&] { NcclRoll::verify("0,1", known.at("0,1"), 2, SharedGpus::Refused); });
   EXPECT_EQ(error.kind(), ErrorKind::PeerLost);
   EXPECT_EQ(std::string(error.what()),
-            "all_reduce by NCCL between processes 0,1: no process has member 1");
+            "collectives by NCCL between processes 0,1: no process has member 1");
 }
 
 /// The library itself, where it is installed: it can be loaded and asked without a GPU.

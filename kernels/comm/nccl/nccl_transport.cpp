@@ -198,6 +198,8 @@ struct NcclTransport::State {
     for (const auto& [member, communicator] : clique.communicators) {
       communicator->adopt_thread();
       for (const NcclBucket& bucket : clique.buckets.at(member)) {
+        // Others may lie where one of another time lay, and not alike at all members.
+        if (bucket.exchange.op != Op::AllReduce) continue;
         communicator->register_buffer(bucket.exchange.buffer);
       }
     }

@@ -14,25 +14,30 @@ namespace {
 const Case kThreeProcesses{
     .processes = {0, 1, 1, 2}, .gpus = {0, 1, 2, 3}, .buckets = {1009, 3, 64}};
 
+/// One of four members has no share of three elements.
 TEST_F(Nccl, LeavesTheSumOverAllMembersAtEach) {
-  for_each_process(kThreeProcesses, [](Process& process) {
-    process.connect();
-    for (std::int64_t round = 0; round < 3; ++round) {
-      process.run(round);
-      for (const auto& member : process.members()) {
-        for (std::int64_t bucket = 0; bucket < 3; ++bucket) {
-          const std::vector<float>& found = member->buffer(bucket);
-          for (std::int64_t i = 0; i < std::ssize(found); ++i) {
-            double sum = 0;
-            for (std::int64_t m = 0; m < 4; ++m) {
-              sum += static_cast<double>(contribution(m, round_of(bucket, round), i));
+  Case test = kThreeProcesses;
+  for (const Sums sums : {Sums::Whole, Sums::ByShares}) {
+    test.sums = sums;
+    for_each_process(test, [](Process& process) {
+      process.connect();
+      for (std::int64_t round = 0; round < 3; ++round) {
+        process.run(round);
+        for (const auto& member : process.members()) {
+          for (std::int64_t bucket = 0; bucket < 3; ++bucket) {
+            const std::vector<float>& found = member->buffer(bucket);
+            for (std::int64_t i = 0; i < std::ssize(found); ++i) {
+              double sum = 0;
+              for (std::int64_t m = 0; m < 4; ++m) {
+                sum += static_cast<double>(contribution(m, round_of(bucket, round), i));
+              }
+              ASSERT_NEAR(found[at(i)], sum, 1e-6);
             }
-            ASSERT_NEAR(found[at(i)], sum, 1e-6);
           }
         }
       }
-    }
-  });
+    });
+  }
 }
 
 TEST_F(Nccl, SumsBf16AndCountsTwoBytesForEachElement) {
@@ -118,7 +123,7 @@ TEST_F(Nccl, RefusesMembersThatWouldReduceTheirBucketsInAnotherOrder) {
     const RunError error = error_of([&] { process.connect(); });
     EXPECT_EQ(error.kind(), ErrorKind::Unsupported);
     EXPECT_EQ(std::string(error.what())
-                  .find("all_reduce by NCCL between processes 0,1,2: member 0 reduces the buckets "
+                  .find("collectives by NCCL between processes 0,1,2: member 0 reduces the buckets "
                         "0:1009,1:3,2:64, member 1 2:64,1:3,0:1009, and NCCL wants one order"),
               0U)
         << error.what();
