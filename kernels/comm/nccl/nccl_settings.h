@@ -19,7 +19,7 @@
 
 namespace regatta {
 
-/// Whether NCCL computes an all_reduce between GPUs by this algorithm: `ring` and `nccl`.
+/// Whether NCCL computes collectives between GPUs by this algorithm: `ring` and `nccl`.
 bool is_nccl_algorithm(std::string_view algorithm);
 
 /// A variable that is set while this lives, unless it was before. A process has one for each, which
