@@ -127,7 +127,7 @@ int execute(const regatta::Command& command) {
     case regatta::Command::Kind::Run:
       return takes_time_only(command.request) ? simulate(command) : run(command);
     case regatta::Command::Kind::Calibrate:
-      regatta::run_calibrate(command.request, command.calibrate);
+      regatta::run_calibrate(regatta::with_replicas_on_host(command.request), command.calibrate);
       return kGood;
     case regatta::Command::Kind::Matrix: return matrix(command);
     case regatta::Command::Kind::Report: return regatta::run_report(command.report);

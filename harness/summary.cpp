@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/summary.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +14,7 @@
 #include "harness/run/assemble.h"
 #include "harness/run/merge_reports.h"
 #include "kernels/graph/collective.h"
+#include "kernels/graph/collective_messages.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/random.h"
 #include "kernels/graph/traffic.h"
@@ -104,6 +107,13 @@ T at_place(const std::map<Place, T>& all, const Place& place) {
   return found == all.end() ? T{} : found->second;
 }
 
+/// Empty: it is by another algorithm.
+std::optional<std::string> torus_text(const CollectiveShape& shape) {
+  if (shape.algorithm != kTorus) return std::nullopt;
+  const TorusShape sides = torus_shape(shape);
+  return fmt::format("{}x{}", sides.columns, sides.rows);
+}
+
 /// By their groups; each has a member 0 in one of the parts.
 std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
   std::map<std::int64_t, SumRecord> by_group;
@@ -112,6 +122,7 @@ std::vector<SumRecord> all_reduces_of(const std::vector<Step>& parts) {
       if (node.op != Op::AllReduce || node.attributes.integer("member") != 0) continue;
       const CollectiveShape shape = collective_shape(part.graph, node);
       by_group[shape.group] = {.algorithm = std::string(shape.algorithm),
+                               .torus = torus_text(shape),
                                .members = shape.members,
                                .bytes = shape.elements * shape.element_bytes};
     }

@@ -17,9 +17,9 @@
 namespace regatta {
 namespace {
 
-bool lacks_sides(const RaceRequest& request) {
-  if (StrategyOptions{.given = request.options}.choice(kAlgorithm) != kTorus) return false;
-  return !request.options.contains(kTorusSides.name);
+bool may_lack_sides(const RaceRequest& request) {
+  const std::string algorithm = StrategyOptions{.given = request.options}.choice(kAlgorithm);
+  return (algorithm == kTorus || algorithm == kAuto) && !request.options.contains(kTorusSides.name);
 }
 
 std::vector<int> hosts_of_request(const RaceRequest& request, const Placement& placement) {
@@ -59,7 +59,10 @@ std::int64_t members_on_host(std::span<const int> host_of_member) {
 }
 
 RaceRequest with_torus_of_hosts(const RaceRequest& request) {
-  if (!lacks_sides(request)) return request;
+  return may_lack_sides(request) ? with_replicas_on_host(request) : request;
+}
+
+RaceRequest with_replicas_on_host(const RaceRequest& request) {
   const Placement placement = place_without_data(request);
   if (placement.processes == 1) return request;
   const std::vector<int> hosts = hosts_of_request(request, placement);

@@ -15,9 +15,13 @@ namespace regatta {
 /// different numbers of them, where they stand mixed, or where there is one host.
 std::int64_t members_on_host(std::span<const int> host_of_member);
 
-/// With its replicas_on_host, where the request asks for a torus without --torus: on the cluster's
-/// hosts in virtual time, else on those that processes will be on. Any other stays as it is.
+/// With its replicas_on_host: on the cluster's hosts in virtual time, else on those that processes
+/// will be on. One of one process, or whose hosts are not known, stays as it is.
 /// Throws: RunError(Usage, Data), of a request that cannot be placed or files that cannot be read.
+RaceRequest with_replicas_on_host(const RaceRequest& request);
+
+/// The same, where the request asks for a torus without --torus, or for `auto`, which may pick one.
+/// Any other stays as it is.
 RaceRequest with_torus_of_hosts(const RaceRequest& request);
 
 }  // namespace regatta

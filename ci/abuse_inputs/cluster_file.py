@@ -111,6 +111,11 @@ def require_sums(sums: Any) -> None:
         for name in ("members", "processes"):
             if type(member(each, name)) is not int or not 1 <= each[name] <= MOST_MEMBERS:
                 raise Refused(f"{name} of sums is {str(each[name])[:20]}")
+        columns = each.get("columns", 0)
+        if type(columns) is not int or not 0 <= columns <= MOST_MEMBERS:
+            raise Refused(f"columns of sums is {str(columns)[:20]}")
+        if columns > 0 and each["members"] % columns != 0:
+            raise Refused("columns of sums do not divide their members")
         if not isinstance(member(each, "between_hosts"), bool):
             raise Refused("between_hosts is neither true nor false")
         require_way(member(each, "way"))

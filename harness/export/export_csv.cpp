@@ -79,8 +79,8 @@ class Row {
   }
   void add(const std::string& column, const std::vector<SumRecord>& sums) {
     std::vector<std::string> texts;
-    for (const auto& [algorithm, members, bytes] : sums) {
-      texts.push_back(fmt::format("{}={}", bytes, algorithm));
+    for (const auto& [algorithm, torus, members, bytes] : sums) {
+      texts.push_back(fmt::format("{}={}{}", bytes, algorithm, torus ? " " + *torus : ""));
     }
     add_text(column, fmt::format("{}", fmt::join(texts, "; ")));
   }

@@ -81,14 +81,16 @@ class SimulatedRun(unittest.TestCase):
         changes = json.loads(calibration_of(torus))
         file = cluster("latency_us = 500\n[[host]]\ncount = 3\nprocesses = 2\n", **changes)
 
-        def step_ns(*flags: str) -> int:
+        def step_ns(sides: str, *flags: str) -> int:
             out = fresh_folder()
             output_of("run", *torus, *flags, "--cluster", str(file), "--out", str(out))
             record = json.loads((out / "simulated.jsonl").read_text())
+            self.assertEqual({each["torus"] for each in record["graph"]["all_reduces"]}, {sides})
             nanoseconds: int = record["step_time_ns"]["p50"]
             return nanoseconds
-        self.assertEqual(step_ns(), step_ns("--torus", "2x3"))
-        self.assertGreater(step_ns("--torus", "3x2"), step_ns())  # whose rows cross links, too
+        by_hosts = step_ns("2x3")
+        self.assertEqual(by_hosts, step_ns("2x3", "--torus", "2x3"))
+        self.assertGreater(step_ns("3x2", "--torus", "3x2"), by_hosts)  # whose rows cross, too
 
     def test_waits_for_a_straggler(self) -> None:
         even = f"[compute_times]\n{HOSTS}"

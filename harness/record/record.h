@@ -157,6 +157,7 @@ struct ClockRecord {
 /// One all_reduce of a step.
 struct SumRecord {
   std::string algorithm;
+  std::optional<std::string> torus;  ///< columns by rows, `4x2`; empty: by another algorithm
   std::int64_t members = 1;
   std::int64_t bytes = 0;  ///< of a member's buffer
 };

@@ -145,6 +145,7 @@ void for_each_field(T& part, Field&& field) {
 template <FieldsOf<SumRecord> T, typename Field>
 void for_each_field(T& part, Field&& field) {
   field("algorithm", part.algorithm);
+  field("torus", part.torus);
   field("members", part.members);
   field("bytes", part.bytes);
 }

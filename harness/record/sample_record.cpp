@@ -105,7 +105,8 @@ Record sample_record() {
                     .bytes_per_step_computed = 800'000,
                     .bytes_per_step_counted = 800'000,
                     .shard_imbalance = 1.25,
-                    .all_reduces = {{.algorithm = "double_tree", .members = 2, .bytes = 65'536}},
+                    .all_reduces =
+                        {{.algorithm = "torus", .torus = "2x1", .members = 2, .bytes = 65'536}},
                     .picked_by = "89abcdef01234567"},
           .checksums = {.initial_weights = "0123456789abcdef",
                         .data_order = "fedcba9876543210",

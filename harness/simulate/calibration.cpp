@@ -56,11 +56,9 @@ ordered_json written(const MessageCosts& transport) {
 }
 
 ordered_json written(const MeasuredSum& sum) {
-  return {{"algorithm", sum.algorithm},
-          {"members", sum.members},
-          {"processes", sum.processes},
-          {"between_hosts", sum.between_hosts},
-          {"way", written(sum.way)}};
+  return {{"algorithm", sum.algorithm},         {"members", sum.members},
+          {"processes", sum.processes},         {"columns", sum.columns},
+          {"between_hosts", sum.between_hosts}, {"way", written(sum.way)}};
 }
 
 class CalibrationReader {
@@ -151,15 +149,19 @@ class CalibrationReader {
       sum.algorithm = algorithm.get<std::string>();
       sum.members = count(member(each, "members"), "members of sums");
       sum.processes = count(member(each, "processes"), "processes of sums");
+      if (each.contains("columns")) sum.columns = count(each["columns"], "columns of sums", 0);
+      if (sum.columns > 0 && sum.members % sum.columns != 0) {
+        throw wrong("columns of sums do not divide their members");
+      }
       const json& between = member(each, "between_hosts");
       if (!between.is_boolean()) throw wrong("between_hosts of sums is true or false");
       sum.between_hosts = between.get<bool>();
       read(member(each, "way"), sum.way);
     }
   }
-  std::int64_t count(const json& value, const std::string& name) const {
+  std::int64_t count(const json& value, const std::string& name, double least = 1) const {
     if (!value.is_number_integer()) throw wrong(name + " is no whole number");
-    return static_cast<std::int64_t>(number(value, name, {1, kMostMembers}));
+    return static_cast<std::int64_t>(number(value, name, {least, kMostMembers}));
   }
   void read(const json& object, MessageCosts& transport) const {
     for_each_rate(transport, [&]<typename T>(const char* name, T& value) {

@@ -35,6 +35,7 @@ struct MeasuredSum {
   std::string algorithm;
   std::int64_t members = 1;
   std::int64_t processes = 1;  ///< that have them, contiguous shares; 1: they are threads
+  std::int64_t columns = 0;    ///< of a torus; 0: as near to a square as the members allow
   bool between_hosts = false;
   virtual_time::Way way;  ///< of the whole sum, of a member's bytes
 };

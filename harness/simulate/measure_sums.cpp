@@ -36,10 +36,11 @@ constexpr int kSumYields = 50;          // of lanes that share cores (executor.c
 struct Spread {
   std::int64_t members = 1;
   std::int64_t processes = 1;
+  std::int64_t columns = 0;  ///< of a torus; 0: as near to a square as the members allow
   auto operator<=>(const Spread&) const = default;
 };
 
-std::set<Spread> spreads_of(const std::vector<Step>& parts) {
+std::set<Spread> spreads_of(const std::vector<Step>& parts, std::int64_t columns) {
   std::set<Spread> all;
   for (const Step& part : parts) {
     for (const Node& node : part.graph.nodes()) {
@@ -48,7 +49,8 @@ std::set<Spread> spreads_of(const std::vector<Step>& parts) {
       const std::set<std::int64_t> processes(shape.part_of.begin(), shape.part_of.end());
       if (shape.members == 1) continue;
       all.insert({.members = shape.members,
-                  .processes = std::max<std::int64_t>(1, std::ssize(processes))});
+                  .processes = std::max<std::int64_t>(1, std::ssize(processes)),
+                  .columns = columns});
     }
   }
   return all;
@@ -136,6 +138,9 @@ class SummingMembers {
                             {"member", member},
                             {"members", spread.members},
                             {"algorithm", std::string(algorithm)}};
+    if (algorithm == kTorus && spread.columns > 0) {
+      made.node.attributes.set("columns", spread.columns);
+    }
     if (session_ != nullptr) {
       std::vector<std::int64_t> processes;
       for (std::int64_t p = 0; p < spread.processes; ++p) {
@@ -209,7 +214,7 @@ std::map<std::string, Sweep> sweep_by_ranks_of(const Spread& spread,
       options.hosts.empty() ? LaunchOptions{.logs = options.logs} : launch_between_hosts(options);
   launch.ranks = static_cast<int>(spread.processes);
   launch.logs /= fmt::format("sums_of_{}_in_{}", spread.members, spread.processes);
-  launch.environment[kMembersOfSums] = std::to_string(spread.members);
+  launch.environment[kMembersOfSums] = fmt::format("{} {}", spread.members, spread.columns);
   const std::unique_ptr<Launcher> ended = run_measuring_ranks(launch);
   std::map<std::string, Sweep> sweeps = sweeps_in(ended->last_lines(0));
   if (sweeps.size() == all_reduce_algorithms().size() + 1) return sweeps;
@@ -218,10 +223,10 @@ std::map<std::string, Sweep> sweep_by_ranks_of(const Spread& spread,
 
 }  // namespace
 
-std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
+std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts, std::int64_t replicas_on_host,
                                       const TransportMeasuring& options) {
   std::vector<MeasuredSum> all;
-  for (const Spread& spread : spreads_of(parts)) {
+  for (const Spread& spread : spreads_of(parts, replicas_on_host)) {
     options.tell(fmt::format("sums of {} workers in {} process{}", spread.members, spread.processes,
                              spread.processes == 1 ? "" : "es"));
     const bool in_ranks = spread.processes > 1;
@@ -230,6 +235,7 @@ std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
       all.push_back({.algorithm = algorithm,
                      .members = spread.members,
                      .processes = spread.processes,
+                     .columns = algorithm == kTorus ? spread.columns : 0,
                      .between_hosts = in_ranks && !options.hosts.empty(),
                      .way = way_of_messages(without_spoilt(sweep))});
     }
@@ -238,9 +244,10 @@ std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
 }
 
 bool sums_as_rank(MpiSession& session) {
-  const char* members = std::getenv(kMembersOfSums);
-  if (members == nullptr) return false;
-  const Spread spread{.members = std::atoi(members), .processes = session.size()};
+  const char* measured = std::getenv(kMembersOfSums);
+  if (measured == nullptr) return false;
+  Spread spread{.processes = session.size()};
+  std::istringstream(measured) >> spread.members >> spread.columns;
   for (const auto& [algorithm, sweep] : sweep_sums(spread, &session)) {
     if (session.rank() > 0) continue;
     std::string line = algorithm;

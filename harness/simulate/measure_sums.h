@@ -14,9 +14,10 @@
 
 namespace regatta {
 
-/// `parts`: by process. Sums of one member are none.
+/// `parts`: by process. Sums of one member are none. `replicas_on_host`: the columns of a torus
+/// whose rows are hosts, of sums over all replicas; 0: hosts give it none.
 /// Throws: RunError(Unsupported) where mpirun is missing.
-std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
+std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts, std::int64_t replicas_on_host,
                                       const TransportMeasuring& options);
 
 /// In a rank: prints the times of sums if it was started for these. Returns whether it was.

@@ -18,6 +18,7 @@
 #include "harness/simulate/virtual_cell.h"
 #include "harness/system/machine.h"
 #include "harness/system/slurm_job.h"
+#include "kernels/graph/collective_messages.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/open_sums.h"
 #include "kernels/virtual/collective_time.h"
@@ -47,6 +48,13 @@ std::int64_t processes_in(const CollectiveShape& shape) {
   return std::max<std::int64_t>(1, std::ssize(all));
 }
 
+bool has_sides_of(const MeasuredSum& sum, const CollectiveShape& shape) {
+  if (shape.algorithm != kTorus) return true;
+  CollectiveShape measured = shape;
+  measured.columns = sum.columns;
+  return torus_shape(measured).columns == torus_shape(shape).columns;
+}
+
 SumCosts costs_of_file(const RaceRequest& request) {
   const auto file = std::make_shared<const CalibrationFile>(read_calibration(request.costs));
   require_fitting(file->calibration, request.costs, machine_facts().cpu,
@@ -56,7 +64,8 @@ SumCosts costs_of_file(const RaceRequest& request) {
     const std::int64_t processes = processes_in(shape);
     for (const MeasuredSum& sum : file->calibration.sums) {
       if (sum.algorithm == shape.algorithm && sum.members == shape.members &&
-          sum.processes == processes && sum.between_hosts == (has_hosts && processes > 1)) {
+          sum.processes == processes && sum.between_hosts == (has_hosts && processes > 1) &&
+          has_sides_of(sum, shape)) {
         return sum.way.ns_of(static_cast<double>(shape.elements * shape.element_bytes));
       }
     }

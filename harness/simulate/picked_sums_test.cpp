@@ -99,6 +99,28 @@ TEST_F(PickedSums, FollowTheCosts) {
   EXPECT_EQ(picked_for(request(1 << 30, 1)).picked, std::vector<std::string>{"ring"});
 }
 
+TEST_F(PickedSums, AreByATorusWithTheSidesThatWereMeasuredOnly) {
+  write(kRing, kRing);
+  Calibration made = read_calibration(costs()).calibration;
+  for (MeasuredSum& sum : made.sums) {
+    if (sum.algorithm != kTorus) continue;
+    sum.columns = kWorkers;
+    sum.way = {.message_ns = 1, .bytes_per_ns = 100};
+  }
+  std::ofstream(costs()) << to_json(made);
+  RaceRequest with_rows = request(1 << 30, kWorkers);
+  EXPECT_EQ(picked_for(with_rows).picked, std::vector<std::string>{"ring"}) << "2x2 is unknown";
+  with_rows.replicas_on_host = kWorkers;
+  const Placement placement = picked_for(with_rows);
+  EXPECT_EQ(placement.picked, std::vector<std::string>{"torus"});
+  const Step placed = placed_step(placement);
+  for (const Node& node : placed.graph.nodes()) {
+    if (node.op == Op::AllReduce) {
+      EXPECT_EQ(torus_columns(node), kWorkers);
+    }
+  }
+}
+
 TEST_F(PickedSums, AreRefusedWithoutTimesOfSuchSums) {
   write(kDoubleTree, kRing);
   try {

@@ -61,6 +61,13 @@ const Attributes::Value* Attributes::find(std::string_view name) const {
   return nullptr;
 }
 
+void Attributes::erase(std::string_view name) {
+  if (!has(name)) return;
+  Values values = this->values();
+  std::erase_if(values, [name](const auto& entry) { return entry.first == name; });
+  values_ = values.empty() ? nullptr : std::make_shared<const Values>(std::move(values));
+}
+
 bool Attributes::has(std::string_view name) const { return find(name) != nullptr; }
 
 std::int64_t Attributes::integer(std::string_view name) const {

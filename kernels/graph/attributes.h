@@ -25,6 +25,8 @@ class Attributes {
 
   /// Adds the attribute or replaces its value.
   void set(std::string_view name, Value value);
+  /// Leaves the others; one that is not there may be erased.
+  void erase(std::string_view name);
   bool has(std::string_view name) const;
 
   /// The value of an attribute that must be there with this type; a missing one is a bug.

@@ -52,7 +52,9 @@ Step with_algorithms(const Step& step, std::span<const std::string> picked) {
       continue;
     }
     Node node = copier.translate(id);
-    node.attributes.set("algorithm", by_group.at(source.attributes.integer("group")));
+    const std::string& algorithm = by_group.at(source.attributes.integer("group"));
+    node.attributes.set("algorithm", algorithm);
+    if (algorithm != kTorus) node.attributes.erase("columns");
     copier.map_outputs(id, result.graph.add(std::move(node)));
   }
   copier.rename(result);
