@@ -84,6 +84,11 @@ RemoteOptions remote_options(const TrainerRequest& wanted) {
 
 }  // namespace
 
+Reach reach_of_run(const RaceRequest& request) {
+  if (!request.hosts.empty() || !other_host_of_slurm_job().empty()) return Reach::Hosts;
+  return reach_of_ranks();
+}
+
 LaunchOptions launch_of(const TrainerRequest& wanted) {
   LaunchOptions launch;
   // Ranks of other hosts do not inherit the environment.
@@ -91,7 +96,7 @@ LaunchOptions launch_of(const TrainerRequest& wanted) {
   launch.environment[kPickedVariable] = fmt::format("{}", fmt::join(wanted.placement.picked, ","));
   launch.environment[kReplicasOnHostVariable] = std::to_string(wanted.request.replicas_on_host);
   launch.hosts = wanted.request.hosts;
-  if (!launch.hosts.empty() || !other_host_of_slurm_job().empty()) launch.reach = Reach::Hosts;
+  launch.reach = reach_of_run(wanted.request);
   if (wanted.request.on_loss == OnLoss::Continue) launch.on_death = OnDeath::GoOn;
   if (allocated_processes() > 0) launch.start = Start::RankZero;
   launch.arguments = wanted.request.arguments;

@@ -29,6 +29,9 @@ struct TrainerRequest {
   std::function<void(const std::string&)> tell;  ///< a line for who watches the run
 };
 
+/// The hosts on which a run's ranks may be.
+Reach reach_of_run(const RaceRequest& request);
+
 /// How the ranks of a run over processes are started.
 LaunchOptions launch_of(const TrainerRequest& wanted);
 

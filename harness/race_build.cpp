@@ -13,6 +13,7 @@
 #include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
 #include "harness/race_run.h"
+#include "harness/ranks/own_address.h"
 #include "harness/simulate/picked_sums.h"
 #include "harness/summary.h"
 #include "harness/system/machine.h"
@@ -35,7 +36,10 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   data_ = load_data(workload, dataset, files_of(request));
   placement_ = place(request, data_.train.count);
   pick_sums(request, placement_);
-  if (placement_.by_nccl) pinned_.emplace(*nccl_algorithm(request));
+  if (placement_.by_nccl) {
+    pinned_.emplace(*nccl_algorithm(request));
+    if (reach_of_run(request) == Reach::ThisHost) interface_.emplace(kLoopback);
+  }
   weigh();
   describe(dataset);
   if (!request.trace.empty()) trace_.create(request.trace, request.if_there);

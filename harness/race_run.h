@@ -58,8 +58,9 @@ class Race {
 
   RaceRequest request_;
   RaceHooks hooks_;
-  std::optional<WaitingMembers> members_;      ///< of the run, if somebody else has started them
-  std::optional<PinnedNcclAlgorithm> pinned_;  ///< ranks inherit it, and the record has it
+  std::optional<WaitingMembers> members_;         ///< of the run, if somebody else has started them
+  std::optional<PinnedNcclAlgorithm> pinned_;     ///< ranks inherit it, and the record has it
+  std::optional<PinnedNcclInterface> interface_;  ///< as these; where all ranks are on this host
   std::int64_t begin_ns_;
   Checkpoints checkpoints_;
   std::vector<int> cores_;       ///< of this process

@@ -23,6 +23,7 @@
 #include "harness/ranks/control_messages.h"
 #include "harness/ranks/local_address.h"
 #include "harness/ranks/open_mpi.h"
+#include "harness/ranks/own_address.h"
 #include "harness/ranks/rank_commands.h"
 #include "harness/run/local_trainer.h"
 #include "harness/system/machine.h"
@@ -321,7 +322,9 @@ bool is_rank() { return std::getenv(kCoordinatorVariable) != nullptr || is_membe
 
 int serve_as_rank(const RaceRequest& request) {
   std::signal(SIGPIPE, SIG_IGN);  // a broken connection is an error of a call, which names its peer
-  choose_links(reach_of_ranks(), address_of_this_rank(request));
+  const Reach reach = reach_of_ranks();
+  const std::string own_address = address_of_this_rank(request);
+  choose_links(reach, own_address);
   std::unique_ptr<MpiSession> session;
   if (joins_allocation()) {
     const std::optional<int> processes = processes_of(request);
@@ -335,7 +338,11 @@ int serve_as_rank(const RaceRequest& request) {
   // While no other thread reads the environment. Ranks that the coordinator starts have it from
   // there.
   std::optional<PinnedNcclAlgorithm> pinned;
-  if (const auto algorithm = nccl_algorithm(request)) pinned.emplace(*algorithm);
+  std::optional<PinnedNcclInterface> interface;
+  if (const auto algorithm = nccl_algorithm(request)) {
+    pinned.emplace(*algorithm);
+    interface.emplace(reach == Reach::ThisHost ? kLoopback : own_address);
+  }
   ControlClient client(variable_or(kCoordinatorVariable, ""), identity_of_this_run(), hello(),
                        exchange::tls_files_in(request.tls));
   // At the end of its job Slurm signals all processes; the coordinator's word ends this one.

@@ -7,8 +7,9 @@
 //                      another value
 // It lets members of a communicator share a GPU, from 2.30.3 on, where NCCL_MULTI_RANK_GPU_ENABLE
 // is 1. It reads that variable once a process, at the first communicator of several members, so it
-// is set before any is made, whether or not members share a GPU. Records contain all variables that
-// begin with NCCL_. Settings in files (/etc/nccl.conf), which the environment overrides, are
+// is set before any is made, whether or not members share a GPU. It listens at the interface that
+// NCCL_SOCKET_IFNAME names, by itself at one that other hosts reach. Records contain all variables
+// that begin with NCCL_. Settings in files (/etc/nccl.conf), which the environment overrides, are
 // missing there. Source: NCCL user guide, Environment Variables.
 #pragma once
 
@@ -42,6 +43,17 @@ class PinnedNcclAlgorithm {
  public:
   /// Throws: RunError(Usage) if NCCL_ALGO contradicts `algorithm`.
   explicit PinnedNcclAlgorithm(std::string_view algorithm);
+
+ private:
+  std::optional<PinnedVariable> pinned_;
+};
+
+/// Holds NCCL at the network interface with one of this machine's addresses, unless the user has
+/// chosen one.
+class PinnedNcclInterface {
+ public:
+  /// Shapes: `127.0.0.1`; empty, or of another machine: NCCL chooses.
+  explicit PinnedNcclInterface(const std::string& address);
 
  private:
   std::optional<PinnedVariable> pinned_;

@@ -39,6 +39,25 @@ TEST(NcclSettings, RefuseRingWhereTheEnvironmentWantsAnotherAlgorithm) {
   unsetenv("NCCL_ALGO");
 }
 
+TEST(NcclSettings, KeepNcclAtTheInterfaceWithAnAddress) {
+  unsetenv("NCCL_SOCKET_IFNAME");
+  {
+    const PinnedNcclInterface pinned("127.0.0.1");
+    EXPECT_STREQ(std::getenv("NCCL_SOCKET_IFNAME"), "=lo");
+  }
+  EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), nullptr);
+  for (const char* elsewhere : {"", "192.0.2.1", "a name"}) {
+    const PinnedNcclInterface pinned(elsewhere);
+    EXPECT_EQ(std::getenv("NCCL_SOCKET_IFNAME"), nullptr) << elsewhere;
+  }
+  setenv("NCCL_SOCKET_IFNAME", "eth9", 1);
+  {
+    const PinnedNcclInterface pinned("127.0.0.1");
+    EXPECT_STREQ(std::getenv("NCCL_SOCKET_IFNAME"), "eth9") << "the user's stays";
+  }
+  unsetenv("NCCL_SOCKET_IFNAME");
+}
+
 TEST(NcclSettings, LetRanksShareAGpuUnlessTheUserForbidsIt) {
   unsetenv("NCCL_MULTI_RANK_GPU_ENABLE");
   {
