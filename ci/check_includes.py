@@ -74,7 +74,7 @@ SYSTEM = ("sys/", "linux/", "bits/", "asm/", "arpa/", "netinet/")
 STANDARD_HEADER = re.compile(r"^[a-z_0-9]+$")  # <vector>; a library's has a dot or a slash
 C_SYSTEM = ("fcntl.h", "pthread.h", "sched.h", "signal.h", "unistd.h", "immintrin.h", "omp.h",
             "x86intrin.h", "time.h", "poll.h", "malloc.h", "dlfcn.h", "glob.h", "link.h", "spawn.h",
-            "netdb.h")
+            "netdb.h", "ifaddrs.h")
 
 
 def rule_of(path: str) -> Rule | None:

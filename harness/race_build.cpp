@@ -13,6 +13,7 @@
 #include "harness/plan/slurm_room.h"
 #include "harness/plan/training_options.h"
 #include "harness/race_run.h"
+#include "harness/ranks/local_address.h"
 #include "harness/ranks/own_address.h"
 #include "harness/simulate/picked_sums.h"
 #include "harness/summary.h"
@@ -38,7 +39,7 @@ Race::Race(const RaceRequest& request, const RaceHooks& hooks)
   pick_sums(request, placement_);
   if (placement_.by_nccl) {
     pinned_.emplace(*nccl_algorithm(request));
-    if (reach_of_run(request) == Reach::ThisHost) interface_.emplace(kLoopback);
+    if (reach_of_run(request) == Reach::ThisHost) interface_.emplace(interface_with(kLoopback));
   }
   weigh();
   describe(dataset);

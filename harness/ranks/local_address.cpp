@@ -2,6 +2,7 @@
 #include "harness/ranks/local_address.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,6 +14,15 @@
 #include "kernels/graph/error.h"
 
 namespace regatta {
+namespace {
+
+bool has_address(const ifaddrs& interface, const in_addr& address) {
+  if (interface.ifa_addr == nullptr || interface.ifa_addr->sa_family != AF_INET) return false;
+  return reinterpret_cast<const sockaddr_in*>(interface.ifa_addr)->sin_addr.s_addr ==
+         address.s_addr;
+}
+
+}  // namespace
 
 std::string address_towards(const std::string& address_and_port) {
   const std::size_t colon = address_and_port.rfind(':');
@@ -42,6 +52,17 @@ std::string address_towards(const std::string& address_and_port) {
     throw fail();
   }
   return text.data();
+}
+
+std::string interface_with(const std::string& address) {
+  in_addr wanted{};
+  ifaddrs* all = nullptr;
+  if (inet_pton(AF_INET, address.c_str(), &wanted) != 1 || getifaddrs(&all) != 0) return "";
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owned(all, freeifaddrs);
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (has_address(*each, wanted)) return each->ifa_name;
+  }
+  return "";
 }
 
 }  // namespace regatta

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The address at which others in the same network can reach this machine.
+// The address at which others in the same network can reach this machine, and its interface.
 #pragma once
 
 #include <string>
@@ -10,5 +10,9 @@ namespace regatta {
 /// The source address, without port, of packets to `ADDRESS:PORT`; loopback for a loopback address.
 /// Takes IPv4 addresses and names. Throws: RunError(Usage).
 std::string address_towards(const std::string& address_and_port);
+
+/// The name of this machine's network interface with the address, `lo`; empty: none has it.
+/// Shapes: `127.0.0.1`.
+std::string interface_with(const std::string& address);
 
 }  // namespace regatta

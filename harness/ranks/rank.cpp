@@ -341,7 +341,7 @@ int serve_as_rank(const RaceRequest& request) {
   std::optional<PinnedNcclInterface> interface;
   if (const auto algorithm = nccl_algorithm(request)) {
     pinned.emplace(*algorithm);
-    interface.emplace(reach == Reach::ThisHost ? kLoopback : own_address);
+    interface.emplace(interface_with(reach == Reach::ThisHost ? kLoopback : own_address));
   }
   ControlClient client(variable_or(kCoordinatorVariable, ""), identity_of_this_run(), hello(),
                        exchange::tls_files_in(request.tls));

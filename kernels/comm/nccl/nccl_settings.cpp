@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/comm/nccl/nccl_settings.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -43,24 +39,6 @@ bool is_ring(std::string_view value) {
   });
 }
 
-bool has_address(const ifaddrs& interface, const in_addr& address) {
-  if (interface.ifa_addr == nullptr || interface.ifa_addr->sa_family != AF_INET) return false;
-  return reinterpret_cast<const sockaddr_in*>(interface.ifa_addr)->sin_addr.s_addr ==
-         address.s_addr;
-}
-
-/// Empty: none has it.
-std::string interface_with(const std::string& address) {
-  in_addr wanted{};
-  ifaddrs* all = nullptr;
-  if (inet_pton(AF_INET, address.c_str(), &wanted) != 1 || getifaddrs(&all) != 0) return "";
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> holder(all, freeifaddrs);
-  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    if (has_address(*each, wanted)) return each->ifa_name;
-  }
-  return "";
-}
-
 }  // namespace
 
 bool is_nccl_algorithm(std::string_view algorithm) {
@@ -79,8 +57,7 @@ PinnedNcclAlgorithm::PinnedNcclAlgorithm(std::string_view algorithm) {
   pinned_.emplace(kVariable, kRingValue);
 }
 
-PinnedNcclInterface::PinnedNcclInterface(const std::string& address) {
-  const std::string name = interface_with(address);
+PinnedNcclInterface::PinnedNcclInterface(const std::string& name) {
   // Behind `=` it is a whole name, otherwise how names begin.
   if (!name.empty()) pinned_.emplace(kInterface, ("=" + name).c_str());
 }

@@ -48,12 +48,11 @@ class PinnedNcclAlgorithm {
   std::optional<PinnedVariable> pinned_;
 };
 
-/// Holds NCCL at the network interface with one of this machine's addresses, unless the user has
-/// chosen one.
+/// Holds NCCL at one of this machine's network interfaces, unless the user has chosen one.
 class PinnedNcclInterface {
  public:
-  /// Shapes: `127.0.0.1`; empty, or of another machine: NCCL chooses.
-  explicit PinnedNcclInterface(const std::string& address);
+  /// Shapes: `lo`; empty: NCCL chooses.
+  explicit PinnedNcclInterface(const std::string& name);
 
  private:
   std::optional<PinnedVariable> pinned_;
