@@ -325,6 +325,8 @@ class Records(unittest.TestCase):
 
     def test_come_out_as_they_are_written(self) -> None:
         self.assertEqual(records.wrong_row(self.LINE, self.row()), [])
+        nameless = re.sub(rb'"run_id": *"a"', b'"run_id":""', self.LINE)
+        self.assertEqual(records.wrong_row(nameless, self.row(run_id="26a52ce2742fec8b")), [])
         self.assertEqual(records.wrong_row(self.LINE, self.row(status="reached")),
                          ["status is 'missed', its row has 'reached'"])
         self.assertIn("no JSON", records.wrong_row(self.LINE[:-1], self.row())[0])

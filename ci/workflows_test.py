@@ -4,6 +4,8 @@
 Exits 77 (skipped) where yamllint, which brings Python's yaml, or shellcheck is not installed.
 """
 
+import ast
+import contextlib
 import os
 import re
 import shutil
@@ -49,6 +51,16 @@ def complaints(script: str, shell: str | None) -> str:
     return done.stdout + done.stderr
 
 
+def constants(script: Path) -> dict[str, Any]:
+    """Those at its top that are literals."""
+    found = {}
+    for one in ast.parse(script.read_text()).body:
+        with contextlib.suppress(ValueError):
+            if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name):
+                found[one.targets[0].id] = ast.literal_eval(one.value)
+    return found
+
+
 class Workflows(unittest.TestCase):
     def test_are_two_and_have_steps(self) -> None:
         self.assertEqual(list(workflows()), ["ci.yml", "regression.yml"])
@@ -78,6 +90,13 @@ class Workflows(unittest.TestCase):
         self.assertLessEqual({"ci/test", "ci/race", "ci/regression"}, named)
         for program in named:
             self.assertTrue(os.access(program, os.X_OK), program)
+
+    def test_give_every_system_hostile_inputs(self) -> None:
+        """10,000 of ci/abuse, and those that each target of ci/fuzz makes in a minute."""
+        said = {name: constants(Path("ci") / name) for name in ("abuse", "fuzz")}
+        self.assertEqual((said["abuse"]["INPUTS"], said["fuzz"]["SECONDS"]), (10_000, 60))
+        whole = [step["run"] for _, step in steps() if step.keys() == {"run"}]  # no `if`
+        self.assertLessEqual({"ci/abuse build/release/bin/regatta", "ci/fuzz"}, set(whole))
 
     def test_run_on_every_system_that_has_its_packages_listed(self) -> None:
         known = re.findall(r"^  \['(\w+) ([\d.]+)'\]=", Path("ci/packages.sh").read_text(), re.M)

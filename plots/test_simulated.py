@@ -282,10 +282,12 @@ class Staleness(unittest.TestCase):
     def test_is_a_line_for_each_way_over_studies_of_other_rates(self) -> None:
         records = self.records()
         whole = made_up_judgement(records[:1])["simulated"][0]["ways"][0]["cell"]
-        records = [{**record, "cell": {**whole, **record["cell"]}} for record in records]
+        records = [{**record, "run_id": str(at), "cell": {**whole, **record["cell"]}}
+                   for at, record in enumerate(records)]
         with tempfile.TemporaryDirectory() as name:
             file = Path(name) / "simulated.jsonl"
-            file.write_text("".join(json.dumps(record) + "\n" for record in records))
+            lines_twice = [json.dumps(record) + "\n" for record in records] * 2
+            file.write_text("".join(lines_twice) + lines_twice[0][:-9])
             studies = studies_of(made_up_judgement(records))
             lines = virtual_staleness.lines_of(studies, virtual_staleness.diverged_in(file))
         self.assertEqual([line.label for line in lines],

@@ -167,6 +167,8 @@ def wrong_row(text: bytes, row: dict[str, str]) -> list[str]:
             continue
         if column == "examples_to_target" and value.get("status") != "reached":
             continue
+        if (column, field) == ("run_id", ""):  # the row has the line's digest for one
+            continue
         if row[column] != str(field):
             found.append(f"{column} is {str(field)[:40]!r}, its row has {row[column][:40]!r}")
     return found

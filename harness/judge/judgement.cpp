@@ -138,11 +138,8 @@ Groups grouped(std::span<const Record> records, std::vector<std::string>& warnin
   std::map<std::string, std::size_t> cells;
   std::set<std::string> seen;
   std::int64_t twice = 0;
-  std::int64_t nameless = 0;
   for (const Record& record : records) {
-    if (record.run_id.empty()) {
-      ++nameless;
-    } else if (!seen.insert(record.run_id).second) {
+    if (!record.run_id.empty() && !seen.insert(record.run_id).second) {
       ++twice;
       continue;
     }
@@ -156,10 +153,6 @@ Groups grouped(std::span<const Record> records, std::vector<std::string>& warnin
   }
   if (twice > 0) {
     warnings.push_back(fmt::format("{} records are there more than once and count once", twice));
-  }
-  if (nameless > 0) {
-    warnings.push_back(
-        fmt::format("{} records have no run_id: one that is there twice counts twice", nameless));
   }
   return groups;
 }

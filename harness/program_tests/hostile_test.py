@@ -171,17 +171,20 @@ class Records(Hostile):
         return folder
 
     def test_that_are_there_twice_count_once(self) -> None:
-        folder = folder_of_runs(seeds=3)
-        lines = self.lines_of(folder)
-        thrice = self.write(lines * 3)
-        for command in (("compare", str(folder), str(thrice), "--format", "json"),
-                        ("export", str(thrice), "--format", "csv")):
-            done = regatta(*command)
-            self.assertIn("records.jsonl:4: the same run as line 1; skipped", done.stderr)
-            if command[0] == "compare":
-                self.assertEqual(json.loads(done.stdout)[0]["head_runs"], 3)
-            else:
-                self.assertEqual(done.stdout.count("\n"), 4, done.stdout)
+        lines = self.lines_of(folder_of_runs(seeds=3))
+        nameless = [re.sub(r'"run_id":"\w+",', "", line) for line in lines]
+        for once in (lines, nameless):
+            folder, thrice = str(self.write(once)), str(self.write(once * 3))
+            for count, *command in (
+                    (lambda said: json.loads(said)[0]["head_runs"],
+                     "compare", folder, thrice, "--format", "json"),
+                    (lambda said: said.count("\n") - 1, "export", thrice, "--format", "csv"),
+                    (lambda said: json.loads(said)["measurements"][0]["cells"][0]["count"],
+                     "report", folder, thrice, "--format", "json")):
+                with self.subTest(command=command[0], named=once is lines):
+                    done = regatta(*command)
+                    self.assertIn("records.jsonl:4: the same run as line 1; skipped", done.stderr)
+                    self.assertEqual(count(done.stdout), 3)
 
     def test_of_another_schema_end_a_comparison(self) -> None:
         folder = folder_of_runs(seeds=2)
@@ -197,6 +200,20 @@ class Records(Hostile):
             done = regatta("report", str(self.write([deep, line])), "--format", "json")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("records.jsonl:1: no record", done.stderr)
+
+    def test_are_lines_that_have_an_end(self) -> None:
+        folder = folder_of_runs()
+        os.truncate(folder / "records.jsonl", 1 << 30)
+        for command in (("report", "--format", "json"), ("export", "--format", "csv"),
+                        ("compare", str(folder)),
+                        ("matrix", "--tier", "quick", "--dry-run", "--out")):
+            self.assert_refused(*command, str(folder), says="records.jsonl:2: the line has more "
+                                                            "than the 67108864 bytes that are read")
+        child = subprocess.Popen([REGATTA, "report", folder, "--format", "json"],
+                                 stderr=subprocess.DEVNULL)
+        _, _, used = os.wait4(child.pid, 0)
+        child.returncode = 0  # it is waited for
+        self.assertLess(used.ru_maxrss << 10, 512 << 20)
 
     def test_are_kept_in_regular_files_only(self) -> None:
         folder = fresh_folder()

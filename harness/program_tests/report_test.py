@@ -230,8 +230,7 @@ class Damaged(Reports):
         least = {"cell": {"workload": "parabola", "strategy": "single"}}
         lines = [least | {"status": "missed"}, least | {"status": "failed"},
                  least | {"status": "reached"}, json.loads(lines_of(QUICK)[1])]
-        judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)),
-                                    warns="3 records have no run_id: one that is there twice")
+        judgement, page = self.made(folder_of("\n".join(json.dumps(one) for one in lines)))
         self.assertEqual([len(one["cells"]) for one in judgement["workloads"]], [1, 1])
         self.assertEqual(judgement["workloads"][0]["cells"][0]["count"], 3)
         self.assertIn("parabola", page)
@@ -247,6 +246,16 @@ class Damaged(Reports):
         counts = [cell["count"] for one in judgement["workloads"] for cell in one["cells"]]
         self.assertEqual(sum(counts), len(paths) - 4)  # cell, its workload and strategy; status
         self.assertEqual(page.count("it has no "), 4)
+
+    def test_refuses_a_judgement_of_great_depth(self) -> None:
+        file = fresh_folder() / "judgement.json"
+        file.write_text('{"strategies": ' + "[" * 100_000 + "]" * 100_000 + "}")
+        ran = subprocess.run(["/usr/bin/python3", "-B", "plots/report.py", file],
+                             capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual(ran.returncode, 1)
+        self.assertRegex(ran.stderr, rf"^report\.py: {file} is no judgement that regatta report "
+                                     r"wrote: .*\n\Z")
+        self.assertEqual([path.name for path in file.parent.iterdir()], [file.name])
 
     def test_refuses_folders_without_records(self) -> None:
         empty = fresh_folder()

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,12 +16,14 @@
 #include "harness/system/command_text.h"
 #include "harness/system/input_file.h"
 #include "kernels/graph/error.h"
+#include "kernels/graph/random.h"
 #include "strategies/strategy.h"
 
 namespace regatta {
 namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{8} << 30;  // of a file of records
+constexpr std::size_t kMostLineBytes = std::size_t{64} << 20;   // the longest known has 115 kB
 
 /// The text of what a line should have been.
 class NotARecord : public RunError {
@@ -170,6 +173,21 @@ void drop_repeated(std::vector<Record>& records) {
   records = std::move(kept);
 }
 
+/// False at the end. Throws: RunError(Data) where it is longer than a line may be.
+bool next_line(std::ifstream& file, std::string& line) {
+  line.clear();
+  for (int byte = file.rdbuf()->sbumpc(); byte != EOF; byte = file.rdbuf()->sbumpc()) {
+    if (byte == '\n') return true;
+    if (line.size() == kMostLineBytes) {
+      throw RunError(ErrorKind::Data, fmt::format("the line has more than the {} bytes that are "
+                                                  "read; fix: take it out of the file",
+                                                  kMostLineBytes));
+    }
+    line += static_cast<char>(byte);
+  }
+  return !line.empty();
+}
+
 }  // namespace
 
 Record record_from_json(std::string_view line) {
@@ -187,6 +205,7 @@ Record record_from_json(std::string_view line) {
   Record record;
   record.cell.fusion = "off";  // records from before it lack the field
   read(json, "", record);
+  if (record.run_id.empty()) record.run_id = fmt::format("{:016x}", fnv1a(line));
   if (schema == 1) record.checksums.data_order.clear();  // of the seed, whatever was consumed
   if (!json["cell"].contains("options")) read_options_of_old(json["cell"], record.cell);
   if (!json["cell"].contains("steps")) read_length_of_old(record.command, record.cell);
@@ -209,13 +228,14 @@ ReadRecords records_in(const std::filesystem::path& folder, Kept kept) {
   std::ifstream file = open_input(path, kMostBytes);
   std::map<std::string, int> lines;  // by run ID
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+  for (int number = 1;; ++number) {
     const std::string where = fmt::format("{}:{}: ", path, number);
     try {
+      if (!next_line(file, line)) break;
+      if (line.find_first_not_of(" \t\r") == line.npos) continue;
       Record record = record_from_json(line);
       const auto [first, is_new] = lines.emplace(record.run_id, number);
-      if (is_new || record.run_id.empty()) {
+      if (is_new) {
         result.records.push_back(std::move(record));
       } else {
         result.warnings.push_back(

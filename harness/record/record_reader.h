@@ -22,8 +22,8 @@ struct ReadRecords {
 
 /// Reads FOLDER/records.jsonl, or FOLDER/simulated.jsonl; nothing where there is none. Of lines
 /// with one run ID the first counts, and of a command that was cancelled and run again the later
-/// run. Throws: RunError(Data) if it cannot be read or has a record of a later schema, whose
-/// numbers may have another meaning.
+/// run. Throws: RunError(Data) if it cannot be read, or has a line of more than 64 MiB, or a record
+/// of a later schema, whose numbers may have another meaning.
 ReadRecords records_in(const std::filesystem::path& folder, Kept kept = Kept::Real);
 
 /// The same. Throws: RunError(Data) also where there is no record.
@@ -32,7 +32,8 @@ ReadRecords read_records(const std::filesystem::path& folder);
 /// Both files. Throws: as read_records() where neither has a record.
 ReadRecords read_all_records(const std::filesystem::path& folder);
 
-/// Parses one line of JSON. Throws: RunError(Data) that says what is wrong and in which field.
+/// Parses one line of JSON. A record without a run ID has the line's digest for one, so that the
+/// same line is the same run. Throws: RunError(Data) that says what is wrong and in which field.
 Record record_from_json(std::string_view line);
 
 }  // namespace regatta

@@ -169,6 +169,20 @@ TEST(RecordReader, LeavesOutACancelledRunThatWasRunAgain) {
   EXPECT_TRUE(read.warnings.empty());
 }
 
+TEST(RecordReader, CountsALineWithoutARunIdOnce) {
+  auto json = sample_json();
+  json.erase("run_id");
+  const std::string line = json.dump() + '\n';
+  json["cell"]["seed"] = 9;
+  const ReadRecords read = read_records(folder_with(line + json.dump() + '\n' + line));
+  ASSERT_EQ(read.records.size(), 2U);
+  EXPECT_NE(read.records[0].run_id, read.records[1].run_id);
+  ASSERT_EQ(read.warnings.size(), 1U);
+  EXPECT_NE(read.warnings[0].find("records.jsonl:3: the same run as line 1; skipped"),
+            std::string::npos)
+      << read.warnings[0];
+}
+
 TEST(RecordReader, ReadsSimulatedRunsApartOrBoth) {
   const testing_support::ScratchFolder folder;
   EXPECT_THROW(read_all_records(folder.path()), RunError);
