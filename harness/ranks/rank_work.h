@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a rank does at its coordinator's commands: it builds its part of the graph, trains it and
+// reports. Threads: hear() may be called from any, all else from one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/plan/placement.h"
+#include "harness/plan/race_request.h"
+#include "harness/ranks/control_client.h"
+#include "harness/run/local_trainer.h"
+#include "kernels/comm/grpc/grpc_exchange.h"
+#include "kernels/comm/mpi/mpi_session.h"
+
+namespace regatta {
+
+/// An environment variable of this process, or `otherwise`.
+std::string variable_or(const char* name, const std::string& otherwise);
+
+/// The run that this process was started for.
+RunIdentity identity_of_this_run();
+
+/// Throws: RunError(Usage) where mpirun has not started this process.
+int number_of_this_rank();
+
+class RankWork {
+ public:
+  /// `session`: of an allocation that was joined, or null.
+  RankWork(const RaceRequest& request, ControlClient& client, std::unique_ptr<MpiSession> session)
+      : request_(request),
+        client_(client),
+        rank_(number_of_this_rank()),
+        mpi_(std::move(session)) {}
+
+  /// The part of the graph and what must agree.
+  void join();
+  /// Does what it is told. Returns false at the end of the run.
+  bool obey(const control::ToRank& command);
+  /// Of a loss, or that it has to stop. Threads: any.
+  void hear(const control::ToRank& command);
+
+ private:
+  void start(const control::Start& start);
+  void advance(const control::Advance& advance);
+  void send_variables(const control::SendVariables& wanted);
+  void take_piece(const control::Piece& piece);
+  void begin_at(const control::BeginAt& begin);
+  void send_the_report(const control::SendReport& wanted);
+  void tell_time();
+  void send_the_trace();
+  std::size_t own() const { return static_cast<std::size_t>(rank_); }
+  std::string open_exchange();
+  void send_advanced();
+
+  RaceRequest request_;
+  ControlClient& client_;
+  int rank_;
+  DataSets data_;
+  Placement placement_;
+  std::vector<Step> parts_;  ///< of all processes: this one's is run, others say who talks to it
+  std::set<int> peers_;      ///< processes that it exchanges messages with
+  std::unique_ptr<GrpcExchange> exchange_;
+  std::unique_ptr<MpiSession> mpi_;
+  std::unique_ptr<LocalTrainer> trainer_;  // before the session goes
+  std::atomic<bool> stopped_{false};       ///< the run has failed
+  std::atomic<bool> started_{false};       ///< the trainer is there
+};
+
+}  // namespace regatta
