@@ -99,12 +99,32 @@ packed=$(tar -tf "$work/packed.tar.xz")
   { echo "FAILED: the package holds: $packed"; exit 1; }
 cd "$root"
 
+# small_rehearsal BUILD FOLDER: the programs of a build, but steps of images are few, and a race of
+# images is over when it has begun to judge its first weights, which takes an emulated GPU 20 s of a
+# core: gpu_processes_test.py has whole steps of such a race.
+small_rehearsal() {
+  local name
+  mkdir -p "$2/bin"
+  for name in "$1"/gpu_tests "$1"/bin/cuda_*_test; do
+    ln -s "$(realpath "$name")" "$2/${name#"$1"/}"
+  done
+  stand_in "$2/bin/step_bench_rehearsal" \
+    "exec $(realpath "$1/bin/step_bench_rehearsal") \"\$@\" --rounds 1 --steps 1"
+  stand_in "$2/bin/regatta_rehearsal" "real=$(realpath "$1/bin/regatta_rehearsal")
+[[ \"\$*\" == *resnet9_thin* ]] || exec \"\$real\" \"\$@\"
+timeout 2 \"\$real\" \"\$@\" || { code=\$?; ((code == 124)) || exit \$code; }
+echo \"begun: \$*\""
+}
+
 # Stages within their minutes, the archive small, and a record of each race. All of the tests that a
 # whole rehearsal has in it run by themselves.
 if [[ -x $1/bin/regatta_rehearsal ]]; then
-  ci/gpu --rehearse --build "$1" --out "$work/out" first test:cuda_launch_test airbench94 race \
-    >"$work/said" 2>&1 ||
+  small_rehearsal "$1" "$work/small"
+  ci/gpu --rehearse --build "$work/small" --out "$work/out" first test:cuda_launch_test airbench94 \
+    race >"$work/said" 2>&1 ||
     { cat "$work/said"; exit 1; }
+  grep -q "^begun: run --workload resnet9_thin --device cuda .*--dtype bf16" "$work/said" ||
+    { echo "FAILED: the rehearsal has begun no race of images"; exit 1; }
   strategies=$("$1/bin/regatta_rehearsal" list strategies | sed -nE 's/^  ([a-z0-9_]+) .*/\1/p')
   for strategy in $strategies; do
     is_of_it="\"strategy\":\"([a-z_]+\+)?$strategy\",.*\"device\":\"cuda\""
@@ -115,7 +135,7 @@ if [[ -x $1/bin/regatta_rehearsal ]]; then
     { echo "FAILED: five seeds"; exit 1; }
   grep -q '^\[  PASSED  \] [1-9]' "$work/out/test:cuda_launch_test.log" ||
     { echo "FAILED: the rehearsal's tests are none"; exit 1; }
-  ci/gpu --rehearse --build "$1" --out "$work/out" airbench94 >"$work/said" 2>&1 ||
+  ci/gpu --rehearse --build "$work/small" --out "$work/out" airbench94 >"$work/said" 2>&1 ||
     { echo "FAILED: where there are records already"; cat "$work/said"; exit 1; }
 else
   echo "no rehearsal: $1 has no emulated GPU"

@@ -8,6 +8,7 @@ usage: ci/virtual_test.py REGATTA
 Skips (77) where there is no mpirun, which calibration starts.
 """
 
+import functools
 import importlib.machinery
 import importlib.util
 import json
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 REGATTA = str(Path(sys.argv.pop()).resolve()) if len(sys.argv) > 1 else ""
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,15 +100,23 @@ class Staleness(unittest.TestCase):
 HAS_HOSTS = os.geteuid() == 0 and shutil.which("ip") is not None
 
 
+@functools.cache
+def checked() -> tuple[str, dict[str, Any]]:
+    """What ci/simulation_check says, and what `regatta calibrate` has measured for it last: between
+    two hosts of ci/hosts, over a link of 2 ms."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = output_of(str(ROOT / "ci/simulation_check"), "--workload", "parabola", "--steps",
+                         "10", "--rounds", "1", "--mbit", "10", "--delay-ms", "20", "--ways",
+                         "ring", "in_graph", "server", "--build", BUILD, "--out", folder)
+        return said, json.loads((Path(folder) / "transports.json").read_text())
+
+
 class Calibration(unittest.TestCase):
     @unittest.skipIf(not HAS_HOSTS, "network namespaces need root and iproute2")
     def test_measures_messages_between_hosts(self) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            file = Path(name) / "calibration.json"
-            output_of(str(ROOT / "ci/hosts"), "2", "0", "2", REGATTA, "calibrate", "--workload",
-                      "parabola", "--strategy", "all_reduce", "--workers", "2", "--processes", "2",
-                      "--hosts", "@hosts", "--listen", "@address", "--out", str(file))
-            transports = json.loads(file.read_text())["transports"]
+        made = checked()[1]
+        self.assertEqual(made["source"], "regatta calibrate")
+        transports = made["transports"]
         for name in ("open_mpi", "grpc"):  # a link of 2 ms
             message_ns = transports[name]["between_hosts"]["message_ns"]
             self.assertGreater(message_ns, 2e6, name)
@@ -117,10 +127,7 @@ class Calibration(unittest.TestCase):
 class Check(unittest.TestCase):
     @unittest.skipIf(not HAS_HOSTS, "network namespaces need root and iproute2")
     def test_holds_virtual_steps_against_real_ones(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            said = output_of(str(ROOT / "ci/simulation_check"), "--workload", "parabola", "--steps",
-                             "20", "--rounds", "1", "--mbit", "10", "--delay-ms", "20", "--ways",
-                             "ring", "in_graph", "server", "--build", BUILD, "--out", folder)
+        said = checked()[0]
         steps = re.findall(r"(?m)^(\w+) +10 +20 +([\d.]+) +([\d.]+) ", said)
         self.assertEqual([name for name, _, _ in steps], ["ring", "in_graph", "server"])
         for name, real, virtual in steps:  # two ways of 20 ms

@@ -20,10 +20,12 @@ PARABOLA = ("--workload", "parabola", "--global-batch", str(BATCH), "--steps", "
             "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
 UNEVEN = tuple("31" if word == str(BATCH) else word for word in PARABOLA)
 SHARES = {"replica0": 16, "replica1": 15, "replica2": 16}
-LONG_STEPS = 4000
-UNEVEN_FOR_LONG = tuple(str(LONG_STEPS) if word == "300" else word for word in UNEVEN)
-THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "64",
+LONG_STEPS = 1500
+UNEVEN_FOR_LONG = (*(str(LONG_STEPS) if word == "300" else word for word in UNEVEN),
+                   "--straggler", "0:100,1:100,2:100")  # which sleep
+THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", "32",
         "--strategy", "parameter_server", "--workers", "2", "--backup-workers", "1")
+SLEEPY = ("--straggler", "0:10,1:10,2:10")  # steps that last, and do not compute for as long
 
 
 def pushes(record: dict[str, Any]) -> dict[str, tuple[int, int, int]]:
@@ -81,11 +83,11 @@ class BackupWorkers(unittest.TestCase):
                          {"replica0": 1, "replica1": 2, "replica2": 3})
 
     def test_leave_a_straggler_behind(self) -> None:
-        record = record_of(*THIN, "--steps", "40", "--straggler", "2:6")
-        self.check_counts(record, 40)
+        record = record_of(*THIN, "--steps", "30", "--straggler", "2:6")
+        self.check_counts(record, 30)
         _, applied, dropped = pushes(record)["replica2"]
         self.assertGreater(dropped, 0)
-        self.assertLess(applied, 20)
+        self.assertLess(applied, 15)
 
     def record_without(self, rank: int, *arguments: str, ranks: int) -> dict[str, Any]:
         """Of a run that ends well although this rank, of replica 1, is killed."""
@@ -100,8 +102,8 @@ class BackupWorkers(unittest.TestCase):
         return record
 
     def test_go_on_without_one_that_dies(self) -> None:
-        record = self.record_without(2, *THIN, "--steps", "150", ranks=4)
-        self.assertEqual(record["evaluations"][-1]["examples"], 150 * 64)
+        record = self.record_without(2, *THIN, "--steps", "20", *SLEEPY, ranks=4)
+        self.assertEqual(record["evaluations"][-1]["examples"], 20 * 32)
 
     def test_go_on_without_one_that_dies_with_several_servers(self) -> None:
         record = self.record_without(3, *UNEVEN_FOR_LONG, "--servers", "2", ranks=5)
@@ -113,7 +115,7 @@ class BackupWorkers(unittest.TestCase):
                                        in pushes(record).items()))
 
     def test_end_when_fewer_are_left_than_a_step_needs(self) -> None:
-        run = Run(*THIN, "--steps", "100000", "--continue-on-loss", ranks=4)
+        run = Run(*THIN, "--steps", "100000", *SLEEPY, "--continue-on-loss", ranks=4)
         run.await_training()
         run.send(signal.SIGKILL, run.ranks[1])
         log = run.folder / "ranks"
@@ -127,7 +129,7 @@ class BackupWorkers(unittest.TestCase):
         self.assertEqual(run.left(), [])
 
     def test_end_with_one_that_dies_where_they_may_not_go_on(self) -> None:
-        run = Run(*THIN, "--steps", "100000", ranks=4)
+        run = Run(*THIN, "--steps", "100000", *SLEEPY, ranks=4)
         run.await_training()
         run.send(signal.SIGKILL, run.ranks[3])
         record = run.end()

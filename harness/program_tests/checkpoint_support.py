@@ -11,11 +11,11 @@ from typing import Any
 from test_support import REGATTA, fresh_folder, records_in, regatta, soon
 
 BATCH = 32
-STEPS = 24
+STEPS = 14
 THIN = ("--workload", "resnet9_thin", "--dataset", "shapes", "--global-batch", str(BATCH),
         "--steps", str(STEPS))
-THIN_TO_THE_END = (*THIN, "--evaluate", "end")
-EVERY = 6
+THIN_TO_THE_END = (*THIN, "--evaluate", "end", "--threads", "1")  # waits that spin cost a half
+EVERY = 2
 POINTS = 50
 PARABOLA_STEPS = 20_000
 PARABOLA = ("--workload", "parabola", "--steps", str(PARABOLA_STEPS))
@@ -52,6 +52,13 @@ def counts_in(file: Path) -> dict[str, int]:
         if name != "checkpoints":  # the fields of that one follow
             counts[name], at = int.from_bytes(data[end:end + 8], "little"), end + 8
     return counts
+
+
+def payload_of(file: Path) -> bytes:
+    """The variables' memory."""
+    data = file.read_bytes()
+    header, payload = (int.from_bytes(data[i:i + 8], "little") for i in (16, 24))
+    return data[32 + header:32 + header + payload]
 
 
 class Run:

@@ -22,6 +22,13 @@ from test_support import fresh_folder, record_validator, records_in, regatta, ru
 
 VALIDATOR = record_validator()
 
+CHECKPOINTED = ("--checkpoint-every", str(EVERY))
+
+
+def folder_of(file: Path) -> Path:
+    """That a run was given, whose checkpoint this is."""
+    return file.parents[2]
+
 
 class Checkpoints(unittest.TestCase):
     def check_resumed(self, record: dict[str, Any], file: Path, counts: dict[str, int]) -> None:
@@ -37,17 +44,24 @@ class Checkpoints(unittest.TestCase):
         self.assertGreater(record["checkpoints"]["time_ns"], 0)
         self.assertFalse(file.parent.exists(), "a finished run removes its checkpoints")
 
-    def killed_and_resumed(self, *arguments: str, batch: int = BATCH) -> dict[str, Any]:
-        """Killed at a checkpoint that is neither the first nor at an evaluation."""
-        every = ("--checkpoint-every", str(EVERY))
-        run = Run(*arguments, *every)
+    def killed(self, *arguments: str, batch: int = BATCH) -> Path:
+        """The checkpoint of a run that was killed when this was neither the first nor at an
+        evaluation."""
+        run = Run(*arguments, *CHECKPOINTED)
         file = run.await_examples(2 * EVERY * batch)
         run.end(signal.SIGKILL)
         self.assertFalse((run.folder / "records.jsonl").read_text())
+        return file
+
+    def resumed(self, file: Path, *arguments: str) -> dict[str, Any]:
         counts = counts_in(file)
-        record = record_of(*arguments, *every, "--resume", str(file.parent), folder=run.folder)
+        record = record_of(*arguments, *CHECKPOINTED, "--resume", str(file.parent),
+                           folder=folder_of(file))
         self.check_resumed(record, file, counts)
         return record
+
+    def killed_and_resumed(self, *arguments: str, batch: int = BATCH) -> dict[str, Any]:
+        return self.resumed(self.killed(*arguments, batch=batch), *arguments)
 
     def check_bits(self, *arguments: str) -> None:
         record = self.killed_and_resumed(*arguments)
@@ -60,18 +74,17 @@ class Checkpoints(unittest.TestCase):
         self.check_bits(*THIN, "--strategy", "all_reduce", "--workers", "2")
 
     def test_resume_sums_as_they_were_picked(self) -> None:
-        picks = ("--strategy", "all_reduce", "--workers", "3", "--all-reduce", "auto", "--costs")
         costs = costs_of_sums("double_tree", 3, 1)
-        self.check_bits(*THIN_TO_THE_END, *picks, str(costs))
-        run = Run(*THIN_TO_THE_END, *picks, str(costs), "--checkpoint-every", str(EVERY))
-        file = run.await_examples(2 * EVERY * BATCH)
-        run.end(signal.SIGKILL)
+        picks = (*THIN_TO_THE_END, "--strategy", "all_reduce", "--workers", "3", "--all-reduce",
+                 "auto", "--costs", str(costs))
+        file, as_picked = self.killed(*picks), costs.read_text()
         costs.write_text(costs_of_sums("reduce_to_one", 3, 1).read_text())
-        done = regatta("run", *THIN_TO_THE_END, *picks, str(costs), "--checkpoint-every",
-                       str(EVERY), "--resume", str(file.parent), "--out", str(run.folder))
+        done = regatta("run", *picks, *CHECKPOINTED, "--resume", str(file.parent), "--out",
+                       str(folder_of(file)))
         self.assertEqual(done.returncode, 1)
         self.assertIn("the checkpoint is of another run than the one asked for: graph", done.stderr)
-        self.assertTrue(file.exists())
+        costs.write_text(as_picked)
+        self.assertEqual(results_of(self.resumed(file, *picks)), results_of(in_one_piece(*picks)))
 
     def test_resume_stages_of_replicas_bit_for_bit(self) -> None:
         self.check_bits(*THIN_TO_THE_END, "--strategy", "all_reduce+model_parallel",
@@ -185,8 +198,7 @@ class Checkpoints(unittest.TestCase):
     def test_are_named_by_the_record_of_a_run_that_lost_a_rank(self) -> None:
         arguments = (*THIN_TO_THE_END, "--strategy", "all_reduce", "--workers", "2",
                      "--processes", "2")
-        every = ("--checkpoint-every", str(EVERY))
-        run = Run(*arguments, *every)
+        run = Run(*arguments, *CHECKPOINTED)
         file = run.await_examples(EVERY * BATCH)
         children = Path(f"/proc/{run.process.pid}/task").glob("*/children")
         mpirun = [pid for child in children for pid in child.read_text().split()][0]
@@ -196,7 +208,8 @@ class Checkpoints(unittest.TestCase):
         failure = records_in(run.folder)[0]["failure"]
         self.assertEqual(failure["kind"], "peer_lost")
         self.assertTrue(failure["text"].endswith(f"--resume {file.parent}"), failure)
-        record = record_of(*arguments, *every, "--resume", str(file.parent), folder=run.folder)
+        record = record_of(*arguments, *CHECKPOINTED, "--resume", str(file.parent),
+                           folder=run.folder)
         self.assertEqual(results_of(record), results_of(in_one_piece(*arguments)))
 
     def test_cost_the_training_clock_nothing(self) -> None:

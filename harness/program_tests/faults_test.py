@@ -22,14 +22,17 @@ from run_support import END_LIMIT_S, START_LIMIT_S, Run, path_to_wrapped_mpirun
 from test_support import fresh_folder, records_in, regatta, run_tests, soon
 
 # One thread evaluates, and steps wait for stragglers that sleep: long enough to be met anywhere.
-SHORT = ("--steps", "8", "--threads", "1", "--straggler", "0:10,1:10")
-SLEEPY = ("--straggler", "0:5,1:5")
+SHORT_STEPS = 4
+SHORT = ("--steps", str(SHORT_STEPS), "--threads", "1", "--straggler", "0:20,1:20")
+SLEEPY_STEPS = 20
+SLEEPY = ("--steps", str(SLEEPY_STEPS), "--straggler", "0:15,1:15")
 
 # What proves the moment: lines printed before the death, one an evaluation, and the record's
 # evaluations and steps.
 LINES_BEFORE = {"start": 0, "training": 1, "evaluation": 1, "end": 2}
 EVALUATIONS = {"start": (0,), "training": (1,), "evaluation": (1, 2), "end": (2,)}
-STEPS = {"start": (0,), "training": range(32), "evaluation": (8,), "end": (8,)}
+STEPS = {"start": (0,), "training": range(32), "evaluation": (SHORT_STEPS,),
+         "end": (SHORT_STEPS,)}
 KILLED = r"exited on signal 9 \(Killed\)"
 # Of a rank that dies early; mpirun's words, its connection's end or its absence may come first.
 NOTICED = rf"({KILLED}|its connection broke|ended before it joined)"
@@ -54,7 +57,7 @@ def kill(case: Case) -> Outcome:
         await_evaluation(run)
     if case.moment == "end":
         run.send(signal.SIGSTOP, holder)
-        run.await_line("step 8 ")
+        run.await_line(f"step {SHORT_STEPS} ")
     lines = len(run.lines)
     run.send(signal.SIGKILL, victims[case.victim])
     goes_on = "--continue-on-loss" in CELLS[case.cell]  # where mpirun says nothing
@@ -139,7 +142,7 @@ class Kill9(Fault):
         for outcome in at_once(kill, cases):
             with self.subTest(case=outcome.case):
                 (record,) = outcome.run.records()
-                self.assert_survived(record, steps=8)
+                self.assert_survived(record, steps=SHORT_STEPS)
                 self.assertEqual((outcome.exit_code, outcome.left), (0, []))
 
     def assert_survived(self, record: dict[str, Any], steps: int) -> None:
@@ -151,12 +154,12 @@ class Kill9(Fault):
 
     def test_of_a_worker_in_a_step_is_survived_by_a_run_that_may_go_on(self) -> None:
         for servers in (1, 2):
-            run = Run(*THIN, *CELLS["going on"], "--servers", str(servers), "--steps", "60",
-                      *SLEEPY, ranks=servers + 2)
+            run = Run(*THIN, *CELLS["going on"], "--servers", str(servers), *SLEEPY,
+                      ranks=servers + 2)
             run.await_training()
             run.send(signal.SIGKILL, run.ranks[servers + 1])
             with self.subTest(servers=servers):
-                self.assert_survived(run.end(limit_s=60), steps=60)
+                self.assert_survived(run.end(limit_s=60), steps=SLEEPY_STEPS)
                 self.assertEqual(run.left(), [])
 
     def test_of_a_server_or_before_all_are_ready_ends_a_run_that_may_go_on(self) -> None:

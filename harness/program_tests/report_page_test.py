@@ -5,6 +5,7 @@
 usage: harness/program_tests/report_page_test.py REGATTA SCHEMA
 """
 
+import functools
 import json
 import re
 import shutil
@@ -22,19 +23,41 @@ WORKLOADS, STRATEGIES = 2, 9
 CELLS, FOLDED = 300, 40
 
 
+BROWSERS: list[Browser] = []
+
+
+def setUpModule() -> None:
+    """One browser for all pages."""
+    BROWSERS.append(unittest.enterModuleContext(browser()))
+
+
+@functools.cache
+def report_of(records: Path) -> Path:
+    folder = fresh_folder()
+    output_of("report", str(records), "--out", str(folder))
+    return folder / "index.html"
+
+
+@functools.cache
+def real_and_virtual() -> Path:
+    """Records of real runs, and of virtual ones, which get a page of their own."""
+    folder = fresh_folder()
+    shutil.copy(VIRTUAL / "simulated.jsonl", folder)
+    shutil.copy(RECORDS / "records.jsonl", folder)
+    return folder
+
+
 class Opened(unittest.TestCase):
     """A page of `records` in a browser; it is checked for errors after each test."""
 
     chromium: Browser
     index: Path
-    records = RECORDS
+    records: Path
 
     @classmethod
     def setUpClass(cls) -> None:
-        folder = fresh_folder()
-        output_of("report", str(cls.records), "--out", str(folder))
-        cls.index = folder / "index.html"
-        cls.chromium = cls.enterClassContext(browser())
+        cls.index = report_of(cls.records)
+        cls.chromium = BROWSERS[0]
 
     def setUp(self) -> None:
         self.chromium.resize(1280, 900)
@@ -75,6 +98,11 @@ class Opened(unittest.TestCase):
 
 
 class Page(Opened):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.records = real_and_virtual()
+        super().setUpClass()
+
     def test_fits_screens_of_all_widths_and_paper(self) -> None:
         self.check_fits_screens_of_all_widths_and_paper()
 
@@ -253,15 +281,11 @@ class OfClaims(Opened):
 
 
 class OfVirtualTime(Opened):
-    """Real runs, and virtual ones on a page of their own."""
+    """The page of virtual runs."""
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.records = fresh_folder()
-        shutil.copy(VIRTUAL / "simulated.jsonl", cls.records)
-        lines = (RECORDS / "records.jsonl").read_text().splitlines(keepends=True)
-        (cls.records / "records.jsonl").write_text("".join(
-            line for line in lines if '"workload":"parabola"' in line))
+        cls.records = real_and_virtual()
         super().setUpClass()
 
     def follow(self) -> None:

@@ -26,10 +26,11 @@ STOP_S = 15
 SILENCE_S = 5  # of a lost rank
 MOMENT_S = 2.5  # half of what makes a rank lost
 END_OF_LONG_S = 120
-PARABOLA_OF_A_SECOND = ("--workload", "parabola", *CELLS["all_reduce"], "--workers", "2", "--steps",
-                        "20000")
-STEPS_OF_A_MOMENT = 40
-STEPS_WITHOUT_A_LAUNCHER = 24
+TWO_RANKS = ("--workload", "parabola", *CELLS["all_reduce"], "--workers", "2")
+PARABOLA_OF_A_SECOND = (*TWO_RANKS, "--steps", "20000")
+PARABOLA_HIT_AT_THE_START = (*TWO_RANKS, "--steps", "5000")
+STEPS_OF_A_MOMENT = 10
+STEPS_WITHOUT_A_LAUNCHER = 10
 
 
 class OtherSignals(Fault):
@@ -69,7 +70,7 @@ class OtherSignals(Fault):
             self.assertEqual((run.launcher.returncode, run.left()), (2, []))
 
     def test_that_are_ignored_by_nohup_end_no_run(self) -> None:
-        run = Run(*PARABOLA_OF_A_SECOND, before=("nohup",))
+        run = Run(*PARABOLA_HIT_AT_THE_START, before=("nohup",))
         run.send(signal.SIGHUP, run.launcher.pid)
         self.assertEqual((run.end(END_OF_LONG_S)["failure"], run.left()), (None, []))
 
@@ -138,7 +139,7 @@ class ClearedUp(Fault):
 
     def test_when_the_keeper_itself_is_killed_or_stopped(self) -> None:
         def hit(number: int) -> Run:
-            run = Run(*PARABOLA_OF_A_SECOND)
+            run = Run(*PARABOLA_HIT_AT_THE_START)
             run.send(number, run.keeper)
             return run
         for run in at_once(hit, (signal.SIGKILL, signal.SIGSTOP)):
@@ -168,7 +169,7 @@ class Stop(Fault):
 
     def test_of_a_rank_for_a_moment_does_no_harm(self) -> None:
         def stop(case: Case) -> Outcome:
-            run = start(case.cell, "--steps", str(STEPS_OF_A_MOMENT), "--straggler", "0:5,1:5")
+            run = start(case.cell, "--steps", str(STEPS_OF_A_MOMENT), "--straggler", "0:20,1:20")
             run.await_training()
             rank = run.ranks[places_of(case.cell).index(case.victim)]
             run.send(signal.SIGSTOP, rank)
@@ -240,13 +241,13 @@ class Stop(Fault):
 
 def sleepy_workers(cell: str) -> tuple[str, str]:
     workers = [place for place in places_of(cell) if place.startswith("replica")]
-    return "--straggler", ",".join(f"{worker}:20" for worker in range(len(workers)))
+    return "--straggler", ",".join(f"{worker}:50" for worker in range(len(workers)))
 
 
 def steps_that_outlast_a_stop() -> dict[str, int]:
     """Of runs that go on with one worker less: for twice as long as it is stopped, at the pace of a
     few steps on this machine."""
-    few = 6
+    few = 3
     record = record_of(*THIN, *CELLS["going on"], "--steps", str(few), *sleepy_workers("going on"))
     step_s = record["training_ns"] * 1e-9 / few  # of two workers, who take one at the same time
     steps = math.ceil(2 * STOP_S / step_s)
