@@ -233,7 +233,7 @@ struct LossSample {
 };
 
 struct Record {
-  static constexpr std::int64_t kSchema = 9;  ///< the version that is written; older ones are read
+  static constexpr std::int64_t kSchema = 10;  ///< the version that is written; older ones are read
 
   std::string run_id;
   std::string timestamp;  ///< of the start, UTC, as 2025-01-31T12:00:00Z
