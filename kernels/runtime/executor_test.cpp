@@ -383,5 +383,23 @@ TEST(Executor, AccountsForTheWholeTimeOfEveryWorker) {
   }
 }
 
+/// What comes between two pieces of a run, as an evaluation, is no bubble.
+TEST(Executor, CountsNoBubbleBetweenThePiecesOfARun) {
+  for (const char* strategy : {"model_parallel", "pipeline", "tensor_parallel"}) {
+    TrialOptions options;
+    options.strategy = strategy;
+    options.options.stages = 2;
+    options.steps = 4;
+    options.most_steps = 8;
+    Trial run(thin(64, 8), shapes(), options);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    run.executor().run(8 * 64);
+    for (const WorkerReport& worker : run.executor().workers()) {
+      EXPECT_GE(worker.bubble_ns, 0) << strategy;
+      EXPECT_LE(worker.bubble_ns, worker.wait_ns) << strategy;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace regatta

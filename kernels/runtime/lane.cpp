@@ -137,7 +137,7 @@ void Lane::run() {
   }
   if (loop_.empty() || captured_ != nullptr) return;
   wait_for_loop();  // the end is that of all of its lanes
-  if (stages_ > 0) bubble_ += stages_ended_ - now;
+  bubble_ += for_stages_since(now);
   const std::uint64_t for_loop = ticks() - now;
   waited_ += for_loop;
   total_ += for_loop;
@@ -164,7 +164,7 @@ std::uint64_t Lane::run_step(const Ticket& ticket, std::uint64_t begin) {
 std::uint64_t Lane::run_segments(const StepContext& context, std::uint64_t begin) {
   std::uint64_t now = begin;
   if (!loop_.empty()) wait_for_loop();
-  if (stages_ > 0) bubble_ += stages_ended_ - begin;
+  bubble_ += for_stages_since(begin);
   if (options_.queue != nullptr) options_.queue->begin_step(context);
   if (waits_to_begin()) {
     now = ticks();
@@ -195,6 +195,11 @@ void Lane::wait_for_loop() {
     stages_ended_step_ = step_;
     stages_ended_ = ticks();
   }
+}
+
+/// Of a wait for the loop. At the begin of a run none: the stages had ended when the last one did.
+std::uint64_t Lane::for_stages_since(std::uint64_t begin) const {
+  return stages_ > 0 && stages_ended_ > begin ? stages_ended_ - begin : 0;
 }
 
 std::uint64_t Lane::wait_for_dependencies(const Instruction& instruction, std::uint64_t now) {

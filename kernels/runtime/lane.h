@@ -166,6 +166,7 @@ class Lane {
   void end_captured(std::uint64_t span);
   void end_step(const StepContext& context, std::uint64_t span);
   void wait_for_loop();
+  std::uint64_t for_stages_since(std::uint64_t begin) const;
   std::uint64_t wait_for_dependencies(const Instruction& instruction, std::uint64_t now);
   void wait_for(Lane& other, std::uint64_t progress, std::string_view what);
   std::uint64_t run_segment(const Segment& segment, const StepContext& context, std::uint64_t now);
