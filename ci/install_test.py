@@ -91,8 +91,8 @@ class Installed(unittest.TestCase):
         cut = Path(WORK.name) / "cut"
         shutil.copytree(self.prefix, cut)
         (cut / "share/regatta/plots/report.py").unlink()
-        done = subprocess.run([cut / "bin/regatta", "report", WORK.name], capture_output=True,
-                              text=True, check=False)
+        done = subprocess.run([cut / "bin/regatta", "report", WORK.name, "--out", cut / "report"],
+                              capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, f"^regatta: .*neither {cut}/share/regatta nor .*\\n$")
 
