@@ -115,16 +115,15 @@ void run_calibrate(const RaceRequest& request, const CalibrateRequest& wanted) {
   const LogFolder logs;
   const TransportMeasuring transports{
       .logs = logs.path(), .hosts = request.hosts, .listen = request.listen, .tell = tell};
-  const Calibration made{
-      .source = kCalibrated,
-      .cpu = machine_facts().cpu,
-      .git_commit = software_facts().git_commit,
-      .timestamp = utc_timestamp(),
-      .command = request.command,
-      .transports = measure_transports(transports),
-      .kernels = std::move(measured.costs),
-      .sums = measure_sums(parts, placement.options.replicas_on_host, transports),
-      .step_ns = std::move(measured.step_ns)};
+  const Calibration made{.source = kCalibrated,
+                         .cpu = machine_facts().cpu,
+                         .git_commit = software_facts().git_commit,
+                         .timestamp = utc_timestamp(),
+                         .command = request.command,
+                         .transports = measure_transports(transports),
+                         .kernels = std::move(measured.costs),
+                         .sums = measure_sums(parts, placement.options, transports),
+                         .step_ns = std::move(measured.step_ns)};
   out.stream() << to_json(made);
   out.commit();
   std::cout << made.kernels.size() << " kernels and messages in " << wanted.out << '\n';

@@ -40,7 +40,7 @@ struct Spread {
   auto operator<=>(const Spread&) const = default;
 };
 
-std::set<Spread> spreads_of(const std::vector<Step>& parts, std::int64_t columns) {
+std::set<Spread> spreads_of(const std::vector<Step>& parts, const StrategyOptions& replicas) {
   std::set<Spread> all;
   for (const Step& part : parts) {
     for (const Node& node : part.graph.nodes()) {
@@ -50,7 +50,7 @@ std::set<Spread> spreads_of(const std::vector<Step>& parts, std::int64_t columns
       if (shape.members == 1) continue;
       all.insert({.members = shape.members,
                   .processes = std::max<std::int64_t>(1, std::ssize(processes)),
-                  .columns = columns});
+                  .columns = shape.members == replicas.replicas ? replicas.replicas_on_host : 0});
     }
   }
   return all;
@@ -223,10 +223,11 @@ std::map<std::string, Sweep> sweep_by_ranks_of(const Spread& spread,
 
 }  // namespace
 
-std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts, std::int64_t replicas_on_host,
+std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
+                                      const StrategyOptions& replicas,
                                       const TransportMeasuring& options) {
   std::vector<MeasuredSum> all;
-  for (const Spread& spread : spreads_of(parts, replicas_on_host)) {
+  for (const Spread& spread : spreads_of(parts, replicas)) {
     options.tell(fmt::format("sums of {} workers in {} process{}", spread.members, spread.processes,
                              spread.processes == 1 ? "" : "es"));
     const bool in_ranks = spread.processes > 1;

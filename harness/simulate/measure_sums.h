@@ -11,13 +11,15 @@
 #include "harness/simulate/measure_transports.h"
 #include "kernels/comm/mpi/mpi_session.h"
 #include "kernels/graph/graph.h"
+#include "strategies/option.h"
 
 namespace regatta {
 
-/// `parts`: by process. Sums of one member are none. `replicas_on_host`: the columns of a torus
-/// whose rows are hosts, of sums over all replicas; 0: hosts give it none.
-/// Throws: RunError(Unsupported) where mpirun is missing.
-std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts, std::int64_t replicas_on_host,
+/// `parts`: by process. Sums of one member are none. A sum over all replicas by a torus has a row
+/// of each host, where these give it rows (`replicas`). Throws: RunError(Unsupported) where mpirun
+/// is missing.
+std::vector<MeasuredSum> measure_sums(const std::vector<Step>& parts,
+                                      const StrategyOptions& replicas,
                                       const TransportMeasuring& options);
 
 /// In a rank: prints the times of sums if it was started for these. Returns whether it was.
