@@ -6,8 +6,8 @@ usage: rapid_resets.py PORT
 
 Begins and resets streams, as many on a connection as the other end takes and at most 10,000,
 until nothing listens at the port any more. Says when it begins, and at the end how many streams it
-began. It has the cores only while others leave them idle, and costs little itself: the processes that
-it attacks are slowed down by their own work alone.
+began. It has the cores only while others leave them idle, and costs little itself: the processes
+that it attacks are slowed down by their own work alone.
 """
 
 import contextlib

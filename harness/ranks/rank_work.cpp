@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -26,22 +25,6 @@
 #include "kernels/runtime/measure/clock.h"
 
 namespace regatta {
-
-std::string variable_or(const char* name, const std::string& otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
-
-RunIdentity identity_of_this_run() {
-  return {.run_id = variable_or(kRunIdVariable, ""), .token = variable_or(kTokenVariable, "")};
-}
-
-int number_of_this_rank() {
-  if (const auto rank = rank_in_allocation()) return *rank;
-  throw RunError(
-      ErrorKind::Usage,
-      "REGATTA_COORDINATOR is set, but mpirun has not started this process; fix: unset it");
-}
 
 void RankWork::join() {
   const Workload& workload = find_workload(request_.workload);

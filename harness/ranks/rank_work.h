@@ -14,20 +14,12 @@
 #include "harness/plan/placement.h"
 #include "harness/plan/race_request.h"
 #include "harness/ranks/control_client.h"
+#include "harness/ranks/rank_environment.h"
 #include "harness/run/local_trainer.h"
 #include "kernels/comm/grpc/grpc_exchange.h"
 #include "kernels/comm/mpi/mpi_session.h"
 
 namespace regatta {
-
-/// An environment variable of this process, or `otherwise`.
-std::string variable_or(const char* name, const std::string& otherwise);
-
-/// The run that this process was started for.
-RunIdentity identity_of_this_run();
-
-/// Throws: RunError(Usage) where mpirun has not started this process.
-int number_of_this_rank();
 
 class RankWork {
  public:
