@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// all_reduce of replicas that share a GPU, the emulated one and a real one, where there is one: a
-// run whose sums are taken by one kernel in a queue has the bits of one whose sums the host takes,
-// by kernel, launched as one, and with queues that do nothing before somebody finishes them.
+// Collectives of replicas that share a GPU, the emulated one and a real one, where there is one: a
+// run whose sums are taken, and whose shares are gathered, by one kernel in a queue has the bits of
+// one in which the host does it, by kernel, launched as one, and with queues that do nothing before
+// somebody finishes them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -33,6 +34,7 @@ enum class SumBy { Host, Gpu };
 struct Options {
   std::string strategy = "all_reduce";
   std::string algorithm = "ring";
+  OptionValues given = {};
   std::int64_t replicas = 3;
   std::int64_t inline_bytes = 0;  ///< 0: sums have lanes of their own
   std::int64_t bucket_bytes = 0;  ///< 0: a sum for each parameter
@@ -47,10 +49,13 @@ class Training {
   Training(Device& device, const Options& options) {
     add_cuda_kernels(kernels_);
     if (options.change_kernels) options.change_kernels(kernels_);
-    if (options.sum == SumBy::Host) kernels_.add(Op::AllReduce, {});
+    for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
+      if (options.sum == SumBy::Host) kernels_.add(op, {});
+    }
     transport_.add_kernels(kernels_);
     TrialOptions run;
     run.options.replicas = options.replicas;
+    run.options.given = options.given;
     run.options.given["all_reduce"] = options.algorithm;
     run.options.given["bucket_bytes"] = options.bucket_bytes;
     run.plan.inline_bytes = options.inline_bytes;
@@ -192,6 +197,82 @@ TEST_P(GpuSums, TellWhoCameWhenUnlessNobodySeesIntoTheStep) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, GpuSums, testing::ValuesIn(cases()), name_of);
 
+struct ShareCase {
+  On on = On::Emulated;
+  std::string strategy = "sharded";
+  OptionValues given = {};
+  std::int64_t replicas = 1;
+};
+
+std::vector<ShareCase> share_cases() {
+  std::vector<ShareCase> all;
+  for (const On on : {On::Emulated, On::Gpu}) {
+    for (const std::int64_t replicas : {1, 2, 5}) {
+      for (const char* shard : {"optimizer", "gradients", "parameters"}) {
+        all.push_back({on, "sharded", {{"shard", shard}}, replicas});
+      }
+      all.push_back({on, "all_reduce+top_k", {{"share", 0.5}}, replicas});
+    }
+  }
+  return all;
+}
+
+std::string name_of_shares(const testing::TestParamInfo<ShareCase>& info) {
+  std::string name = testing_support::identifier_of(info.param.strategy) + "_" +
+                     to_text(info.param.given.begin()->second) + "_" +
+                     std::to_string(info.param.replicas);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name + (info.param.on == On::Gpu ? "_gpu" : "_emulated");
+}
+
+class GpuShares : public testing::TestWithParam<ShareCase> {
+ protected:
+  void SetUp() override { cuda::testing_support::make_device(GetParam().on, device_); }
+  Options options() const {
+    return {.strategy = GetParam().strategy,
+            .given = GetParam().given,
+            .replicas = GetParam().replicas};
+  }
+
+  std::unique_ptr<Device> device_;
+};
+
+TEST_P(GpuShares, GiveTheBitsOfTheHosts) {
+  cuda::testing_support::LateGpu late;
+  for (const std::int64_t bucket_bytes : {0, 1 << 20}) {
+    Options way = options();
+    way.bucket_bytes = bucket_bytes;
+    way.sum = SumBy::Host;
+    Training expected(*device_, way);
+    expected.run();
+    way.sum = SumBy::Gpu;
+    Training run(*device_, way);
+    expect_same_bits(run.run(), expected);
+    way.launch = LaunchSteps::AsOne;
+    Training captured(*device_, way);
+    expect_same_bits(captured.run(), expected);
+    if (GetParam().on == On::Gpu) continue;
+    way.launch = LaunchSteps::ByKernel;
+    Training behind(late, way);
+    expect_same_bits(behind.run(), expected);
+  }
+}
+
+TEST_P(GpuShares, CountTheMessagesOfTheAlgorithm) {
+  for (const LaunchSteps launch : {LaunchSteps::ByKernel, LaunchSteps::AsOne}) {
+    Options way = options();
+    way.launch = launch;
+    Training run(*device_, way);
+    const TrafficByPlace counted = run.run().transport().traffic();
+    for (const auto& [place, expected] : traffic(run.executor().step().graph)) {
+      EXPECT_EQ(counted.at(place).sent, kSteps * expected.sent) << to_string(place);
+      EXPECT_EQ(counted.at(place).received, kSteps * expected.received) << to_string(place);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, GpuShares, testing::ValuesIn(share_cases()), name_of_shares);
+
 TEST(GpuSum, OfQueuesThatAreLateIsTheSame) {
   const std::unique_ptr<Device> emulated = cuda::make_emulated_device();
   cuda::testing_support::LateGpu late;
@@ -240,19 +321,27 @@ TEST(GpuSum, IsRecordedWhateverTheOrderOfReplicasInTheGraph) {
 
 TEST(GpuSum, IsToldByTheRecord) {
   const std::unique_ptr<Device> device = cuda::make_emulated_device();
-  const auto sums = [&](SumBy sum) {
-    Training training(*device, {.sum = sum});
+  const auto choices_of = [&](const std::string& strategy, SumBy sum) {
+    Training training(*device, {.strategy = strategy, .sum = sum});
     std::set<std::string> choices;
     for (const auto& [node, choice] : training.executor().kernel_choices()) {
-      if (node.rfind("all_reduce ", 0) == 0) choices.insert(choice);
+      const std::string op = node.substr(0, node.find(' '));
+      if (op == "all_reduce" || op == "reduce_scatter" || op == "all_gather") {
+        choices.insert(op + ": " + choice);
+      }
     }
     return choices;
   };
-  EXPECT_EQ(sums(SumBy::Gpu),
-            (std::set<std::string>{"own kernel: adds up 3 replicas on their GPU, in the order of "
-                                   "ring"}));
-  EXPECT_EQ(sums(SumBy::Host),
-            (std::set<std::string>{"the host, by ring: the device has no kernel for it"}));
+  using Choices = std::set<std::string>;
+  const std::string adds = "own kernel: adds up 3 replicas on their GPU, in the order of ring";
+  const std::string host = "the host, by ring: the device has no kernel for it";
+  EXPECT_EQ(choices_of("all_reduce", SumBy::Gpu), Choices{"all_reduce: " + adds});
+  EXPECT_EQ(choices_of("all_reduce", SumBy::Host), Choices{"all_reduce: " + host});
+  EXPECT_EQ(choices_of("sharded", SumBy::Gpu),
+            (Choices{"all_gather: own kernel: gathers the shares of 3 replicas on their GPU",
+                     "reduce_scatter: " + adds}));
+  EXPECT_EQ(choices_of("sharded", SumBy::Host),
+            (Choices{"all_gather: " + host, "reduce_scatter: " + host}));
 }
 
 /// In a step of the second replica, before its sums: `act` in place of tanh.

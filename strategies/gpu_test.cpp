@@ -50,7 +50,7 @@ struct Way {
 
 const Way kSingle{.strategy = "single", .replicas = 1};
 const Way kAllReduce{.strategy = "all_reduce", .options = {{"all_reduce", "reduce_to_one"}}};
-const Way kSharded{.strategy = "sharded", .is_captured = false};
+const Way kSharded{.strategy = "sharded"};
 const Way kInGraph{.strategy = "in_graph"};
 
 /// Of all strategies but those of gpu_async_test and gpu_servers_test.
@@ -63,7 +63,7 @@ std::vector<Way> all_ways() {
                     .is_captured = false});
   }
   for (const char* shard : {"gradients", "parameters"}) {
-    ways.push_back({.strategy = "sharded", .options = {{"shard", shard}}, .is_captured = false});
+    ways.push_back({.strategy = "sharded", .options = {{"shard", shard}}});
   }
   for (const char* strategy : {"independent", "central_storage"}) {
     ways.push_back({.strategy = strategy});
@@ -82,9 +82,9 @@ std::vector<Way> all_ways() {
   ways.push_back({.strategy = "all_reduce+powersgd"});
   ways.push_back({.strategy = "all_reduce+bf16_compress"});
   for (const char* strategy : {"all_reduce+top_k", "sharded+top_k"}) {
-    ways.push_back({.strategy = strategy, .options = {{"share", 0.5}}, .is_captured = false});
+    ways.push_back({.strategy = strategy, .options = {{"share", 0.5}}});
   }
-  ways.push_back({.strategy = "sharded+powersgd", .is_captured = false});
+  ways.push_back({.strategy = "sharded+powersgd"});
   const OptionValues streaming{{"sync_every", 4}, {"fragments", 2}, {"delay", 1}, {"mix", 0.25}};
   for (const auto& [strategy, options] :
        std::vector<std::pair<std::string, OptionValues>>{{"local_sgd", {{"sync_every", 4}}},
@@ -122,6 +122,7 @@ std::vector<Setup> setups_of_images(On on, const Case& test) {
   all.push_back({on, test, kSingle});
   all.push_back({on, test, kSingle, LaunchSteps::AsOne});
   all.push_back({on, test, kAllReduce});
+  all.push_back({on, test, kSharded, LaunchSteps::AsOne});
   return all;
 }
 

@@ -14,7 +14,7 @@ std::string why_not_captured(const RaceRequest& request, const Placement& placem
   if (placement.facts.has_quorum) return "the host decides which pushes count";
   if (placement.facts.steps_differ) return "workers exchange in some steps only";
   if (placement.facts.needs_the_host) return "the host holds and updates the parameters";
-  if (placement.facts.carries_shares && !placement.by_nccl) {
+  if (placement.facts.carries_shares && !placement.by_nccl && placement.processes > 1) {
     return "the host carries the workers' shares of values";
   }
   if (placement.gpus > 1) {

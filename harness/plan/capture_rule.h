@@ -3,12 +3,12 @@
 // The rule by which a run launches each step as one CUDA graph
 // (kernels/runtime/capture/captured_loop.h): each process computes on one GPU, because a graph is
 // recorded from streams of one GPU, and the host has no part in a step. The host has a part
-//   - if gradients or parameters pass through it: to and from server processes, and in all_reduce
-//     between processes except by NCCL (replicas in one process are summed by a kernel of their
-//     GPU, kernels/comm/collective/queued_sum.h, but not in the order of double_tree and torus)
+//   - if gradients, parameters or shares of them (--shard, top_k) pass through it: to and from
+//     server processes, and between processes except by NCCL (what replicas in one process exchange
+//     is a kernel of their GPU, kernels/comm/collective/queued_collective.h, but for sums in the
+//     order of double_tree and torus)
 //   - if it chooses the pushes that count, for backup workers
 //   - if it holds and updates the parameters, under central_storage
-//   - if it carries shares of values, under --shard and top_k, where NCCL does not
 //   - if workers exchange in some steps only
 //   - if it delays a worker within its steps or looks at single kernels, by --straggler, --trace
 #pragma once

@@ -69,7 +69,9 @@ void add_cuda_kernels(KernelTable& table, EngineRule engines) {
   add_convolutions(table, engines);
   table.add(Op::Sum, cuda::sum);
   table.add(Op::Copy, cuda::copy);
-  table.add(Op::AllReduce, cuda::sum_replicas);
+  for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
+    table.add(op, cuda::collective);
+  }
   table.add(Op::Orthogonalize, cuda::orthogonalize);
   table.add(Op::TopK, cuda::top_k);
   table.add(Op::ScatterAdd, cuda::scatter_add);

@@ -59,9 +59,10 @@ KernelPointer orthogonalize(const KernelRequest&);
 KernelPointer top_k(const KernelRequest&);
 KernelPointer scatter_add(const KernelRequest&);
 
-// sum_replicas.cu: an all_reduce as one kernel for all members. Its inputs are their buckets, in
-// the order of members, and it leaves the sums there.
-KernelPointer sum_replicas(const KernelRequest&);
+// collective.cu: an all_reduce, reduce_scatter or all_gather as one kernel for all members. Its
+// inputs and outputs are their buckets, in the order of members, in which it leaves the sums, or
+// what it gathers; an all_gather's inputs are the pieces of member 0's share, of member 1's, …
+KernelPointer collective(const KernelRequest&);
 
 // read.cu
 KernelPointer read(const KernelRequest&);

@@ -11,7 +11,7 @@
 #include "kernels/comm/collective/all_reduce.h"
 #include "kernels/comm/collective/collective_times.h"
 #include "kernels/comm/collective/host_bucket.h"
-#include "kernels/comm/collective/queued_sum.h"
+#include "kernels/comm/collective/queued_collective.h"
 #include "kernels/graph/error.h"
 #include "kernels/graph/partition.h"
 #include "kernels/runtime/capture/queued_exchange.h"
@@ -24,15 +24,15 @@ namespace {
 /// A collective and who takes part.
 struct Group {
   std::unique_ptr<AllReduceGroup> collective;
-  std::unique_ptr<QueuedSum> sum;  ///< of all_reduce; null where lanes have no queues
-  std::vector<Account*> accounts;  ///< by member; null: it has not joined yet
+  std::unique_ptr<QueuedCollective> queued;  ///< null where lanes have no queues
+  std::vector<Account*> accounts;            ///< by member; null: it has not joined yet
   std::vector<Bucket> waiting;
   std::vector<std::optional<HostBucket>> buckets;  ///< by member, where the host exchanges them
   std::optional<ArrivalBoard> board;
 
-  /// All members have joined, so that it is known who sums.
+  /// All members have joined, so that it is known who does it.
   void settle() {
-    if (sum != nullptr && (accounts.size() == 1 || sum->is_built())) return;
+    if (queued != nullptr && (queued->is_built() || queued->is_nothing_to_do())) return;
     for (const Bucket& joined : std::exchange(waiting, {})) {
       const HostBucket& bucket = buckets[static_cast<std::size_t>(joined.member)].emplace(joined);
       collective->join(joined.member, bucket.buffer(), bucket.elements());
@@ -140,18 +140,18 @@ std::unique_ptr<Kernel> carried(const KernelRequest& request) {
 }
 
 /// By the host, or where members share a GPU by a kernel of it. Then nothing travels: counted are
-/// the messages of the algorithm whose order of additions the kernel follows.
+/// the messages of the algorithm, whose order of additions the kernel follows.
 class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
  public:
   /// `bucket` is all of it (bucket_elements.h).
-  CollectiveKernel(const KernelRequest& request, const Tensor& bucket, Group& group,
-                   Account& account)
+  CollectiveKernel(const KernelRequest& request, const Bucket& own, const Tensor& bucket,
+                   Group& group, Account& account)
       : op_(request.node.op),
         group_(*group.collective),
-        bucket_(group.buckets[static_cast<std::size_t>(request.node.attributes.integer("member"))]),
-        sum_(group.sum.get()),
+        bucket_(group.buckets[static_cast<std::size_t>(own.member)]),
+        queued_(group.queued.get()),
         account_(account),
-        member_(request.node.attributes.integer("member")),
+        member_(own.member),
         times_(account.times.emplace(), *group.board, member_),
         algorithm_(request.node.attributes.text("algorithm")),
         queue_(request.queue),
@@ -159,16 +159,17 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
     observer_.received = [&account](std::int64_t from, std::int64_t bytes) {
       account.take(static_cast<std::size_t>(from), bytes);
     };
-    if (sum_ == nullptr) return;
-    of_one_run_ = member_traffic({.algorithm = algorithm_,
+    if (queued_ == nullptr) return;
+    of_one_run_ = member_traffic({.op = op_,
+                                  .algorithm = algorithm_,
                                   .members = group_.members(),
                                   .group = request.node.attributes.integer("group"),
                                   .elements = bucket.elements(),
                                   .element_bytes = size_of(bucket.type.element),
                                   .columns = torus_columns(request.node)},
                                  member_);
-    sum_->join(request, bucket);
-    if (sum_->is_in_charge(member_)) sum_->meeting().in_charge = this;
+    queued_->join(request, own, bucket);
+    if (queued_->is_in_charge(member_)) queued_->meeting().in_charge = this;
   }
 
   void run(const StepContext& context) override {
@@ -177,7 +178,7 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
     if (queue_ != nullptr) queue_->finish();
     times_.arrive(*context.counters);
     if (is_queued()) {
-      sum_->run(member_, patience_, context.counters->peer_waits);
+      queued_->run(member_, patience_, context.counters->peer_waits);
       count_step();
     } else {
       bucket_->open();
@@ -188,29 +189,33 @@ class CollectiveKernel final : public ChosenKernel, public QueuedExchange {
   }
 
   QueuedExchange* queued_exchange() override { return is_queued() || is_done() ? this : nullptr; }
-  const Meeting* meeting() const override { return is_queued() ? &sum_->meeting() : nullptr; }
+  const Meeting* meeting() const override { return is_queued() ? &queued_->meeting() : nullptr; }
   void enqueue() override {
-    if (is_queued()) sum_->enqueue();
+    if (is_queued()) queued_->enqueue();
   }
   void count_step() override { account_.traffic += of_one_run_; }
 
   /// Known to the member that joined last; the others' is the same.
   std::string choice() const override {
-    if (sum_ == nullptr || group_.members() == 1 || !sum_->all_joined()) return {};
-    if (!is_queued()) return "the host, by " + algorithm_ + ": " + sum_->why_not();
+    if (queued_ == nullptr || group_.members() == 1 || !queued_->all_joined()) return {};
+    if (!is_queued()) return "the host, by " + algorithm_ + ": " + queued_->why_not();
+    if (op_ == Op::AllGather) {
+      return "own kernel: gathers the shares of " + std::to_string(group_.members()) +
+             " replicas on their GPU";
+    }
     return "own kernel: adds up " + std::to_string(group_.members()) +
            " replicas on their GPU, in the order of " + algorithm_;
   }
 
  private:
-  bool is_queued() const { return sum_ != nullptr && sum_->is_built(); }
+  bool is_queued() const { return queued_ != nullptr && queued_->is_built(); }
   /// A member that is alone still copies its share to where the whole bucket is read.
   bool is_done() const { return group_.members() == 1 && op_ != Op::AllGather; }
 
   Op op_;
   AllReduceGroup& group_;
-  std::optional<HostBucket>& bucket_;  ///< in the group; none where a queue sums
-  QueuedSum* sum_;
+  std::optional<HostBucket>& bucket_;  ///< in the group; none where a queue does it
+  QueuedCollective* queued_;
   Account& account_;
   std::int64_t member_;
   CollectiveTimes times_;
@@ -241,7 +246,7 @@ struct InProcessTransport::State {
         request.outputs[0].type.bytes(), account);
   }
 
-  /// `in_queue`: the device's own, which sums members that share it.
+  /// `in_queue`: the device's own, for members that share it.
   std::unique_ptr<Kernel> build_collective(const KernelRequest& request,
                                            const KernelFactory& in_queue) {
     const Attributes& attributes = request.node.attributes;
@@ -258,8 +263,9 @@ struct InProcessTransport::State {
                                   .group = attributes.integer("group"),
                                   .columns = torus_columns(request.node),
                                   .element = bucket->type.element});
-      if (request.queue != nullptr && request.node.op == Op::AllReduce) {
-        group.sum = std::make_unique<QueuedSum>(in_queue, members, attributes.integer("group"));
+      if (request.queue != nullptr) {
+        group.queued = std::make_unique<QueuedCollective>(in_queue, request.node.op, members,
+                                                          attributes.integer("group"));
       }
       group.accounts.resize(static_cast<std::size_t>(members));
       group.buckets.resize(static_cast<std::size_t>(members));
@@ -269,7 +275,7 @@ struct InProcessTransport::State {
     Account& account = accounts.open(request.node.place);
     group.join(member, account);
     group.waiting.push_back(own);
-    auto kernel = std::make_unique<CollectiveKernel>(request, *bucket, group, account);
+    auto kernel = std::make_unique<CollectiveKernel>(request, own, *bucket, group, account);
     if (std::ssize(group.waiting) == members) group.settle();
     return kernel;
   }

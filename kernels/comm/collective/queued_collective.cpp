@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/comm/collective/queued_sum.h"
+#include "kernels/comm/collective/queued_collective.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,44 +19,54 @@ std::string gpu_of(const LaneQueue& queue) {
 
 }  // namespace
 
-QueuedSum::QueuedSum(KernelFactory build, std::int64_t members, std::int64_t group)
-    : build_(std::move(build)), group_(group), buckets_(static_cast<std::size_t>(members)) {
+QueuedCollective::QueuedCollective(KernelFactory build, Op op, std::int64_t members,
+                                   std::int64_t group)
+    : build_(std::move(build)),
+      op_(op),
+      group_(group),
+      buckets_(static_cast<std::size_t>(members)) {
   for (std::size_t m = 0; m < buckets_.size(); ++m) members_.push_back(std::make_unique<Member>());
   meeting_.members = buckets_.size();
 }
 
-void QueuedSum::join(const KernelRequest& request, const Tensor& bucket) {
-  const std::int64_t member = request.node.attributes.integer("member");
-  const auto index = static_cast<std::size_t>(member);
-  check(members_.at(index)->queue == nullptr, "a member joins a sum once");
+void QueuedCollective::join(const KernelRequest& request, const Bucket& bucket,
+                            const Tensor& whole) {
+  const auto index = static_cast<std::size_t>(bucket.member);
+  check(members_.at(index)->queue == nullptr, "a member joins a collective once");
   members_[index]->queue = request.queue;
-  buckets_[index] = bucket;
+  members_[index]->share = bucket.share;
+  buckets_[index] = whole;
   algorithm_ = request.node.attributes.text("algorithm");
   ++joined_;
-  if (!all_joined() || members_.size() == 1 || !why_not().empty()) return;
-  in_charge_ = member;
+  if (!all_joined() || is_nothing_to_do() || !why_not().empty()) return;
+  in_charge_ = bucket.member;
+  std::vector<Tensor> shares;
+  for (const auto& member : members_) {
+    shares.insert(shares.end(), member->share.begin(), member->share.end());
+  }
   kernel_ = build_({.node = request.node,
-                    .inputs = buckets_,
+                    .inputs = op_ == Op::AllGather ? shares : buckets_,
                     .outputs = buckets_,
                     .variables = {},
                     .versions_seen = {},
                     .queue = request.queue});
-  check(kernel_ != nullptr, "a device that sums takes buckets of f32 and bf16");
+  check(kernel_ != nullptr, "a device's collective takes buckets of f32 and bf16");
 }
 
-std::string QueuedSum::why_not() const {
+std::string QueuedCollective::why_not() const {
   if (!build_) return "the device has no kernel for it";
-  if (!has_addition_orders(algorithm_)) return "the kernel does not add in its order";
+  if (op_ != Op::AllGather && !has_addition_orders(algorithm_))
+    return "the kernel does not add in its order";
   return share_a_gpu() ? "" : "replicas are on several GPUs";
 }
 
-bool QueuedSum::share_a_gpu() const {
+bool QueuedCollective::share_a_gpu() const {
   return std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
     return gpu_of(*member->queue) == gpu_of(*members_.front()->queue);
   });
 }
 
-void QueuedSum::run(std::int64_t member, const Patience& patience, WaitClock& waits) {
+void QueuedCollective::run(std::int64_t member, const Patience& patience, WaitClock& waits) {
   Member& own = *members_[static_cast<std::size_t>(member)];
   own.arrived.advance_to(++own.runs);
   for (std::size_t other = 0; other < members_.size(); ++other) {
@@ -73,13 +83,13 @@ void QueuedSum::run(std::int64_t member, const Patience& patience, WaitClock& wa
     own.queue->finish();
     done_.advance_to(own.runs);
   } else if (!done_.wait_for(own.runs, patience)) {
-    timed_out(member, "the sum, which is in the queue of " + name(in_charge_));
+    timed_out(member, "the kernel, which is in the queue of " + name(in_charge_));
   }
 }
 
-void QueuedSum::timed_out(std::int64_t member, const std::string& awaited) const {
-  throw RunError(ErrorKind::Timeout, "all_reduce " + std::to_string(group_) + ": " + name(member) +
-                                         " waited in vain for " + awaited);
+void QueuedCollective::timed_out(std::int64_t member, const std::string& awaited) const {
+  throw RunError(ErrorKind::Timeout, std::string(to_string(op_)) + " " + std::to_string(group_) +
+                                         ": " + name(member) + " waited in vain for " + awaited);
 }
 
 }  // namespace regatta

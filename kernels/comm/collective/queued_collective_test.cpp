@@ -2,7 +2,7 @@
 //
 // Members of a sum in a queue, each on a thread with a queue that does nothing before it is
 // finished: who looks too early finds what was there before. The kernel of the device is a double.
-#include "kernels/comm/collective/queued_sum.h"
+#include "kernels/comm/collective/queued_collective.h"
 
 #include <gtest/gtest.h>
 
@@ -131,11 +131,11 @@ struct Collective {
 
 using Gpus = std::vector<std::string>;
 
-TEST(QueuedSum, IsThereForAllMembersWhenTheyGoOn) {
+TEST(QueuedCollective, IsThereForAllMembersWhenTheyGoOn) {
   for (const std::size_t members : {2, 3, 5}) Collective(Gpus(members, "gpu 0")).run(200);
 }
 
-TEST(QueuedSum, CountsTheMessagesOfTheAlgorithm) {
+TEST(QueuedCollective, CountsTheMessagesOfTheAlgorithm) {
   Collective sum(Gpus(3, "gpu 0")), by_host(Gpus(3, "gpu 0"), {});
   sum.run(2);
   by_host.run(2);
@@ -150,7 +150,7 @@ TEST(QueuedSum, CountsTheMessagesOfTheAlgorithm) {
   }
 }
 
-TEST(QueuedSum, SaysWhoSumsAndWhyItIsTheHost) {
+TEST(QueuedCollective, SaysWhoSumsAndWhyItIsTheHost) {
   const auto choices = [](const Collective& collective) {
     std::vector<std::string> all;
     for (const auto& kernel : collective.kernels) all.push_back(choice_of(*kernel));
@@ -165,13 +165,13 @@ TEST(QueuedSum, SaysWhoSumsAndWhyItIsTheHost) {
   EXPECT_EQ(choices(Collective({"gpu 0"})), std::vector{std::string()});
 }
 
-TEST(QueuedSum, IsTheHostsBetweenSeveralGpus) {
+TEST(QueuedCollective, IsTheHostsBetweenSeveralGpus) {
   Collective collective({"gpu 0", "gpu 1"});
   EXPECT_EQ(collective.kernels[0]->queued_exchange(), nullptr);
   collective.run(20);
 }
 
-TEST(QueuedSum, IsOneMeetingForAllMembers) {
+TEST(QueuedCollective, IsOneMeetingForAllMembers) {
   const Collective collective(Gpus(3, "gpu 0"));
   const Meeting* const meeting = collective.kernels[0]->queued_exchange()->meeting();
   ASSERT_NE(meeting, nullptr);
@@ -182,7 +182,7 @@ TEST(QueuedSum, IsOneMeetingForAllMembers) {
   }
 }
 
-TEST(QueuedSum, OfOneMemberIsNothingToDo) {
+TEST(QueuedCollective, OfOneMemberIsNothingToDo) {
   Collective alone({"gpu 0"});
   alone.kernels[0]->run({.counters = &alone.members[0]->counters});
   EXPECT_EQ(alone.members[0]->buffer, std::vector<float>(kElements));
@@ -193,10 +193,12 @@ TEST(QueuedSum, OfOneMemberIsNothingToDo) {
   EXPECT_EQ(alone.transport.traffic().at({.replica = 0}).received, 0);
 }
 
-TEST(QueuedSum, NamesTheMemberThatDoesNotCome) {
+TEST(QueuedCollective, NamesTheMemberThatDoesNotCome) {
   Member here(0, 3), late(1, 3), lost(2, 3);
-  QueuedSum sum(sum_in_queue, 3, 4);
-  for (Member* member : {&here, &late, &lost}) sum.join(member->request(), member->tensor);
+  QueuedCollective sum(sum_in_queue, Op::AllReduce, 3, 4);
+  for (Member* member : {&here, &late, &lost}) {
+    sum.join(member->request(), bucket_of(member->request()), member->tensor);
+  }
   const Patience patience{.limit_ns = 300'000'000};
   const auto error_of = [&](std::int64_t member, WaitClock& waits) {
     try {
@@ -216,7 +218,7 @@ TEST(QueuedSum, NamesTheMemberThatDoesNotCome) {
   other.join();
 }
 
-TEST(QueuedSum, EndsWhenTheRunIsAborted) {
+TEST(QueuedCollective, EndsWhenTheRunIsAborted) {
   AbortFlag abort;
   Collective collective(Gpus(2, "gpu 0"), sum_in_queue, &abort);
   std::thread member([&] {

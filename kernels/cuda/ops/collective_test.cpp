@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The sum over replicas of one GPU, held against the all_reduce of the host, bit for bit.
+// Collectives of members that share a GPU: sums held against the all_reduce of the host, bit for
+// bit, a reduce_scatter's where the share is and nowhere else, an all_gather's against what is
+// brought.
 #include <cmath>
 #include <random>
 #include <thread>
@@ -71,9 +73,9 @@ Buckets summed_by_the_host(const Case& test, const Buckets& buckets) {
   return sums;
 }
 
-Node node_of(const Case& test) {
+Node node_of(const Case& test, Op op = Op::AllReduce) {
   Node node;
-  node.op = Op::AllReduce;
+  node.op = op;
   node.attributes = {{"group", test.group},
                      {"member", test.members - 1},
                      {"members", test.members},
@@ -81,48 +83,61 @@ Node node_of(const Case& test) {
   return node;
 }
 
-class SumReplicas : public testing_support::OnDevices {
+class Collective : public testing_support::OnDevices {
  protected:
-  Buckets sum(const Case& test, const Buckets& buckets) {
-    std::vector<Tensor> tensors;
-    const TensorType type{test.element, {test.elements}};
-    Exchanged exchanged(test.element, test.elements);
-    for (const std::vector<float>& bucket : buckets) {
-      exchanged.values() = bucket;
-      exchanged.open();
-      const std::int64_t skipped = test.skipped * size_of(test.element);
-      tensors.push_back(
-          {.type = type, .data = allocate<std::byte>(skipped + type.bytes()) + skipped});
-      device().write(tensors.back().data, exchanged.memory(), type.bytes());
+  /// On the device, behind what is skipped.
+  Tensor tensor_of(const Case& test, const std::vector<float>& values) {
+    const TensorType type{test.element, {std::ssize(values)}};
+    Exchanged exchanged(test.element, std::ssize(values));
+    exchanged.values() = values;
+    exchanged.open();
+    const std::int64_t skipped = test.skipped * size_of(test.element);
+    const Tensor tensor{.type = type,
+                        .data = allocate<std::byte>(skipped + type.bytes()) + skipped};
+    device().write(tensor.data, exchanged.memory(), type.bytes());
+    return tensor;
+  }
+  Buckets values_of(const std::vector<Tensor>& tensors) {
+    Buckets values;
+    for (const Tensor& tensor : tensors) {
+      Exchanged exchanged(tensor.type.element, tensor.elements());
+      device().read(exchanged.memory(), tensor.data, tensor.type.bytes());
+      exchanged.close();
+      values.push_back(exchanged.values());
     }
-    const Node node = node_of(test);
+    return values;
+  }
+  void run(const Node& node, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
     const auto kernel = cuda_table().build({.node = node,
-                                            .inputs = tensors,
-                                            .outputs = tensors,
+                                            .inputs = inputs,
+                                            .outputs = outputs,
                                             .variables = {},
                                             .versions_seen = {},
                                             .queue = &queue()});
     kernel->run({});
     queue().finish();
-    Buckets sums;
-    for (const Tensor& tensor : tensors) {
-      device().read(exchanged.memory(), tensor.data, type.bytes());
-      exchanged.close();
-      sums.push_back(exchanged.values());
-    }
-    return sums;
+  }
+
+  Buckets sum(const Case& test, const Buckets& buckets, Op op = Op::AllReduce) {
+    std::vector<Tensor> tensors;
+    for (const std::vector<float>& bucket : buckets) tensors.push_back(tensor_of(test, bucket));
+    run(node_of(test, op), tensors, tensors);
+    return values_of(tensors);
   }
 };
 
 constexpr std::pair<std::int64_t, ElementType> kSkippedAndElement[] = {
     {0, ElementType::F32}, {1, ElementType::F32}, {0, ElementType::BF16}, {1, ElementType::BF16}};
 
-TEST_P(SumReplicas, GivesTheBitsOfTheHost) {
+constexpr std::int64_t kMembers[] = {1, 2, 3, 5, 8};
+constexpr std::int64_t kElements[] = {1, 2, 3, 7, 64, 1001, 4099};
+
+TEST_P(Collective, GivesTheBitsOfTheHost) {
   std::mt19937 random(23);
   for (const std::string_view algorithm : all_reduce_algorithms()) {
     if (!has_addition_orders(algorithm)) continue;  // the host adds
-    for (const std::int64_t members : {1, 2, 3, 5, 8}) {
-      for (const std::int64_t elements : {1, 2, 3, 7, 64, 1001, 4099}) {
+    for (const std::int64_t members : kMembers) {
+      for (const std::int64_t elements : kElements) {
         for (const auto& [skipped, element] : kSkippedAndElement) {
           const Case test{.algorithm = std::string(algorithm),
                           .members = members,
@@ -140,8 +155,64 @@ TEST_P(SumReplicas, GivesTheBitsOfTheHost) {
   }
 }
 
-/// Else the test above would not see whether it has the right one.
-TEST_P(SumReplicas, HasBitsThatDependOnTheAlgorithm) {
+TEST_P(Collective, LeavesTheSumsOfAShareAtItsMemberAlone) {
+  std::mt19937 random(31);
+  for (const std::int64_t members : kMembers) {
+    for (const std::int64_t elements : kElements) {
+      for (const auto& [skipped, element] : kSkippedAndElement) {
+        const Case test{.algorithm = "ring",
+                        .members = members,
+                        .elements = elements,
+                        .skipped = skipped,
+                        .element = element};
+        const Buckets buckets = random_buckets(test, random);
+        const Buckets sums = summed_by_the_host(test, buckets);
+        Buckets expected = buckets;
+        for (std::int64_t m = 0; m < members; ++m) {
+          const Range own = share(elements, members, share_at(m, members));
+          std::copy(sums[0].begin() + own.begin, sums[0].begin() + own.end,
+                    expected[static_cast<std::size_t>(m)].begin() + own.begin);
+        }
+        EXPECT_EQ(sum(test, buckets, Op::ReduceScatter), expected)
+            << members << " members, " << elements << " elements of " << to_string(element);
+      }
+    }
+  }
+}
+
+TEST_P(Collective, BringsThePiecesOfEachShareToAll) {
+  std::mt19937 random(37);
+  for (const std::int64_t members : kMembers) {
+    for (const std::int64_t elements : kElements) {
+      for (const auto& [skipped, element] : kSkippedAndElement) {
+        const Case test{.algorithm = "ring",
+                        .members = members,
+                        .elements = elements,
+                        .skipped = skipped,
+                        .element = element};
+        const Buckets before = random_buckets(test, random);
+        const std::vector<float> whole = random_buckets(test, random)[0];
+        std::vector<Tensor> pieces, buckets;
+        for (std::int64_t m = 0; m < members; ++m) {
+          buckets.push_back(tensor_of(test, before[static_cast<std::size_t>(m)]));
+          const Range own = share(elements, members, share_at(m, members));
+          const std::int64_t cut = own.begin + own.size() / 3;
+          for (const Range& piece : {Range{own.begin, cut}, Range{cut, own.end}}) {
+            if (piece.size() == 0) continue;
+            pieces.push_back(
+                tensor_of(test, {whole.begin() + piece.begin, whole.begin() + piece.end}));
+          }
+        }
+        run(node_of(test, Op::AllGather), pieces, buckets);
+        EXPECT_EQ(values_of(buckets), Buckets(buckets.size(), whole))
+            << members << " members, " << elements << " elements of " << to_string(element);
+      }
+    }
+  }
+}
+
+/// Else the tests above would not see whether it has the right one.
+TEST_P(Collective, HasBitsThatDependOnTheAlgorithm) {
   std::mt19937 random(29);
   Case test{.members = 5, .elements = 1000, .group = 1};
   const Buckets buckets = random_buckets(test, random);
@@ -156,7 +227,7 @@ TEST_P(SumReplicas, HasBitsThatDependOnTheAlgorithm) {
   EXPECT_NE(sums[1], sums[2]);
 }
 
-TEST_P(SumReplicas, RefusesOtherElementsThanF32AndBf16) {
+TEST_P(Collective, RefusesOtherElementsThanF32AndBf16) {
   const Node node = node_of({.algorithm = "ring", .members = 1});
   const Tensor bucket{.type = {ElementType::I32, {4}}, .data = allocate<float>(4)};
   EXPECT_THROW(cuda_table().build({.node = node,
@@ -168,7 +239,7 @@ TEST_P(SumReplicas, RefusesOtherElementsThanF32AndBf16) {
                RunError);
 }
 
-INSTANTIATE_TEST_SUITE_P(On, SumReplicas, testing_support::kDevices,
+INSTANTIATE_TEST_SUITE_P(On, Collective, testing_support::kDevices,
                          testing_support::name_of_device);
 
 }  // namespace

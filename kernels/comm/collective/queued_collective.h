@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All-reduce between places that share a GPU: one kernel adds all members' buckets in place
-// (kernels/cuda/ops/sum_replicas.cu), in the queue of the member that joined last. Launched by
+// A collective between places that share a GPU: one kernel reads and writes all members' memory
+// (kernels/cuda/ops/collective.cu), in the queue of the member that joined last. Launched by
 // kernel, members meet on the host: each finishes its queue, waits until all have come, and goes on
-// when the sum is done. In a step that is launched as one, queues wait for each other (Meeting,
+// when the work is done. In a step that is launched as one, queues wait for each other (Meeting,
 // kernels/runtime/capture/queued_exchange.h) without the host.
 #pragma once
 
@@ -12,41 +12,46 @@
 #include <string>
 #include <vector>
 
+#include "kernels/comm/collective/host_bucket.h"
 #include "kernels/runtime/capture/queued_exchange.h"
 #include "kernels/runtime/counter.h"
 #include "kernels/runtime/kernel.h"
 
 namespace regatta {
 
-class QueuedSum {
+class QueuedCollective {
  public:
-  /// `build`: the device's factory for Op::AllReduce, whose inputs are the buckets of all members,
-  /// in order. Empty if the device has none.
-  QueuedSum(KernelFactory build, std::int64_t members, std::int64_t group);
+  /// `build`: the device's factory for `op`, whose outputs are the buckets of all members, in
+  /// order, and whose inputs are these or, of an all_gather, the members' shares. Empty if the
+  /// device has none.
+  QueuedCollective(KernelFactory build, Op op, std::int64_t members, std::int64_t group);
 
-  /// Called once by each member when its kernel is built. `bucket` is all of it
+  /// Called once by each member when its kernel is built. `whole` is its bucket as one tensor
   /// (bucket_elements.h).
-  void join(const KernelRequest& request, const Tensor& bucket);
+  void join(const KernelRequest& request, const Bucket& bucket, const Tensor& whole);
 
   bool all_joined() const { return buckets_.size() == joined_; }
-  /// Why the device cannot sum; empty if it can. Valid once all have joined.
+  /// Why the device cannot do it; empty if it can. Valid once all have joined.
   std::string why_not() const;
+  /// One member's sums are what it has.
+  bool is_nothing_to_do() const { return members_.size() == 1 && op_ != Op::AllGather; }
   bool is_built() const { return kernel_ != nullptr; }
   bool is_in_charge(std::int64_t member) const { return is_built() && member == in_charge_; }
 
-  /// For launches by kernel. Returns when all buckets hold the sum; `waits` runs until all members
+  /// For launches by kernel. Returns when it is done at all members; `waits` runs until all members
   /// have come. Threads: each member's lane. Throws: RunError(Timeout) that names the missing
   /// members, Aborted.
   void run(std::int64_t member, const Patience& patience, WaitClock& waits);
 
-  /// Puts the sum into the queue of the member in charge.
+  /// Puts the work into the queue of the member in charge.
   void enqueue() { kernel_->run({}); }
   Meeting& meeting() { return meeting_; }
 
  private:
   struct Member {
     LaneQueue* queue = nullptr;
-    Counter arrived;  ///< runs that the member has come to
+    std::vector<Tensor> share;  ///< what an all_gather brings
+    Counter arrived;            ///< runs that the member has come to
     std::uint64_t runs = 0;
   };
 
@@ -55,6 +60,7 @@ class QueuedSum {
   [[noreturn]] void timed_out(std::int64_t member, const std::string& awaited) const;
 
   KernelFactory build_;
+  Op op_;
   std::int64_t group_;
   std::string algorithm_;
   std::vector<Tensor> buckets_;
@@ -62,7 +68,7 @@ class QueuedSum {
   std::size_t joined_ = 0;
   std::int64_t in_charge_ = -1;
   std::unique_ptr<Kernel> kernel_;
-  Counter done_;  ///< sums
+  Counter done_;  ///< runs
   Meeting meeting_;
 };
 
