@@ -61,6 +61,11 @@ TEST(Selection, AgreesWithTheReferenceWhateverASampleSays) {
   }
 }
 
+/// So many that a GPU takes them by all of its multiprocessors.
+TEST(Selection, AgreesWithTheReferenceForMany) {
+  expect_same_bits(top_k(random_array({600'001}, 9), 6'000));
+}
+
 TEST(Selection, TakesTheFirstOfEqualMagnitudes) {
   Array x = random_array({300}, 2);
   for (std::int64_t i = 0; i < 300; ++i) x.f32()[i] = i % 3 == 0 ? -0.5F : 0.25F * float(i % 2);

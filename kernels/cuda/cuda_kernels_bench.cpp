@@ -291,6 +291,10 @@ void add_all() {
   add("gelu of 1024x32x32x64", {Op::Gelu, {}, {images(32, 64, 1)}, {}, "gelu"});
   add("sgd of 2 million parameters", update());
   add("softmax_cross_entropy of 1024x10", loss());
+  for (const std::int64_t elements : {4'096, 589'824, 4'718'592}) {
+    add("top_k of 1 % of " + std::to_string(elements),
+        {Op::TopK, {{"count", elements / 100}}, {random_array({elements}, 1)}, {}, "top_k"});
+  }
   for (const std::int64_t members : {2, 4, 8}) {
     add("all_reduce of 2 million gradients of " + std::to_string(members) + " replicas",
         sum_of_replicas(members));

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k by counting, in one block: the magnitude of the last element that is selected is found four
-// bits at a time, each time among those that agree so far, in columns of counters of which each
-// thread has its own; then each thread takes its stretch of x, and knows from the counts of those
-// before it where its selected elements go and how many that equal the last one are still wanted.
-// scatter_add adds part by part, as several parts may have the same index.
+// top_k by counting, in phases of a launch: the magnitude of the last element that is selected is
+// found four bits at a time, each time among those that agree so far. A block counts its chunk of x
+// in columns of counters of which each thread has its own, and every block adds up all blocks'
+// counts before it goes on. Then each thread takes its stretch of the block's chunk, and knows from
+// the counts of those before it where its selected elements go and how many that equal the last one
+// are still wanted. x is read ten times. scatter_add adds part by part, as several parts may have
+// the same index.
+#include <algorithm>
+#include <memory>
+
 #include "kernels/cuda/device/launch.h"
+#include "kernels/cuda/device/phases.h"
+#include "kernels/cuda/device/scratch.h"
 #include "kernels/cuda/factories.h"
 
 namespace regatta::cuda {
@@ -13,14 +20,23 @@ namespace {
 
 constexpr int kSelectionThreads = 256;
 constexpr int kDigitBits = 4;
-constexpr std::uint32_t kDigits = 1U << kDigitBits;
-constexpr int kMagnitudeBits = 31;
+constexpr int kDigits = 1 << kDigitBits;
+constexpr int kRounds = 8;  ///< of four bits: all of a magnitude, whose sign bit is 0
+/// Elements of a block at least, and blocks at most: as many as run at once on an H100.
+constexpr std::int64_t kLeastChunk = 4096;
+constexpr std::int64_t kMostBlocks = 128;
 
-struct TopK {
+/// What a launch finds out.
+struct Found {
+  std::uint32_t least;  ///< the least magnitude that is selected, as far as it is known
+  std::uint32_t left;   ///< elements with what is known of `least` that are selected
+};
+
+struct Selection {
   struct Shared {
     std::uint32_t counts[kDigits][kSelectionThreads];
-    std::uint32_t least;  ///< the least magnitude that is selected, as far as it is known
-    std::uint32_t left;   ///< elements with what is known of `least` that are selected
+    std::uint32_t sums[kDigits];
+    Found found;
   };
 
   const std::uint32_t* x;  ///< bits
@@ -28,87 +44,159 @@ struct TopK {
   std::uint32_t* rest;
   std::int64_t elements;
   std::uint32_t count;
-
-  __host__ __device__ void operator()(const Block& block) const {
-    Shared& shared = *reinterpret_cast<Shared*>(block.shared);
-    block.each([&](int thread) {
-      if (thread == 0) shared.least = 0;
-      if (thread == 0) shared.left = count;
-    });
-    for (int shift = (kMagnitudeBits - 1) / kDigitBits * kDigitBits; shift >= 0;
-         shift -= kDigitBits) {
-      find_digit(block, shared, shift);
-    }
-    count_stretches(block, shared);
-    block.each([&](int thread) { take(shared, thread); });
-  }
+  std::int64_t blocks;
+  Found* found;           ///< by round
+  std::uint32_t* counts;  ///< [2 rounds in turn, digits, blocks]
 
   __host__ __device__ std::uint32_t magnitude(std::int64_t i) const { return x[i] & 0x7fffffffU; }
 
-  __host__ __device__ void find_digit(const Block& block, Shared& shared, int shift) const {
-    block.each([&](int thread) {
-      for (auto& counts : shared.counts) counts[thread] = 0;
-      for (std::int64_t i = thread; i < elements; i += kSelectionThreads) {
-        const std::uint32_t digit = (magnitude(i) ^ shared.least) >> shift;
-        if (digit < kDigits) ++shared.counts[digit][thread];  // what is known agrees
-      }
-    });
-    block.each([&](int thread) {
-      if (thread >= static_cast<int>(kDigits)) return;
-      std::uint32_t* const counts = shared.counts[thread];
-      for (int other = 1; other < kSelectionThreads; ++other) counts[0] += counts[other];
-    });
-    block.each([&](int thread) {
-      if (thread != 0) return;
-      std::uint32_t digit = kDigits - 1;
-      while (shared.left > shared.counts[digit][0]) shared.left -= shared.counts[digit--][0];
-      shared.least |= digit << shift;
-    });
+  __host__ __device__ std::uint32_t& counted(int round, int digit, std::int64_t block) const {
+    return counts[((round % 2) * kDigits + digit) * blocks + block];
+  }
+
+  __host__ __device__ std::int64_t begin_of(std::int64_t block) const {
+    const std::int64_t chunk = (elements + blocks - 1) / blocks;
+    return block * chunk < elements ? block * chunk : elements;
+  }
+
+  /// visit(index) for the elements of a block that a thread counts: neighbours read neighbours.
+  template <class Visit>
+  __host__ __device__ void each_in_turn(const Block& block, int thread, const Visit& visit) const {
+    const std::int64_t end = begin_of(block.index + 1);
+    for (std::int64_t i = begin_of(block.index) + thread; i < end; i += kSelectionThreads) visit(i);
   }
 
   /// visit(index) for the stretch of a thread.
   template <class Visit>
-  __host__ __device__ void each_of_stretch(int thread, const Visit& visit) const {
-    const std::int64_t size = (elements + kSelectionThreads - 1) / kSelectionThreads;
-    const std::int64_t end = (thread + 1) * size < elements ? (thread + 1) * size : elements;
-    for (std::int64_t i = thread * size; i < end; ++i) visit(i);
+  __host__ __device__ void each_of_stretch(const Block& block, int thread,
+                                           const Visit& visit) const {
+    const std::int64_t begin = begin_of(block.index), end = begin_of(block.index + 1);
+    const std::int64_t size = (end - begin + kSelectionThreads - 1) / kSelectionThreads;
+    const std::int64_t from = begin + thread * size;
+    const std::int64_t to = from + size < end ? from + size : end;
+    for (std::int64_t i = from; i < to; ++i) visit(i);
   }
 
-  /// Leaves in counts[0] and counts[1] how many elements of the stretches before a thread's are
-  /// larger than the least one, and how many equal it.
-  __host__ __device__ void count_stretches(const Block& block, Shared& shared) const {
-    block.each([&](int thread) {
-      std::uint32_t larger = 0, equal = 0;
-      each_of_stretch(thread, [&](std::int64_t i) {
-        larger += magnitude(i) > shared.least ? 1 : 0;
-        equal += magnitude(i) == shared.least ? 1 : 0;
+  /// Leaves in `shared.found` what is known before a round.
+  __host__ __device__ void find(const Block& block, Shared& shared, int round) const {
+    if (round == 0) {
+      block.each([&](int thread) {
+        if (thread != 0) return;
+        shared.found = {.least = 0, .left = count};
+        if (block.index == 0) found[0] = shared.found;
       });
-      shared.counts[0][thread] = larger;
-      shared.counts[1][thread] = equal;
+      return;
+    }
+    block.each([&](int thread) {
+      if (thread >= kDigits) return;
+      std::uint32_t sum = 0;
+      for (std::int64_t b = 0; b < blocks; ++b) sum += counted(round - 1, thread, b);
+      shared.sums[thread] = sum;
     });
+    block.each([&](int thread) {
+      if (thread != 0) return;
+      Found known = found[round - 1];
+      int digit = kDigits - 1;
+      while (known.left > shared.sums[digit]) known.left -= shared.sums[digit--];
+      known.least |= static_cast<std::uint32_t>(digit) << ((kRounds - round) * kDigitBits);
+      shared.found = known;
+      if (block.index == 0) found[round] = known;
+    });
+  }
+
+  /// The sums of a block's columns, digit by digit, to where all blocks see them.
+  __host__ __device__ void tell(const Block& block, const Shared& shared, int round,
+                                int digits) const {
+    block.each([&](int thread) {
+      if (thread >= digits) return;
+      std::uint32_t sum = 0;
+      for (int other = 0; other < kSelectionThreads; ++other) sum += shared.counts[thread][other];
+      counted(round, thread, block.index) = sum;
+    });
+  }
+};
+
+/// Counts the elements by the digit of a round.
+template <int kRound>
+struct CountDigits {
+  Selection selection;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    Selection::Shared& shared = *reinterpret_cast<Selection::Shared*>(block.shared);
+    selection.find(block, shared, kRound);
+    block.each([&](int thread) {
+      constexpr int kShift = (kRounds - 1 - kRound) * kDigitBits;
+      for (auto& counts : shared.counts) counts[thread] = 0;
+      selection.each_in_turn(block, thread, [&](std::int64_t i) {
+        const std::uint32_t digit = (selection.magnitude(i) ^ shared.found.least) >> kShift;
+        if (digit < kDigits) ++shared.counts[digit][thread];  // what is known agrees
+      });
+    });
+    selection.tell(block, shared, kRound, kDigits);
+  }
+};
+
+/// Counts those that are larger than the least one, and those that equal it.
+struct CountSelected {
+  Selection selection;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    Selection::Shared& shared = *reinterpret_cast<Selection::Shared*>(block.shared);
+    selection.find(block, shared, kRounds);
+    block.each([&](int thread) { count_stretch(block, shared, thread); });
+    selection.tell(block, shared, kRounds, 2);
+  }
+
+  __host__ __device__ void count_stretch(const Block& block, Selection::Shared& shared,
+                                         int thread) const {
+    std::uint32_t larger = 0, equal = 0;
+    selection.each_of_stretch(block, thread, [&](std::int64_t i) {
+      larger += selection.magnitude(i) > shared.found.least ? 1 : 0;
+      equal += selection.magnitude(i) == shared.found.least ? 1 : 0;
+    });
+    shared.counts[0][thread] = larger;
+    shared.counts[1][thread] = equal;
+  }
+};
+
+struct TakeSelected {
+  Selection selection;
+
+  __host__ __device__ void operator()(const Block& block) const {
+    Selection::Shared& shared = *reinterpret_cast<Selection::Shared*>(block.shared);
+    block.each([&](int thread) {
+      if (thread == 0) shared.found = selection.found[kRounds];
+    });
+    block.each([&](int thread) { CountSelected{selection}.count_stretch(block, shared, thread); });
     block.each([&](int thread) {
       if (thread > 1) return;
       std::uint32_t before = 0;
+      for (std::int64_t b = 0; b < block.index; ++b) {
+        before += selection.counted(kRounds, thread, b);
+      }
       for (std::uint32_t& counted : shared.counts[thread]) {
         const std::uint32_t mine = counted;
         counted = before;
         before += mine;
       }
     });
+    block.each([&](int thread) { take(block, shared, thread); });
   }
 
-  __host__ __device__ void take(const Shared& shared, int thread) const {
+  __host__ __device__ void take(const Block& block, const Selection::Shared& shared,
+                                int thread) const {
+    const Found& found = shared.found;
     std::uint32_t equal = shared.counts[1][thread];
-    std::uint32_t to = shared.counts[0][thread] + (equal < shared.left ? equal : shared.left);
-    each_of_stretch(thread, [&](std::int64_t i) {
-      const std::uint32_t bits = x[i];
-      const bool is_equal = magnitude(i) == shared.least;
-      const bool taken = magnitude(i) > shared.least || (is_equal && equal < shared.left);
+    std::uint32_t to = shared.counts[0][thread] + (equal < found.left ? equal : found.left);
+    selection.each_of_stretch(block, thread, [&](std::int64_t i) {
+      const std::uint32_t bits = selection.x[i];
+      const bool is_equal = selection.magnitude(i) == found.least;
+      const bool taken = selection.magnitude(i) > found.least || (is_equal && equal < found.left);
       equal += is_equal ? 1 : 0;
-      rest[i] = taken ? 0 : bits;
+      selection.rest[i] = taken ? 0 : bits;
       if (!taken) return;
-      selected[to] = bits;
-      selected[count + to] = static_cast<std::uint32_t>(i);
+      selection.selected[to] = bits;
+      selection.selected[selection.count + to] = static_cast<std::uint32_t>(i);
       ++to;
     });
   }
@@ -134,13 +222,27 @@ struct AddPart {
 KernelPointer top_k(const KernelRequest& request) {
   const Tensor x = request.inputs[0];
   Queue* queue = &queue_of(request);
-  const TopK body{.x = x.as<std::uint32_t>(),
-                  .selected = request.outputs[0].as<std::uint32_t>(),
-                  .rest = request.outputs[1].as<std::uint32_t>(),
-                  .elements = x.elements(),
-                  .count = static_cast<std::uint32_t>(request.node.attributes.integer("count"))};
+  const std::int64_t blocks = std::clamp<std::int64_t>(x.elements() / kLeastChunk, 1, kMostBlocks);
+  const auto memory = std::make_shared<const Scratch>(
+      *queue, static_cast<std::int64_t>((kRounds + 1) * sizeof(Found)) +
+                  2 * kDigits * blocks * static_cast<std::int64_t>(sizeof(std::uint32_t)));
+  const Selection body{
+      .x = x.as<std::uint32_t>(),
+      .selected = request.outputs[0].as<std::uint32_t>(),
+      .rest = request.outputs[1].as<std::uint32_t>(),
+      .elements = x.elements(),
+      .count = static_cast<std::uint32_t>(request.node.attributes.integer("count")),
+      .blocks = blocks,
+      .found = memory->as<Found>(),
+      .counts = reinterpret_cast<std::uint32_t*>(memory->as<Found>() + kRounds + 1)};
   return make_kernel([=](const StepContext&) {
-    for_each_block(*queue, 1, kSelectionThreads, sizeof(TopK::Shared), body);
+    enqueue_phases<4>(*queue, kSelectionThreads, sizeof(Selection::Shared),
+                      Phase{blocks, CountDigits<0>{body}}, Phase{blocks, CountDigits<1>{body}},
+                      Phase{blocks, CountDigits<2>{body}}, Phase{blocks, CountDigits<3>{body}},
+                      Phase{blocks, CountDigits<4>{body}}, Phase{blocks, CountDigits<5>{body}},
+                      Phase{blocks, CountDigits<6>{body}}, Phase{blocks, CountDigits<7>{body}},
+                      Phase{blocks, CountSelected{body}}, Phase{blocks, TakeSelected{body}});
+    (void)memory;
   });
 }
 
