@@ -70,7 +70,7 @@ TEST(CaptureRule, AllowsWhatCanBeRecordedAndRefusesWhatCannot) {
   for (const char* strategy :
        {"single", "independent", "in_graph", "central_storage", "model_parallel", "pipeline",
         "all_reduce", "all_reduce+powersgd", "all_reduce+top_k", "all_reduce+bf16_compress",
-        "sharded", "local_sgd", "diloco", "gossip", "parameter_server"}) {
+        "sharded", "sharded+powersgd", "local_sgd", "diloco", "gossip", "parameter_server"}) {
     RaceRequest request = request_of(strategy);
     const std::vector<const Option*> declared = options_of(find_strategies(strategy));
     if (std::find(declared.begin(), declared.end(), &kAlgorithm) != declared.end()) {

@@ -70,10 +70,9 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
   }
   const bool is_apart =
       placement.options.stages == 1 && placement.options.replicas <= placement.worker_processes;
-  const auto nccl_takes_shares = [&] { return is_apart && nccl_is_here(); };
-  placement.by_nccl =
-      nccl_algorithm(request) &&
-      (placement.facts.sums_gradients || (placement.facts.carries_shares && nccl_takes_shares()));
+  const StepFacts& facts = placement.facts;
+  placement.by_nccl = nccl_algorithm(request) &&
+                      (facts.carries_shares ? is_apart && nccl_is_here() : facts.sums_gradients);
   if (!placement.by_nccl || is_apart) return;
   constexpr const char* kInstead =
       "--all-reduce reduce_to_one, which also sums between workers of one GPU";

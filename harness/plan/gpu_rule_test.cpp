@@ -114,23 +114,27 @@ TEST(GpuRule, SendsBackupWorkersToServersInProcessesOfTheirOwn) {
   EXPECT_NO_THROW(deal_gpus(request, placement));
 }
 
-/// Of workers with a process each, where it is installed; the host carries those of one process.
+/// Of workers with a process each, where it is installed, and the sums beside them; a kernel of the
+/// GPU carries those of one process.
 TEST(GpuRule, GivesSharesToNccl) {
   const std::vector<GpuLibrary> all = find_gpu_libraries();
   const bool is_here = std::any_of(all.begin(), all.end(), [](const GpuLibrary& library) {
     return library.name == "NCCL" && !library.version.empty();
   });
-  RaceRequest request{.strategy = "sharded", .device = "cuda"};
-  Placement placement = placement_of("sharded", 2);
-  deal_gpus(request, placement);
-  EXPECT_FALSE(placement.by_nccl);
-  placement.processes = placement.worker_processes = 2;
-  deal_gpus(request, placement);
-  EXPECT_EQ(placement.by_nccl, is_here);
-  EXPECT_EQ(why_not_captured(request, placement).empty(), is_here);
-  request.device = "cpu";
-  deal_gpus(request, placement);
-  EXPECT_FALSE(placement.by_nccl);
+  for (const char* strategy : {"sharded", "sharded+powersgd"}) {
+    RaceRequest request{.strategy = strategy, .device = "cuda"};
+    Placement placement = placement_of(strategy, 2);
+    deal_gpus(request, placement);
+    EXPECT_FALSE(placement.by_nccl);
+    EXPECT_EQ(why_not_captured(request, placement), "");
+    placement.processes = placement.worker_processes = 2;
+    deal_gpus(request, placement);
+    EXPECT_EQ(placement.by_nccl, is_here);
+    EXPECT_EQ(why_not_captured(request, placement).empty(), is_here);
+    request.device = "cpu";
+    deal_gpus(request, placement);
+    EXPECT_FALSE(placement.by_nccl);
+  }
 }
 
 TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {
