@@ -74,14 +74,14 @@ std::vector<Case> cases() {
     for (const std::int64_t bucket_bytes : {0, 64 << 10, 1 << 22}) {
       cases.push_back({.workload = "resnet9_thin",
                        .replicas = n,
-                       .global_batch = 80,
+                       .global_batch = 40,
                        .steps = 3,
                        .bucket_bytes = bucket_bytes});
     }
   }
   cases.push_back({.workload = "resnet9_thin",
                    .replicas = 3,
-                   .global_batch = 80,
+                   .global_batch = 40,
                    .steps = 3,
                    .bucket_bytes = 1 << 20,
                    .element = ElementType::BF16});

@@ -24,7 +24,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/export/export.h"
+#include "harness/export/exported_file.h"
 #include "kernels/graph/graph.h"
 
 namespace regatta {

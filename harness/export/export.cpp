@@ -19,8 +19,6 @@
 namespace regatta {
 namespace {
 
-namespace fs = std::filesystem;
-
 const ExportFormat& find_format(const std::string& name) {
   std::vector<std::string> names;
   for (const ExportFormat& format : all_export_formats()) {
@@ -73,16 +71,6 @@ void check_flags(const ExportFormat& format, const ExportRequest& request) {
                    fmt::format("--format {} is several files; fix: name a new folder with --out",
                                format.name));
   }
-}
-
-/// Files of a former export between these would pass for a part of them.
-void require_new_or_empty(const fs::path& folder) {
-  create_folder(folder);
-  std::error_code error;
-  if (fs::is_empty(folder, error) && !error) return;
-  throw RunError(ErrorKind::Usage, "cannot write " + folder.string() + ": " +
-                                       (error ? error.message() : "the folder is not empty") +
-                                       "; fix: choose another --out");
 }
 
 /// Each line once, with how often it was said, in the order of its first time.
@@ -157,16 +145,6 @@ void run_export(const ExportRequest& request) {
   } else {
     std::cout << result.files.front().text;
   }
-}
-
-void write_folder(const fs::path& folder, std::span<const ExportedFile> files) {
-  require_new_or_empty(folder);
-  for (const ExportedFile& file : files) {
-    const fs::path path = folder / file.path;
-    create_folder(path.parent_path());
-    write_output({.path = path}, file.text);
-  }
-  std::cerr << fmt::format("regatta: {} files in {}\n", files.size(), folder.string());
 }
 
 void require_one_machine(std::span<const Record> records) {

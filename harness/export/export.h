@@ -6,13 +6,13 @@
 // for each format, export_FORMAT.cpp.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/export/exported_file.h"
 #include "harness/judge/cell_runs.h"
 #include "harness/record/record.h"
 #include "harness/system/output_file.h"
@@ -24,11 +24,6 @@ struct Submission {
   std::string author;                   ///< a person or an organisation
   std::string author_email;             ///< of that
   std::optional<double> cost_per_hour;  ///< of the machine. Units: US dollars
-};
-
-struct ExportedFile {
-  std::filesystem::path path;  ///< below the folder; empty if the format is one file
-  std::string text;
 };
 
 struct Export {
@@ -70,9 +65,6 @@ Export export_bmf(std::span<const Record> records, const Submission& submission)
 Export export_csv(std::span<const Record> records, const Submission& submission);
 
 // Shared by the formats.
-
-/// Into a new or empty folder. Throws: RunError.
-void write_folder(const std::filesystem::path& folder, std::span<const ExportedFile> files);
 
 /// For a format without a field for the machine. Throws: RunError(Usage) that names the machines if
 /// there are several.

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/program.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include "harness/ranks/keeper.h"
+#include "harness/run_command.h"
+#include "harness/simulate/measure_transports.h"
+#include "harness/system/hangup.h"
+#include "harness/system/process.h"
+#include "harness/system/terminal.h"
+#include "kernels/graph/error.h"
+
+namespace regatta {
+namespace {
+
+/// A name or path that was given may be long; what is wrong and what to do stand at the ends.
+void say(const std::string& text) { std::cerr << "regatta: " << short_line(text) << '\n'; }
+
+/// Before this what was printed may stand in a buffer only.
+int checked(int exit_code) {
+  errno = 0;
+  if (std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+  say(std::string("cannot write to standard output: ") +
+      (errno == 0 ? "it is closed or full" : std::strerror(errno)));
+  return kUsage;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, const std::function<int(const Command&)>& execute) {
+  keep_hangup_ignored();
+  try {
+    if (is_keeper()) return keep({argv + 1, argv + argc});
+    if (measures_as_rank()) return measure_as_rank();
+    return checked(execute(parse_command_line(argc, argv)));
+  } catch (const NotKept& error) {
+    say(error.what());
+    return kNotKept;
+  } catch (const RunError& error) {
+    say(error.what());
+  } catch (const std::bad_alloc&) {
+    say(kNotEnoughMemory);
+  } catch (const std::system_error& error) {  // the last guard of streams and the file system
+    say(error.what());
+  } catch (const std::exception& error) {
+    say(std::string("an error of Regatta itself, which its authors want to know: ") + error.what());
+  }
+  return kUsage;
+}
+
+}  // namespace regatta
