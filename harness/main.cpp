@@ -51,4 +51,4 @@ int execute(const regatta::Command& command) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return regatta::run_program(argc, argv, execute); }
+int main(int argc, char** argv) { return regatta::run_regatta(argc, argv, execute); }

@@ -35,7 +35,7 @@ int checked(int exit_code) {
 
 }  // namespace
 
-int run_program(int argc, char** argv, const std::function<int(const Command&)>& execute) {
+int run_regatta(int argc, char** argv, const std::function<int(const Command&)>& execute) {
   keep_hangup_ignored();
   try {
     if (is_keeper()) return keep({argv + 1, argv + argc});

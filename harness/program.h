@@ -13,6 +13,6 @@ namespace regatta {
 
 /// Executes the command that the arguments ask for, or is what another process of the program needs
 /// in this one. Returns the exit code.
-int run_program(int argc, char** argv, const std::function<int(const Command&)>& execute);
+int run_regatta(int argc, char** argv, const std::function<int(const Command&)>& execute);
 
 }  // namespace regatta

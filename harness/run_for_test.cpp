@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The program with `regatta run` alone, for the thread sanitizer: the other commands take as long
-// to compile, and have no threads.
+// The program with `regatta run` alone, for the thread sanitizer: judge, matrix and export take as
+// long to compile, and have no threads.
 #include <vector>
 
 #include "harness/export/export.h"
@@ -15,7 +15,7 @@ const std::vector<regatta::ExportFormat>& regatta::all_export_formats() {
 }
 
 int main(int argc, char** argv) {
-  return regatta::run_program(argc, argv, [](const regatta::Command& command) {
+  return regatta::run_regatta(argc, argv, [](const regatta::Command& command) {
     return command.kind == regatta::Command::Kind::Run ? regatta::run_command(command)
                                                        : regatta::kUsage;
   });

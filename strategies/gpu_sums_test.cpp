@@ -220,7 +220,7 @@ std::vector<ShareCase> share_cases() {
 std::string name_of_shares(const testing::TestParamInfo<ShareCase>& info) {
   std::string name = testing_support::identifier_of(info.param.strategy) + "_" +
                      to_text(info.param.given.begin()->second) + "_" +
-                     std::to_string(info.param.replicas);
+                     std::to_string(info.param.replicas) + "_replicas";
   std::replace(name.begin(), name.end(), '.', '_');
   return name + (info.param.on == On::Gpu ? "_gpu" : "_emulated");
 }
@@ -267,6 +267,7 @@ TEST_P(GpuShares, CountTheMessagesOfTheAlgorithm) {
     for (const auto& [place, expected] : traffic(run.executor().step().graph)) {
       EXPECT_EQ(counted.at(place).sent, kSteps * expected.sent) << to_string(place);
       EXPECT_EQ(counted.at(place).received, kSteps * expected.received) << to_string(place);
+      EXPECT_EQ(counted.at(place).messages, kSteps * expected.messages) << to_string(place);
     }
   }
 }

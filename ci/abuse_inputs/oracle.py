@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .processes import Done
 
-CODES = range(6)  # harness/main.cpp
+CODES = range(6)  # harness/program.h
 USAGE = 1
 SIGNALLED = 128
 PAGE_BYTES = 4_000

@@ -71,13 +71,16 @@ void deal_gpus(const RaceRequest& request, Placement& placement) {
   const bool is_apart =
       placement.options.stages == 1 && placement.options.replicas <= placement.worker_processes;
   const StepFacts& facts = placement.facts;
-  placement.by_nccl = nccl_algorithm(request) &&
-                      (facts.carries_shares ? is_apart && nccl_is_here() : facts.sums_gradients);
+  const std::optional<std::string> algorithm = nccl_algorithm(request);
+  // A ring beside shares is a kernel's or the host's where NCCL cannot carry these.
+  const bool wants_sums = facts.sums_gradients && (!facts.carries_shares || algorithm == kNccl);
+  placement.by_nccl =
+      algorithm && (wants_sums || (facts.carries_shares && is_apart && nccl_is_here()));
   if (!placement.by_nccl || is_apart) return;
   constexpr const char* kInstead =
       "--all-reduce reduce_to_one, which also sums between workers of one GPU";
-  const std::string nccl = "--all-reduce " + *nccl_algorithm(request) +
-                           " between GPUs is NCCL's, which wants a GPU for each ";
+  const std::string nccl =
+      "--all-reduce " + *algorithm + " between GPUs is NCCL's, which wants a GPU for each ";
   if (placement.options.stages > 1) {
     throw RunError(ErrorKind::Usage,
                    nccl + "stage, but stages of a replica share one; fix: use " + kInstead);

@@ -24,7 +24,8 @@ int gpu_of(int process_on_host, int gpus);
 /// How many of its `gpus` visible GPUs a process uses. A run in one process uses one for each
 /// worker, as far as there are enough. A process uses only one if the run has several processes, if
 /// workers share variables (async_shared, ad_psgd), which are in one GPU's memory, or if a
-/// collective sums gradients (all_reduce), which over several GPUs needs a process for each.
+/// collective sums gradients (all_reduce) or carries shares (sharded, top_k), which over several
+/// GPUs needs a process for each.
 int gpus_of(const Placement& placement, int gpus);
 
 /// The division of a process's places among its GPUs.

@@ -82,6 +82,7 @@ TEST(GpuRule, KeepsWhatSharesMemoryOnOneGpu) {
   EXPECT_EQ(gpus_of(placement_of("ad_psgd", 2), 8), 1);
   EXPECT_EQ(gpus_of(placement_of("all_reduce", 2), 8), 1);
   EXPECT_EQ(gpus_of(placement_of("all_reduce+model_parallel", 2, 2), 8), 1);
+  EXPECT_EQ(gpus_of(placement_of("sharded", 2), 8), 1);
   Placement over_processes = placement_of("independent", 4);
   over_processes.processes = over_processes.worker_processes = 2;
   EXPECT_EQ(gpus_of(over_processes, 8), 1);
@@ -135,6 +136,20 @@ TEST(GpuRule, GivesSharesToNccl) {
     deal_gpus(request, placement);
     EXPECT_FALSE(placement.by_nccl);
   }
+}
+
+/// Sums beside shares are NCCL's where it is asked for by name, or the run is refused.
+TEST(GpuRule, RefusesNcclsSumsBesideSharesInOneProcess) {
+  RaceRequest request{.strategy = "all_reduce+powersgd+top_k", .device = "cuda"};
+  Placement placement = placement_of(request.strategy, 2);
+  ASSERT_TRUE(placement.facts.sums_gradients && placement.facts.carries_shares);
+  EXPECT_NO_THROW(deal_gpus(request, placement));
+  EXPECT_FALSE(placement.by_nccl);
+  request.options["all_reduce"] = "nccl";
+  EXPECT_THROW(deal_gpus(request, placement), RunError);
+  placement.processes = placement.worker_processes = 2;
+  deal_gpus(request, placement);
+  EXPECT_TRUE(placement.by_nccl);
 }
 
 TEST(GpuRule, CapturesNoStepThatIsOnSeveralGpusOrOnTheHost) {

@@ -69,6 +69,17 @@ def kill(case: Case) -> Outcome:
     return Outcome(case, run, run.launcher.returncode, lines, run.left())
 
 
+def kill_before_it_begins(case: Case) -> Outcome:
+    """Where `moment` is the start, again if a loaded machine let the run begin first: it goes on."""
+    for _ in range(5):
+        outcome = kill(case)
+        if case.moment != "start" or outcome.exit_code is not None:
+            break
+        outcome.run.launcher.kill()
+        outcome.run.launcher.wait()
+    return outcome
+
+
 def said_of(case: Case, run: Run) -> str:
     who = victim_of(case, run)
     text = f"{who}.*{KILLED}.*; .*memory ran out"
@@ -165,7 +176,7 @@ class Kill9(Fault):
     def test_of_a_server_or_before_all_are_ready_ends_a_run_that_may_go_on(self) -> None:
         cases = (Case("going on", "server0", "training"), Case("going on", "replica1", "start"),
                  Case("backup worker", "replica1", "start"))
-        for outcome in at_once(kill, cases):
+        for outcome in at_once(kill_before_it_begins, cases):
             with self.subTest(case=outcome.case):
                 who = victim_of(outcome.case, outcome.run)
                 self.assert_failed(outcome.run, f"{who} was lost.*{NOTICED}")

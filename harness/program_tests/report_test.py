@@ -6,6 +6,7 @@ usage: harness/program_tests/report_test.py REGATTA SCHEMA
 """
 
 import copy
+import functools
 import html
 import json
 import re
@@ -50,6 +51,18 @@ def report(*folders: Path, out: Path | None = None,
     return regatta("report", *names, "--out", str(out), **environment), out
 
 
+@functools.cache
+def few_folder() -> Path:
+    """Of few_lines()."""
+    return folder_of("\n".join(few_lines()))
+
+
+@functools.cache
+def few_reported() -> tuple[subprocess.CompletedProcess[str], Path]:
+    """Of few_folder(), made once."""
+    return report(few_folder())
+
+
 def paths_in(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """To every field, and to the first element of each list."""
     inner = value.items() if isinstance(value, dict) else (
@@ -72,7 +85,10 @@ def damaged(record: dict[str, Any], number: int, path: tuple[str | int, ...]) ->
 class Reports(unittest.TestCase):
     def made(self, *folders: Path, warns: str = "") -> tuple[dict[str, Any], str]:
         """Judgement and page. `warns`: in stderr, which holds no complaint otherwise."""
-        ran, out = report(*folders)
+        return self.checked(*report(*folders), warns)
+
+    def checked(self, ran: subprocess.CompletedProcess[str], out: Path,
+                warns: str = "") -> tuple[dict[str, Any], str]:
         self.assertEqual(ran.returncode, 0, ran.stderr)
         if warns:
             self.assertIn(warns, ran.stderr)
@@ -118,7 +134,7 @@ class Right(Reports):
         self.assertIn(records[0]["software"]["git_commit"], page)
 
     def test_is_one_file_that_asks_no_network_with_its_figures_beside_it(self) -> None:
-        ran, out = report(folder_of("\n".join(few_lines())))
+        ran, out = few_reported()
         self.assertEqual(ran.returncode, 0, ran.stderr)
         page = (out / "index.html").read_text()
         beside = r'(?:src|href)="(?!#|data:|figures/|judgement.json|[^":]*records.jsonl")[^"]*"'
@@ -133,7 +149,7 @@ class Right(Reports):
             self.assertTrue((out / name).with_suffix(".png").exists())
 
     def test_holds_every_claim_with_a_verdict_and_the_graph_of_every_strategy(self) -> None:
-        judgement, page = self.made(folder_of("\n".join(few_lines())))
+        judgement, page = self.checked(*few_reported())
         section = page.partition('<section id="claims">')[2].partition("</section>")[0]
         claims = re.findall(r'id="claim-(\w+)">\s*<td data-label="claim">.*?'
                             r'<span class="badge [^>]*>[^<]+<', section, re.S)
@@ -151,8 +167,7 @@ class Right(Reports):
             self.assertEqual(graphs.count('<svg class="chart"'), len(strategies) - 1)
 
     def test_is_the_same_to_the_byte_from_the_same_records(self) -> None:
-        folder = folder_of("\n".join(few_lines()))
-        self.assertEqual(self.made(folder)[1], self.made(folder)[1])
+        self.assertEqual(self.made(few_folder())[1], self.checked(*few_reported())[1])
 
     def test_holds_only_runs_of_one_machine_against_each_other(self) -> None:
         epyc = [line for line in lines_of(STALENESS) if '"workload":"parabola"' in line]
@@ -162,10 +177,9 @@ class Right(Reports):
         self.assertIn("AMD EPYC", page)
 
     def test_prints_the_judgement_that_a_page_is_drawn_from(self) -> None:
-        folder = folder_of("\n".join(few_lines()))
-        ran = regatta("report", "--format", "json", str(folder))
+        ran = regatta("report", "--format", "json", str(few_folder()))
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
-        printed, (judgement, _) = json.loads(ran.stdout), self.made(folder)
+        printed, (judgement, _) = json.loads(ran.stdout), self.checked(*few_reported())
         self.assertEqual(printed, judgement)
         run = printed["workloads"][0]["cells"][0]["runs"][0]
         record = next(one for one in map(json.loads, few_lines()) if one["run_id"] == run["run_id"])

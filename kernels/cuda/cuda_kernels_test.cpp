@@ -23,7 +23,6 @@ KernelTable filled_table() {
   return table;
 }
 
-/// The host carries the halves of a ring.
 TEST(CudaKernels, ComputeEveryOpButMessagesAndWhatServersDo) {
   const std::set<Op> elsewhere{Op::Reshape, Op::Slice,   Op::Send,  Op::Sent,
                                Op::Receive, Op::Arrival, Op::Quorum};

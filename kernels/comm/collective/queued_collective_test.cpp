@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Members of a sum in a queue, each on a thread with a queue that does nothing before it is
+// Members of a collective in a queue, each on a thread with a queue that does nothing before it is
 // finished: who looks too early finds what was there before. The kernel of the device is a double.
 #include "kernels/comm/collective/queued_collective.h"
 
@@ -48,6 +48,26 @@ std::unique_ptr<Kernel> sum_in_queue(const KernelRequest& request) {
         float sum = 0;
         for (const Tensor& bucket : buckets) sum += bucket.f32()[i];
         for (const Tensor& bucket : buckets) bucket.f32()[i] = sum;
+      }
+    });
+  });
+}
+
+/// In place of the device's: brings the shares of all to all.
+std::unique_ptr<Kernel> gather_in_queue(const KernelRequest& request) {
+  const std::int64_t members = request.node.attributes.integer("members");
+  EXPECT_EQ(std::ssize(request.inputs), members);
+  auto& queue = dynamic_cast<LateQueue&>(*request.queue);
+  const std::vector<Tensor> brought(request.inputs.begin(), request.inputs.end());
+  return make_kernel([&queue, members, shares = brought,
+                      buckets = request.outputs](const StepContext&) {
+    queue.put([members, shares, buckets] {
+      for (std::int64_t m = 0; m < members; ++m) {
+        const std::int64_t at = share(buckets[0].elements(), members, share_at(m, members)).begin;
+        const Tensor& piece = shares[static_cast<std::size_t>(m)];
+        for (const Tensor& bucket : buckets) {
+          std::copy(piece.f32(), piece.f32() + piece.elements(), bucket.f32() + at);
+        }
       }
     });
   });
@@ -133,6 +153,54 @@ using Gpus = std::vector<std::string>;
 
 TEST(QueuedCollective, IsThereForAllMembersWhenTheyGoOn) {
   for (const std::size_t members : {2, 3, 5}) Collective(Gpus(members, "gpu 0")).run(200);
+}
+
+/// Each member's share is written just before in its queue; one member alone has its own brought.
+TEST(QueuedCollective, GathersWhatAllHaveBrought) {
+  for (const std::int64_t members : {1, 2, 3, 5}) {
+    KernelTable table("test");
+    table.add(Op::AllGather, gather_in_queue);
+    InProcessTransport transport;
+    transport.add_kernels(table);
+    std::vector<std::unique_ptr<Member>> all;
+    std::vector<std::vector<float>> shares;
+    std::vector<std::unique_ptr<Kernel>> kernels;
+    for (std::int64_t m = 0; m < members; ++m) {
+      Member& member = *all.emplace_back(std::make_unique<Member>(m, members));
+      const Range own = share(kElements, members, share_at(m, members));
+      std::vector<float>& brought = shares.emplace_back(static_cast<std::size_t>(own.size()));
+      member.node.op = Op::AllGather;
+      member.node.outputs = {member.tensor.type};
+      const Tensor piece{.type = {ElementType::F32, {own.size()}}, .data = brought.data()};
+      KernelRequest request = member.request();
+      request.inputs = {&piece, 1};
+      kernels.push_back(table.build(request));
+    }
+    std::vector<std::thread> threads;
+    for (std::int64_t m = 0; m < members; ++m) {
+      threads.emplace_back([&, m] {
+        const auto index = static_cast<std::size_t>(m);
+        Member& member = *all[index];
+        const Range own = share(kElements, members, share_at(m, members));
+        for (int round = 0; round < 50; ++round) {
+          member.queue.put([&, round] {
+            for (std::int64_t i = own.begin; i < own.end; ++i) {
+              shares[index][static_cast<std::size_t>(i - own.begin)] =
+                  static_cast<float>(100 * round + i);
+            }
+          });
+          kernels[index]->run({.step = round, .counters = &member.counters});
+          member.queue.finish();
+          for (std::int64_t i = 0; i < kElements; ++i) {
+            EXPECT_EQ(member.buffer[static_cast<std::size_t>(i)],
+                      static_cast<float>(100 * round + i))
+                << "member " << m << " of " << members << ", round " << round;
+          }
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
 }
 
 TEST(QueuedCollective, CountsTheMessagesOfTheAlgorithm) {

@@ -148,8 +148,10 @@ std::vector<Way<T>> ways_of_shares(const KernelRequest& request) {
                       .first = {piece->as<T>() - at},
                       .second = {},
                       .to = to});
+      check(ways.back().elements.end <= own.end, "a piece of a share lies within it");
     }
   }
+  check(piece == request.inputs.end(), "an all_gather is built with no more than all shares");
   std::sort(ways.begin(), ways.end(),
             [](const Way<T>& a, const Way<T>& b) { return a.elements.begin < b.elements.begin; });
   return ways;

@@ -5,8 +5,8 @@
 // in columns of counters of which each thread has its own, and every block adds up all blocks'
 // counts before it goes on. Then each thread takes its stretch of the block's chunk, and knows from
 // the counts of those before it where its selected elements go and how many that equal the last one
-// are still wanted. x is read ten times. scatter_add adds part by part, as several parts may have
-// the same index.
+// are still wanted. x is read eleven times. scatter_add adds part by part, as several parts may
+// have the same index.
 #include <algorithm>
 #include <memory>
 
@@ -22,7 +22,7 @@ constexpr int kSelectionThreads = 256;
 constexpr int kDigitBits = 4;
 constexpr int kDigits = 1 << kDigitBits;
 constexpr int kRounds = 8;  ///< of four bits: all of a magnitude, whose sign bit is 0
-/// Elements of a block at least, and blocks at most: as many as run at once on an H100.
+/// Elements of a block at least, and blocks at most: about one for each multiprocessor of an H100.
 constexpr std::int64_t kLeastChunk = 4096;
 constexpr std::int64_t kMostBlocks = 128;
 
@@ -235,14 +235,13 @@ KernelPointer top_k(const KernelRequest& request) {
       .blocks = blocks,
       .found = memory->as<Found>(),
       .counts = reinterpret_cast<std::uint32_t*>(memory->as<Found>() + kRounds + 1)};
-  return make_kernel([=](const StepContext&) {
+  return make_kernel([queue, blocks, body, keep = memory](const StepContext&) {
     enqueue_phases<4>(*queue, kSelectionThreads, sizeof(Selection::Shared),
                       Phase{blocks, CountDigits<0>{body}}, Phase{blocks, CountDigits<1>{body}},
                       Phase{blocks, CountDigits<2>{body}}, Phase{blocks, CountDigits<3>{body}},
                       Phase{blocks, CountDigits<4>{body}}, Phase{blocks, CountDigits<5>{body}},
                       Phase{blocks, CountDigits<6>{body}}, Phase{blocks, CountDigits<7>{body}},
                       Phase{blocks, CountSelected{body}}, Phase{blocks, TakeSelected{body}});
-    (void)memory;
   });
 }
 

@@ -2,7 +2,8 @@
 //
 // One step of a loop, recorded from all of its lanes and launched as one. Every node's work must be
 // in a queue: computation on a device with queues is, communication is if it is a QueuedExchange
-// (copies, sums by NCCL, sums of replicas that share a GPU; not messages and sums of the host).
+// (copies, sums and shares by NCCL or of replicas that share a GPU; not messages and sums of the
+// host).
 // When members of an exchange meet, one of them enqueues the work behind everything in all their
 // queues, and the other queues continue after it. Kernels read what changes from step to step
 // (LaneQueue::load_step), so one recording serves all steps until a node expires
