@@ -70,7 +70,7 @@ def kill(case: Case) -> Outcome:
 
 
 def kill_before_it_begins(case: Case) -> Outcome:
-    """Where `moment` is the start, again if a loaded machine let the run begin first: it goes on."""
+    """At the start: again if a loaded machine let the run begin first, which then goes on."""
     for _ in range(5):
         outcome = kill(case)
         if case.moment != "start" or outcome.exit_code is not None:
