@@ -48,6 +48,7 @@ archive() {
 }
 
 start_server() {
+  : >"$work/server"  # which is read before the server has it open
   python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$work/served" >"$work/server" 2>&1 &
   server=$!
   for _ in $(seq 100); do
