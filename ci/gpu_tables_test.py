@@ -76,22 +76,11 @@ class Resources(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    def test_are_not_of_quick_device_code(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            build, out = Path(folder) / "build", Path(folder) / "out"
-            build.mkdir()
-            (build / "CMakeCache.txt").write_text("REGATTA_CUDA_QUICK:BOOL=ON\n")
-            done = subprocess.run([ROOT / "ci/gpu_tables", "--build", build, "--out", out],
-                                  capture_output=True, text=True)
-            self.assertEqual((done.returncode, out.exists()), (1, False))
-            self.assertIn(f"cmake -B {build} -D REGATTA_CUDA_QUICK=OFF", done.stderr)
-
     def test_tell_what_failed(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             build, out = Path(folder) / "build", Path(folder) / "out"
             stand_in(build / "bin/cudnn_plans_test", "[ RUN      ] A\nairbench94\n  16 of 16")
             stand_in(build / "bin/gpu_launches_test", "resnet9\nexpected less", 1)
-            (build / "CMakeCache.txt").write_text("REGATTA_CUDA_QUICK:BOOL=OFF\n")
             done = subprocess.run([ROOT / "ci/gpu_tables", "--build", build, "--out", out,
                                    "--cuobjdump", "no-such-tool"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 1, done.stderr)

@@ -68,14 +68,9 @@ set(cuda_flags -std=c++20 --extended-lambda --expt-relaxed-constexpr -lineinfo)
 foreach(flag ${warnings} ${sanitizer})
   list(APPEND cuda_flags -Xcompiler=${flag})
 endforeach()
-if(REGATTA_CUDA_QUICK AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
-  list(APPEND cuda_flags --Ofast-compile=max)
-endif()
 if(REGATTA_STRICT)
-  list(APPEND cuda_flags -Werror=all-warnings -Xcompiler=-Werror)
-endif()
-if(REGATTA_STRICT AND NOT REGATTA_CUDA_QUICK)  # ci/gpu and ci/gpu_pack build so
   # No kernel keeps what fits no register in memory.
-  list(APPEND cuda_flags -Xptxas=--warn-on-spills,--warn-on-local-memory-usage)
+  list(APPEND cuda_flags -Werror=all-warnings -Xcompiler=-Werror
+    -Xptxas=--warn-on-spills,--warn-on-local-memory-usage)
 endif()
 target_compile_options(regatta_flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_flags}>")
