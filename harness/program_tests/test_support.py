@@ -146,8 +146,8 @@ def unprivileged_folder() -> Path:
 
 
 def start_unprivileged(*arguments: str) -> subprocess.Popen[str]:
-    """The program, to whom the modes of files apply; they do not to root. Skips the test where
-    the program is out of another user's reach."""
+    """The program as a user to which the modes of files apply; they do not to root. Skips the
+    test where the program is out of another user's reach."""
     drop: dict[str, Any] = {}
     if os.geteuid() == 0:
         drop = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
