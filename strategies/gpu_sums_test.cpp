@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collectives of replicas that share a GPU, the emulated one and a real one, where there is one: a
-// run whose sums are taken, and whose shares are gathered, by one kernel in a queue has the bits of
-// one in which the host does it, by kernel, launched as one, and with queues that do nothing before
-// somebody finishes them.
+// all_reduce of replicas that share a GPU, the emulated one and a real one, where there is one: a
+// run whose sums are taken by one kernel in a queue has the bits of one whose sums the host takes,
+// by kernel, launched as one, and with queues that do nothing before somebody finishes them.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -15,85 +14,19 @@
 #include "kernels/cuda/device/on_devices_for_test.h"
 #include "kernels/graph/copier.h"
 #include "kernels/graph/error.h"
+#include "strategies/gpu_sums_for_test.h"
 #include "strategies/test_support.h"
 
 namespace regatta {
 namespace {
 
 using cuda::testing_support::On;
-using testing_support::data_of;
-using testing_support::Parameters;
-using testing_support::training_of;
-using testing_support::TrialOptions;
-
-constexpr std::int64_t kSteps = 12;
-constexpr std::int64_t kBatch = 49;  // uneven shares for 2, 3 and 5 replicas
-
-enum class SumBy { Host, Gpu };
-
-struct Options {
-  std::string strategy = "all_reduce";
-  std::string algorithm = "ring";
-  OptionValues given = {};
-  std::int64_t replicas = 3;
-  std::int64_t inline_bytes = 0;  ///< 0: sums have lanes of their own
-  std::int64_t bucket_bytes = 0;  ///< 0: a sum for each parameter
-  SumBy sum = SumBy::Gpu;
-  LaunchSteps launch = LaunchSteps::ByKernel;
-  std::function<Step(const Step&)> change = {};           ///< to the placed step
-  std::function<void(KernelTable&)> change_kernels = {};  ///< to those that compute
-};
-
-class Training {
- public:
-  Training(Device& device, const Options& options) {
-    add_cuda_kernels(kernels_);
-    if (options.change_kernels) options.change_kernels(kernels_);
-    for (const Op op : {Op::AllReduce, Op::ReduceScatter, Op::AllGather}) {
-      if (options.sum == SumBy::Host) kernels_.add(op, {});
-    }
-    transport_.add_kernels(kernels_);
-    TrialOptions run;
-    run.options.replicas = options.replicas;
-    run.options.given = options.given;
-    run.options.given["all_reduce"] = options.algorithm;
-    run.options.given["bucket_bytes"] = options.bucket_bytes;
-    run.plan.inline_bytes = options.inline_bytes;
-    const Step step = training_of("parabola", kBatch, kSteps);
-    Step placed = apply(find_strategies(options.strategy), step, run.options);
-    if (options.change) placed = options.change(placed);
-    part_ = partition(placed, Binding{}).front();
-    ExecutorOptions executor_options =
-        testing_support::executor_options(data_of("parabola"), run, kSteps * kBatch);
-    executor_options.launch = options.launch;
-    executor_ =
-        std::make_unique<Executor>(part_, PlacedDevices(kernels_, device), executor_options);
-    executor_->prepare();
-  }
-  Training& run() {
-    executor_->run(kSteps * kBatch);
-    return *this;
-  }
-  Executor& executor() { return *executor_; }
-  std::vector<float> losses() const { return executor_->loops().at(0).losses; }
-  Parameters parameters() {
-    Parameters all;
-    testing_support::add_parameters(*executor_, all);
-    return all;
-  }
-  const InProcessTransport& transport() const { return transport_; }
-
- private:
-  KernelTable kernels_{"cuda"};
-  InProcessTransport transport_;
-  Step part_;
-  std::unique_ptr<Executor> executor_;
-};
-
-void expect_same_bits(Training& run, Training& by_host) {
-  EXPECT_EQ(run.losses(), by_host.losses());
-  EXPECT_EQ(run.parameters(), by_host.parameters());
-}
+using testing_support::expect_same_bits;
+using testing_support::kBatch;
+using testing_support::kSteps;
+using testing_support::SumBy;
+using Options = testing_support::SummedRun;
+using Training = testing_support::SummedTraining;
 
 struct Case {
   On on = On::Emulated;
@@ -196,83 +129,6 @@ TEST_P(GpuSums, TellWhoCameWhenUnlessNobodySeesIntoTheStep) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, GpuSums, testing::ValuesIn(cases()), name_of);
-
-struct ShareCase {
-  On on = On::Emulated;
-  std::string strategy = "sharded";
-  OptionValues given = {};
-  std::int64_t replicas = 1;
-};
-
-std::vector<ShareCase> share_cases() {
-  std::vector<ShareCase> all;
-  for (const On on : {On::Emulated, On::Gpu}) {
-    for (const std::int64_t replicas : {1, 2, 5}) {
-      for (const char* shard : {"optimizer", "gradients", "parameters"}) {
-        all.push_back({on, "sharded", {{"shard", shard}}, replicas});
-      }
-      all.push_back({on, "all_reduce+top_k", {{"share", 0.5}}, replicas});
-    }
-  }
-  return all;
-}
-
-std::string name_of_shares(const testing::TestParamInfo<ShareCase>& info) {
-  std::string name = testing_support::identifier_of(info.param.strategy) + "_" +
-                     to_text(info.param.given.begin()->second) + "_" +
-                     std::to_string(info.param.replicas) + "_replicas";
-  std::replace(name.begin(), name.end(), '.', '_');
-  return name + (info.param.on == On::Gpu ? "_gpu" : "_emulated");
-}
-
-class GpuShares : public testing::TestWithParam<ShareCase> {
- protected:
-  void SetUp() override { cuda::testing_support::make_device(GetParam().on, device_); }
-  Options options() const {
-    return {.strategy = GetParam().strategy,
-            .given = GetParam().given,
-            .replicas = GetParam().replicas};
-  }
-
-  std::unique_ptr<Device> device_;
-};
-
-TEST_P(GpuShares, GiveTheBitsOfTheHosts) {
-  cuda::testing_support::LateGpu late;
-  for (const std::int64_t bucket_bytes : {0, 1 << 20}) {
-    Options way = options();
-    way.bucket_bytes = bucket_bytes;
-    way.sum = SumBy::Host;
-    Training expected(*device_, way);
-    expected.run();
-    way.sum = SumBy::Gpu;
-    Training run(*device_, way);
-    expect_same_bits(run.run(), expected);
-    way.launch = LaunchSteps::AsOne;
-    Training captured(*device_, way);
-    expect_same_bits(captured.run(), expected);
-    if (GetParam().on == On::Gpu) continue;
-    way.launch = LaunchSteps::ByKernel;
-    Training behind(late, way);
-    expect_same_bits(behind.run(), expected);
-  }
-}
-
-TEST_P(GpuShares, CountTheMessagesOfTheAlgorithm) {
-  for (const LaunchSteps launch : {LaunchSteps::ByKernel, LaunchSteps::AsOne}) {
-    Options way = options();
-    way.launch = launch;
-    Training run(*device_, way);
-    const TrafficByPlace counted = run.run().transport().traffic();
-    for (const auto& [place, expected] : traffic(run.executor().step().graph)) {
-      EXPECT_EQ(counted.at(place).sent, kSteps * expected.sent) << to_string(place);
-      EXPECT_EQ(counted.at(place).received, kSteps * expected.received) << to_string(place);
-      EXPECT_EQ(counted.at(place).messages, kSteps * expected.messages) << to_string(place);
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Ways, GpuShares, testing::ValuesIn(share_cases()), name_of_shares);
 
 TEST(GpuSum, OfQueuesThatAreLateIsTheSame) {
   const std::unique_ptr<Device> emulated = cuda::make_emulated_device();

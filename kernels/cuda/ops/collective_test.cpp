@@ -155,59 +155,58 @@ TEST_P(Collective, GivesTheBitsOfTheHost) {
   }
 }
 
-TEST_P(Collective, LeavesTheSumsOfAShareAtItsMemberAlone) {
-  std::mt19937 random(31);
+std::vector<Case> cases_of_shares() {
+  std::vector<Case> cases;
   for (const std::int64_t members : kMembers) {
     for (const std::int64_t elements : kElements) {
       for (const auto& [skipped, element] : kSkippedAndElement) {
-        const Case test{.algorithm = "ring",
-                        .members = members,
-                        .elements = elements,
-                        .skipped = skipped,
-                        .element = element};
-        const Buckets buckets = random_buckets(test, random);
-        const Buckets sums = summed_by_the_host(test, buckets);
-        Buckets expected = buckets;
-        for (std::int64_t m = 0; m < members; ++m) {
-          const Range own = share(elements, members, share_at(m, members));
-          std::copy(sums[0].begin() + own.begin, sums[0].begin() + own.end,
-                    expected[static_cast<std::size_t>(m)].begin() + own.begin);
-        }
-        EXPECT_EQ(sum(test, buckets, Op::ReduceScatter), expected)
-            << members << " members, " << elements << " elements of " << to_string(element);
+        cases.push_back({.algorithm = "ring",
+                         .members = members,
+                         .elements = elements,
+                         .skipped = skipped,
+                         .element = element});
       }
     }
+  }
+  return cases;
+}
+
+TEST_P(Collective, LeavesTheSumsOfAShareAtItsMemberAlone) {
+  std::mt19937 random(31);
+  for (const Case& test : cases_of_shares()) {
+    const std::int64_t members = test.members, elements = test.elements;
+    const Buckets buckets = random_buckets(test, random);
+    const Buckets sums = summed_by_the_host(test, buckets);
+    Buckets expected = buckets;
+    for (std::int64_t m = 0; m < members; ++m) {
+      const Range own = share(elements, members, share_at(m, members));
+      std::copy(sums[0].begin() + own.begin, sums[0].begin() + own.end,
+                expected[static_cast<std::size_t>(m)].begin() + own.begin);
+    }
+    EXPECT_EQ(sum(test, buckets, Op::ReduceScatter), expected)
+        << members << " members, " << elements << " elements of " << to_string(test.element);
   }
 }
 
 TEST_P(Collective, BringsThePiecesOfEachShareToAll) {
   std::mt19937 random(37);
-  for (const std::int64_t members : kMembers) {
-    for (const std::int64_t elements : kElements) {
-      for (const auto& [skipped, element] : kSkippedAndElement) {
-        const Case test{.algorithm = "ring",
-                        .members = members,
-                        .elements = elements,
-                        .skipped = skipped,
-                        .element = element};
-        const Buckets before = random_buckets(test, random);
-        const std::vector<float> whole = random_buckets(test, random)[0];
-        std::vector<Tensor> pieces, buckets;
-        for (std::int64_t m = 0; m < members; ++m) {
-          buckets.push_back(tensor_of(test, before[static_cast<std::size_t>(m)]));
-          const Range own = share(elements, members, share_at(m, members));
-          const std::int64_t cut = own.begin + own.size() / 3;
-          for (const Range& piece : {Range{own.begin, cut}, Range{cut, own.end}}) {
-            if (piece.size() == 0) continue;
-            pieces.push_back(
-                tensor_of(test, {whole.begin() + piece.begin, whole.begin() + piece.end}));
-          }
-        }
-        run(node_of(test, Op::AllGather), pieces, buckets);
-        EXPECT_EQ(values_of(buckets), Buckets(buckets.size(), whole))
-            << members << " members, " << elements << " elements of " << to_string(element);
+  for (const Case& test : cases_of_shares()) {
+    const std::int64_t members = test.members, elements = test.elements;
+    const Buckets before = random_buckets(test, random);
+    const std::vector<float> whole = random_buckets(test, random)[0];
+    std::vector<Tensor> pieces, buckets;
+    for (std::int64_t m = 0; m < members; ++m) {
+      buckets.push_back(tensor_of(test, before[static_cast<std::size_t>(m)]));
+      const Range own = share(elements, members, share_at(m, members));
+      const std::int64_t cut = own.begin + own.size() / 3;
+      for (const Range& piece : {Range{own.begin, cut}, Range{cut, own.end}}) {
+        if (piece.size() == 0) continue;
+        pieces.push_back(tensor_of(test, {whole.begin() + piece.begin, whole.begin() + piece.end}));
       }
     }
+    run(node_of(test, Op::AllGather), pieces, buckets);
+    EXPECT_EQ(values_of(buckets), Buckets(buckets.size(), whole))
+        << members << " members, " << elements << " elements of " << to_string(test.element);
   }
 }
 
