@@ -60,7 +60,7 @@ TrialOptions options_of(const Case& test) {
   options.options.given["rank"] = 1;     // of powersgd
   options.options.given["share"] = 0.1;  // of top_k
   // Several buckets are under way at once.
-  options.options.given["bucket_bytes"] = test.small() ? 64 : 64 << 10;
+  options.options.given["bucket_bytes"] = test.small() ? 64 : 16 << 10;
   options.steps = test.small() ? 50 : 3;
   return options;
 }
@@ -121,10 +121,10 @@ std::vector<Case> cases(const std::string& algorithm) {
   for (const std::string shard : {"optimizer", "gradients", "parameters"}) {
     if (algorithm != kRing) continue;
     all.push_back({.strategy = "sharded", .workers = ranks + 1, .shard = shard});
-    all.push_back({.workload = "resnet9_thin",
+    all.push_back({.workload = "resnet9_narrow",
                    .strategy = "sharded",
                    .workers = ranks,
-                   .global_batch = 80,
+                   .global_batch = 40,
                    .shard = shard});
   }
   for (const char* compressed : {"sharded+powersgd", "sharded+top_k"}) {
@@ -133,9 +133,9 @@ std::vector<Case> cases(const std::string& algorithm) {
   }
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
     if (!why_cpu_lacks(element).empty()) continue;
-    all.push_back({.workload = "resnet9_thin",
+    all.push_back({.workload = "resnet9_narrow",
                    .workers = std::min<std::int64_t>(ranks + 1, 5),
-                   .global_batch = 80,
+                   .global_batch = 40,
                    .algorithm = algorithm,
                    .element = element});
   }

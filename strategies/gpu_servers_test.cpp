@@ -79,7 +79,7 @@ TEST_P(ServersOfGpus, FollowSingleOnTheCpu) {
   const std::int64_t steps = small ? 20 : 2;
   const double bound =
       small ? cuda::testing_support::bound_of_small_sums(std::get<On>(GetParam())) : 2e-3;
-  const Step step = training_of(deal.workload, small ? 49 : 48, steps);
+  const Step step = training_of(deal.workload, small ? 49 : 24, steps);
   TrialOptions alone;
   alone.steps = steps;
   Trial expected(step, data_of(deal.workload), alone);
@@ -156,7 +156,7 @@ std::vector<Deal> deals() {
       }
     }
   }
-  all.push_back({3, 2, PlanOptions().inline_bytes, "resnet9_thin"});
+  all.push_back({3, 2, PlanOptions().inline_bytes, "resnet9_narrow"});
   return all;
 }
 

@@ -48,7 +48,7 @@ TEST_P(ParameterServers, OverGrpcComputeTheBitsOfOneProcess) {
   TrialOptions options = options_of("parameter_server", deal.workers, deal.servers);
   const bool small = workload == "parabola";
   options.steps = small ? 50 : 3;
-  const Step step = training_of(workload, small ? 49 : 80, options.steps);
+  const Step step = training_of(workload, small ? 49 : 40, options.steps);
   const DataSet& data = data_of(workload);
   Trial together(step, data, options);
   Cluster cluster(step, data, options,
@@ -58,7 +58,7 @@ TEST_P(ParameterServers, OverGrpcComputeTheBitsOfOneProcess) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Deals, ParameterServers,
-                         testing::Combine(testing::Values("parabola", "resnet9_thin"),
+                         testing::Combine(testing::Values("parabola", "resnet9_narrow"),
                                           testing::Values(Deal{1, 1, 1}, Deal{2, 1, 2},
                                                           Deal{2, 2, 2}, Deal{3, 3, 2},
                                                           Deal{5, 2, 3})),
@@ -104,10 +104,10 @@ TEST_P(ParameterServerIn, CountsTheBytesThatTheGraphSays) {
   if (const std::string why = why_cpu_lacks(GetParam()); !why.empty()) GTEST_SKIP() << why;
   TrialOptions options = options_of("parameter_server", 2, 2);
   options.steps = 3;
-  const Step step = training_of("resnet9_thin", 80, 3, GetParam());
-  Cluster cluster(step, data_of("resnet9_thin"), options, servers_and_workers(2, 2, 2));
+  const Step step = training_of("resnet9_narrow", 40, 3, GetParam());
+  Cluster cluster(step, data_of("resnet9_narrow"), options, servers_and_workers(2, 2, 2));
   cluster.run();
-  Trial together(step, data_of("resnet9_thin"), options);
+  Trial together(step, data_of("resnet9_narrow"), options);
   EXPECT_EQ(cluster.parameters(), together.parameters());
   expect_bytes_of_graph(cluster, {.processes = 4, .steps = 3});
 }
@@ -117,11 +117,11 @@ TEST(ParameterServer, OverGrpcTakesWhatTopKSelects) {
     TrialOptions options = options_of("parameter_server+top_k", deal.workers, deal.servers);
     options.options.given["share"] = 0.1;
     options.steps = 3;
-    const Step step = training_of("resnet9_thin", 80, options.steps);
-    Cluster cluster(step, data_of("resnet9_thin"), options,
+    const Step step = training_of("resnet9_narrow", 40, options.steps);
+    Cluster cluster(step, data_of("resnet9_narrow"), options,
                     servers_and_workers(deal.servers, deal.processes, deal.workers));
     cluster.run();
-    Trial together(step, data_of("resnet9_thin"), options);
+    Trial together(step, data_of("resnet9_narrow"), options);
     EXPECT_EQ(cluster.parameters(), together.parameters());
     expect_bytes_of_graph(cluster, {.processes = deal.servers + deal.processes, .steps = 3});
   }

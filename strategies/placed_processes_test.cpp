@@ -114,8 +114,8 @@ void add_pipelines(std::vector<Case>& all) {
       all.push_back(points);
     }
     Case images = staged;
-    images.workload = "resnet9_thin";
-    images.global_batch = 80;
+    images.workload = "resnet9_narrow";
+    images.global_batch = 40;
     images.stages = images.microbatches = ranks;
     all.push_back(images);
     if (ranks != 4) {
@@ -151,8 +151,8 @@ void add_shards(std::vector<Case>& all) {
   Case images{.strategy = "tensor_parallel",
               .stages = ranks,
               .dealt = Dealt::Stages,
-              .workload = "resnet9_thin",
-              .global_batch = 80};
+              .workload = "resnet9_narrow",
+              .global_batch = 40};
   all.push_back(images);
   images.strategy = "all_reduce+tensor_parallel";
   images.replicas = 2;
@@ -179,8 +179,8 @@ std::vector<Case> cases() {
     all.push_back({.strategy = "gossip", .replicas = 2 * ranks + 1, .overlap = overlap});
     all.push_back({.strategy = "gossip",
                    .replicas = ranks,
-                   .workload = "resnet9_thin",
-                   .global_batch = 80,
+                   .workload = "resnet9_narrow",
+                   .global_batch = 40,
                    .overlap = overlap});
   }
   // The parabola has three layers.
@@ -198,7 +198,7 @@ std::vector<Case> cases() {
   for (const ElementType element : {ElementType::F32, ElementType::BF16}) {
     if (!why_cpu_lacks(element).empty()) continue;
     const Case images{
-        .strategy = "", .workload = "resnet9_thin", .global_batch = 80, .element = element};
+        .strategy = "", .workload = "resnet9_narrow", .global_batch = 40, .element = element};
     for (const char* strategy : {"in_graph", "central_storage"}) {
       Case& test = all.emplace_back(images);
       test.strategy = strategy;

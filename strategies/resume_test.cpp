@@ -114,7 +114,7 @@ std::vector<Case> cases() {
                      .replicas = replicas,
                      .stages = stages,
                      .global_batch = 49});
-    cases.push_back({.workload = "resnet9_thin",
+    cases.push_back({.workload = "resnet9_narrow",
                      .strategy = name,
                      .replicas = std::min<std::int64_t>(replicas, 2),
                      .stages = stages});
@@ -143,11 +143,11 @@ std::vector<Case> cases() {
                          .global_batch = 49,
                          .options = options});
       }
-      cases.push_back({.workload = "resnet9_thin",
+      cases.push_back({.workload = "resnet9_narrow",
                        .strategy = strategy,
                        .replicas = replicas,
                        .stages = 2,
-                       .global_batch = 64,
+                       .global_batch = 32,
                        .options = options});
     }
   }
@@ -177,7 +177,7 @@ std::vector<Case> cases_of(const std::string& workload) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Parabola, Resumed, testing::ValuesIn(cases_of("parabola")), name_of);
-INSTANTIATE_TEST_SUITE_P(Thin, Resumed, testing::ValuesIn(cases_of("resnet9_thin")), name_of);
+INSTANTIATE_TEST_SUITE_P(Narrow, Resumed, testing::ValuesIn(cases_of("resnet9_narrow")), name_of);
 INSTANTIATE_TEST_SUITE_P(Airbench94, Resumed, testing::ValuesIn(cases_of("airbench94_narrow")),
                          name_of);
 INSTANTIATE_TEST_SUITE_P(MobileNet, Resumed, testing::ValuesIn(cases_of("mobilenet_v2_narrow")),

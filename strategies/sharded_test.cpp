@@ -71,19 +71,19 @@ std::vector<Case> cases() {
     for (const std::int64_t bucket_bytes : {0, 24, 1 << 22}) {
       cases.push_back({.replicas = n, .bucket_bytes = bucket_bytes});
     }
-    for (const std::int64_t bucket_bytes : {0, 64 << 10, 1 << 22}) {
-      cases.push_back({.workload = "resnet9_thin",
+    for (const std::int64_t bucket_bytes : {0, 16 << 10, 1 << 22}) {
+      cases.push_back({.workload = "resnet9_narrow",
                        .replicas = n,
-                       .global_batch = 40,
+                       .global_batch = 20,
                        .steps = 3,
                        .bucket_bytes = bucket_bytes});
     }
   }
-  cases.push_back({.workload = "resnet9_thin",
+  cases.push_back({.workload = "resnet9_narrow",
                    .replicas = 3,
-                   .global_batch = 40,
+                   .global_batch = 20,
                    .steps = 3,
-                   .bucket_bytes = 1 << 20,
+                   .bucket_bytes = 1 << 18,
                    .element = ElementType::BF16});
   cases.push_back({.workload = "airbench94_narrow",
                    .replicas = 3,
@@ -107,7 +107,7 @@ std::string name_of(const testing::TestParamInfo<Case>& test) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Parabola, Sharded, testing::ValuesIn(cases_of("parabola")), name_of);
-INSTANTIATE_TEST_SUITE_P(Thin, Sharded, testing::ValuesIn(cases_of("resnet9_thin")), name_of);
+INSTANTIATE_TEST_SUITE_P(Narrow, Sharded, testing::ValuesIn(cases_of("resnet9_narrow")), name_of);
 INSTANTIATE_TEST_SUITE_P(Airbench94, Sharded, testing::ValuesIn(cases_of("airbench94_narrow")),
                          name_of);
 

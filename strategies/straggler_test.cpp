@@ -57,7 +57,7 @@ std::int64_t steps_of(const Case& test) {
   if (test.workload == "resnet9") return 1;
   if (test.workload != "parabola") return 3;
   const auto strategies = find_strategies(test.strategy);
-  return exchange_of(strategies) == Exchange::Synchronous ? 4'000 : 20'000;
+  return exchange_of(strategies) == Exchange::Synchronous ? 1'500 : 20'000;
 }
 
 /// Two normalisation groups or more, for two workers and two microbatches.

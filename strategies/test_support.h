@@ -31,7 +31,7 @@ namespace regatta::testing_support {
 /// A workload of the table, or a narrow one for tests.
 inline Workload workload_of(const std::string& name) {
   for (const Workload& narrow :
-       {airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow()}) {
+       {resnet9_narrow(), airbench94_narrow(), mobilenet_v2_narrow(), mobilenet_v2_full_narrow()}) {
     if (narrow.name == name) return narrow;
   }
   return find_workload(name);

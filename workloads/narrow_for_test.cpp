@@ -3,14 +3,24 @@
 
 #include "workloads/airbench94.h"
 #include "workloads/mobilenet_v2.h"
+#include "workloads/resnet9.h"
 
 namespace regatta::testing_support {
 namespace {
 
+constexpr Resnet9Size kResnet9{.width = 8, .normalization_group = 4};
 constexpr Airbench94Size kAirbench94{.widths = {32, 64, 64}, .normalization_group = 32};
 constexpr MobileNetV2Size kMobileNetV2{.narrower = 4, .normalization_group = 8};
 
 }  // namespace
+
+Workload resnet9_narrow() {
+  Workload narrow = resnet9();
+  narrow.name = "resnet9_narrow";
+  narrow.training = [](const Recipe& recipe) { return resnet9_training(recipe, kResnet9); };
+  narrow.evaluation = [](const Recipe& recipe) { return resnet9_evaluation(recipe, kResnet9); };
+  return narrow;
+}
 
 Workload airbench94_narrow() {
   Workload narrow = airbench94();

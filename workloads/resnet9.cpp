@@ -14,44 +14,37 @@ constexpr Window kHalve{.kernel = 2, .stride = 2, .padding = 0};
 constexpr Window kHeadPool{.kernel = 4, .stride = 4, .padding = 0};
 constexpr double kLogitScale = 0.125;
 
-/// What the two sizes differ in.
-struct Shape {
-  std::int64_t width = 64;                ///< channels of the first layer
-  std::int64_t normalization_group = 32;  ///< examples
-  double peak_rate = 0.4;                 ///< on the mean loss
-  double peak_at = 5.0 / 24;              ///< share of the run
-};
-
 // Page: batch normalisation works best with groups of about 32 of a batch of 512.
-constexpr Shape kFull{};
+constexpr Resnet9Size kFull{};
 // Groups of 8: a batch of 64 can be dealt to up to 8 workers. They cost 2 to 4 points of accuracy
 // (results/xeon-no-amx-2-cores/normalization_groups); the target is what they reach.
-constexpr Shape kThin{.width = 16, .normalization_group = 8, .peak_rate = 0.15, .peak_at = 0.3};
+constexpr Resnet9Size kThin{
+    .width = 16, .normalization_group = 8, .peak_rate = 0.15, .peak_at = 0.3};
 
 Value block(Model& model, const std::string& layer, Value x, std::int64_t channels,
-            const Shape& shape) {
+            const Resnet9Size& size) {
   model.layer(layer);
   const Value y = model.convolution(x, channels, kWindow);
   return model.builder().relu(
-      model.normalize(y, {.group = shape.normalization_group, .epsilon = 1e-5, .momentum = 0.1}));
+      model.normalize(y, {.group = size.normalization_group, .epsilon = 1e-5, .momentum = 0.1}));
 }
 
 Value residual(Model& model, const std::string& layer, Value x, std::int64_t channels,
-               const Shape& shape) {
-  const Value first = block(model, layer + ".res1", x, channels, shape);
-  const Value second = block(model, layer + ".res2", first, channels, shape);
+               const Resnet9Size& size) {
+  const Value first = block(model, layer + ".res1", x, channels, size);
+  const Value second = block(model, layer + ".res2", first, channels, size);
   return model.builder().add(x, second);
 }
 
 /// Shapes: images [B, 32, 32, 3] to logits [B, 10].
-Value network(Model& model, Value images, const Shape& shape) {
-  const std::int64_t w = shape.width;
-  Value x = block(model, "prep", images, w, shape);
-  x = model.builder().max_pool(block(model, "layer1", x, 2 * w, shape), kHalve);
-  x = residual(model, "layer1", x, 2 * w, shape);
-  x = model.builder().max_pool(block(model, "layer2", x, 4 * w, shape), kHalve);
-  x = model.builder().max_pool(block(model, "layer3", x, 8 * w, shape), kHalve);
-  x = residual(model, "layer3", x, 8 * w, shape);
+Value network(Model& model, Value images, const Resnet9Size& size) {
+  const std::int64_t w = size.width;
+  Value x = block(model, "prep", images, w, size);
+  x = model.builder().max_pool(block(model, "layer1", x, 2 * w, size), kHalve);
+  x = residual(model, "layer1", x, 2 * w, size);
+  x = model.builder().max_pool(block(model, "layer2", x, 4 * w, size), kHalve);
+  x = model.builder().max_pool(block(model, "layer3", x, 8 * w, size), kHalve);
+  x = residual(model, "layer3", x, 8 * w, size);
   model.layer("head");
   x = model.builder().reshape(model.builder().max_pool(x, kHeadPool), {8 * w});
   const Value logits = model.as_f32(model.dense(x, kClasses, fan_in_uniform(8 * w)));
@@ -75,46 +68,50 @@ const TensorType kExample{ElementType::U8, {32, 32, 3}};
 /// step's update: the first update has the rate after one batch, the last one has none.
 /// Source: D. Page, cifar10-fast, torch_backend.py (TorchOptimiser.step at 97c62fc, opt_step
 /// later).
-Schedule learning_rate(const Recipe& recipe, const Shape& shape) {
+Schedule learning_rate(const Recipe& recipe, const Resnet9Size& size) {
   const auto total = static_cast<double>(recipe.total_examples);
   const auto batch = static_cast<double>(recipe.global_batch);
-  return {{-batch, shape.peak_at * total - batch, total - batch},
-          {0, recipe.rate_scale * shape.peak_rate, 0}};
+  return {{-batch, size.peak_at * total - batch, total - batch},
+          {0, recipe.rate_scale * size.peak_rate, 0}};
 }
 
-Step training(const Recipe& recipe, Shape shape) {
-  shape.normalization_group = normalization_group_of(recipe, shape.normalization_group);
+}  // namespace
+
+Step resnet9_training(const Recipe& recipe, Resnet9Size size) {
+  size.normalization_group = normalization_group_of(recipe, size.normalization_group);
   Model model(Mode::Training, recipe.element);
   model.layer("input");
   const std::vector<Value> batch =
       model.images(recipe.global_batch, kExample, augmentation(Mode::Training));
-  const Value logits = network(model, batch[0], shape);
+  const Value logits = network(model, batch[0], size);
   model.layer("loss");
   const Value loss = model.builder().softmax_cross_entropy(
       logits, batch[1], {.label_smoothing = 0, .divisor = recipe.global_batch});
   SgdOptions sgd;
-  sgd.rate = learning_rate(recipe, shape);
+  sgd.rate = learning_rate(recipe, size);
   sgd.momentum = 0.9;
   sgd.nesterov = true;
   sgd.weight_decay = 5e-4;
   return model.finish_training(loss, {.optimizer = [sgd](const std::string&) { return sgd; },
                                       .global_batch = recipe.global_batch,
-                                      .normalization_group = shape.normalization_group});
+                                      .normalization_group = size.normalization_group});
 }
 
-Step evaluation(const Recipe& recipe, const Shape& shape) {
+Step resnet9_evaluation(const Recipe& recipe, const Resnet9Size& size) {
   Model model(Mode::Evaluation, recipe.element);
   model.layer("input");
-  const std::int64_t size = recipe.evaluation_batch;
-  const std::vector<Value> batch = model.images(size, kExample, augmentation(Mode::Evaluation));
-  const Value logits = network(model, batch[0], shape);
-  return model.finish_classification(logits, batch[1], size);
+  const std::int64_t examples = recipe.evaluation_batch;
+  const std::vector<Value> batch = model.images(examples, kExample, augmentation(Mode::Evaluation));
+  const Value logits = network(model, batch[0], size);
+  return model.finish_classification(logits, batch[1], examples);
 }
 
-Step train_full(const Recipe& recipe) { return training(recipe, kFull); }
-Step train_thin(const Recipe& recipe) { return training(recipe, kThin); }
-Step evaluate_full(const Recipe& recipe) { return evaluation(recipe, kFull); }
-Step evaluate_thin(const Recipe& recipe) { return evaluation(recipe, kThin); }
+namespace {
+
+Step train_full(const Recipe& recipe) { return resnet9_training(recipe, kFull); }
+Step train_thin(const Recipe& recipe) { return resnet9_training(recipe, kThin); }
+Step evaluate_full(const Recipe& recipe) { return resnet9_evaluation(recipe, kFull); }
+Step evaluate_thin(const Recipe& recipe) { return resnet9_evaluation(recipe, kThin); }
 
 }  // namespace
 

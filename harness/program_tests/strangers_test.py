@@ -32,7 +32,6 @@ SERVER = ("--strategy", "parameter_server", "--workers", "2")
 RING = ("--strategy", "all_reduce", "--workers", "2")
 LOOPBACK = {"127.0.0.1", "::1"}
 OVER_PROCESSES = ("--processes", "2")  # a server has one of its own
-LONG_S = 8  # of training that strangers may disturb
 END_OF_LONG_S = 60
 OTHER_ID, OTHER_TOKEN = "0" * 32, "0" * 64
 CONTROL, EXCHANGE = "/regatta.control.Control/Session", "/regatta.Exchange/Stream"
@@ -40,17 +39,19 @@ HELLO_OF_RANK_1 = b"\x0a\x02\x08\x01"  # harness/ranks/control.proto
 
 
 @functools.cache
-def long_race(strategy: tuple[str, ...]) -> tuple[str, ...]:
+def long_race(strategy: tuple[str, ...], seconds: int = 4) -> tuple[str, ...]:
     """As many steps as take some seconds over processes, here and now."""
     step_ns = record_of(*PARABOLA, *strategy, *OVER_PROCESSES)["step_time_ns"]["p50"]
-    return "--workload", "parabola", "--steps", str(round(LONG_S * 1e9 / step_ns)), *strategy
+    return "--workload", "parabola", "--steps", str(round(seconds * 1e9 / step_ns)), *strategy
 
 
 class Strangers(unittest.TestCase):
+    SECONDS = 4  # of training that strangers may disturb
+
     @contextlib.contextmanager
     def undisturbed(self, strategy: tuple[str, ...]) -> Iterator[Run]:
         """A race that what happens in the block may not harm, and that is not over before it."""
-        race = long_race(strategy)
+        race = long_race(strategy, self.SECONDS)
         run = Run(*race, *OVER_PROCESSES, ranks=3)
         run.await_line("step 0 ")
         run.send(0)  # a look at its sockets
@@ -117,6 +118,7 @@ class Clients(Strangers):
 
 
 class Attack(Strangers):
+    SECONDS = 8
     STREAMS = 250_000
     MOST_BYTES = 200 << 20  # of memory, of each process
     MOST_TIMES = 2  # as long for a step

@@ -246,8 +246,8 @@ constexpr std::array kCases{
     Case{.strategy = "in_graph+model_parallel", .replicas = 2, .stages = 2},
     Case{.strategy = "central_storage+model_parallel", .replicas = 2, .stages = 2},
     Case{.strategy = "parameter_server", .replicas = 3},
-    Case{.workload = "resnet9_thin", .strategy = "in_graph", .replicas = 2},
-    Case{.workload = "resnet9_thin",
+    Case{.workload = "resnet9_narrow", .strategy = "in_graph", .replicas = 2},
+    Case{.workload = "resnet9_narrow",
          .strategy = "central_storage",
          .replicas = 2,
          .element = ElementType::BF16}};

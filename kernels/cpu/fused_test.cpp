@@ -3,6 +3,8 @@
 // The fused ops against the reference's chains of single ops, for every device that has kernels
 // (test_support.h).
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "kernels/cpu/test_support.h"
 #include "kernels/graph/fusion.h"
@@ -22,7 +24,9 @@ struct Shape {
 // groups that go up in the threads and groups that do not, on both sides of the limit for threads.
 constexpr Shape kShapes[] = {{1, 5, 4, 1, 1},    {2, 7, 5, 3, 1},   {6, 3, 3, 24, 2},
                              {4, 15, 15, 64, 2}, {5, 9, 12, 64, 5}, {3, 13, 13, 65, 1},
-                             {4, 9, 9, 130, 4},  {6, 31, 31, 24, 2}};
+                             {4, 9, 9, 130, 4}};
+// By several threads, which deal out groups in one way, whatever the activation.
+constexpr Shape kLarge{6, 31, 31, 24, 2};
 
 constexpr Fusion kFusions[] = {
     {Activation::Relu, Pool::None, 1},   {Activation::Gelu, Pool::None, 1},
@@ -43,6 +47,19 @@ bool allowed(const Shape& s, const Fusion& fusion) {
                                 ? (s.height / fusion.window) * (s.width / fusion.window)
                                 : s.height * s.width;
   return std::min(s.height, s.width) >= fusion.window && s.group * rows > 1;
+}
+
+std::vector<std::pair<Shape, Fusion>> cases() {
+  std::vector<std::pair<Shape, Fusion>> all;
+  for (const Shape& s : kShapes) {
+    for (const Fusion& fusion : kFusions) {
+      if (allowed(s, fusion)) all.emplace_back(s, fusion);
+    }
+  }
+  for (const Pool pool : {Pool::None, Pool::Before, Pool::After}) {
+    all.emplace_back(kLarge, Fusion{Activation::Gelu, pool, pool == Pool::None ? 1 : 2});
+  }
+  return all;
 }
 
 /// All different within windows: at a near tie, bf16 and f32 would pick different pixels.
@@ -96,25 +113,20 @@ void expect_agrees_in_bf16(const OpCase& op_case, const std::vector<std::size_t>
 }
 
 TEST(FusedNormalize, AgreesWithTheReference) {
-  for (const Shape& s : kShapes) {
-    for (const Fusion& fusion : kFusions) {
-      if (!allowed(s, fusion)) continue;
-      const OpCase op_case = forward(s, fusion, false);
-      expect_agrees(op_case, kBound);
-      if (fusion.pool == Pool::After) continue;  // y in bf16 has ties that f32 has not
-      expect_agrees_in_bf16(op_case, {0}, {kBound.absolute + kShort, kBound.relative});
-    }
+  for (const auto& [s, fusion] : cases()) {
+    const OpCase op_case = forward(s, fusion, false);
+    expect_agrees(op_case, kBound);
+    if (fusion.pool == Pool::After) continue;  // y in bf16 has ties that f32 has not
+    expect_agrees_in_bf16(op_case, {0}, {kBound.absolute + kShort, kBound.relative});
   }
 }
 
 TEST(FusedNormalize, AddsAResidual) {
-  for (const Shape& s : kShapes) {
-    for (const Fusion& fusion : kFusions) {
-      if (!allowed(s, fusion) || fusion.pool == Pool::After) continue;
-      const OpCase op_case = forward(s, fusion, true);
-      expect_agrees(op_case, kBound);
-      expect_agrees_in_bf16(op_case, {0, 3}, {kBound.absolute + kShort, kBound.relative});
-    }
+  for (const auto& [s, fusion] : cases()) {
+    if (fusion.pool == Pool::After) continue;
+    const OpCase op_case = forward(s, fusion, true);
+    expect_agrees(op_case, kBound);
+    expect_agrees_in_bf16(op_case, {0, 3}, {kBound.absolute + kShort, kBound.relative});
   }
 }
 
@@ -140,40 +152,34 @@ OpCase backward(const Shape& s, const Fusion& fusion) {
 }
 
 TEST(FusedNormalizeBackward, AgreesWithTheReference) {
-  for (const Shape& s : kShapes) {
-    for (const Fusion& fusion : kFusions) {
-      if (!allowed(s, fusion)) continue;
-      const OpCase op_case = backward(s, fusion);
-      const Bound sums = sum_of(s.batch * s.height * s.width);  // dscale and dshift
-      // Where one pixel is left of a group, deviations are sqrt(epsilon) and dx is large.
-      const Bound bound{16 * sums.absolute + kBound.absolute, 16 * kBound.relative};
-      expect_agrees(op_case, bound);
-      std::vector<std::size_t> halved{0, 1};
-      if (fusion.pool == Pool::After) halved.push_back(7);
-      const double terms = static_cast<double>(s.batch * s.height * s.width);
-      expect_agrees_in_bf16(op_case, halved,
-                            {bound.absolute + kShort * std::sqrt(terms), bound.relative});
-    }
+  for (const auto& [s, fusion] : cases()) {
+    const OpCase op_case = backward(s, fusion);
+    const Bound sums = sum_of(s.batch * s.height * s.width);  // dscale and dshift
+    // Where one pixel is left of a group, deviations are sqrt(epsilon) and dx is large.
+    const Bound bound{16 * sums.absolute + kBound.absolute, 16 * kBound.relative};
+    expect_agrees(op_case, bound);
+    std::vector<std::size_t> halved{0, 1};
+    if (fusion.pool == Pool::After) halved.push_back(7);
+    const double terms = static_cast<double>(s.batch * s.height * s.width);
+    expect_agrees_in_bf16(op_case, halved,
+                          {bound.absolute + kShort * std::sqrt(terms), bound.relative});
   }
 }
 
 TEST(FusedNormalizeInference, AgreesWithTheReference) {
-  for (const Shape& s : kShapes) {
-    for (const Fusion& fusion : kFusions) {
-      if (!allowed(s, fusion)) continue;
-      for (bool residual : {false, true}) {
-        if (residual && fusion.pool == Pool::After) continue;
-        OpCase op_case = forward(s, fusion, residual);
-        op_case.op = Op::FusedNormalizeInference;
-        for (std::int64_t c = 0; c < s.channels; ++c) op_case.variables[1].f32()[c] += 1.5F;
-        op_case.inputs.insert(op_case.inputs.begin() + 3, op_case.variables.begin(),
-                              op_case.variables.end());
-        op_case.variables.clear();
-        expect_agrees(op_case, kBound);
-        std::vector<std::size_t> halved{0};
-        if (residual) halved.push_back(5);
-        expect_agrees_in_bf16(op_case, halved, {kBound.absolute + kShort, kBound.relative});
-      }
+  for (const auto& [s, fusion] : cases()) {
+    for (bool residual : {false, true}) {
+      if (residual && fusion.pool == Pool::After) continue;
+      OpCase op_case = forward(s, fusion, residual);
+      op_case.op = Op::FusedNormalizeInference;
+      for (std::int64_t c = 0; c < s.channels; ++c) op_case.variables[1].f32()[c] += 1.5F;
+      op_case.inputs.insert(op_case.inputs.begin() + 3, op_case.variables.begin(),
+                            op_case.variables.end());
+      op_case.variables.clear();
+      expect_agrees(op_case, kBound);
+      std::vector<std::size_t> halved{0};
+      if (residual) halved.push_back(5);
+      expect_agrees_in_bf16(op_case, halved, {kBound.absolute + kShort, kBound.relative});
     }
   }
 }

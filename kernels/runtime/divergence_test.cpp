@@ -107,7 +107,7 @@ TEST(Executor, NamesTheFirstTensorOfAnyMicrobatch) {
       options.options.given = {{"schedule", std::string(schedule)},
                                {"microbatches", kMicrobatches}};
       try {
-        Trial run(testing_support::chain(512, far.count), far, options);
+        Trial run(testing_support::chain(128, far.count), far, options);
         FAIL() << "a loss that is not finite went unnoticed";
       } catch (const RunError& error) {
         EXPECT_EQ(std::string(error.what()),
